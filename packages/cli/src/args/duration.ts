@@ -1,0 +1,62 @@
+/** Durations as people write them: `500ms`, `5s`, `10m`, `1.5h`. */
+import { UsageError } from '../cli-error.js'
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const SHAPE = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)$/
+const BARE_NUMBER = /^\d+(?:\.\d+)?$/
+
+/** The longest duration that makes sense here; beyond it somebody mistook a unit. */
+const MAX_MS = 366 * UNIT_MS.d
+
+/** Reads a duration in milliseconds. `option` names it in errors. A bare `0` is allowed where zero is. */
+export function parseDuration(option: string, text: string): number {
+  if (text === '0') return 0
+  const match = SHAPE.exec(text)
+  if (!match) throw new UsageError(`${option} ${JSON.stringify(text)} is no duration. ${advice(text)}`)
+  const [, number, unit] = match
+  const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
+  if (ms > MAX_MS) throw new UsageError(`${option} ${text} is longer than a year.`)
+  // Rounded up: a duration that was not zero must not become zero.
+  return Math.ceil(ms)
+}
+
+/** A duration of which zero makes no sense. */
+export function parsePositiveDuration(option: string, text: string): number {
+  const ms = parseDuration(option, text)
+  if (ms === 0) throw new UsageError(`${option} must be longer than 0.`)
+  return ms
+}
+
+/** `--wait`: a duration, `0` for not at all, `inf` for ever. */
+export function parseWait(option: string, text: string): number {
+  return text === 'inf' ? Infinity : parseDuration(option, text)
+}
+
+/** A bare number is refused, since some tools read seconds and others milliseconds. */
+function advice(text: string): string {
+  if (BARE_NUMBER.test(text)) return `A number needs a unit: ${text}s for seconds, ${text}ms for milliseconds.`
+  if (/^(inf|infinity|never|forever)$/i.test(text)) return 'Only --wait can be inf.'
+  if (text.startsWith('-')) return 'It must not be negative.'
+  return 'Write a number and a unit: 500ms, 5s, 10m, 1.5h.'
+}
+
+/** A duration for people: two units at most, `1h 20m`. */
+export function formatDuration(ms: number): string {
+  if (ms === Infinity) return 'for ever'
+  const rounded = Math.max(0, Math.round(ms))
+  if (rounded < 1_000) return `${rounded}ms`
+  if (rounded < 10_000) return `${(rounded / 1000).toFixed(1)}s`
+  const seconds = Math.round(rounded / 1000)
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ]
+  const first = parts.findIndex(([count]) => count > 0)
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ')
+}

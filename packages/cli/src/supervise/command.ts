@@ -1,0 +1,48 @@
+/**
+ * Finds the command on PATH as execvp(3) would, so that a misspelt one fails at once with 127 or 126: before the
+ * wait for the lock, not after an hour of it.
+ */
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { CliError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+
+/** The PATH of systems whose environment has none. */
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
+
+export function assertStartable(command: string, env: Readonly<Record<string, string | undefined>>): void {
+  const candidates = command.includes('/') ? [command] : onPath(command, env['PATH'] ?? DEFAULT_PATH)
+  let denied: string | undefined
+  for (const candidate of candidates) {
+    const verdict = judge(candidate)
+    if (verdict === 'startable') return
+    if (verdict !== 'absent') denied ??= verdict
+  }
+  if (denied !== undefined) {
+    throw new CliError(`${shown(command)} cannot be executed: ${denied}.`, EXIT.notExecutable, 'NOT_EXECUTABLE')
+  }
+  const where = command.includes('/') ? 'There is no such file' : 'It is in none of the folders of PATH'
+  throw new CliError(`${shown(command)} was not found. ${where}.`, EXIT.notFound, 'NOT_FOUND')
+}
+
+function onPath(command: string, path: string): string[] {
+  if (command === '') return []
+  // An empty part of PATH means the current folder.
+  return path.split(delimiter).map((folder) => join(folder === '' ? '.' : folder, command))
+}
+
+function judge(file: string): string {
+  try {
+    if (statSync(file).isDirectory()) return 'it is a folder'
+    accessSync(file, constants.X_OK)
+    return 'startable'
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return 'absent'
+    return code === 'EACCES' ? 'permission denied (is the execute bit set?)' : `the system says ${code}`
+  }
+}
+
+function shown(command: string): string {
+  return JSON.stringify(command.length > 80 ? `${command.slice(0, 80)}…` : command)
+}

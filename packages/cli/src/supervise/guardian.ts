@@ -1,0 +1,80 @@
+/**
+ * The wrapper's side of the guardian. See bin/guardian.sh for what it does and why it is a shell.
+ *
+ * The order closes the race between starting the command and guarding it: the guardian is started first, then the
+ * command behind its gate, then the guardian is told, then the gate opens. The pipe's write end is close-on-exec, so
+ * neither the command nor anything else inherits it and the pipe ends when this process does.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { ConfigError } from '../cli-error.js'
+import type { Target } from './target.js'
+
+const SCRIPT = fileURLToPath(new URL('../../bin/guardian.sh', import.meta.url))
+
+export class Guardian {
+  readonly pid: number
+  readonly #child: ChildProcess
+  readonly #pipe: Writable
+  #dismissed = false
+
+  private constructor(child: ChildProcess, pid: number, pipe: Writable) {
+    this.#child = child
+    this.#pipe = pipe
+    this.pid = pid
+    // A guardian that was killed gives EPIPE on the next line; `onDeath` tells of it.
+    pipe.on('error', () => {})
+    child.unref()
+  }
+
+  static async start(): Promise<Guardian> {
+    const child = spawn('/bin/sh', [SCRIPT], {
+      // It holds no output open (`holdfast run … | tee log` must end) and no folder busy.
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+      cwd: '/',
+      // Our environment could upset a shell (OPTIND=x), and is none of its business.
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', (cause) =>
+        reject(new ConfigError('The guardian process could not be started; it needs /bin/sh.', { cause })),
+      )
+    })
+    if (child.pid === undefined || child.stdin === null) throw new ConfigError('The guardian has no process id.')
+    return new Guardian(child, child.pid, child.stdin)
+  }
+
+  /** Names what must not outlive us. Resolves when the line is in the pipe, where our death cannot take it back. */
+  watch(target: Target): Promise<void> {
+    return this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)
+  }
+
+  /** Has the command killed after `ms`, in case this process is stopped or stuck then. A later call replaces it. */
+  until(ms: number): void {
+    void this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
+  }
+
+  /** The command has ended: nothing is left to guard. */
+  dismiss(): void {
+    if (this.#dismissed) return
+    this.#dismissed = true
+    void this.#say('done')
+    this.#pipe.end()
+  }
+
+  /** Calls back when somebody killed the guardian while it was needed. */
+  onDeath(tell: () => void): void {
+    this.#child.once('exit', () => {
+      if (!this.#dismissed) tell()
+    })
+  }
+
+  #say(line: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pipe.write(`${line}\n`, () => resolve())
+    })
+  }
+}

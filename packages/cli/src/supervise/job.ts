@@ -1,0 +1,114 @@
+/**
+ * One run of the command: guardian first, gate second, then everybody who must know is told, and only then does the
+ * command begin. Whatever kills us at any point, either the gate never opens or the guardian knows what to end.
+ */
+import type { ExitStatus } from '../exit-codes.js'
+import { startGate, type Gate } from './gate.js'
+import { Guardian } from './guardian.js'
+import { groupOf, type RecordedGroup } from './identity.js'
+import { lookUp, type ProcessInfo } from './processes.js'
+import { killAll, membersOf, signalAll, signalCommand, type Target } from './target.js'
+
+export interface JobOptions {
+  readonly command: readonly [string, ...string[]]
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** A terminal is on stdin: share its foreground group. */
+  readonly terminal: boolean
+  /** Writes the group into the claim. The command starts when this has resolved, and not when it rejects. */
+  readonly record: (group: RecordedGroup) => Promise<void>
+  /** After how many milliseconds the guardian kills the command unless told otherwise. Asked just before the start. */
+  readonly guardForMs: () => number | undefined
+  readonly onGuardianDeath: () => void
+}
+
+/** Orders for the command and all that works for it. Without effect once the command has ended. */
+export interface Job {
+  readonly pid: number
+  /** How the command ended. */
+  readonly exited: Promise<ExitStatus>
+  signal(signal: NodeJS.Signals): void
+  signalCommandOnly(signal: NodeJS.Signals): void
+  kill(): void
+  /** The processes of the job as they are now. */
+  members(): ProcessInfo[]
+  guardFor(ms: number): void
+  /** Sends the guardian away: nothing is left that must not outlive us. */
+  close(): void
+}
+
+export async function startJob(options: JobOptions): Promise<Job> {
+  const guardian = await Guardian.start()
+  try {
+    const gate = await startGate({ command: options.command, env: options.env, ownSession: !options.terminal })
+    return await passGate(gate, guardian, options)
+  } catch (error) {
+    guardian.dismiss()
+    throw error
+  }
+}
+
+async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Promise<Job> {
+  try {
+    const target = targetOf(gate.pid, options.terminal)
+    await guardian.watch(target)
+    const group = groupOf(gate.pid)
+    // A gate that is gone was killed by somebody; its exit is reported as the command's.
+    if (group !== undefined) await options.record(group)
+    const guardMs = options.guardForMs()
+    if (guardMs !== undefined) guardian.until(guardMs)
+    guardian.onDeath(options.onGuardianDeath)
+    gate.open()
+    return new RunningJob(gate, guardian, target)
+  } catch (error) {
+    gate.abandon()
+    await gate.exited
+    throw error
+  }
+}
+
+function targetOf(pid: number, terminal: boolean): Target {
+  return { kind: terminal ? 'tree' : 'group', id: pid, startTime: lookUp(pid)?.startTime ?? '' }
+}
+
+class RunningJob implements Job {
+  readonly pid: number
+  readonly exited: Promise<ExitStatus>
+  readonly #target: Target
+  readonly #guardian: Guardian
+  #ended = false
+
+  constructor(gate: Gate, guardian: Guardian, target: Target) {
+    this.pid = gate.pid
+    this.#target = target
+    this.#guardian = guardian
+    this.exited = gate.exited.then((status) => {
+      // From here on the process id can belong to somebody else.
+      this.#ended = true
+      return status
+    })
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.#ended) signalAll(this.#target, signal)
+  }
+
+  signalCommandOnly(signal: NodeJS.Signals): void {
+    if (!this.#ended) signalCommand(this.#target, signal)
+  }
+
+  kill(): void {
+    if (!this.#ended) killAll(this.#target)
+  }
+
+  members(): ProcessInfo[] {
+    return this.#ended ? [] : membersOf(this.#target)
+  }
+
+  guardFor(ms: number): void {
+    if (!this.#ended) this.#guardian.until(ms)
+  }
+
+  close(): void {
+    this.#guardian.dismiss()
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Sees to it that the command does not outlive its lease.
+ *
+ * While renewals succeed, what remains of a lease never falls far below two thirds of its TTL. When it does fall, to
+ * the time that SIGTERM, `--kill-after` and SIGKILL need, the store has been silent for long, and nobody can say
+ * whether it will answer in time: then the command is ended, so that SIGKILL falls before the lease ends. Waiting
+ * for the loss itself would be too late: at that moment the next holder starts.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EndReason } from './termination.js'
+
+/** What the watch needs of a lease; the library's `Lease` has it. */
+export interface WatchedLease {
+  readonly remainingMs: number
+  readonly signal: AbortSignal
+  renew(): Promise<void>
+}
+
+export type OnLost = 'term' | 'kill' | 'warn'
+
+export interface LeaseWatchOptions {
+  readonly lease: WatchedLease
+  readonly ttlMs: number
+  readonly killAfterMs: number
+  readonly onLost: OnLost
+  /** End the job; SIGKILL falls after `graceMs`. */
+  readonly end: (reason: EndReason, graceMs: number) => void
+  /** Tells the guardian how long the command may live if we say no more. */
+  readonly guardFor: (ms: number) => void
+  /** The lease is lost, or (`sure` false) about to be. Called once. */
+  readonly warn: (sure: boolean) => void
+}
+
+/** Time for the signals themselves, and for timers that fire late. */
+export function safetyMs(ttlMs: number, killAfterMs: number): number {
+  const wished = ttlMs / 100 + 50
+  // A short TTL has no room for it: take at most half of what a healthy renewal leaves.
+  return Math.max(0, Math.min(wished, ((ttlMs * 2) / 3 - killAfterMs) / 2))
+}
+
+/** When the guardian strikes by itself: after our own SIGKILL was due, and before the lease ends. */
+export function guardMs(remainingMs: number, ttlMs: number, killAfterMs: number): number {
+  return remainingMs - safetyMs(ttlMs, killAfterMs) / 2
+}
+
+export class LeaseWatch {
+  readonly #options: LeaseWatchOptions
+  readonly #safetyMs: number
+  /** When the lease ends, as far as was known at the last look; a lost lease does not tell any more. */
+  #endsAtMs = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #over = false
+
+  constructor(options: LeaseWatchOptions) {
+    this.#options = options
+    this.#safetyMs = safetyMs(options.ttlMs, options.killAfterMs)
+    const { signal } = options.lease
+    signal.addEventListener('abort', () => this.#lost(true), { once: true })
+    if (signal.aborted) this.#lost(true)
+    else this.#look()
+  }
+
+  /** Looks at once, after this process was stopped and goes on. Says whether the job may go on as well. */
+  async resume(): Promise<boolean> {
+    if (this.#over) return this.#options.onLost === 'warn'
+    this.#look()
+    if (this.#options.lease.remainingMs === 0) await this.#settleDoubt()
+    return !this.#over || this.#options.onLost === 'warn'
+  }
+
+  close(): void {
+    this.#over = true
+    clearTimeout(this.#timer)
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer)
+    // With `warn` the command may live on, so only the loss itself is worth a word.
+    if (this.#over || this.#options.onLost === 'warn') return
+    const { remainingMs } = this.#options.lease
+    if (remainingMs === 0) {
+      void this.#settleDoubt()
+      return
+    }
+    const spareMs = remainingMs - this.#neededMs()
+    this.#noteEnd(remainingMs)
+    if (spareMs <= 0) {
+      this.#lost(false)
+      return
+    }
+    // Often enough to see each renewal, so that the end is known when a steal is told.
+    const nextMs = Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL)
+    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(nextMs, 1), MAX_TIMER_MS))
+  }
+
+  #noteEnd(remainingMs: number): void {
+    const endsAtMs = performance.now() + remainingMs
+    // The two clocks are read one after the other; less than a millisecond is no renewal.
+    if (endsAtMs < this.#endsAtMs + 1) return
+    this.#endsAtMs = endsAtMs
+    this.#options.guardFor(guardMs(remainingMs, this.#options.ttlMs, this.#options.killAfterMs))
+  }
+
+  /**
+   * The lease says that it is not held, and not that it is lost: its clocks disagree, because the machine slept or
+   * somebody set the time. Only the store knows, so it is asked; a set clock alone must not end the command.
+   */
+  async #settleDoubt(): Promise<void> {
+    const { lease } = this.#options
+    const answer = lease.renew().then(
+      () => lease.remainingMs > 0,
+      () => false,
+    )
+    const timeout = new AbortController()
+    const tooLate = sleep(DOUBT_MS, false, { signal: timeout.signal }).catch(() => false)
+    const held = await Promise.race([answer, tooLate])
+    timeout.abort()
+    if (held) this.#look()
+    else this.#lost(lease.signal.aborted)
+  }
+
+  #neededMs(): number {
+    return this.#safetyMs + (this.#options.onLost === 'term' ? this.#options.killAfterMs : 0)
+  }
+
+  #lost(sure: boolean): void {
+    if (this.#over) return
+    this.close()
+    const { onLost, killAfterMs, warn, end } = this.#options
+    warn(sure)
+    if (onLost === 'warn') return
+    // A steal leaves the rest of the lease for cleaning up; a lease that ended leaves nothing.
+    const leftMs = this.#endsAtMs - performance.now() - this.#safetyMs
+    end('lost', onLost === 'kill' ? 0 : Math.min(killAfterMs, leftMs))
+  }
+}
+
+const LOOKS_PER_TTL = 6
+/** How long the store may take to settle a doubt, while the command runs unsure of its lock. */
+const DOUBT_MS = 500
+/** setTimeout's own limit; beyond it a timer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1

@@ -1,0 +1,99 @@
+/**
+ * Looks at the processes of this machine: who is whose child, and since when.
+ *
+ * A process id alone names nobody, since ids are used again. The pair of id and start time does. On Linux both come
+ * from /proc; elsewhere `ps` tells them.
+ */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface ProcessInfo {
+  readonly pid: number
+  readonly ppid: number
+  readonly pgid: number
+  /** In the units of the operating system: clock ticks since the boot, or a date. Only for comparing. */
+  readonly startTime: string
+  readonly zombie: boolean
+}
+
+const HAS_PROC = process.platform === 'linux'
+
+/** One process, or undefined when it is gone (or hidden from us). */
+export function lookUp(pid: number): ProcessInfo | undefined {
+  return HAS_PROC ? fromProc(pid) : fromPs(['-p', String(pid)])[0]
+}
+
+/** Whether the process that was seen at `startTime` still works. A zombie does not: nobody waits for it. */
+export function isAlive(pid: number, startTime: string): boolean {
+  const found = lookUp(pid)
+  return found !== undefined && found.startTime === startTime && !found.zombie
+}
+
+export function listProcesses(): ProcessInfo[] {
+  if (!HAS_PROC) return fromPs(['-A'])
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => fromProc(Number(name)))
+    .filter((found) => found !== undefined)
+}
+
+/** A process and all that descends from it, parents before their children. */
+export function familyOf(pid: number): ProcessInfo[] {
+  const byParent = new Map<number, ProcessInfo[]>()
+  const family: ProcessInfo[] = []
+  for (const found of listProcesses()) {
+    if (found.pid === pid) family.push(found)
+    const siblings = byParent.get(found.ppid)
+    if (siblings) siblings.push(found)
+    else byParent.set(found.ppid, [found])
+  }
+  // The array grows under the loop: that is the walk. A pid occurs once, so it ends.
+  for (const member of family) family.push(...(byParent.get(member.pid) ?? []))
+  return family
+}
+
+function fromProc(pid: number): ProcessInfo | undefined {
+  try {
+    return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    // Gone between the listing and the look, which is what undefined says.
+    return undefined
+  }
+}
+
+/** Reads one /proc/PID/stat. The name in it can hold blanks and brackets, so the fields are counted from its end. */
+export function parseProcStat(stat: string): ProcessInfo | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, ppid, pgid] = fields
+  const startTime = fields[19]
+  if (state === undefined || ppid === undefined || pgid === undefined || startTime === undefined) return undefined
+  return {
+    pid: Number.parseInt(stat, 10),
+    ppid: Number(ppid),
+    pgid: Number(pgid),
+    startTime,
+    zombie: state === 'Z' || state === 'X',
+  }
+}
+
+function fromPs(selection: string[]): ProcessInfo[] {
+  const columns = ['-o', 'pid=', '-o', 'ppid=', '-o', 'pgid=', '-o', 'stat=', '-o', 'lstart=']
+  try {
+    const env = { ...process.env, LC_ALL: 'C' }
+    return execFileSync('ps', [...selection, ...columns], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env })
+      .split('\n')
+      .map(parsePsLine)
+      .filter((found) => found !== undefined)
+  } catch {
+    // `ps -p` exits with 1 when the process is gone.
+    return []
+  }
+}
+
+/** Reads one line of `ps -o pid=,ppid=,pgid=,stat=,lstart=`. */
+export function parsePsLine(line: string): ProcessInfo | undefined {
+  const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line)
+  if (!match) return undefined
+  const [, pid, ppid, pgid, stat = '', startTime = ''] = match
+  return { pid: Number(pid), ppid: Number(ppid), pgid: Number(pgid), startTime, zombie: stat.startsWith('Z') }
+}
