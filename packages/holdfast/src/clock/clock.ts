@@ -1,0 +1,49 @@
+/**
+ * The one door through which time and randomness enter Holdfast.
+ *
+ * Nothing else in the runtime may read a clock, start a timer or draw a random number: that is what lets the
+ * whole runtime run in virtual time from a seed.
+ */
+import { randomBytes } from 'node:crypto'
+
+/** A pending timer. */
+export interface Timer {
+  cancel(): void
+}
+
+export interface Clock {
+  /** Milliseconds on a clock that never goes back. Only differences have a meaning. */
+  monotonicMs(): number
+  /** Milliseconds since the Unix epoch. May jump; used to notice that the machine slept. */
+  wallMs(): number
+  /**
+   * Calls `fire` once after `delayMs`. Infinity and whatever Node's timers cannot count are clamped: the timer
+   * then fires early, and the caller looks at the clock again. A `background` timer does not keep the process alive.
+   */
+  timer(delayMs: number, fire: () => void, background?: boolean): Timer
+}
+
+export interface Random {
+  /** A number in [0, 1). */
+  next(): number
+  /** A fresh identifier, unique across processes and machines, of letters, digits, `-` and `_`. */
+  id(): string
+}
+
+/** `setTimeout` turns anything larger into 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  timer(delayMs, fire, background = false) {
+    const handle = setTimeout(fire, Math.min(Math.max(0, Math.ceil(delayMs)), LONGEST_TIMER_MS))
+    if (background) handle.unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+}
+
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  id: () => randomBytes(16).toString('base64url'),
+}

@@ -1,0 +1,139 @@
+/**
+ * Every error that Holdfast throws on purpose.
+ *
+ * A message says what happened, to which lock, and what to do. `code` is stable and meant for programs; the
+ * text is meant for people and may change. Each failure makes a new instance, so stacks and causes are its own.
+ */
+
+/** Stable, machine-readable error codes. */
+export type LockErrorCode =
+  | 'LOCK_TIMEOUT'
+  | 'LOCK_LOST'
+  | 'LOCK_USAGE'
+  | 'LOCK_MISMATCH'
+  | 'LOCKS_CLOSED'
+  | 'RELEASE_UNKNOWN'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_AUTH'
+  | 'STORE_CONFIG'
+  | 'UNSUPPORTED'
+  | 'STALE_TOKEN'
+
+/** What an error knows about its circumstances. */
+export interface LockErrorDetails {
+  /** The full name of the lock, where one lock is concerned. */
+  readonly lock?: string | undefined
+  /** The store's name, such as `memory` or `redis`. */
+  readonly store?: string | undefined
+  readonly cause?: unknown
+}
+
+const BRAND = Symbol.for('holdfast.LockError')
+
+/** The base of all errors of Holdfast. */
+export class LockError extends Error {
+  readonly code: LockErrorCode
+  readonly lock: string | undefined
+  readonly store: string | undefined
+
+  constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
+    this.code = code
+    this.lock = details.lock
+    this.store = details.store
+    // The brand outlives bundling: two copies of Holdfast in one process recognise each other's errors.
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+}
+
+/** Whether `error` was thrown by Holdfast, by this copy of it or by another one in the same process. */
+export function isLockError(error: unknown): error is LockError {
+  return typeof error === 'object' && error !== null && BRAND in error
+}
+
+/** The lock stayed busy for the whole of `waitMs`. */
+export class LockTimeoutError extends LockError {
+  /** How long the caller was prepared to wait, in milliseconds. */
+  readonly waitMs: number
+
+  constructor(waitMs: number, details: LockErrorDetails & { lock: string }) {
+    super(
+      'LOCK_TIMEOUT',
+      `Lock "${details.lock}" was still busy after ${waitMs} ms. ` +
+        'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
+      details,
+    )
+    this.waitMs = waitMs
+  }
+}
+
+/** Why a lease ended before its holder released it. */
+export type LossReason =
+  /** The local deadline passed without an acknowledged renewal. */
+  | 'deadline'
+  /** The store said that the claim is no longer held. */
+  | 'expired'
+  /** Somebody took the lock away with `steal`. */
+  | 'stolen'
+  /** `maxHoldMs` was reached. */
+  | 'max-hold'
+
+const LOSS_TEXT: Record<LossReason, string> = {
+  deadline: 'no renewal was acknowledged before its deadline',
+  expired: 'the store no longer holds it for this owner',
+  stolen: 'it was taken away with steal',
+  'max-hold': 'it was held for longer than maxHoldMs',
+}
+
+/** The lease ended before the work under it did. Another holder may be at work already. */
+export class LockLostError extends LockError {
+  readonly reason: LossReason
+
+  constructor(reason: LossReason, details: LockErrorDetails & { lock: string }) {
+    super(
+      'LOCK_LOST',
+      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}. ` +
+        'Stop the work, and let the protected resource check the fencing token.',
+      details,
+    )
+    this.reason = reason
+  }
+}
+
+/** The caller asked for something that makes no sense. Nothing was changed. */
+export class LockUsageError extends LockError {
+  constructor(
+    message: string,
+    details: LockErrorDetails & { code?: 'LOCK_USAGE' | 'LOCK_MISMATCH' | 'LOCKS_CLOSED' } = {},
+  ) {
+    super(details.code ?? 'LOCK_USAGE', message, details)
+  }
+}
+
+/** Why a store could not do its work. */
+export type UnavailableCode = 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'RELEASE_UNKNOWN'
+
+/**
+ * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the store says
+ * otherwise; the runtime withdraws or retries whatever is unclear.
+ */
+export class StoreUnavailableError extends LockError {
+  constructor(message: string, details: LockErrorDetails & { code?: UnavailableCode } = {}) {
+    super(details.code ?? 'STORE_UNAVAILABLE', message, details)
+  }
+}
+
+/** The store has not the trait that was asked for. Nothing was changed. */
+export class UnsupportedLockError extends LockError {
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super('UNSUPPORTED', message, details)
+  }
+}
+
+/** A protected resource has already seen a larger fencing token, or the same one from another owner. */
+export class StaleTokenError extends LockError {
+  constructor(message: string, details: LockErrorDetails = {}) {
+    super('STALE_TOKEN', message, details)
+  }
+}

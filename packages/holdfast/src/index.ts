@@ -1,0 +1,30 @@
+/** `holdfast`: distributed locks with one API over many stores. */
+export { createLocks } from './locks/create.js'
+export type { InspectOptions, Locks, StealLockOptions } from './locks/create.js'
+export type { CloseOptions } from './locks/close.js'
+export type { Lockable } from './locks/lock.js'
+export type { Mutex } from './locks/mutex.js'
+export type { ReadWriteLock } from './locks/read-write-lock.js'
+export type { Semaphore, SemaphoreOptions, WeightOptions } from './locks/semaphore.js'
+export type { MultiLease, MultiLock } from './locks/multi.js'
+export type { StripedLock, StripedOptions } from './locks/striped.js'
+export type { Election, ElectionEvents } from './locks/election.js'
+export type { SingleFlight, SingleFlightOptions } from './locks/single-flight.js'
+export type { Lease, LeaseNote, TokenOf, WriteLease } from './lease/lease.js'
+export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/settings.js'
+export { channelName, onLockEvent } from './lease/events.js'
+export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
+export {
+  isLockError,
+  LockError,
+  LockLostError,
+  LockTimeoutError,
+  LockUsageError,
+  StaleTokenError,
+  StoreUnavailableError,
+  UnsupportedLockError,
+} from './errors.js'
+export type { LockErrorCode, LossReason } from './errors.js'
+export { systemClock, systemRandom } from './clock/clock.js'
+export type { Clock, Random, Timer } from './clock/clock.js'
+export * from './store/index.js'

@@ -1,0 +1,172 @@
+/**
+ * Acquiring: from what a caller asks for to a lease. Decides who waits where, in the cohort of this process or with a
+ * claim of its own in the store's queue, and how `run` ends.
+ */
+import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import type { ClaimShape, Client } from './client.js'
+import { Cohort, releaseGrant } from './cohort.js'
+import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
+import { announceGrant, type Grant } from './grant.js'
+import { HeldLease, type Keepsake } from './lease.js'
+import { Seek, type SeekTerms } from './seek.js'
+import { checkObject, checkWait, type AcquireOptions, type LockSettings } from './settings.js'
+import { Wait, type WaitLimits } from './wait.js'
+
+const NO_OPTIONS: AcquireOptions = {}
+
+export class Acquisition {
+  readonly #client: Client
+  readonly #shape: ClaimShape
+  readonly #settings: LockSettings
+  readonly #cohortKey: string | undefined
+  readonly #alone: Keepsake
+
+  constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
+    assertSupported(client, shape)
+    this.#client = client
+    this.#shape = shape
+    this.#settings = settings
+    const exclusive = shape.weight === shape.capacity
+    const sharesLease = exclusive && settings.renew && settings.fairness === 'cohort'
+    // Only claims that are alike may pass a lease on: the next holder inherits its TTL.
+    this.#cohortKey = sharesLease ? `${shape.kind}/${shape.capacity}/${shape.ttlMs}/${shape.lock}` : undefined
+    this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
+  }
+
+  /** Waits for a lease. Without a promise where the store grants it in the same turn. */
+  acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
+    const limits = this.#limits(options)
+    refuseSelfDeadlock(this.#client, this.#shape)
+    return this.#acquire(limits)
+  }
+
+  /** One attempt. A busy lock is a value, not an error. */
+  async tryAcquire(): Promise<HeldLease | undefined> {
+    this.#client.assertOpen(this.#shape.lock)
+    const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.get(this.#cohortKey)
+    if (cohort?.busy === true) return undefined
+    const nowMs = this.#client.clock.monotonicMs()
+    const grant = await this.#attemptOnce()
+    if (!grant) return undefined
+    announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
+    return this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
+  }
+
+  async run<T>(
+    work: (lease: HeldLease) => T | PromiseLike<T>,
+    options: AcquireOptions = NO_OPTIONS,
+  ): Promise<T> {
+    if (typeof work !== 'function') {
+      throw new LockUsageError(`run of "${this.#shape.lock}" needs a function to call.`, {
+        lock: this.#shape.lock,
+      })
+    }
+    const limits = this.#limits(options)
+    const frame = frameToReenter(this.#client, this.#shape, this.#settings.reentrant)
+    const inside = frame && (await runInside(frame, limits, work))
+    if (inside) return inside.value
+    const lease = await this.#acquire(limits)
+    return runAndRelease(this.#client, lease, work)
+  }
+
+  #limits(options: AcquireOptions): WaitLimits {
+    this.#client.assertOpen(this.#shape.lock)
+    if (options === NO_OPTIONS) return { waitMs: this.#client.waitMs, signal: undefined }
+    checkObject('the options of acquire', options)
+    const { signal } = options
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new LockUsageError('signal must be an AbortSignal.', { lock: this.#shape.lock })
+    }
+    signal?.throwIfAborted()
+    return { waitMs: checkWait(options.waitMs, this.#client.waitMs), signal }
+  }
+
+  #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
+    if (limits.waitMs === 0) return this.#acquireNow()
+    const nowMs = this.#client.clock.monotonicMs()
+    const cohort = this.#cohort()
+    return cohort ? cohort.enter(limits, nowMs) : this.#queueAlone(limits, nowMs)
+  }
+
+  async #acquireNow(): Promise<HeldLease> {
+    const lease = await this.tryAcquire()
+    if (lease) return lease
+    throw new LockTimeoutError(0, { lock: this.#shape.lock, store: this.#client.store.name })
+  }
+
+  #cohort(): Cohort | undefined {
+    const key = this.#cohortKey
+    if (key === undefined) return undefined
+    let cohort = this.#client.cohorts.get(key)
+    if (!cohort) {
+      cohort = new Cohort(this.#client, key, this.#shape, this.#settings)
+      this.#client.cohorts.set(key, cohort)
+    }
+    return cohort
+  }
+
+  #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
+    const wait = new Wait(this.#client, this.#shape.lock, nowMs)
+    const seek = new Seek(this.#client, this.#shape, this.#terms(true), (grant, error) => {
+      if (!grant) return wait.fail(error)
+      announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
+      wait.serve(this.#leaseAlone(grant))
+    })
+    wait.onGiveUp = () => seek.stop()
+    wait.limit(limits.waitMs, limits.signal)
+    seek.start()
+    return wait.promise
+  }
+
+  #attemptOnce(): Promise<Grant | undefined> {
+    return new Promise((resolve, reject) => {
+      new Seek(this.#client, this.#shape, this.#terms(false), (grant, error) => {
+        if (error === undefined) resolve(grant)
+        else reject(error as Error)
+      }).start()
+    })
+  }
+
+  #terms(enqueue: boolean): SeekTerms {
+    return { enqueue, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
+  }
+
+  #leaseAlone(grant: Grant): HeldLease {
+    this.#client.keeper.add(grant)
+    const nowMs = this.#client.clock.monotonicMs()
+    return new HeldLease(this.#client, grant, grant.token, nowMs, this.#settings.maxHoldMs, this.#alone)
+  }
+}
+
+/**
+ * Runs `work` under a lease and gives it back.
+ *
+ * Rejects with the loss only if the lease ended before the callback settled. Otherwise the callback's own outcome
+ * stands, whatever becomes of the release: a release error after a successful payment must not make anyone pay twice.
+ */
+export async function runAndRelease<T>(
+  client: Client,
+  lease: HeldLease,
+  work: (lease: HeldLease) => T | PromiseLike<T>,
+): Promise<T> {
+  let outcome: { readonly value: T } | { readonly error: unknown }
+  try {
+    outcome = { value: await runUnder(client, lease, () => work(lease)) }
+  } catch (error) {
+    outcome = { error }
+  }
+  const lost = await lease.endedEarly()
+  await lease.releaseQuietly()
+  if (lost) throw lease.lossError('error' in outcome ? outcome.error : undefined)
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+function assertSupported(client: Client, shape: ClaimShape): void {
+  const { store } = client
+  if (store.traits.kinds.includes(shape.kind)) return
+  throw new UnsupportedLockError(
+    `The ${store.name} store has no ${shape.kind} ("${shape.lock}"); it offers: ${store.traits.kinds.join(', ')}.`,
+    { lock: shape.lock, store: store.name },
+  )
+}

@@ -1,0 +1,174 @@
+/**
+ * What all locks of one `createLocks` call share: the store, the clock, the identity of the owner, the renewal
+ * scheduler, the heartbeats of its waiters, and the withdrawals that still have to get through.
+ */
+import { hostname } from 'node:os'
+import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
+import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
+import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
+import { publish, type LockEvent, type LockEvents } from './events.js'
+import type { Cohort } from './cohort.js'
+import { Heartbeats } from './heartbeats.js'
+import type { HeldLease } from './lease.js'
+import { Keeper } from './renewal.js'
+import {
+  checkDuration,
+  checkObject,
+  checkWait,
+  clientSettings,
+  type LockSettings,
+  type LocksOptions,
+} from './settings.js'
+import type { Wait } from './wait.js'
+import { Withdrawals } from './withdrawal.js'
+
+/** What a lock asks of the store, apart from who asks: the shape of its claims. */
+export interface ClaimShape {
+  readonly lock: string
+  readonly kind: LockKind
+  readonly capacity: number
+  readonly weight: number
+  readonly ttlMs: number
+}
+
+/** A heartbeat is at most one second, and at most a third of the TTL. */
+const LONGEST_HEARTBEAT_MS = 1000
+
+export class Client {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly settings: LockSettings
+  readonly waitMs: number
+  readonly requestTimeoutMs: number
+  readonly owner: Owner
+  readonly keeper: Keeper
+  readonly heartbeats: Heartbeats
+  readonly withdrawals: Withdrawals
+  /** Local queues, by the full name of the lock and the TTL. */
+  readonly cohorts = new Map<string, Cohort>()
+  /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
+  readonly leases = new Set<HeldLease>()
+  readonly waits = new Set<Wait>()
+  #claims = 0
+  #closed = false
+
+  constructor(store: Store, options: LocksOptions) {
+    this.store = store
+    checkObject('the options of createLocks', options)
+    this.settings = clientSettings(options, store)
+    this.waitMs = checkWait(options.waitMs, Infinity)
+    this.requestTimeoutMs = options.requestTimeoutMs ?? 5000
+    checkDuration('requestTimeoutMs', this.requestTimeoutMs, { min: 1 })
+    this.clock = options.clock ?? systemClock
+    this.random = options.random ?? systemRandom
+    this.owner = {
+      clientId: this.random.id(),
+      host: hostname(),
+      pid: process.pid,
+      ...(options.label === undefined ? {} : { label: checkLabel(options.label) }),
+    }
+    this.keeper = new Keeper(this)
+    this.heartbeats = new Heartbeats(this)
+    this.withdrawals = new Withdrawals(this)
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  markClosed(): void {
+    this.#closed = true
+  }
+
+  /** Throws when the client was closed: nothing new may start. */
+  assertOpen(lock: string): void {
+    if (!this.#closed) return
+    throw new LockUsageError(
+      `Lock "${lock}" was asked for after locks.close(). Make a new client with createLocks.`,
+      {
+        code: 'LOCKS_CLOSED',
+        lock,
+        store: this.store.name,
+      },
+    )
+  }
+
+  newClaim(shape: ClaimShape, localWaiters = 0): Claim {
+    this.#claims += 1
+    return {
+      lock: shape.lock,
+      // The client's id is random and the count never repeats: cheaper than randomness for each claim.
+      id: `${this.owner.clientId}.${this.#claims.toString(36)}`,
+      kind: shape.kind,
+      capacity: shape.capacity,
+      weight: shape.weight,
+      ttlMs: shape.ttlMs,
+      heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, shape.ttlMs / 3),
+      owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
+    }
+  }
+
+  /** How far the wall clock is ahead of the monotonic one. It changes when the machine sleeps or a clock is set. */
+  clockOffsetMs(): number {
+    return this.clock.wallMs() - this.clock.monotonicMs()
+  }
+
+  /** A duration drawn evenly between two bounds, so that many processes do not move in step. */
+  jitter(shortestMs: number, longestMs: number): number {
+    return shortestMs + this.random.next() * (longestMs - shortestMs)
+  }
+
+  /** Waits for an answer of the store, but not for ever. A late answer is dropped: its outcome counts as unknown. */
+  bounded<T>(answer: PromiseLike<T>, lock: string, verb: string): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const timer = this.clock.timer(this.requestTimeoutMs, () => {
+        reject(
+          new StoreUnavailableError(
+            `The ${this.store.name} store did not answer to ${verb} of "${lock}" within ${this.requestTimeoutMs} ms. ` +
+              'Look at the store and the network, or raise requestTimeoutMs.',
+            { lock, store: this.store.name },
+          ),
+        )
+      })
+      answer.then(
+        (value) => {
+          timer.cancel()
+          resolve(value)
+        },
+        (error: unknown) => {
+          timer.cancel()
+          reject(this.asLockError(error, lock, verb))
+        },
+      )
+    })
+  }
+
+  /** Whatever a store threw, as an error of Holdfast. */
+  asLockError(error: unknown, lock: string, verb: string): LockError {
+    if (isLockError(error)) return error
+    const reason = error instanceof Error ? error.message : String(error)
+    return new StoreUnavailableError(
+      `The ${this.store.name} store failed at ${verb} of "${lock}": ${reason}`,
+      {
+        lock,
+        store: this.store.name,
+        cause: error,
+      },
+    )
+  }
+
+  event(claim: Pick<Claim, 'lock' | 'id'>): LockEvent {
+    return { lock: claim.lock, store: this.store.name, clientId: this.owner.clientId, claimId: claim.id }
+  }
+
+  /** Tells of a failure that no caller is there to hear. */
+  report(claim: Pick<Claim, 'lock' | 'id'>, during: LockEvents['error']['during'], error: unknown): void {
+    publish('error', () => ({ ...this.event(claim), during, error }))
+  }
+}
+
+function checkLabel(label: unknown): string {
+  if (typeof label === 'string' && label.length <= 1000) return label
+  throw new LockUsageError('label must be a string of at most 1000 characters.')
+}

@@ -1,0 +1,233 @@
+/**
+ * A cohort: the callers of one process that want one lock for themselves alone.
+ *
+ * They queue here, in order; one claim stands for all of them in the store's queue. A release passes the lease to the
+ * next of them without a call to the store, within a bound: then the claim is withdrawn and a new one queues behind the
+ * other processes, in one round trip where the store batches.
+ */
+import type { ClaimShape, Client } from './client.js'
+import { publish } from './events.js'
+import { announceGrant, type Grant } from './grant.js'
+import { HeldLease, type Keepsake } from './lease.js'
+import { Seek } from './seek.js'
+import type { LockSettings } from './settings.js'
+import { Wait, type WaitLimits } from './wait.js'
+
+/** A lease may pass so often, or for so long, before other processes have their turn. */
+export const HAND_OFFS_IN_A_ROW = 32
+export const HAND_OFFS_FOR_MS = 10
+
+interface EarlyAnswer {
+  grant: Grant | undefined
+  error: unknown
+}
+
+export class Cohort implements Keepsake {
+  readonly key: string
+  readonly #client: Client
+  readonly #shape: ClaimShape
+  readonly #settings: LockSettings
+  #first: Wait | undefined
+  #last: Wait | undefined
+  #size = 0
+  #seek: Seek | undefined
+  #grant: Grant | undefined
+  #handOffs = 0
+  #early: EarlyAnswer | undefined
+
+  constructor(client: Client, key: string, shape: ClaimShape, settings: LockSettings) {
+    this.#client = client
+    this.key = key
+    this.#shape = shape
+    this.#settings = settings
+  }
+
+  /** Whether somebody of this process holds the lock or wants it: then there is no use in asking the store. */
+  get busy(): boolean {
+    return (
+      this.#size > 0 ||
+      this.#seek !== undefined ||
+      (this.#grant?.isAlive(this.#client.clock.monotonicMs()) ?? false)
+    )
+  }
+
+  /**
+   * Takes the lock at once where it is free and the store answers in the same turn; else queues.
+   * Throws what the store threw in the same turn.
+   */
+  enter(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
+    if (this.#size === 0 && !this.#seek && !this.#grant) {
+      const granted = this.#takeAtOnce()
+      if (granted) {
+        announceGrant(granted, 0)
+        return this.adopt(granted, nowMs, this.#settings.maxHoldMs)
+      }
+    }
+    const wait = new Wait(this.#client, this.#shape.lock, nowMs)
+    wait.onGiveUp = () => this.#remove(wait)
+    wait.limit(limits.waitMs, limits.signal)
+    this.#append(wait)
+    return wait.promise
+  }
+
+  /** A grant that was got without queueing. */
+  adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
+    this.#grant = grant
+    this.#handOffs = 0
+    this.#client.keeper.add(grant)
+    return this.#leaseOn(grant, nowMs, maxHoldMs)
+  }
+
+  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
+    const alive = grant.isAlive(nowMs)
+    if (alive && this.#first && this.#mayHandOff(grant, nowMs)) {
+      this.#handOff(this.#first, grant, nowMs)
+      return 'released'
+    }
+    const outcome = releaseGrant(this.#client, grant, nowMs)
+    this.#moveOn(grant)
+    return outcome
+  }
+
+  #mayHandOff(grant: Grant, nowMs: number): boolean {
+    return (
+      grant.renews &&
+      grant.claim.weight === grant.claim.capacity &&
+      this.#handOffs + 1 < grant.tokens &&
+      this.#handOffs < HAND_OFFS_IN_A_ROW &&
+      nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&
+      grant.deadlineMs - nowMs > grant.ttlMs / 2
+    )
+  }
+
+  #handOff(wait: Wait, grant: Grant, nowMs: number): void {
+    this.#unlink(wait)
+    this.#handOffs += 1
+    const lease = this.#leaseOn(grant, nowMs, this.#settings.maxHoldMs)
+    publish('handed-off', () => ({
+      ...this.#client.event(grant.claim),
+      token: lease.token,
+      durationMs: nowMs - wait.startedMs,
+    }))
+    wait.serve(lease)
+  }
+
+  /** Each lease in the row has its own token out of the block that the grant reserved. */
+  #leaseOn(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
+    const token = grant.token === undefined ? undefined : grant.token + BigInt(this.#handOffs)
+    const lease = new HeldLease(this.#client, grant, token, nowMs, maxHoldMs, this)
+    const tell = grant.onLoss
+    grant.onLoss = (error) => {
+      tell?.(error)
+      this.#moveOn(grant)
+    }
+    return lease
+  }
+
+  /** The grant is over: the rest queue in the store again, or the cohort is dissolved. */
+  #moveOn(grant: Grant): void {
+    if (this.#grant === grant) this.#grant = undefined
+    if (this.#size > 0 && !this.#seek) this.#startSeek()
+    this.#dissolve()
+  }
+
+  /** Starts a seek whose answer may come before `start` returns. Otherwise it goes on for those who then queue. */
+  #takeAtOnce(): Grant | undefined {
+    const answer: EarlyAnswer = { grant: undefined, error: undefined }
+    this.#early = answer
+    this.#startSeek()
+    this.#early = undefined
+    if (answer.error === undefined) return answer.grant
+    this.#dissolve()
+    throw answer.error
+  }
+
+  #startSeek(): void {
+    const seek = new Seek(
+      this.#client,
+      this.#shape,
+      {
+        enqueue: true,
+        renews: true,
+        // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
+        tokens: () => (this.#size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
+        localWaiters: () => Math.max(0, this.#size - 1),
+      },
+      (grant, error) => {
+        this.#seek = undefined
+        if (this.#early) Object.assign(this.#early, { grant, error })
+        else if (grant) this.#serve(grant)
+        else this.#failAll(error)
+      },
+    )
+    this.#seek = seek
+    seek.start()
+  }
+
+  #serve(grant: Grant): void {
+    const nowMs = this.#client.clock.monotonicMs()
+    const wait = this.#first
+    if (!wait) {
+      // Everybody gave up in the very turn in which it was granted.
+      this.#client.withdrawals.inBackground(grant.claim)
+      return
+    }
+    this.#unlink(wait)
+    const lease = this.adopt(grant, nowMs, this.#settings.maxHoldMs)
+    announceGrant(grant, nowMs - wait.startedMs)
+    wait.serve(lease)
+  }
+
+  #failAll(error: unknown): void {
+    for (let wait = this.#first; wait; wait = this.#first) {
+      this.#unlink(wait)
+      wait.fail(this.#client.asLockError(error, this.#shape.lock, 'the attempt'))
+    }
+    this.#dissolve()
+  }
+
+  #remove(wait: Wait): void {
+    this.#unlink(wait)
+    if (this.#size > 0) return
+    this.#seek?.stop()
+    this.#seek = undefined
+    this.#dissolve()
+  }
+
+  #dissolve(): void {
+    if (this.#size > 0 || this.#seek || this.#grant) return
+    if (this.#client.cohorts.get(this.key) === this) this.#client.cohorts.delete(this.key)
+  }
+
+  #append(wait: Wait): void {
+    wait.previous = this.#last
+    if (this.#last) this.#last.next = wait
+    else this.#first = wait
+    this.#last = wait
+    this.#size += 1
+  }
+
+  #unlink(wait: Wait): void {
+    if (wait.previous) wait.previous.next = wait.next
+    else this.#first = wait.next
+    if (wait.next) wait.next.previous = wait.previous
+    else this.#last = wait.previous
+    wait.previous = wait.next = undefined
+    this.#size -= 1
+  }
+}
+
+/** Gives a grant back to the store. */
+export function releaseGrant(
+  client: Client,
+  grant: Grant,
+  nowMs: number,
+): 'released' | 'lost' | Promise<'released' | 'lost'> {
+  const overdue = nowMs >= grant.deadlineMs
+  grant.state = 'released'
+  client.keeper.remove(grant)
+  const judge = (outcome: string): 'released' | 'lost' =>
+    outcome === 'released' && !overdue ? 'released' : 'lost'
+  const outcome = client.withdrawals.release(grant.claim, grant.deadlineMs)
+  return typeof outcome === 'string' ? judge(outcome) : outcome.then(judge)
+}

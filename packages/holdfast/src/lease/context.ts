@@ -1,0 +1,140 @@
+/**
+ * Re-entrancy: which locks the current async context holds.
+ *
+ * Node has no threads, so the owner of a lock is the async context. `run` opens a frame; frames form a stack that
+ * AsyncLocalStorage carries along. A nested run in the innermost frame re-enters; siblings that start side by side from
+ * one frame are not all the innermost, so they take turns. A frame dies with its callback: a promise that outlives it
+ * finds nothing to re-enter.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { LockUsageError } from '../errors.js'
+import type { ClaimShape, Client } from './client.js'
+import type { HeldLease } from './lease.js'
+import { Wait, type WaitLimits } from './wait.js'
+
+export interface Frame {
+  readonly client: Client
+  readonly lease: HeldLease
+  readonly outer: Frame | undefined
+  alive: boolean
+  /** A nested exclusive run is at work inside this frame. */
+  occupied: boolean
+  /** Siblings that wait for it. */
+  readonly queue: Wait[]
+}
+
+const contexts = new AsyncLocalStorage<Frame | undefined>()
+// AsyncLocalStorage slows every promise of the process on Node 20, so it stays untouched until the first frame.
+let used = false
+
+/** Runs `work` in a fresh context, which holds nothing: what it acquires waits like anybody else's. */
+export function detached<T>(work: () => T): T {
+  return used ? contexts.run(undefined, work) : work()
+}
+
+/** Runs `work` in a new frame of a lease. */
+export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
+  used = true
+  const frame: Frame = { client, lease, outer: contexts.getStore(), alive: true, occupied: false, queue: [] }
+  const callback = contexts.run(frame, async () => work())
+  lease.track(callback)
+  return callback.finally(() => closeFrame(frame))
+}
+
+/**
+ * The frame that a nested run of this shape may re-enter; undefined when it has to acquire.
+ * @throws LockUsageError when acquiring would wait for itself for ever.
+ */
+export function frameToReenter(client: Client, shape: ClaimShape, reentrant: boolean): Frame | undefined {
+  if (!used) return undefined
+  const frame = innermost(client, shape.lock)
+  if (!frame) return undefined
+  const exclusive = shape.weight === shape.capacity
+  if (frame.lease.weight === shape.capacity) {
+    if (reentrant) return frame
+    throw selfDeadlock(shape, 'Set reentrant: true to re-enter it')
+  }
+  if (shape.kind === 'semaphore') {
+    assertPermitsLeft(client, shape)
+    return undefined
+  }
+  if (!exclusive) return frame
+  throw selfDeadlock(shape, 'A reader cannot become a writer (two would deadlock); take the write lock first')
+}
+
+/** As `frameToReenter`, for an `acquire`, which cannot re-enter: it refuses what could never be granted. */
+export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
+  if (!used) return
+  const frame = innermost(client, shape.lock)
+  if (!frame) return
+  if (shape.kind === 'semaphore') assertPermitsLeft(client, shape)
+  else if (frame.lease.weight === shape.capacity || shape.weight === shape.capacity) {
+    throw selfDeadlock(shape, 'Use run, which can re-enter with reentrant: true')
+  }
+}
+
+/** Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before its turn came. */
+export async function runInside<T>(
+  frame: Frame,
+  limits: WaitLimits,
+  work: (lease: HeldLease) => T | PromiseLike<T>,
+): Promise<{ readonly value: T } | undefined> {
+  // Readers share a frame; whoever holds the whole lock takes turns in it.
+  const takesTurns = frame.lease.exclusive
+  if (takesTurns) {
+    while (frame.alive && frame.occupied) await queueUp(frame, limits)
+  }
+  if (!frame.alive || !frame.lease.open) return undefined
+  frame.occupied = takesTurns
+  try {
+    return { value: await runUnder(frame.client, frame.lease, () => work(frame.lease)) }
+  } finally {
+    if (takesTurns) frame.occupied = false
+    frame.queue.shift()?.serve(frame.lease)
+  }
+}
+
+function queueUp(frame: Frame, limits: WaitLimits): Promise<HeldLease> {
+  const wait = new Wait(frame.client, frame.lease.name, frame.client.clock.monotonicMs())
+  wait.limit(limits.waitMs, limits.signal)
+  wait.onGiveUp = () => void frame.queue.splice(frame.queue.indexOf(wait), 1)
+  frame.queue.push(wait)
+  return wait.promise
+}
+
+function closeFrame(frame: Frame): void {
+  frame.alive = false
+  for (const wait of frame.queue.splice(0)) wait.serve(frame.lease)
+}
+
+function innermost(client: Client, lock: string): Frame | undefined {
+  for (let frame = contexts.getStore(); frame; frame = frame.outer) {
+    if (frame.alive && frame.client === client && frame.lease.name === lock && frame.lease.open) return frame
+  }
+  return undefined
+}
+
+function assertPermitsLeft(client: Client, shape: ClaimShape): void {
+  const leases = new Set<HeldLease>()
+  for (let frame = contexts.getStore(); frame; frame = frame.outer) {
+    if (frame.alive && frame.client === client && frame.lease.name === shape.lock && frame.lease.open) {
+      leases.add(frame.lease)
+    }
+  }
+  let held = 0
+  for (const lease of leases) held += lease.weight
+  if (held + shape.weight > shape.capacity) {
+    throw selfDeadlock(
+      shape,
+      `It holds ${held} of ${shape.capacity} permits and asks for ${shape.weight} more`,
+    )
+  }
+}
+
+function selfDeadlock(shape: ClaimShape, advice: string): LockUsageError {
+  return new LockUsageError(
+    `This async context holds "${shape.lock}" already and would wait for itself for ever. ` +
+      `${advice}, or start unrelated work with locks.detached().`,
+    { lock: shape.lock },
+  )
+}

@@ -1,0 +1,82 @@
+/**
+ * What happens to leases, published through `node:diagnostics_channel`. The names and messages are public.
+ *
+ * Nobody pays for a channel without subscribers: messages are built only when somebody listens.
+ */
+import { channel, type Channel } from 'node:diagnostics_channel'
+import type { LossReason } from '../errors.js'
+
+/** What every message says. */
+export interface LockEvent {
+  /** The full name of the lock. */
+  readonly lock: string
+  readonly store: string
+  readonly clientId: string
+  readonly claimId: string
+}
+
+export interface LockEvents {
+  /** An attempt was answered. `durationMs`: from sending it. */
+  attempt: LockEvent & { readonly outcome: string; readonly durationMs: number }
+  /** The claim joined the store's queue. */
+  queued: LockEvent
+  /** A lease begins. `durationMs`: from asking for it. */
+  granted: LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
+  /** A lease passed to the next waiter of this process without a call to the store. `durationMs`: its wait. */
+  'handed-off': LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
+  /** A renewal was acknowledged. `durationMs`: from sending it. */
+  renewed: LockEvent & { readonly durationMs: number }
+  /** The outcome of a renewal is not known; the old deadline stands and the renewal is repeated. */
+  unknown: LockEvent & { readonly error: unknown }
+  /** A lease ended before its holder released it. `durationMs`: how long it was held. */
+  lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
+  /** A lease was released. `durationMs`: how long it was held. */
+  released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
+  /** Something failed in the background, where no caller could be told. */
+  error: LockEvent & { readonly during: 'release' | 'withdraw' | 'watch' | 'close'; readonly error: unknown }
+}
+
+export type LockEventName = keyof LockEvents
+
+/** The name of the diagnostics channel of an event. */
+export function channelName(event: LockEventName): string {
+  return `holdfast:${event}`
+}
+
+const NAMES: readonly LockEventName[] = [
+  'attempt',
+  'queued',
+  'granted',
+  'handed-off',
+  'renewed',
+  'unknown',
+  'lost',
+  'released',
+  'error',
+]
+
+const channels = Object.fromEntries(NAMES.map((name) => [name, channel(channelName(name))])) as Record<
+  LockEventName,
+  Channel
+>
+
+/** Publishes an event if somebody listens. A subscriber that throws is reported by Node, not to the caller. */
+export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
+  const target = channels[event]
+  if (target.hasSubscribers) target.publish(message())
+}
+
+/**
+ * Listens to one kind of event of every client in this process. Returns what stops listening.
+ */
+export function onLockEvent<N extends LockEventName>(
+  event: N,
+  listener: (message: LockEvents[N]) => void,
+): () => void {
+  const target = channels[event]
+  const handler = (message: unknown): void => listener(message as LockEvents[N])
+  target.subscribe(handler)
+  return () => {
+    target.unsubscribe(handler)
+  }
+}

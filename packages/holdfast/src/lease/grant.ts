@@ -1,0 +1,107 @@
+/**
+ * A grant: a claim that the store gave the lock to, for as long as this process may believe in it.
+ *
+ * The grant is what is renewed; a lease is a caller's handle on it. A hand-off inside the process gives the same grant
+ * to the next lease. This file knows when a grant ends and who is to be told, and nothing of stores.
+ */
+import { LockLostError, type LossReason } from '../errors.js'
+import type { Claim, Owner } from '../store/contract.js'
+import type { Client } from './client.js'
+import { leaseEndMs, marginMs } from './deadline.js'
+import { publish } from './events.js'
+import type { Lane } from './renewal.js'
+
+/** What the store said when it granted, and when that was asked. */
+export interface GrantTerms {
+  readonly token: bigint | undefined
+  readonly tokens: number
+  readonly ttlMs: number
+  /** The monotonic time from which the TTL counts: see `grantBaseMs`. */
+  readonly baseMs: number
+  /** `Client.clockOffsetMs()` at that time. */
+  readonly offsetMs: number
+}
+
+export class Grant {
+  readonly client: Client
+  readonly token: bigint | undefined
+  readonly tokens: number
+  readonly grantedMs: number
+  claim: Claim
+  renews: boolean
+  state: 'held' | 'released' | 'lost' = 'held'
+  deadlineMs: number
+  baseMs: number
+  ttlMs: number
+  /** Called once, when the grant is lost. Set by whoever holds it. */
+  onLoss: ((error: LockLostError) => void) | undefined
+
+  // The renewal scheduler's own notes: where in its lists the grant stands, and when to ask again.
+  lane: Lane | undefined
+  previous: Grant | undefined
+  next: Grant | undefined
+  askAgainMs = Infinity
+  #offsetMs: number
+
+  constructor(client: Client, claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
+    this.client = client
+    this.claim = claim
+    this.renews = renews
+    this.token = terms.token
+    this.tokens = terms.tokens
+    this.grantedMs = nowMs
+    this.baseMs = terms.baseMs
+    this.ttlMs = terms.ttlMs
+    this.deadlineMs = leaseEndMs(terms.baseMs, terms.ttlMs)
+    this.#offsetMs = terms.offsetMs
+  }
+
+  /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
+  isAlive(nowMs: number): boolean {
+    return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree()
+  }
+
+  /**
+   * Whether wall clock and monotonic clock have parted since the last acknowledged request. The machine may have slept,
+   * which the monotonic clock does not count; or somebody set the clock, which harms nothing. Only the store can tell.
+   */
+  clocksDisagree(): boolean {
+    return Math.abs(this.client.clockOffsetMs() - this.#offsetMs) > marginMs(this.ttlMs)
+  }
+
+  /** An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing. */
+  extend(sentMs: number, offsetMs: number, moveDeadline: boolean): void {
+    if (this.state !== 'held' || sentMs < this.baseMs) return
+    this.#offsetMs = offsetMs
+    if (!moveDeadline) return
+    this.baseMs = sentMs
+    this.ttlMs = this.claim.ttlMs
+    this.deadlineMs = leaseEndMs(sentMs, this.ttlMs)
+  }
+
+  /** Shows another owner from the next renewal on. */
+  describeAs(owner: Owner): void {
+    this.claim = { ...this.claim, owner }
+  }
+
+  /** Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its holder lets go. */
+  lose(reason: LossReason): void {
+    if (this.state !== 'held') return
+    this.state = 'lost'
+    const { client, claim } = this
+    client.keeper.remove(this)
+    if (reason !== 'stolen') client.withdrawals.inBackground(claim)
+    const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name })
+    publish('lost', () => ({
+      ...client.event(claim),
+      reason,
+      durationMs: client.clock.monotonicMs() - this.grantedMs,
+    }))
+    this.onLoss?.(error)
+  }
+}
+
+/** Publishes that a lease on this grant begins. `durationMs`: how long its holder waited. */
+export function announceGrant(grant: Grant, durationMs: number): void {
+  publish('granted', () => ({ ...grant.client.event(grant.claim), token: grant.token, durationMs }))
+}

@@ -1,0 +1,356 @@
+/**
+ * A lease: a caller's hold on a lock, and what it may know and do about it.
+ */
+import type { Timer } from '../clock/clock.js'
+import { isLockError, LockLostError, LockUsageError } from '../errors.js'
+import type { ProcessGroup } from '../store/contract.js'
+import type { Client } from './client.js'
+import { runUnder } from './context.js'
+import { publish } from './events.js'
+import type { Grant } from './grant.js'
+
+/** The token of a lease: a bigint on stores that fence, undefined on the others. */
+export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
+
+/** What a holder can add to what `inspect` shows about it. */
+export interface LeaseNote {
+  readonly label?: string
+  /** The process group of a child that works under the lease. */
+  readonly group?: ProcessGroup
+}
+
+/**
+ * A granted lock. It is renewed in the background until it is released, and ends at its deadline if that fails.
+ */
+export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
+  /** The full name of the lock. */
+  readonly name: string
+  /** The id of the claim: names this hold in `inspect` and on the command line. */
+  readonly claimId: string
+  /** Grows with every grant of this lock. Hand it to the protected resource, which refuses a smaller one. */
+  readonly token: TokenOf<F>
+  /** Whether the lock is still yours. Checked against the clock at each reading, so it is right even after a pause. */
+  readonly held: boolean
+  /** How long the lease lasts if it is not renewed any more, in milliseconds; 0 when it has ended. */
+  readonly remainingMs: number
+  /** Aborts when the lease is lost, at the latest by its deadline, with a `LockLostError` as its reason. */
+  readonly signal: AbortSignal
+  /** @throws LockLostError when the lease has ended. */
+  assertHeld(): void
+  /**
+   * Renews now. Throws nothing when the lease goes on.
+   * @throws LockLostError when the store does not hold it for this owner any more.
+   * @throws StoreUnavailableError when nobody knows; the old deadline stands.
+   */
+  renew(): Promise<void>
+  /**
+   * Gives the lock back: `released` when it was ours until now, `lost` when it had ended before. May be repeated.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the release goes on in the background.
+   */
+  release(): Promise<'released' | 'lost'>
+  /** Runs `work` under this lease, as `lock.run` does, so that nested runs know of it. Does not release. */
+  run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>): Promise<T>
+  /** Adds to what `inspect` shows, and waits until the store has it. Throws as `renew` does. */
+  annotate(note: LeaseNote): Promise<void>
+}
+
+/** A writer's lease. */
+export interface WriteLease<F extends boolean = boolean> extends Lease<F> {
+  /**
+   * Goes on as a reader: other readers may join. The way back is refused, since two upgraders would deadlock.
+   * @throws LockLostError when the lease has ended.
+   */
+  downgrade(): Promise<void>
+}
+
+/** Who takes a lease back: the local queue it came from, or nobody but the store. */
+export interface Keepsake {
+  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'>
+}
+
+export class HeldLease implements WriteLease {
+  readonly #client: Client
+  readonly #grant: Grant
+  readonly #keepsake: Keepsake
+  readonly #token: bigint | undefined
+  readonly #startedMs: number
+  readonly #endsMs: number
+  #maxHold: Timer | undefined
+  #controller: AbortController | undefined
+  #lost: LockLostError | undefined
+  #closing: unknown
+  #release: 'released' | 'lost' | Promise<'released' | 'lost'> | undefined
+  /** How many callbacks run under it; `close` waits for them. */
+  #running: Set<Promise<unknown>> | undefined
+
+  constructor(
+    client: Client,
+    grant: Grant,
+    token: bigint | undefined,
+    nowMs: number,
+    maxHoldMs: number,
+    from: Keepsake,
+  ) {
+    this.#client = client
+    this.#grant = grant
+    this.#token = token
+    this.#startedMs = nowMs
+    this.#endsMs = nowMs + maxHoldMs
+    this.#keepsake = from
+    grant.onLoss = (error) => this.#tell(error)
+    client.leases.add(this)
+    if (maxHoldMs !== Infinity) this.#watchMaxHold()
+  }
+
+  get name(): string {
+    return this.#grant.claim.lock
+  }
+
+  get claimId(): string {
+    return this.#grant.claim.id
+  }
+
+  // The type of the token follows the store, which the runtime does not know: `createLocks` gives it.
+  get token(): never {
+    return this.#token as never
+  }
+
+  /** How much of the lock's capacity it takes now. */
+  get weight(): number {
+    return this.#grant.claim.weight
+  }
+
+  get exclusive(): boolean {
+    return this.#grant.claim.weight === this.#grant.claim.capacity
+  }
+
+  /** Whether it has neither been released nor reported lost. */
+  get open(): boolean {
+    return this.#lost === undefined && this.#release === undefined
+  }
+
+  get held(): boolean {
+    if (this.#lost || this.#release !== undefined) return false
+    const nowMs = this.#client.clock.monotonicMs()
+    if (nowMs >= this.#endsMs) return false
+    if (this.#grant.isAlive(nowMs)) return true
+    // The clocks parted but the deadline has not come: the store's answer decides.
+    if (this.#grant.state === 'held' && nowMs < this.#grant.deadlineMs)
+      this.#client.keeper.renewSoon(this.#grant)
+    return false
+  }
+
+  get remainingMs(): number {
+    if (!this.held) return 0
+    const endsMs = Math.min(this.#grant.deadlineMs, this.#endsMs)
+    return Math.max(0, endsMs - this.#client.clock.monotonicMs())
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      const reason = this.#lost ?? this.#closing
+      if (reason !== undefined) this.#controller.abort(reason)
+    }
+    return this.#controller.signal
+  }
+
+  assertHeld(): void {
+    if (this.held) return
+    throw this.lossError()
+  }
+
+  async renew(): Promise<void> {
+    this.#assertNotOver()
+    const result = await this.#client.keeper.renewNow(this.#grant)
+    if (result.outcome === 'unknown') throw result.cause
+    this.#assertNotOver()
+  }
+
+  async annotate(note: LeaseNote): Promise<void> {
+    this.#assertNotOver()
+    const { claim } = this.#grant
+    this.#grant.describeAs({ ...claim.owner, ...note })
+    await this.renew()
+  }
+
+  async downgrade(): Promise<void> {
+    this.#assertNotOver()
+    const grant = this.#grant
+    if (grant.claim.kind !== 'readWriteLock') {
+      throw new LockUsageError(
+        `Only a writer's lease can be downgraded; "${this.name}" is a ${grant.claim.kind}.`,
+        {
+          lock: this.name,
+        },
+      )
+    }
+    const held = await this.#client.store.downgrade(grant.claim)
+    if (!held) grant.lose('expired')
+    this.#assertNotOver()
+    grant.claim = { ...grant.claim, weight: 1 }
+  }
+
+  async release(): Promise<'released' | 'lost'> {
+    return this.giveBack()
+  }
+
+  /** `release` without a promise where none is needed. */
+  giveBack(): 'released' | 'lost' | Promise<'released' | 'lost'> {
+    if (this.#release !== undefined) return this.#release
+    this.#maxHold?.cancel()
+    this.#client.leases.delete(this)
+    if (this.#lost) return this.#giveBackLost()
+    const nowMs = this.#client.clock.monotonicMs()
+    const overdue = nowMs >= this.#endsMs
+    this.#grant.onLoss = undefined
+    // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
+    const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
+    this.#release = overdue ? 'lost' : outcome
+    if (typeof outcome === 'string') this.#announceRelease(outcome, nowMs)
+    else {
+      outcome.then(
+        (settled) => this.#announceRelease(settled, nowMs),
+        () => undefined, // whoever awaits the release is told
+      )
+    }
+    return this.#release
+  }
+
+  #announceRelease(outcome: 'released' | 'lost', nowMs: number): void {
+    publish('released', () => ({
+      ...this.#client.event(this.#grant.claim),
+      outcome,
+      durationMs: nowMs - this.#startedMs,
+    }))
+  }
+
+  async run<T>(work: (lease: Lease<never>) => T | PromiseLike<T>): Promise<T> {
+    this.assertHeld()
+    return runUnder(this.#client, this, () => work(this))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.releaseQuietly()
+  }
+
+  /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
+  async releaseQuietly(): Promise<void> {
+    try {
+      await this.giveBack()
+    } catch (error) {
+      this.#client.report(this.#grant.claim, 'release', error)
+    }
+  }
+
+  /** Whether the lease ended against the holder's will, as far as can be known now. */
+  async endedEarly(): Promise<boolean> {
+    if (this.#release !== undefined) return false
+    if (this.held) return false
+    // Only the clocks disagree: ask, and let the answer decide.
+    const { state, deadlineMs } = this.#grant
+    const nowMs = this.#client.clock.monotonicMs()
+    if (!this.#lost && state === 'held' && nowMs < Math.min(deadlineMs, this.#endsMs)) {
+      await this.#client.keeper.renewNow(this.#grant)
+    }
+    return !this.held
+  }
+
+  lossError(cause?: unknown): LockLostError {
+    const nowMs = this.#client.clock.monotonicMs()
+    const reason = this.#lost?.reason ?? (nowMs >= this.#endsMs ? 'max-hold' : 'deadline')
+    return new LockLostError(reason, { lock: this.name, store: this.#client.store.name, cause })
+  }
+
+  /** Notes a callback that runs under this lease. */
+  track(callback: Promise<unknown>): void {
+    const entry = callback.then(
+      () => undefined,
+      () => undefined,
+    )
+    const running = (this.#running ??= new Set())
+    running.add(entry)
+    void entry.then(() => running.delete(entry))
+  }
+
+  /** Asks the holder to stop, since the client closes. The lease itself goes on. */
+  askToStop(reason: unknown): void {
+    this.#closing = reason
+    this.#controller?.abort(reason)
+  }
+
+  async idle(): Promise<void> {
+    if (this.#running) await Promise.all(this.#running)
+  }
+
+  get busy(): boolean {
+    return this.#running !== undefined && this.#running.size > 0
+  }
+
+  /** Stops renewing and lets the lease end by itself: code may still run under it. */
+  abandon(): void {
+    this.#client.leases.delete(this)
+    this.#client.keeper.remove(this.#grant)
+  }
+
+  #tell(error: LockLostError): void {
+    if (this.#lost || this.#release !== undefined) return
+    this.#lost = error
+    this.#maxHold?.cancel()
+    this.#controller?.abort(error)
+  }
+
+  /** The store is told only now that a stolen or overlong lease is not in use any more. */
+  #giveBackLost(): 'lost' {
+    this.#release = 'lost'
+    const { reason } = this.#lost ?? {}
+    if (reason === 'stolen') this.#client.withdrawals.inBackground(this.#grant.claim)
+    if (reason === 'max-hold' && this.#grant.state === 'held') {
+      const handedBack = this.#keepsake.giveBack(this.#grant, this.#client.clock.monotonicMs())
+      if (typeof handedBack !== 'string') {
+        handedBack.catch((error: unknown) => this.#client.report(this.#grant.claim, 'release', error))
+      }
+    }
+    return 'lost'
+  }
+
+  /** At the cap the holder is told, renewal stops, and the lock is free when the holder lets go or the TTL ends. */
+  #watchMaxHold(): void {
+    const leftMs = this.#endsMs - this.#client.clock.monotonicMs()
+    this.#maxHold = this.#client.clock.timer(
+      Math.max(0, leftMs - 2),
+      () => {
+        if (this.#client.clock.monotonicMs() < this.#endsMs - 2) {
+          this.#watchMaxHold()
+          return
+        }
+        const error = new LockLostError('max-hold', { lock: this.name, store: this.#client.store.name })
+        this.#client.keeper.stopRenewing(this.#grant)
+        publish('lost', () => ({
+          ...this.#client.event(this.#grant.claim),
+          reason: 'max-hold',
+          durationMs: this.#client.clock.monotonicMs() - this.#startedMs,
+        }))
+        this.#tell(error)
+      },
+      true,
+    )
+  }
+
+  #assertNotOver(): void {
+    if (this.#lost) throw this.lossError()
+    if (this.#release !== undefined) {
+      throw new LockUsageError(`The lease on "${this.name}" was released already; acquire the lock anew.`, {
+        lock: this.name,
+        store: this.#client.store.name,
+      })
+    }
+    const nowMs = this.#client.clock.monotonicMs()
+    if (nowMs >= this.#grant.deadlineMs || nowMs >= this.#endsMs) throw this.lossError()
+  }
+}
+
+/** Whether a callback failed just because it was told of the loss. */
+export function isLoss(error: unknown): boolean {
+  return isLockError(error) && error.code === 'LOCK_LOST'
+}

@@ -1,0 +1,249 @@
+/**
+ * The renewal scheduler: one timer for all grants of a client, whatever their number.
+ *
+ * Grants of one rhythm stand in a lane, in the order in which their TTLs began, so that the next one due is always at
+ * the head and a grant joins or leaves in constant time. A grant whose renewal is under way or unclear is watched in
+ * `#asked` until an answer comes: an unknown outcome keeps the old deadline, and the question is repeated soon.
+ */
+import type { Timer } from '../clock/clock.js'
+import type { LockError } from '../errors.js'
+import type { RenewResult } from '../store/contract.js'
+import { isPromise } from '../store/maybe-promise.js'
+import type { Client } from './client.js'
+import { marginMs } from './deadline.js'
+import { publish } from './events.js'
+import type { Grant } from './grant.js'
+
+/** Loss is told this long before the deadline, since timers fire late and never early. */
+const TELL_EARLY_MS = 2
+/** While anything is held the clocks are compared at least this often. */
+const LONGEST_SLEEP_MS = 1000
+/** Grants due within this share of their rhythm are renewed together with one that is due now. */
+const GROUPING = 0.1
+
+/** Grants that are due `leadMs` after their base, in the order of their bases. */
+export interface Lane {
+  readonly leadMs: number
+  first: Grant | undefined
+  last: Grant | undefined
+}
+
+/** When and why a renewal was sent. */
+interface Asked {
+  readonly sentMs: number
+  readonly offsetMs: number
+  /** The holder called `renew` itself. */
+  readonly byHand: boolean
+}
+
+export class Keeper {
+  readonly #client: Client
+  readonly #lanes = new Map<number, Lane>()
+  readonly #asked = new Set<Grant>()
+  #timer: Timer | undefined
+  #wakeMs = Infinity
+  #offsetMs = NaN
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  add(grant: Grant): void {
+    const leadMs = grant.renews ? grant.ttlMs / 3 : grant.ttlMs - marginMs(grant.ttlMs) - TELL_EARLY_MS
+    let lane = this.#lanes.get(leadMs)
+    if (!lane) this.#lanes.set(leadMs, (lane = { leadMs, first: undefined, last: undefined }))
+    insert(lane, grant)
+    // The deadline of a grant that came late may be nearer than its place in the lane says.
+    this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - TELL_EARLY_MS))
+  }
+
+  remove(grant: Grant): void {
+    this.#asked.delete(grant)
+    if (!grant.lane) return
+    const { lane } = grant
+    unlink(lane, grant)
+  }
+
+  /** Lets a grant run out: from now on only its deadline is watched. */
+  stopRenewing(grant: Grant): void {
+    this.remove(grant)
+    grant.renews = false
+    if (grant.state === 'held') this.add(grant)
+  }
+
+  /** Renews one grant now, whatever its rhythm, and says what the store answered to this very request. */
+  async renewNow(grant: Grant): Promise<RenewResult> {
+    const [result] = await this.#ask([grant], true)
+    return result ?? { outcome: 'lost', reason: 'expired' }
+  }
+
+  /** Renews in the background; used when `held` finds the clocks apart. */
+  renewSoon(grant: Grant): void {
+    if (this.#asked.has(grant)) return
+    void this.#ask([grant])
+  }
+
+  #wakeBy(timeMs: number): void {
+    // The usual case: the timer is set for a moment before this one.
+    if (timeMs >= this.#wakeMs) return
+    const nowMs = this.#client.clock.monotonicMs()
+    const wakeMs = Math.min(timeMs, nowMs + LONGEST_SLEEP_MS)
+    if (wakeMs >= this.#wakeMs) return
+    this.#timer?.cancel()
+    this.#wakeMs = wakeMs
+    this.#timer = this.#client.clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true)
+  }
+
+  #tick(): void {
+    this.#wakeMs = Infinity
+    this.#timer = undefined
+    const nowMs = this.#client.clock.monotonicMs()
+    const due = [...this.#takeDue(nowMs), ...this.#takeUnclear(nowMs)]
+    const open = due.filter((grant) => !this.#isSettled(grant, nowMs))
+    if (open.length > 0) void this.#ask(open)
+    this.#rearm()
+  }
+
+  /** Takes what is due out of the lanes, with its neighbours, and everything when the clocks have parted. */
+  #takeDue(nowMs: number): Grant[] {
+    const due: Grant[] = []
+    const suspicious = this.#clocksMoved()
+    for (const lane of [...this.#lanes.values()]) {
+      const untilMs = nowMs + (lane.first?.renews === true ? lane.leadMs * GROUPING : 0)
+      if (!suspicious && lane.first && lane.first.baseMs + lane.leadMs > nowMs) continue
+      for (let grant = lane.first; grant;) {
+        const { next } = grant
+        const isDue = grant.baseMs + lane.leadMs <= untilMs
+        if (!isDue && !suspicious) break
+        if (isDue || grant.clocksDisagree()) {
+          this.remove(grant)
+          due.push(grant)
+        }
+        grant = next
+      }
+    }
+    return due
+  }
+
+  #takeUnclear(nowMs: number): Grant[] {
+    const due: Grant[] = []
+    for (const grant of this.#asked) {
+      if (grant.askAgainMs <= nowMs || grant.deadlineMs - TELL_EARLY_MS <= nowMs) due.push(grant)
+    }
+    return due
+  }
+
+  /** Whether nothing is to be asked for this grant: it is over, or it is a fixed one that nobody doubts. */
+  #isSettled(grant: Grant, nowMs: number): boolean {
+    if (grant.deadlineMs - TELL_EARLY_MS <= nowMs) {
+      grant.lose('deadline')
+      return true
+    }
+    if (grant.renews || grant.clocksDisagree()) return false
+    this.remove(grant)
+    this.add(grant)
+    return true
+  }
+
+  #clocksMoved(): boolean {
+    const offsetMs = this.#client.clockOffsetMs()
+    const moved = Math.abs(offsetMs - this.#offsetMs) > TELL_EARLY_MS
+    this.#offsetMs = offsetMs
+    return moved
+  }
+
+  #rearm(): void {
+    let wakeMs = Infinity
+    for (const lane of this.#lanes.values()) {
+      if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
+      else this.#lanes.delete(lane.leadMs)
+    }
+    for (const grant of this.#asked) {
+      wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - TELL_EARLY_MS)
+    }
+    if (wakeMs < Infinity) this.#wakeBy(wakeMs)
+  }
+
+  /** Sends one renewal for all of them. Never rejects: a failure is an unknown outcome. */
+  async #ask(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
+    const { store, clock } = this.#client
+    const sentMs = clock.monotonicMs()
+    const offsetMs = this.#client.clockOffsetMs()
+    for (const grant of grants) this.#noteAsked(grant, sentMs)
+    this.#rearm()
+    const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.claim)))
+    grants.forEach((grant, index) => {
+      const result = results[index]
+      if (result && grant.state === 'held') this.#take(grant, result, { sentMs, offsetMs, byHand })
+    })
+    this.#rearm()
+    return results
+  }
+
+  async #answers(
+    grants: readonly Grant[],
+    call: () => PromiseLike<readonly RenewResult[]> | readonly RenewResult[],
+  ): Promise<readonly RenewResult[]> {
+    const lock = grants[0]?.claim.lock ?? ''
+    let cause: LockError
+    try {
+      const answer = call()
+      // Not bounded by the request timeout: a late "renewed" is still good, and the question is repeated meanwhile.
+      return isPromise(answer) ? await answer : answer
+    } catch (error) {
+      cause = this.#client.asLockError(error, lock, 'the renewal')
+    }
+    return grants.map(() => ({ outcome: 'unknown', cause }))
+  }
+
+  #noteAsked(grant: Grant, sentMs: number): void {
+    this.remove(grant)
+    if (grant.state !== 'held') return
+    const patienceMs = Math.min(this.#client.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
+    grant.askAgainMs = sentMs + patienceMs
+    this.#asked.add(grant)
+  }
+
+  #take(grant: Grant, result: RenewResult, asked: Asked): void {
+    const { clock } = this.#client
+    const event = (): ReturnType<Client['event']> => this.#client.event(grant.claim)
+    if (result.outcome === 'lost') {
+      grant.lose(result.reason)
+      return
+    }
+    if (result.outcome === 'renewed') {
+      // A fixed lease keeps its end when only the clocks were in doubt.
+      grant.extend(asked.sentMs, asked.offsetMs, grant.renews || asked.byHand)
+      this.remove(grant)
+      this.add(grant)
+      publish('renewed', () => ({ ...event(), durationMs: clock.monotonicMs() - asked.sentMs }))
+      return
+    }
+    publish('unknown', () => ({ ...event(), error: result.cause }))
+    const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
+    grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
+    this.#asked.add(grant)
+  }
+}
+
+/** Keeps the lane sorted. A new grant nearly always goes to the end; one that came late looks for its place. */
+function insert(lane: Lane, grant: Grant): void {
+  let before = lane.last
+  while (before && before.baseMs > grant.baseMs) before = before.previous
+  const after = before ? before.next : lane.first
+  grant.lane = lane
+  grant.previous = before
+  grant.next = after
+  if (before) before.next = grant
+  else lane.first = grant
+  if (after) after.previous = grant
+  else lane.last = grant
+}
+
+function unlink(lane: Lane, grant: Grant): void {
+  if (grant.previous) grant.previous.next = grant.next
+  else lane.first = grant.next
+  if (grant.next) grant.next.previous = grant.previous
+  else lane.last = grant.previous
+  grant.lane = grant.previous = grant.next = undefined
+}

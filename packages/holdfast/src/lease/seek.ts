@@ -1,0 +1,233 @@
+/**
+ * One claim's way to a grant: attempt, queue, watch, and attempt again until it is granted or nobody wants it any more.
+ *
+ * Correctness rests on the attempts alone. A wake-up saves time; a lost one costs a heartbeat. Whatever is unclear when
+ * the seek ends is withdrawn, so that no claim is granted to nobody.
+ */
+import type { Timer } from '../clock/clock.js'
+import type { AttemptResult, Claim, Granted, PushedGrant, Watch } from '../store/contract.js'
+import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
+import type { ClaimShape, Client } from './client.js'
+import { grantBaseMs, leaseEndMs } from './deadline.js'
+import { publish } from './events.js'
+import { Grant } from './grant.js'
+import { isRetryable } from './withdrawal.js'
+
+export interface SeekTerms {
+  /** Join the store's queue. Without it a busy lock ends the seek. */
+  readonly enqueue: boolean
+  readonly renews: boolean
+  /** How many tokens to reserve, asked anew at each attempt. */
+  tokens(): number
+  /** How many callers of this process stand behind the claim. */
+  localWaiters(): number
+}
+
+/** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
+export type SeekDone = (grant: Grant | undefined, error?: unknown) => void
+
+interface Sent {
+  readonly claim: Claim
+  readonly sentMs: number
+  readonly offsetMs: number
+}
+
+export class Seek {
+  readonly #client: Client
+  readonly #shape: ClaimShape
+  readonly #terms: SeekTerms
+  readonly #done: SeekDone
+  #claim: Claim
+  #over = false
+  #inFlight = 0
+  #first: Sent | undefined
+  /** The last request that was answered "waiting": a grant that is reported later came after it. */
+  #waiting: Sent | undefined
+  #heardMs: number
+  #watch: Watch | undefined
+  #leaveBeat: (() => void) | undefined
+  #retry: Timer | undefined
+  #polls = 0
+
+  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone) {
+    this.#client = client
+    this.#shape = shape
+    this.#terms = terms
+    this.#done = done
+    this.#claim = client.newClaim(shape, terms.localWaiters())
+    this.#heardMs = client.clock.monotonicMs()
+  }
+
+  /** Sends the first attempt. `done` may be called before this returns. */
+  start(): void {
+    this.#send()
+  }
+
+  /** Nobody wants the lock any more. `done` is not called. */
+  stop(): void {
+    if (this.#over) return
+    this.#end()
+    if (this.#first) this.#client.withdrawals.inBackground(this.#claim)
+  }
+
+  #send(): void {
+    const { store, clock } = this.#client
+    const sentMs = clock.monotonicMs()
+    const sent: Sent = { claim: this.#claim, sentMs, offsetMs: clock.wallMs() - sentMs }
+    this.#first ??= sent
+    let answer: MaybePromise<AttemptResult>
+    try {
+      answer = store.attempt(this.#claim, { enqueue: this.#terms.enqueue, tokens: this.#terms.tokens() })
+    } catch (error) {
+      this.#fail(sent, error)
+      return
+    }
+    if (!isPromise(answer)) {
+      this.#take(sent, answer)
+      return
+    }
+    this.#inFlight += 1
+    this.#client.bounded(answer, sent.claim.lock, 'the attempt').then(
+      (result) => {
+        this.#inFlight -= 1
+        this.#take(sent, result)
+      },
+      (error: unknown) => {
+        this.#inFlight -= 1
+        this.#fail(sent, error)
+      },
+    )
+  }
+
+  #take(sent: Sent, result: AttemptResult): void {
+    const { clock } = this.#client
+    publish('attempt', () => ({
+      ...this.#client.event(sent.claim),
+      outcome: result.outcome,
+      durationMs: clock.monotonicMs() - sent.sentMs,
+    }))
+    // An answer about a claim that was given up is of no use: it is withdrawn already.
+    if (this.#over || sent.claim.id !== this.#claim.id) return
+    this.#heardMs = clock.monotonicMs()
+    switch (result.outcome) {
+      case 'granted':
+        return this.#granted(sent, result)
+      case 'waiting':
+        return this.#queued(sent, result.holderRemainingMs)
+      case 'busy':
+        return this.#busy(result.holderRemainingMs)
+      case 'withdrawn':
+        // Its place was lost, for instance because a pushed grant ran out while this process slept.
+        return this.#restart()
+    }
+  }
+
+  #granted(sent: Sent, granted: Granted): void {
+    const waiting = this.#waiting
+    const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
+    // The clocks are compared from the older of the two moments on, or a sleep in between would go unseen.
+    const offsetMs = granted.existing ? (waiting ?? this.#first ?? sent).offsetMs : sent.offsetMs
+    this.#grant({ token: granted.token, tokens: granted.tokens, ttlMs: granted.ttlMs, baseMs, offsetMs })
+  }
+
+  #pushed(pushed: PushedGrant): void {
+    const since = this.#waiting ?? this.#first
+    if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
+  }
+
+  #grant(terms: ConstructorParameters<typeof Grant>[2]): void {
+    const nowMs = this.#client.clock.monotonicMs()
+    if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {
+      // It ended on the way here. Never hand out a lease that is over.
+      this.#client.withdrawals.inBackground(this.#claim)
+      this.#restart()
+      return
+    }
+    this.#end()
+    this.#done(new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs))
+  }
+
+  #queued(sent: Sent, holderRemainingMs: number | undefined): void {
+    if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
+    if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
+    this.#attemptAfter(holderRemainingMs)
+    this.#leaveBeat ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () => this.#beat())
+    if (!this.#watch) this.#startWatch()
+  }
+
+  #startWatch(): void {
+    const claim = this.#claim
+    this.#watch = this.#client.store.watch(claim, (grant) => {
+      if (this.#over || this.#claim !== claim) return
+      if (grant) this.#pushed(grant)
+      else this.#send()
+    })
+    // What happened before the watch worked was not seen, so look once more.
+    this.#watch.ready?.then(
+      () => {
+        if (!this.#over && this.#claim === claim) this.#send()
+      },
+      (error: unknown) => this.#client.report(claim, 'watch', error),
+    )
+  }
+
+  #busy(holderRemainingMs: number | undefined): void {
+    if (!this.#terms.enqueue) {
+      this.#end()
+      this.#done(undefined)
+      return
+    }
+    // The store keeps no queue: come back now and then, more slowly as time goes on.
+    const [shortestMs, longestMs] = this.#client.store.traits.pollMs
+    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** this.#polls)
+    this.#polls += 1
+    this.#attemptAfter(Math.min(this.#client.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
+  }
+
+  /** A heartbeat, which is an attempt. Sent also when an older one is still unanswered: that one may be lost. */
+  #beat(): void {
+    this.#send()
+  }
+
+  #attemptAfter(delayMs: number | undefined): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
+    if (delayMs === undefined) return
+    this.#retry = this.#client.clock.timer(delayMs + 1, () => this.#send())
+  }
+
+  /** While it waits a claim outlives a store that is away for less than a TTL; a first attempt fails at once. */
+  #fail(sent: Sent, caught: unknown): void {
+    if (this.#over || sent.claim.id !== this.#claim.id) return
+    const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
+    const silentMs = this.#client.clock.monotonicMs() - this.#heardMs
+    const hopeful = isRetryable(error) && (this.#waiting !== undefined || this.#polls > 0)
+    if (hopeful && silentMs < sent.claim.ttlMs) {
+      if (!this.#leaveBeat) this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
+      return
+    }
+    if (this.#inFlight > 0 && isRetryable(error)) return
+    this.#end()
+    this.#client.withdrawals.inBackground(this.#claim)
+    this.#done(undefined, error)
+  }
+
+  /** Begins again with a fresh claim, at the end of the queue. */
+  #restart(): void {
+    this.#forget()
+    this.#claim = this.#client.newClaim(this.#shape, this.#terms.localWaiters())
+    this.#send()
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#watch?.close()
+    this.#leaveBeat?.()
+    this.#retry?.cancel()
+    this.#first = this.#waiting = this.#watch = this.#leaveBeat = this.#retry = undefined
+  }
+}

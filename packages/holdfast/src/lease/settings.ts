@@ -1,0 +1,136 @@
+/** The options of a client and of a lock, checked once so that nothing further in has to doubt them. */
+import type { Clock, Random } from '../clock/clock.js'
+import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import type { Store } from '../store/contract.js'
+
+/** How waiters of different processes take turns. */
+export type Fairness = 'cohort' | 'fifo'
+
+/** What can be said for one lock, and as a default for all locks of a client. */
+export interface LockOptions {
+  /** How long a lease lives without renewal, in milliseconds. Default 30 000. */
+  readonly ttlMs?: number
+  /** Renew at every third of the TTL while the lease is held. Default true. */
+  readonly renew?: boolean
+  /** The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit. */
+  readonly maxHoldMs?: number
+  /** A nested `run` in the same async context re-enters instead of failing. Default false. */
+  readonly reentrant?: boolean
+  /**
+   * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10 ms in a row, before
+   * other processes have their turn. `fifo` serves all processes strictly in the order of the store's queue.
+   */
+  readonly fairness?: Fairness
+}
+
+export interface LocksOptions extends LockOptions {
+  /** Stands before each lock name, with a colon. Default: none. */
+  readonly namespace?: string
+  /** Shown by `inspect` as the purpose of this client's claims. */
+  readonly label?: string
+  /** How long one request to the store may take before its outcome counts as unknown, in milliseconds. Default 5 000. */
+  readonly requestTimeoutMs?: number
+  /** How long `acquire` and `run` wait for a busy lock, in milliseconds, unless they say so themselves. Default Infinity. */
+  readonly waitMs?: number
+  /** Time, for simulations. */
+  readonly clock?: Clock
+  /** Randomness, for simulations. */
+  readonly random?: Random
+}
+
+/** What can be said for one acquisition. */
+export interface AcquireOptions {
+  /** How long to wait for a busy lock, in milliseconds; 0 tries once. Default Infinity. */
+  readonly waitMs?: number
+  /** Ends the wait: the promise then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal
+}
+
+/** The checked options of a lock. */
+export interface LockSettings {
+  readonly ttlMs: number
+  readonly renew: boolean
+  readonly maxHoldMs: number
+  readonly reentrant: boolean
+  readonly fairness: Fairness
+}
+
+const DEFAULTS: LockSettings = {
+  ttlMs: 30_000,
+  renew: true,
+  maxHoldMs: Infinity,
+  reentrant: false,
+  fairness: 'cohort',
+}
+
+/** Below this a lease would end before a busy event loop could renew it. */
+const SHORTEST_TTL_MS = 50
+
+export function lockSettings(options: LockOptions = {}, defaults: LockSettings, store: Store): LockSettings {
+  checkObject('the lock options', options)
+  const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
+  checkDuration('ttlMs', ttlMs, { min: SHORTEST_TTL_MS })
+  const [shortest, longest] = store.traits.ttlMs
+  if (ttlMs < shortest || ttlMs > longest) {
+    throw new UnsupportedLockError(
+      `The ${store.name} store grants leases of ${shortest} to ${longest} ms here; ttlMs ${ttlMs} is not among them.`,
+      { store: store.name },
+    )
+  }
+  checkDuration('maxHoldMs', maxHoldMs, { min: 1, infinite: true })
+  checkBoolean('renew', renew)
+  checkBoolean('reentrant', reentrant)
+  if (fairness !== 'cohort' && fairness !== 'fifo') {
+    throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${String(fairness)}.`)
+  }
+  return { ttlMs, renew, maxHoldMs, reentrant, fairness }
+}
+
+/** The defaults of a client, from what `createLocks` was given. */
+export function clientSettings(options: LocksOptions, store: Store): LockSettings {
+  return lockSettings(options, DEFAULTS, store)
+}
+
+export function checkWait(waitMs: number | undefined, fallback: number): number {
+  if (waitMs === undefined) return fallback
+  checkDuration('waitMs', waitMs, { min: 0, infinite: true })
+  return waitMs
+}
+
+export function checkDuration(
+  what: string,
+  value: unknown,
+  range: { readonly min: number; readonly infinite?: boolean },
+): asserts value is number {
+  if (typeof value !== 'number' || Number.isNaN(value)) {
+    throw new LockUsageError(`${what} must be a number of milliseconds, not ${describe(value)}.`)
+  }
+  if (value === Infinity && range.infinite !== true) {
+    throw new LockUsageError(`${what} must be finite; give the longest time that makes sense.`)
+  }
+  if (value < range.min) {
+    throw new LockUsageError(`${what} must be at least ${range.min} ms, not ${value}.`)
+  }
+}
+
+function checkBoolean(what: string, value: unknown): void {
+  if (typeof value !== 'boolean')
+    throw new LockUsageError(`${what} must be true or false, not ${describe(value)}.`)
+}
+
+export function checkObject(what: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) {
+    throw new LockUsageError(`${what} must be an object, not ${describe(value)}.`)
+  }
+}
+
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  return String(value)
+}
+
+/** Without the keys that are there but undefined: those mean the default. */
+function defined<T extends object>(options: T): Partial<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
+}

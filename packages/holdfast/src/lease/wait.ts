@@ -1,0 +1,99 @@
+/**
+ * One caller's wait for a lock: its time limit, its abort signal, and the promise that it will get.
+ *
+ * A wait settles exactly once. When it gives up, whoever does the waiting for it is told, so that what stands in a
+ * queue for it can be taken out.
+ */
+import type { Timer } from '../clock/clock.js'
+import { LockTimeoutError, LockUsageError } from '../errors.js'
+import type { Client } from './client.js'
+import type { HeldLease } from './lease.js'
+
+/** How long a caller is prepared to wait. */
+export interface WaitLimits {
+  readonly waitMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+export class Wait {
+  readonly promise: Promise<HeldLease>
+  readonly startedMs: number
+  /** The neighbours in a local queue. */
+  previous: Wait | undefined
+  next: Wait | undefined
+  settled = false
+  /** Called when the caller gives up before it was served. */
+  onGiveUp: (() => void) | undefined
+  readonly #client: Client
+  readonly #lock: string
+  #resolve!: (lease: HeldLease) => void
+  #reject!: (reason: unknown) => void
+  #timer: Timer | undefined
+  #signal: AbortSignal | undefined
+  #onAbort: (() => void) | undefined
+
+  constructor(client: Client, lock: string, startedMs: number) {
+    this.#client = client
+    this.#lock = lock
+    this.startedMs = startedMs
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    client.waits.add(this)
+  }
+
+  /** Starts the clock of the wait and listens to the caller's signal, which is not aborted yet. */
+  limit(waitMs: number, signal: AbortSignal | undefined): void {
+    if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
+    if (!signal) return
+    this.#signal = signal
+    this.#onAbort = () => this.giveUp(signal.reason)
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  serve(lease: HeldLease): void {
+    this.#settle()
+    this.#resolve(lease)
+  }
+
+  /** The wait failed, through no wish of the caller. */
+  fail(reason: unknown): void {
+    this.#settle()
+    this.#reject(reason)
+  }
+
+  giveUp(reason: unknown): void {
+    if (this.settled) return
+    this.#settle()
+    this.#reject(reason)
+    this.onGiveUp?.()
+  }
+
+  /** Ends the wait since its client was closed. */
+  close(): void {
+    this.giveUp(
+      new LockUsageError(`The wait for "${this.#lock}" ended: locks.close() was called.`, {
+        code: 'LOCKS_CLOSED',
+        lock: this.#lock,
+        store: this.#client.store.name,
+      }),
+    )
+  }
+
+  /** A clock may clamp a long timer, so the time is looked at again when it fires. */
+  #arm(untilMs: number, waitMs: number): void {
+    const leftMs = untilMs - this.#client.clock.monotonicMs()
+    this.#timer = this.#client.clock.timer(leftMs, () => {
+      if (this.#client.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
+      else this.giveUp(new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#client.store.name }))
+    })
+  }
+
+  #settle(): void {
+    this.settled = true
+    this.#client.waits.delete(this)
+    this.#timer?.cancel()
+    if (this.#signal && this.#onAbort) this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+}

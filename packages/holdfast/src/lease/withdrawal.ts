@@ -1,0 +1,105 @@
+/**
+ * Withdrawing claims: releasing them while somebody waits for the answer, and in the background when nobody does.
+ *
+ * Any attempt whose outcome is unclear ends here, since a claim that was granted unseen would hold the lock for a whole
+ * TTL. A withdraw may be repeated with the same id until it gets through; after the claim's TTL it is moot.
+ */
+import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
+import type { Claim, WithdrawOutcome } from '../store/contract.js'
+import { isPromise } from '../store/maybe-promise.js'
+import type { Client } from './client.js'
+
+/** How long to pause between two tries, in milliseconds. */
+const RETRY_MS = [20, 200] as const
+
+export class Withdrawals {
+  readonly #client: Client
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Withdraws without telling anybody but the events. */
+  inBackground(claim: Claim): void {
+    const giveUpMs = this.#client.clock.monotonicMs() + claim.ttlMs
+    const done = this.#untilAnswered(claim, giveUpMs)
+      .then(
+        () => undefined,
+        (error: unknown) => this.#client.report(claim, 'withdraw', error),
+      )
+      .finally(() => this.#pending.delete(done))
+    this.#pending.add(done)
+  }
+
+  /**
+   * Releases a claim that is held until `deadlineMs`. At once, without a promise, where the store can.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw goes on in the background.
+   */
+  release(claim: Claim, deadlineMs: number): WithdrawOutcome | Promise<WithdrawOutcome> {
+    let answer
+    try {
+      answer = this.#client.store.withdraw(claim)
+    } catch (error) {
+      answer = Promise.reject(error)
+    }
+    return isPromise(answer) ? this.#release(claim, deadlineMs, answer) : answer
+  }
+
+  /** Resolves when no withdrawal is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  async #release(
+    claim: Claim,
+    deadlineMs: number,
+    first: PromiseLike<WithdrawOutcome>,
+  ): Promise<WithdrawOutcome> {
+    const { clock, requestTimeoutMs } = this.#client
+    const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
+    try {
+      return await this.#untilAnswered(claim, giveUpMs, first)
+    } catch (error) {
+      this.inBackground(claim)
+      throw this.#unknownRelease(claim, error)
+    }
+  }
+
+  async #untilAnswered(
+    claim: Claim,
+    giveUpMs: number,
+    first?: PromiseLike<WithdrawOutcome>,
+  ): Promise<WithdrawOutcome> {
+    const client = this.#client
+    let answer = first
+    for (;;) {
+      try {
+        answer ??= Promise.resolve(client.store.withdraw(claim))
+        return await client.bounded(answer, claim.lock, 'the release')
+      } catch (caught) {
+        const error = client.asLockError(caught, claim.lock, 'the release')
+        if (!isRetryable(error) || client.clock.monotonicMs() >= giveUpMs) throw error
+      }
+      answer = undefined
+      await pause(client, client.jitter(...RETRY_MS))
+    }
+  }
+
+  #unknownRelease(claim: Claim, cause: unknown): LockError {
+    return new StoreUnavailableError(
+      `Nobody knows whether "${claim.lock}" was released: the ${this.#client.store.name} store gave no answer. ` +
+        `It is free after at most ${claim.ttlMs} ms in any case; the release goes on being tried until then.`,
+      { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#client.store.name, cause },
+    )
+  }
+}
+
+/** Whether asking again can help. Wrong use and wrong credentials stay wrong. */
+export function isRetryable(error: unknown): boolean {
+  return isLockError(error) && error.code === 'STORE_UNAVAILABLE'
+}
+
+export function pause(client: Client, delayMs: number): Promise<void> {
+  return new Promise((resolve) => void client.clock.timer(delayMs, resolve, true))
+}

@@ -1,0 +1,66 @@
+/** Closing a client: in order, and never under running code. */
+import { LockError } from '../errors.js'
+import type { Client } from '../lease/client.js'
+import type { HeldLease } from '../lease/lease.js'
+import { checkDuration } from '../lease/settings.js'
+import type { Store } from '../store/contract.js'
+
+export interface CloseOptions {
+  /** How long callbacks may take to end after their signals aborted, in milliseconds. Default 5 000. */
+  readonly graceMs?: number
+}
+
+/** How many clients use a store: the last one to leave closes it. */
+const users = new WeakMap<Store, number>()
+const closing = new WeakMap<Client, Promise<void>>()
+
+export function useStore(store: Store): void {
+  users.set(store, (users.get(store) ?? 0) + 1)
+}
+
+/** Closes a client. A second call waits for the first. */
+export async function closeClient(client: Client, options: CloseOptions = {}): Promise<void> {
+  const { graceMs = 5000 } = options
+  checkDuration('graceMs', graceMs, { min: 0, infinite: true })
+  let done = closing.get(client)
+  if (!done) closing.set(client, (done = close(client, graceMs)))
+  return done
+}
+
+async function close(client: Client, graceMs: number): Promise<void> {
+  client.markClosed()
+  for (const wait of [...client.waits]) wait.close()
+  const reason = new LockError('LOCKS_CLOSED', 'The locks were closed; stop the work under them.', {
+    store: client.store.name,
+  })
+  const leases = [...client.leases]
+  for (const lease of leases) lease.askToStop(reason)
+  await withinGrace(client, graceMs, leases)
+  await Promise.all(leases.map((lease) => endLease(lease)))
+  await client.withdrawals.settled()
+  await leaveStore(client.store)
+}
+
+/** A callback that is still at work keeps its lease until that ends by itself. */
+async function endLease(lease: HeldLease): Promise<void> {
+  if (lease.busy) lease.abandon()
+  else await lease.releaseQuietly()
+}
+
+async function withinGrace(client: Client, graceMs: number, leases: readonly HeldLease[]): Promise<void> {
+  const busy = leases.filter((lease) => lease.busy)
+  if (busy.length === 0 || graceMs === 0) return
+  await new Promise<void>((resolve) => {
+    const timer = client.clock.timer(graceMs, resolve)
+    void Promise.all(busy.map((lease) => lease.idle())).then(() => {
+      timer.cancel()
+      resolve()
+    })
+  })
+}
+
+async function leaveStore(store: Store): Promise<void> {
+  const left = (users.get(store) ?? 1) - 1
+  users.set(store, left)
+  if (left === 0) await store.close()
+}

@@ -1,0 +1,133 @@
+/** `createLocks`: the door of the library. */
+import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import { Client } from '../lease/client.js'
+import { detached } from '../lease/context.js'
+import { checkDuration, checkObject, type LockOptions, type LocksOptions } from '../lease/settings.js'
+import type { Lease } from '../lease/lease.js'
+import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
+import { checkName, fullName } from '../store/names.js'
+import { closeClient, useStore, type CloseOptions } from './close.js'
+import { LockElection, type Election } from './election.js'
+import type { Lockable } from './lock.js'
+import { multi, type MultiLock } from './multi.js'
+import { mutex, type Mutex } from './mutex.js'
+import { readWriteLock, type ReadWriteLock } from './read-write-lock.js'
+import { semaphore, type Semaphore, type SemaphoreOptions } from './semaphore.js'
+import { singleFlight, type SingleFlight } from './single-flight.js'
+import { striped, type StripedLock, type StripedOptions } from './striped.js'
+
+export interface InspectOptions {
+  /** Names (without the namespace) that begin so. Default: all of the namespace. */
+  readonly prefix?: string
+  /** At most so many locks. Default 1 000. */
+  readonly limit?: number
+}
+
+export interface StealLockOptions {
+  /** Free the lock at once, under running code: then only the fencing token protects. Default false. */
+  readonly now?: boolean
+}
+
+/** Locks over one store. `F` says whether its leases have fencing tokens. */
+export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
+  readonly store: Store<F>
+  /** Unique to this `createLocks` call; stands in `inspect` and in events. */
+  readonly clientId: string
+  mutex(name: string, options?: LockOptions): Mutex<F>
+  readWriteLock(name: string, options?: LockOptions): ReadWriteLock<F>
+  semaphore(name: string, options: SemaphoreOptions): Semaphore<F>
+  /** Several locks as one, taken in the order of their names, all or none. */
+  multi(locks: readonly Lockable<Lease<F>>[]): MultiLock<F>
+  /** One name over several mutexes, for many keys. */
+  striped(name: string, options: StripedOptions): StripedLock<F>
+  election(name: string, options?: LockOptions): Election<F>
+  singleFlight(name: string, options?: LockOptions): SingleFlight<F>
+  /** Who holds and who waits, as the store sees it. */
+  inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
+  /**
+   * Takes a lock away from its holders. Their renewals are refused from now on, and the lock is free when they let go or
+   * their leases end. It frees the lock; it does not acquire it.
+   */
+  steal(name: string, options?: StealLockOptions): Promise<StealResult>
+  /** Runs `work` in a context that holds no lock: what it acquires waits like anybody else's. */
+  detached<T>(work: () => T): T
+  /**
+   * Ends everything: rejects those that wait, aborts the signals of what is held, waits up to `graceMs` for callbacks,
+   * and releases. A callback that does not end in time keeps its lease until that expires: nothing is released under
+   * running code.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+
+/**
+ * Makes a client of a store.
+ * @throws LockUsageError when an option makes no sense.
+ */
+export function createLocks<F extends boolean>(store: Store<F>, options: LocksOptions = {}): Locks<F> {
+  checkStore(store)
+  const client = new Client(store, options)
+  const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
+  useStore(store)
+  const named = (name: unknown): string => fullName(namespace, name)
+  const prefixed = (prefix: string): string => (namespace === '' ? prefix : `${namespace}:${prefix}`)
+
+  async function inspect({ prefix = '', limit = 1000 }: InspectOptions = {}): Promise<readonly LockInfo[]> {
+    if (!store.traits.inspect) throw unsupported(store, 'inspect')
+    checkDuration('limit', limit, { min: 1 })
+    const found: LockInfo[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.inspect({
+        prefix: prefixed(prefix),
+        cursor,
+        limit: Math.min(limit - found.length, 1000),
+      })
+      found.push(...page.locks)
+      cursor = page.cursor
+    } while (cursor !== undefined && found.length < limit)
+    return found
+  }
+
+  async function holders(lock: string): Promise<readonly HolderInfo[]> {
+    if (!store.traits.inspect) throw unsupported(store, 'inspect')
+    const page = await store.inspect({ lock })
+    return page.locks[0]?.holders ?? []
+  }
+
+  return {
+    store,
+    clientId: client.owner.clientId,
+    mutex: (name, lock) => mutex<F>(client, named(name), lock),
+    readWriteLock: (name, lock) => readWriteLock<F>(client, named(name), lock),
+    semaphore: (name, lock) => semaphore<F>(client, named(name), lock),
+    multi: (locks) => multi(client, locks),
+    striped: (name, lock) => striped<F>(client, named(name), lock),
+    election(name, lock) {
+      const full = named(name)
+      return new LockElection<F>(mutex<F>(client, full, lock), () => holders(full))
+    },
+    singleFlight: (name, lock) => singleFlight(mutex<F>(client, named(name), lock)),
+    inspect,
+    async steal(name, { now = false } = {}) {
+      if (!store.traits.steal) throw unsupported(store, 'steal')
+      return store.steal(named(name), { now })
+    },
+    detached,
+    close: (how) => closeClient(client, how),
+    [Symbol.asyncDispose]: () => closeClient(client),
+  }
+}
+
+function checkStore(store: unknown): void {
+  checkObject('the store of createLocks', store)
+  const { attempt, traits } = store as Partial<Store>
+  if (typeof attempt === 'function' && typeof traits === 'object') return
+  throw new LockUsageError(
+    "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
+      "or embeddedStore() of 'holdfast/embedded'.",
+  )
+}
+
+function unsupported(store: Store, what: string): UnsupportedLockError {
+  return new UnsupportedLockError(`The ${store.name} store cannot ${what}.`, { store: store.name })
+}

@@ -1,0 +1,50 @@
+/** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
+import { Acquisition } from '../lease/acquisition.js'
+import type { ClaimShape, Client } from '../lease/client.js'
+import type { HeldLease, Lease } from '../lease/lease.js'
+import type { AcquireOptions, LockSettings } from '../lease/settings.js'
+
+/** Something that can be locked. `L` is the kind of lease that it gives. */
+export interface Lockable<L extends Lease = Lease> {
+  /** The full name, namespace included. */
+  readonly name: string
+  /**
+   * Runs `work` under the lock and gives it back. A nested run on a lock that this async context holds re-enters with
+   * `reentrant: true`, and fails at once without it.
+   * @throws LockTimeoutError when the lock stays busy for `waitMs`.
+   * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
+   * @throws LockUsageError when waiting would never end, or the arguments make no sense.
+   * @throws StoreUnavailableError when the store cannot be reached.
+   */
+  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+  /** Waits for the lock and returns the lease, which the caller has to release. Throws as `run` does. */
+  acquire(options?: AcquireOptions): Promise<L>
+  /** Takes the lock if it is free now; undefined if it is busy. */
+  tryAcquire(): Promise<L | undefined>
+}
+
+/** A lock of one shape. */
+export class BasicLock<L extends Lease> implements Lockable<L> {
+  readonly name: string
+  /** @internal */
+  readonly client: Client
+  readonly #acquisition: Acquisition
+
+  constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
+    this.name = shape.lock
+    this.client = client
+    this.#acquisition = new Acquisition(client, shape, settings)
+  }
+
+  run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return this.#acquisition.run(work as unknown as (lease: HeldLease) => T | PromiseLike<T>, options)
+  }
+
+  async acquire(options?: AcquireOptions): Promise<L> {
+    return this.#acquisition.acquire(options) as unknown as L
+  }
+
+  async tryAcquire(): Promise<L | undefined> {
+    return this.#acquisition.tryAcquire() as unknown as L | undefined
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Several locks as one: all of them or none.
+ *
+ * They are taken in the order of their names, so two multi-locks can never wait for each other. A lease that is lost
+ * while the rest is still being waited for gives everything back and begins again.
+ */
+import { LockTimeoutError, LockUsageError } from '../errors.js'
+import { checkWait, type AcquireOptions } from '../lease/settings.js'
+import type { Lease } from '../lease/lease.js'
+import type { Client } from '../lease/client.js'
+import { BasicLock, type Lockable } from './lock.js'
+
+/** A hold on all locks of a multi-lock. It ends when the first of them ends. */
+export interface MultiLease<F extends boolean = boolean> extends AsyncDisposable {
+  /** The leases, in the order of their locks' names. */
+  readonly leases: readonly Lease<F>[]
+  /** The fencing token of each lock, by its full name. Empty on stores that do not fence. */
+  readonly tokens: ReadonlyMap<string, bigint>
+  /** Whether all of them are held. */
+  readonly held: boolean
+  /** How long the first to end lasts, in milliseconds. */
+  readonly remainingMs: number
+  /** Aborts when the first of them is lost. */
+  readonly signal: AbortSignal
+  /** @throws LockLostError when one of them has ended. */
+  assertHeld(): void
+  /** Renews all. Throws as `lease.renew` does. */
+  renew(): Promise<void>
+  /** Gives all back, the last taken first: `released` when each was. Throws what the first failing release threw. */
+  release(): Promise<'released' | 'lost'>
+}
+
+export interface MultiLock<F extends boolean = boolean> {
+  /** The full names, in the order in which they are taken. */
+  readonly names: readonly string[]
+  run<T>(work: (lease: MultiLease<F>) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
+  acquire(options?: AcquireOptions): Promise<MultiLease<F>>
+  tryAcquire(): Promise<MultiLease<F> | undefined>
+}
+
+export function multi<F extends boolean>(client: Client, locks: readonly Lockable<Lease<F>>[]): MultiLock<F> {
+  return new SortedMultiLock(client, sorted(client, locks))
+}
+
+class SortedMultiLock<F extends boolean> implements MultiLock<F> {
+  readonly names: readonly string[]
+  readonly #client: Client
+  readonly #locks: readonly Lockable<Lease<F>>[]
+
+  constructor(client: Client, locks: readonly Lockable<Lease<F>>[]) {
+    this.#client = client
+    this.#locks = locks
+    this.names = locks.map((lock) => lock.name)
+  }
+
+  async run<T>(work: (lease: MultiLease<F>) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
+    const untilMs = this.#client.clock.monotonicMs() + checkWait(options.waitMs, this.#client.waitMs)
+    // One run inside the other: each opens its frame, releases what it took, and tells of its own loss.
+    const enter = (index: number, leases: readonly Lease<F>[]): Promise<T> => {
+      const lock = this.#locks[index]
+      if (!lock) return (async () => work(new HeldMultiLease(leases)))()
+      const waitMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
+      return lock.run((lease) => enter(index + 1, [...leases, lease]), { ...options, waitMs })
+    }
+    return enter(0, [])
+  }
+
+  async acquire(options: AcquireOptions = {}): Promise<MultiLease<F>> {
+    const waitMs = checkWait(options.waitMs, this.#client.waitMs)
+    const untilMs = this.#client.clock.monotonicMs() + waitMs
+    for (;;) {
+      const lease = await this.#acquireAll(untilMs, waitMs, options.signal)
+      if (lease.held) return lease
+      await lease.release()
+    }
+  }
+
+  async tryAcquire(): Promise<MultiLease<F> | undefined> {
+    const leases: Lease<F>[] = []
+    for (const lock of this.#locks) {
+      const lease = await undoOnError(leases, () => lock.tryAcquire())
+      if (!lease) {
+        await releaseAll(leases)
+        return undefined
+      }
+      leases.push(lease)
+    }
+    return new HeldMultiLease(leases)
+  }
+
+  async #acquireAll(
+    untilMs: number,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<MultiLease<F>> {
+    const leases: Lease<F>[] = []
+    for (const lock of this.#locks) {
+      const leftMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
+      const lease = await undoOnError(leases, async () => {
+        try {
+          return await lock.acquire({ waitMs: leftMs, ...(signal ? { signal } : {}) })
+        } catch (error) {
+          throw error instanceof LockTimeoutError ? timeoutOf(waitMs, error) : error
+        }
+      })
+      leases.push(lease)
+    }
+    return new HeldMultiLease(leases)
+  }
+}
+
+class HeldMultiLease<F extends boolean> implements MultiLease<F> {
+  readonly leases: readonly Lease<F>[]
+  readonly tokens: ReadonlyMap<string, bigint>
+  #signal: AbortSignal | undefined
+
+  constructor(leases: readonly Lease<F>[]) {
+    this.leases = leases
+    const tokens = new Map<string, bigint>()
+    for (const { name, token } of leases) if (token !== undefined) tokens.set(name, token)
+    this.tokens = tokens
+  }
+
+  get held(): boolean {
+    return this.leases.every((lease) => lease.held)
+  }
+
+  get remainingMs(): number {
+    return Math.min(...this.leases.map((lease) => lease.remainingMs))
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any(this.leases.map((lease) => lease.signal))
+    return this.#signal
+  }
+
+  assertHeld(): void {
+    for (const lease of this.leases) lease.assertHeld()
+  }
+
+  async renew(): Promise<void> {
+    await Promise.all(this.leases.map((lease) => lease.renew()))
+  }
+
+  async release(): Promise<'released' | 'lost'> {
+    return releaseAll(this.leases)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const lease of this.leases.toReversed()) await lease[Symbol.asyncDispose]()
+  }
+}
+
+/** Releases every lease, also when one of the releases fails, and then throws the first failure. */
+async function releaseAll(leases: readonly Lease[]): Promise<'released' | 'lost'> {
+  const outcomes = await Promise.allSettled(leases.toReversed().map((lease) => lease.release()))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  return outcomes.every((outcome) => outcome.status === 'fulfilled' && outcome.value === 'released')
+    ? 'released'
+    : 'lost'
+}
+
+async function undoOnError<T>(leases: readonly Lease[], step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    for (const lease of leases.toReversed()) await lease[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+function timeoutOf(waitMs: number, error: LockTimeoutError): LockTimeoutError {
+  return new LockTimeoutError(waitMs, { lock: error.lock ?? '', store: error.store, cause: error })
+}
+
+function sorted<F extends boolean>(
+  client: Client,
+  locks: readonly Lockable<Lease<F>>[],
+): Lockable<Lease<F>>[] {
+  if (!Array.isArray(locks) || locks.length === 0)
+    throw new LockUsageError('multi needs an array of at least one lock.')
+  const byName = new Map<string, Lockable<Lease<F>>>()
+  for (const lock of locks as readonly unknown[]) {
+    if (!(lock instanceof BasicLock)) {
+      throw new LockUsageError('multi takes mutexes, readers, writers, and semaphores through weighing(n).')
+    }
+    if (lock.client !== client) {
+      throw new LockUsageError(
+        `multi takes locks of one client; "${lock.name}" was made by another createLocks.`,
+        {
+          lock: lock.name,
+        },
+      )
+    }
+    if (byName.has(lock.name)) {
+      throw new LockUsageError(`multi was given "${lock.name}" twice; it would wait for itself.`, {
+        lock: lock.name,
+      })
+    }
+    byName.set(lock.name, lock as Lockable<Lease<F>>)
+  }
+  // By code units: the same order on every machine, whatever its locale.
+  return [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock)
+}

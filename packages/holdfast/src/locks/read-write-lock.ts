@@ -1,0 +1,28 @@
+/** A readers-writer lock: many readers or one writer. Nothing overtakes, so a waiting writer stops later readers. */
+import type { Client } from '../lease/client.js'
+import type { Lease, WriteLease } from '../lease/lease.js'
+import { lockSettings, type LockOptions } from '../lease/settings.js'
+import { CAPACITY_ALL } from '../store/contract.js'
+import { BasicLock, type Lockable } from './lock.js'
+
+export interface ReadWriteLock<F extends boolean = boolean> {
+  readonly name: string
+  /** Shared with other readers. Nested reads always re-enter: a waiting writer would deadlock them otherwise. */
+  readonly read: Lockable<Lease<F>>
+  /** Alone. Its lease has `downgrade()`. */
+  readonly write: Lockable<WriteLease<F>>
+}
+
+export function readWriteLock<F extends boolean>(
+  client: Client,
+  name: string,
+  options?: LockOptions,
+): ReadWriteLock<F> {
+  const settings = lockSettings(options, client.settings, client.store)
+  const shape = { lock: name, kind: 'readWriteLock', capacity: CAPACITY_ALL, ttlMs: settings.ttlMs } as const
+  return {
+    name,
+    read: new BasicLock<Lease<F>>(client, { ...shape, weight: 1 }, settings),
+    write: new BasicLock<WriteLease<F>>(client, { ...shape, weight: CAPACITY_ALL }, settings),
+  }
+}

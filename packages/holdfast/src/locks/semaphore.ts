@@ -1,0 +1,69 @@
+/** A semaphore: a number of permits, of which each holder takes one or more. */
+import { LockUsageError } from '../errors.js'
+import type { Client } from '../lease/client.js'
+import type { Lease } from '../lease/lease.js'
+import {
+  checkObject,
+  describe,
+  lockSettings,
+  type AcquireOptions,
+  type LockOptions,
+} from '../lease/settings.js'
+import { CAPACITY_ALL } from '../store/contract.js'
+import { BasicLock, type Lockable } from './lock.js'
+
+export interface SemaphoreOptions extends LockOptions {
+  /** How many permits there are. All clients of one semaphore must agree. */
+  readonly permits: number
+}
+
+export interface WeightOptions {
+  /** How many permits to take. Default 1. */
+  readonly weight?: number
+}
+
+export interface Semaphore<F extends boolean = boolean> extends Lockable<Lease<F>> {
+  readonly permits: number
+  run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>, options?: AcquireOptions & WeightOptions): Promise<T>
+  acquire(options?: AcquireOptions & WeightOptions): Promise<Lease<F>>
+  tryAcquire(options?: WeightOptions): Promise<Lease<F> | undefined>
+  /** The same semaphore, taken with this weight: for `multi`. */
+  weighing(weight: number): Lockable<Lease<F>>
+}
+
+export function semaphore<F extends boolean>(
+  client: Client,
+  name: string,
+  options: SemaphoreOptions,
+): Semaphore<F> {
+  checkObject('the options of semaphore', options)
+  const { permits, ...rest } = options
+  checkPermits('permits', permits, CAPACITY_ALL - 1, name)
+  const settings = lockSettings(rest, client.settings, client.store)
+  const shape = { lock: name, kind: 'semaphore', capacity: permits, ttlMs: settings.ttlMs } as const
+  const byWeight = new Map<number, BasicLock<Lease<F>>>()
+
+  function weighing(weight = 1): BasicLock<Lease<F>> {
+    checkPermits('weight', weight, permits, name)
+    let lock = byWeight.get(weight)
+    if (!lock) byWeight.set(weight, (lock = new BasicLock(client, { ...shape, weight }, settings)))
+    return lock
+  }
+
+  return {
+    name,
+    permits,
+    weighing,
+    run: async (work, { weight, ...wait } = {}) => weighing(weight).run(work, wait),
+    acquire: async ({ weight, ...wait } = {}) => weighing(weight).acquire(wait),
+    tryAcquire: async ({ weight } = {}) => weighing(weight).tryAcquire(),
+  }
+}
+
+function checkPermits(what: string, value: unknown, most: number, lock: string): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most) return
+  throw new LockUsageError(
+    `The ${what} of semaphore "${lock}" must be a whole number from 1 to ${most}, not ${describe(value)}.`,
+    { lock },
+  )
+}

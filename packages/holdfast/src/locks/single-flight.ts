@@ -1,0 +1,43 @@
+/**
+ * Single flight: of many that want a value, one makes it and the others read what it made.
+ *
+ * Whoever has waited for the lock reads again, since the one before it has probably filled the gap.
+ */
+import { LockUsageError } from '../errors.js'
+import type { Lease } from '../lease/lease.js'
+import type { AcquireOptions } from '../lease/settings.js'
+import type { Lockable } from './lock.js'
+
+export interface SingleFlightOptions<T> extends AcquireOptions {
+  /** Reads the value where it is kept; undefined or null when it is missing. */
+  readonly read: () => T | undefined | null | PromiseLike<T | undefined | null>
+}
+
+export interface SingleFlight<F extends boolean = boolean> {
+  readonly name: string
+  /**
+   * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is missing still.
+   * `load` has to store what it made where `read` finds it. Throws as `mutex.run` does, and whatever they throw.
+   */
+  run<T>(load: (lease: Lease<F>) => T | PromiseLike<T>, options: SingleFlightOptions<T>): Promise<T>
+}
+
+export function singleFlight<F extends boolean>(lock: Lockable<Lease<F>>): SingleFlight<F> {
+  return {
+    name: lock.name,
+    async run(load, options) {
+      if (typeof options?.read !== 'function' || typeof load !== 'function') {
+        throw new LockUsageError(
+          `singleFlight "${lock.name}" needs run(load, { read }) with two functions.`,
+          {
+            lock: lock.name,
+          },
+        )
+      }
+      const { read, ...wait } = options
+      const early = await read()
+      if (early !== undefined && early !== null) return early
+      return lock.run(async (lease) => (await read()) ?? (await load(lease)), wait)
+    },
+  }
+}

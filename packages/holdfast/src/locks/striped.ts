@@ -1,0 +1,70 @@
+/** A striped lock: one name, several mutexes, and each key always falls on the same one of them. */
+import { LockUsageError } from '../errors.js'
+import type { Client } from '../lease/client.js'
+import { checkObject, describe, type LockOptions } from '../lease/settings.js'
+import { mutex, type Mutex } from './mutex.js'
+
+export interface StripedOptions extends LockOptions {
+  /** How many mutexes. Changing it moves keys to other stripes: all clients must agree. */
+  readonly stripes: number
+}
+
+export interface StripedLock<F extends boolean = boolean> {
+  readonly name: string
+  readonly stripes: number
+  /** The mutex that guards this key. */
+  for(key: string): Mutex<F>
+  /** The mutex of one stripe, counted from 0: to take several with `multi`. */
+  at(stripe: number): Mutex<F>
+  /** The stripe that this key falls on. */
+  indexOf(key: string): number
+}
+
+const MOST_STRIPES = 65_536
+
+export function striped<F extends boolean>(
+  client: Client,
+  name: string,
+  options: StripedOptions,
+): StripedLock<F> {
+  checkObject('the options of striped', options)
+  const { stripes, ...rest } = options
+  if (!Number.isSafeInteger(stripes) || stripes < 1 || stripes > MOST_STRIPES) {
+    throw new LockUsageError(
+      `The stripes of "${name}" must be a whole number from 1 to ${MOST_STRIPES}, not ${describe(stripes)}.`,
+      { lock: name },
+    )
+  }
+  const made = new Map<number, Mutex<F>>()
+
+  function at(stripe: number): Mutex<F> {
+    if (!Number.isSafeInteger(stripe) || stripe < 0 || stripe >= stripes) {
+      throw new LockUsageError(
+        `"${name}" has the stripes 0 to ${stripes - 1}; there is no ${describe(stripe)}.`,
+        {
+          lock: name,
+        },
+      )
+    }
+    let lock = made.get(stripe)
+    if (!lock) made.set(stripe, (lock = mutex(client, `${name}#${stripe}`, rest)))
+    return lock
+  }
+
+  function indexOf(key: string): number {
+    if (typeof key !== 'string')
+      throw new LockUsageError(`A key of "${name}" must be a string, not ${describe(key)}.`)
+    return hash32(key) % stripes
+  }
+
+  return { name, stripes, at, indexOf, for: (key) => at(indexOf(key)) }
+}
+
+/** FNV-1a over the UTF-8 bytes, then the finaliser of MurmurHash3, without which short keys share their low bits. */
+function hash32(text: string): number {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

@@ -1,0 +1,3 @@
+export * from './contract.js'
+export { isPromise, type MaybePromise } from './maybe-promise.js'
+export { checkName, MAX_NAME_BYTES } from './names.js'

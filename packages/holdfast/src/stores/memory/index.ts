@@ -1,0 +1,157 @@
+/**
+ * `holdfast/memory`: locks among the async tasks of one process, and the reference for every other store.
+ *
+ * Its verbs run to completion in the turn that calls them, so no message can be late or lost. All claims share one
+ * token counter, which lets idle locks be forgotten without a token ever coming back.
+ */
+import { systemClock, type Clock } from '../../clock/clock.js'
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  Store,
+  Traits,
+  WakeListener,
+  Watch,
+  WithdrawOutcome,
+} from '../../store/contract.js'
+import * as rule from '../../store/grant-rule.js'
+
+export interface MemoryStoreOptions {
+  /** Time, for simulations. */
+  readonly clock?: Clock
+  /**
+   * How many withdrawn claims each lock remembers. In one process an attempt cannot be overtaken by its own withdraw,
+   * so a few suffice; a simulation that puts a network in front asks for more. Default 8.
+   */
+  readonly tombstonesPerLock?: number
+}
+
+/** Idle locks are kept up to this number, since a lock just released is likely to be taken again. */
+const IDLE_LOCKS_KEPT = 1024
+
+const TRAITS: Traits<true> = {
+  fencing: true,
+  tokenBlocks: true,
+  kinds: ['mutex', 'readWriteLock', 'semaphore'],
+  fair: true,
+  wakeUp: 'push',
+  expiry: 'process',
+  downgrade: true,
+  steal: true,
+  inspect: true,
+  pollMs: [50, 250],
+  ttlMs: [1, Number.MAX_SAFE_INTEGER],
+}
+
+/** Makes a store that lives in this process. Clients share locks when they share the store. */
+export function memoryStore(options: MemoryStoreOptions = {}): Store<true> {
+  return new MemoryStore(options)
+}
+
+class MemoryStore implements Store<true> {
+  readonly name = 'memory'
+  readonly traits = TRAITS
+  readonly #clock: Clock
+  readonly #locks = new Map<string, rule.LockState>()
+  readonly #watchers = new Map<string, WakeListener>()
+  readonly #turn: rule.Turn
+  #lastToken: number
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock ?? systemClock
+    this.#turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: options.tombstonesPerLock ?? 8, promoted: [] }
+    // A fenced resource outlives this process, so the first token must exceed those of earlier processes.
+    this.#lastToken = Math.floor(this.#clock.wallMs() * 1000)
+  }
+
+  attempt(claim: Claim, options: AttemptOptions): AttemptResult {
+    return this.#step(claim.lock, (state, turn) => rule.attempt(state, claim, options, turn))
+  }
+
+  renew(renewals: readonly Renewal[]): RenewResult[] {
+    return renewals.map((renewal) =>
+      this.#step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+    )
+  }
+
+  withdraw(claim: ClaimRef): WithdrawOutcome {
+    return this.#step(claim.lock, (state, turn) => rule.withdraw(state, claim, turn))
+  }
+
+  downgrade(claim: ClaimRef): boolean {
+    return this.#step(claim.lock, (state, turn) => rule.downgrade(state, claim, turn))
+  }
+
+  watch(claim: Claim, wake: WakeListener): Watch {
+    this.#watchers.set(claim.id, wake)
+    return { ready: undefined, close: () => void this.#watchers.delete(claim.id) }
+  }
+
+  steal(lock: string, options: StealOptions): StealResult {
+    return this.#step(lock, (state, turn) => rule.steal(state, options, turn))
+  }
+
+  inspect(query: InspectQuery): InspectPage {
+    if ('lock' in query) {
+      const info = this.#describe(query.lock)
+      return { locks: info ? [info] : [], cursor: undefined }
+    }
+    const after = query.cursor ?? ''
+    const names = [...this.#locks.keys()]
+      .filter((name) => name.startsWith(query.prefix) && name > after)
+      .sort()
+    const locks: LockInfo[] = []
+    for (const name of names) {
+      if (locks.length === query.limit) return { locks, cursor: locks.at(-1)?.lock }
+      const info = this.#describe(name)
+      if (info) locks.push(info)
+    }
+    return { locks, cursor: undefined }
+  }
+
+  close(): void {
+    this.#watchers.clear()
+  }
+
+  #describe(lock: string): LockInfo | undefined {
+    return this.#locks.has(lock)
+      ? this.#step(lock, (state, turn) => rule.describe(lock, state, turn))
+      : undefined
+  }
+
+  /** One atomic step on one lock. Whoever the step made a holder is woken, also when the step itself throws. */
+  #step<R>(lock: string, verb: (state: rule.LockState, turn: rule.Turn) => R): R {
+    let state = this.#locks.get(lock)
+    if (!state) {
+      state = rule.newLockState()
+      this.#locks.set(lock, state)
+    }
+    const turn = this.#turn
+    turn.nowMs = this.#clock.monotonicMs()
+    turn.tokenFloor = this.#lastToken + 1
+    try {
+      return verb(state, turn)
+    } finally {
+      if (state.lastToken > this.#lastToken) this.#lastToken = state.lastToken
+      if (this.#locks.size > IDLE_LOCKS_KEPT && rule.isIdle(state)) this.#locks.delete(lock)
+      if (turn.promoted.length > 0) this.#wake(turn.promoted)
+    }
+  }
+
+  /** Listeners may call the store again, so the list is emptied first. */
+  #wake(promoted: rule.Holder[]): void {
+    for (const holder of promoted.splice(0)) {
+      const grant = { token: BigInt(holder.token), tokens: holder.tokens, ttlMs: holder.ttlMs }
+      this.#watchers.get(holder.id)?.(grant)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on each Node that is
+ * supported. `npm run check` and `.ci/run` are this.
+ */
+import { step, StepFailed } from './steps.mjs'
+
+const NODES = ['20', '22', '24', '26']
+const running = process.versions.node.split('.')[0]
+
+try {
+  await step('what the tests need', 'node', ['scripts/needs.mjs'])
+  await step('build', 'npm', ['run', '--silent', 'build'])
+  await step('lint', 'npm', ['run', '--silent', 'lint'])
+  await step('format', 'npm', ['run', '--silent', 'format:check'])
+  for (const name of ['holdfast', 'cli']) {
+    await step(`publint ${name}`, 'npx', ['publint', '--strict', `packages/${name}`])
+    await step(`types of ${name}, as others see them`, 'npx', [
+      'attw',
+      '--pack',
+      `packages/${name}`,
+      '--profile',
+      'esm-only',
+      ...(name === 'cli' ? ['--exclude-entrypoints', '.'] : []),
+    ])
+  }
+  for (const node of NODES.filter((version) => version !== running)) {
+    // The npm package `node` carries the binary of each version.
+    await step(
+      `fast tests on Node ${node}`,
+      'npx',
+      ['-y', '-p', `node@${node}`, 'node', 'scripts/test.mjs'],
+      {
+        HOLDFAST_TEST: 'fast',
+      },
+    )
+  }
+  await step(`tests on Node ${running}`, 'node', ['scripts/test.mjs'])
+} catch (error) {
+  if (!(error instanceof StepFailed)) throw error
+  console.error(`\n${error.message}`)
+  process.exitCode = 1
+}

@@ -1,0 +1,31 @@
+/**
+ * Installs what the tests need besides Node, from Debian's packages, as root. Nothing is done for what is there already.
+ */
+import { spawnSync } from 'node:child_process'
+
+/** Package, and a command that shows that it is there. */
+const NEEDS = [['procps', 'ps --version']]
+
+const missing = NEEDS.filter(
+  ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
+).map(([name]) => name)
+
+if (missing.length === 0) {
+  console.log(`   all there: ${NEEDS.map(([name]) => name).join(', ')}`)
+} else {
+  install(missing)
+}
+
+/** @param {string[]} packages */
+function install(packages) {
+  const command = `apt-get install -y --no-install-recommends ${packages.join(' ')}`
+  if (process.getuid?.() !== 0) {
+    console.error(`The tests need ${packages.join(', ')}. As root: apt-get update && ${command}`)
+    process.exit(1)
+  }
+  for (const line of ['apt-get update -q', command]) {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const { status } = spawnSync('sh', ['-c', line], { stdio: ['ignore', 'inherit', 'inherit'], env })
+    if (status !== 0) process.exit(status ?? 1)
+  }
+}

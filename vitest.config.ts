@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    // A flaky test is a bug: nothing is tried twice.
+    retry: 0,
+    // Two cores; tests start processes and servers of their own.
+    maxWorkers: 2,
+    reporters: ['default'],
+  },
+})
