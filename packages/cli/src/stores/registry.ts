@@ -5,14 +5,14 @@ import { nearest } from '../args/suggest.js'
 
 export type OpenStore = (url: string) => Promise<Store>
 
-const STORES: Readonly<Record<string, () => Promise<{ open: OpenStore }>>> = {
-  embedded: () => import('./embedded.js'),
-}
+const STORES = new Map<string, () => Promise<{ open: OpenStore }>>([
+  ['embedded', () => import('./embedded.js')],
+])
 
 /** Schemes that exist in the library and make no sense between processes. */
-const REFUSED: Readonly<Record<string, string>> = {
-  memory: 'Its locks live in one process and end with it, so no other process could ever wait for them.',
-}
+const REFUSED = new Map([
+  ['memory', 'Its locks live in one process and end with it, so no other process could ever wait for them.'],
+])
 
 export function schemeOf(url: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]
@@ -22,16 +22,16 @@ export function schemeOf(url: string): string {
 
 export async function openStore(url: string): Promise<Store> {
   const scheme = schemeOf(url)
-  const refusal = REFUSED[scheme]
+  const refusal = REFUSED.get(scheme)
   if (refusal !== undefined) throw new UsageError(`The ${scheme} store cannot be used from the command line. ${refusal}`)
-  const load = Object.hasOwn(STORES, scheme) ? STORES[scheme] : undefined
+  const load = STORES.get(scheme)
   if (load === undefined) throw unknownScheme(scheme)
   const { open } = await load()
   return open(url)
 }
 
 function unknownScheme(scheme: string): ConfigError {
-  const known = Object.keys(STORES)
+  const known = [...STORES.keys()]
   const near = nearest(scheme, known)
   const hint = near === undefined ? '' : ` Did you mean ${near}:?`
   return new ConfigError(`There is no store for ${scheme}: URLs.${hint} Known: ${known.map((name) => `${name}:`).join(', ')}.`)

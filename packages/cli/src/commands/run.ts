@@ -1,0 +1,69 @@
+/** `holdfast run`: runs a command under a lock. */
+import { renderHelp } from '../args/help.js'
+import { EXIT, signalExitCode } from '../exit-codes.js'
+import { failureOf, tellFailure } from '../report.js'
+import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
+import { newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
+import { locateStore } from '../stores/locate.js'
+import { Signals } from '../supervise/signals.js'
+import type { Command } from './command.js'
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast run NAME [options] -- COMMAND [ARGUMENT…]',
+    about: `Waits for the lock NAME, runs the command under it, and gives it back.
+
+No shell stands in between. The command keeps stdin, stdout and stderr, finds HOLDFAST_LOCK_NAME, HOLDFAST_TOKEN,
+HOLDFAST_OWNER, HOLDFAST_STORE and HOLDFAST_TTL_MS in its environment, and its exit code is passed on.`,
+    options: RUN_OPTIONS,
+    notes: `
+Durations have a unit: 500ms, 5s, 10m, 1.5h.
+
+Exit codes: the command's own; 128+n when signal n ended it; 126 not executable, 127 not found;
+64 usage, 69 store unreachable, 74 lock lost, 75 busy or timed out, 77 not authorised, 78 configuration,
+124 ended by --at-most-for.`,
+  },
+
+  async main(argv) {
+    const settings = runSettings(argv)
+    if (settings === undefined) {
+      process.stdout.write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    return run(settings)
+  },
+}
+
+async function run(settings: RunSettings): Promise<number> {
+  const location = locateStore(settings)
+  const status = newStatus(settings.name, location.shown)
+  // Until somebody waits there is nothing to undo, so a signal just ends us, with the code that it would give.
+  const signals = new Signals((signal) => process.exit(signalExitCode(signal)))
+  try {
+    const { runUnderLock } = await import('../run/under-lock.js')
+    await runUnderLock({ settings, location, signals, status })
+  } catch (error) {
+    fail(status, error, settings)
+  }
+  // The listeners stay until the end of the process: the status must get out although somebody sends a signal.
+  signals.handle(() => {})
+  if (settings.statusFile !== undefined) writeStatusFile(settings.statusFile, status)
+  if (settings.json) process.stderr.write(`${JSON.stringify(status)}\n`)
+  return status.exitCode
+}
+
+function fail(status: RunStatus, error: unknown, settings: RunSettings): void {
+  const failure = failureOf(error)
+  status.error = { code: failure.code, message: failure.message }
+  status.exitCode = failure.exitCode
+  status.outcome = OUTCOMES[failure.code] ?? 'failed'
+  const skipped = status.outcome === 'busy' && settings.skipOk
+  if (skipped) status.exitCode = EXIT.ok
+  if (!settings.json && !(skipped && !process.stderr.isTTY)) tellFailure(failure, false)
+}
+
+const OUTCOMES: Readonly<Record<string, RunStatus['outcome']>> = {
+  LOCK_TIMEOUT: 'busy',
+  LOCK_LOST: 'lost',
+  INTERRUPTED: 'interrupted',
+}

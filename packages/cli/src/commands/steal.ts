@@ -1,0 +1,71 @@
+/** `holdfast steal`: takes a lock away from its holders, on purpose and with a reason. */
+import { hostname, userInfo } from 'node:os'
+import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
+import { formatDuration } from '../args/duration.js'
+import { renderHelp } from '../args/help.js'
+import { oneName } from '../args/name.js'
+import { parseOptions, type OptionTable } from '../args/options.js'
+import { UsageError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+import { printJson } from '../output/json.js'
+import { withLocks } from '../stores/with-locks.js'
+import type { Command } from './command.js'
+
+const OPTIONS = {
+  ...STORE_OPTIONS,
+  confirm: { type: 'string', value: 'NAME', help: 'The name of the lock once more.' },
+  reason: { type: 'string', value: 'TEXT', help: 'Why. Printed with the result, for the log.' },
+  now: {
+    type: 'boolean',
+    help: 'Free the lock at once, under running code. Then only the fencing token protects what the lock protected.',
+  },
+  ...OUTPUT_OPTIONS,
+} as const satisfies OptionTable
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast steal NAME --confirm NAME --reason TEXT [--now] [options]',
+    about: `Takes the lock NAME away from whoever holds it. Their renewals are refused from now on, and the lock is free when
+they let go, or when their leases end. It frees the lock for those who wait; it does not take it.`,
+    options: OPTIONS,
+  },
+
+  async main(argv) {
+    const parsed = parseOptions(OPTIONS, argv)
+    const { values } = parsed
+    if (values.help === true) {
+      process.stdout.write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    const name = oneName('steal', parsed)
+    const reason = checkConsent(name, values.confirm, values.reason)
+    return withLocks(values, async (locks, location) => {
+      const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false })
+      const by = `${userInfo().username}@${hostname()}`
+      if (values.json === true) printJson({ lock: name, store: location.shown, holders, freeInMs: Math.round(freeInMs), reason, by })
+      else process.stdout.write(resultText(name, holders, freeInMs, `${by}: ${reason}`))
+      return EXIT.ok
+    })
+  },
+}
+
+function checkConsent(name: string, confirm: string | undefined, reason: string | undefined): string {
+  if (confirm === undefined) {
+    throw new UsageError(`Stealing can let two work at once. To go on, repeat the name: --confirm ${JSON.stringify(name)}`)
+  }
+  if (confirm !== name) {
+    throw new UsageError(`--confirm ${JSON.stringify(confirm)} is not the lock ${JSON.stringify(name)}. Nothing was done.`)
+  }
+  if (reason === undefined || reason.trim() === '') throw new UsageError('Say why: --reason TEXT')
+  return reason
+}
+
+function resultText(name: string, holders: number, freeInMs: number, why: string): string {
+  if (holders === 0) return `"${name}" was free; nothing was taken.\n`
+  const who = holders === 1 ? 'its holder' : `its ${holders} holders`
+  const when =
+    freeInMs === 0
+      ? 'It is free now. The old holder may still be at work: only the fencing token tells them apart.'
+      : `It is free when the holder lets go, in ${formatDuration(freeInMs)} at the latest.`
+  return `Took "${name}" from ${who} (${why}). ${when}\n`
+}

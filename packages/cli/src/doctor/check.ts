@@ -1,0 +1,23 @@
+/** One finding of `holdfast doctor`. */
+import { failureOf } from '../report.js'
+
+export interface Finding {
+  readonly check: string
+  readonly verdict: 'ok' | 'warning' | 'failure'
+  readonly text: string
+  /** For failures: what `doctor` exits with. */
+  readonly exitCode?: number
+}
+
+export function ok(check: string, text: string): Finding {
+  return { check, verdict: 'ok', text }
+}
+
+export function warning(check: string, text: string): Finding {
+  return { check, verdict: 'warning', text }
+}
+
+export function failure(check: string, error: unknown): Finding {
+  const { message, exitCode } = failureOf(error)
+  return { check, verdict: 'failure', text: message, exitCode }
+}

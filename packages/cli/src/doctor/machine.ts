@@ -1,0 +1,37 @@
+/** Looks at what the command line needs of the machine, whatever the store. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { formatDuration } from '../args/duration.js'
+import { failure, ok, warning, type Finding } from './check.js'
+
+export function checkMachine(): Finding[] {
+  return [ok('node', `${process.version} on ${process.platform} ${process.arch}`), checkClock(), checkShell()]
+}
+
+/** Leases on one machine end by the time since its boot, which no time server can set. */
+function checkClock(): Finding {
+  const now = new Date()
+  const since = `up for ${formatDuration(uptime() * 1000)}`
+  if (now.getUTCFullYear() < 2024) {
+    return warning('clock', `it says ${now.toISOString()}; tokens grow with the time, so set the clock (${since})`)
+  }
+  return ok('clock', `${now.toISOString()}, ${since}${bootId()}`)
+}
+
+function bootId(): string {
+  if (process.platform !== 'linux') return ''
+  try {
+    return `, boot ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`
+  } catch {
+    return ', boot id not readable'
+  }
+}
+
+/** The gate and the guardian of `run` are shells. */
+function checkShell(): Finding {
+  const startedMs = performance.now()
+  const { status, error } = spawnSync('/bin/sh', ['-c', 'exit 0'])
+  if (status === 0) return ok('shell', `/bin/sh starts in ${(performance.now() - startedMs).toFixed(1)} ms`)
+  return failure('shell', { code: 'STORE_CONFIG', message: `/bin/sh does not start (${error?.message ?? status}); run needs it` })
+}

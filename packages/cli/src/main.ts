@@ -1,0 +1,78 @@
+/** The entry of the command line: finds the command, runs it, and turns whatever happens into an exit code. */
+import { readFileSync } from 'node:fs'
+import { nearest } from './args/suggest.js'
+import { UsageError } from './cli-error.js'
+import type { Command } from './commands/command.js'
+import { COMMANDS } from './commands/index.js'
+import { EXIT } from './exit-codes.js'
+import { failureOf, tellFailure } from './report.js'
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [word, ...args] = argv
+  try {
+    if (word === undefined) throw new UsageError('Which command? See holdfast --help.')
+    if (word === '--version' || word === '-V') return print(`${version()}\n`)
+    if (word === '--help' || word === '-h') return print(overview())
+    if (word !== 'help') return await (await find(word)).main(args)
+    return args[0] === undefined ? print(overview()) : await (await find(args[0])).main(['--help'])
+  } catch (error) {
+    const failure = failureOf(error)
+    tellFailure(failure, asksForJson(args))
+    return failure.exitCode
+  }
+}
+
+async function find(word: string): Promise<Command> {
+  const entry = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined
+  if (entry !== undefined) return (await entry.load()).command
+  const near = nearest(word, Object.keys(COMMANDS))
+  const hint = near === undefined ? 'See holdfast --help.' : `Did you mean ${near}?`
+  throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`)
+}
+
+/** Options could not be read, perhaps, so this looks for the word itself. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end === -1 ? args : args.slice(0, end)).includes('--json')
+}
+
+function overview(): string {
+  const rows = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`)
+  return `Usage: holdfast COMMAND [options]
+
+Locks that hold across processes and machines.
+
+${rows.join('\n')}
+
+  holdfast run nightly -- ./backup.sh          run a job, never twice at once
+  holdfast run deploy --wait 10m -- make ship  wait at most ten minutes for another run
+  holdfast ls                                  see who holds and who waits
+
+Options of a command: holdfast COMMAND --help
+`
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  return manifest.version
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return EXIT.ok
+}
+
+/** Output into a pipe may still be on its way, and exit() would cut it off. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0) resolve()
+    else stream.write('', () => resolve())
+  })
+}
+
+// `holdfast ls | head`: whoever closes the pipe has seen enough.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
+const exitCode = await main(process.argv.slice(2))
+await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+process.exit(exitCode)

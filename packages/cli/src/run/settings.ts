@@ -1,0 +1,143 @@
+/** The options of `holdfast run`, checked. */
+import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
+import { formatDuration, parseDuration, parsePositiveDuration, parseWait } from '../args/duration.js'
+import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
+import { UsageError } from '../cli-error.js'
+import { redact, shorten } from '../output/text.js'
+import type { OnLost } from '../supervise/lease-watch.js'
+
+export const RUN_OPTIONS = {
+  ...STORE_OPTIONS,
+  ttl: {
+    type: 'string',
+    value: 'DUR',
+    help: 'How long the lock outlives a machine that dies. It is renewed while the command runs. Default 30s.',
+  },
+  wait: { type: 'string', value: 'DUR', help: 'How long to wait for a busy lock: a duration, 0 or inf. Default inf.' },
+  shared: { type: 'boolean', help: 'Share the lock with other --shared runs; those without --shared exclude them.' },
+  permits: { type: 'string', value: 'N', help: 'Let N runs hold the lock at once. All must give the same N.' },
+  'kill-after': {
+    type: 'string',
+    value: 'DUR',
+    help: 'When the command must end: the time between SIGTERM and SIGKILL. Default 5s, or a third of a short --ttl.',
+  },
+  'on-lost': {
+    type: 'string',
+    value: 'DO',
+    help: 'When the lock is lost: term (SIGTERM, then SIGKILL before the lease ends; default), kill, or only warn.',
+  },
+  'at-least-for': {
+    type: 'string',
+    value: 'DUR',
+    help: 'Keep the lock so long, however fast the command is: once per tick for jobs on clocks that differ.',
+  },
+  'at-most-for': { type: 'string', value: 'DUR', help: 'End the command after this time, with exit code 124.' },
+  'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
+  label: { type: 'string', value: 'TEXT', help: 'What `ls` shows for this run. Default: the command line.' },
+  'status-file': { type: 'string', value: 'FILE', help: 'Write how it all ended to this file, as JSON, in one step.' },
+  ...OUTPUT_OPTIONS,
+  json: { type: 'boolean', help: 'Print how it all ended as one line of JSON on stderr, and nothing else there.' },
+} as const satisfies OptionTable
+
+export type Sharing = { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
+
+export interface RunSettings {
+  readonly name: string
+  readonly command: readonly [string, ...string[]]
+  readonly store: string | undefined
+  readonly system: boolean
+  readonly ttlMs: number
+  readonly waitMs: number
+  readonly sharing: Sharing
+  readonly killAfterMs: number
+  readonly onLost: OnLost
+  readonly atLeastMs: number
+  readonly atMostMs: number
+  readonly skipOk: boolean
+  readonly label: string
+  readonly statusFile: string | undefined
+  readonly json: boolean
+}
+
+type Values = OptionValues<typeof RUN_OPTIONS>
+
+const DEFAULT_TTL_MS = 30_000
+const SHORTEST_TTL_MS = 1_000
+
+/** Undefined when help was asked for. */
+export function runSettings(argv: readonly string[]): RunSettings | undefined {
+  const { values, positionals, rest } = parseOptions(RUN_OPTIONS, argv)
+  if (values.help === true) return undefined
+  const { name, command } = operands(positionals, rest)
+  const ttlMs = ttlOf(values)
+  return {
+    name,
+    command,
+    store: values.store,
+    system: values.system ?? false,
+    ttlMs,
+    waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
+    sharing: sharingOf(values),
+    killAfterMs: killAfterOf(values, ttlMs),
+    onLost: onLostOf(values['on-lost']),
+    atLeastMs: values['at-least-for'] === undefined ? 0 : parseDuration('--at-least-for', values['at-least-for']),
+    atMostMs:
+      values['at-most-for'] === undefined ? Infinity : parsePositiveDuration('--at-most-for', values['at-most-for']),
+    skipOk: values['skip-ok'] ?? false,
+    label: values.label ?? shorten(redact(command.join(' ')), LONGEST_LABEL),
+    statusFile: values['status-file'],
+    json: values.json ?? false,
+  }
+}
+
+/** A command line can be very long, and the label travels with every renewal. */
+const LONGEST_LABEL = 200
+
+function operands(positionals: readonly string[], rest: readonly string[] | undefined): Pick<RunSettings, 'name' | 'command'> {
+  const [name, extra] = positionals
+  if (name === undefined) throw new UsageError('Which lock? Write: holdfast run NAME -- COMMAND…')
+  if (extra !== undefined) {
+    throw new UsageError(
+      rest === undefined
+        ? `Put -- before the command: holdfast run ${name} -- ${extra} …`
+        : `One lock name is expected, not two (${JSON.stringify(name)}, ${JSON.stringify(extra)}).`,
+    )
+  }
+  const [program, ...args] = rest ?? []
+  if (program === undefined) throw new UsageError('Which command? Write it after --: holdfast run NAME -- COMMAND…')
+  return { name, command: [program, ...args] }
+}
+
+function ttlOf(values: Values): number {
+  if (values.ttl === undefined) return DEFAULT_TTL_MS
+  const ttlMs = parsePositiveDuration('--ttl', values.ttl)
+  if (ttlMs >= SHORTEST_TTL_MS) return ttlMs
+  throw new UsageError(
+    `--ttl ${values.ttl} is too short: a busy machine could not renew in time. At least ${formatDuration(SHORTEST_TTL_MS)}.`,
+  )
+}
+
+function killAfterOf(values: Values, ttlMs: number): number {
+  const text = values['kill-after']
+  if (text === undefined) return Math.min(5_000, Math.floor(ttlMs / 3))
+  const killAfterMs = parseDuration('--kill-after', text)
+  if (killAfterMs < (ttlMs * 2) / 3) return killAfterMs
+  throw new UsageError(
+    `--kill-after ${text} does not fit into --ttl ${values.ttl ?? '30s'}: SIGKILL must fall before the lease ends, and ` +
+      'only two thirds of the TTL are sure to be left. Shorten --kill-after or lengthen --ttl.',
+  )
+}
+
+function onLostOf(text: string | undefined): OnLost {
+  if (text === undefined) return 'term'
+  if (text === 'term' || text === 'kill' || text === 'warn') return text
+  throw new UsageError(`--on-lost ${JSON.stringify(text)} is unknown. Write term, kill or warn.`)
+}
+
+function sharingOf(values: Values): Sharing {
+  if (values.permits === undefined) return { kind: values.shared === true ? 'shared' : 'exclusive' }
+  if (values.shared === true) throw new UsageError('--shared and --permits are two kinds of lock; give one of them.')
+  const permits = Number(values.permits)
+  if (/^\d+$/.test(values.permits) && permits >= 1 && permits < 2 ** 31 - 1) return { kind: 'permits', permits }
+  throw new UsageError(`--permits ${JSON.stringify(values.permits)} must be a whole number from 1.`)
+}

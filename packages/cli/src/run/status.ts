@@ -1,0 +1,82 @@
+/** How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys are stable. */
+import { randomUUID } from 'node:crypto'
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { ConfigError } from '../cli-error.js'
+import type { ExitStatus } from '../exit-codes.js'
+
+export type RunOutcome =
+  /** The command ran and ended by itself, or by a signal from outside. */
+  | 'ran'
+  /** The lock was busy; the command never started. */
+  | 'busy'
+  /** The lock was lost and the command was ended (or, with `--on-lost warn`, worked on). */
+  | 'lost'
+  /** `--at-most-for` ended the command. */
+  | 'at-most'
+  /** A signal ended the wait; the command never started. */
+  | 'interrupted'
+  /** Something else went wrong before the command could run; see `error`. */
+  | 'failed'
+
+export interface RunStatus {
+  lock: string
+  store: string
+  outcome: RunOutcome
+  /** The exit code of `holdfast run`. */
+  exitCode: number
+  /** How the command ended; null when it never started. */
+  command: ExitStatus | null
+  claimId: string | null
+  /** In decimal digits: it can be larger than what JSON numbers carry. */
+  token: string | null
+  waitedMs: number
+  heldMs: number | null
+  /** What the store said to the release; null when nothing was held, or no answer came. */
+  release: 'released' | 'lost' | null
+  error: { code: string; message: string } | null
+}
+
+export function newStatus(lock: string, store: string): RunStatus {
+  return {
+    lock,
+    store,
+    outcome: 'failed',
+    exitCode: 0,
+    command: null,
+    claimId: null,
+    token: null,
+    waitedMs: 0,
+    heldMs: null,
+    release: null,
+    error: null,
+  }
+}
+
+/** Readers see the old content or the new, never half of it. */
+export function writeStatusFile(file: string, status: RunStatus): void {
+  const text = `${JSON.stringify(status)}\n`
+  try {
+    // A pipe or a device cannot be replaced, only written to.
+    if (isSpecial(file)) writeFileSync(file, text)
+    else replaceFile(file, text)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigError(`The status could not be written to ${file}: ${reason}`, { cause })
+  }
+}
+
+function replaceFile(file: string, text: string): void {
+  const fresh = `${file}.${randomUUID()}.tmp`
+  try {
+    writeFileSync(fresh, text, { flag: 'wx' })
+    renameSync(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
+}
+
+function isSpecial(file: string): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  return found !== undefined && !found.isFile()
+}

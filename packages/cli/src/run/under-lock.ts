@@ -1,0 +1,134 @@
+/** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
+import { createLocks, type Lease, type Locks } from 'holdfast'
+import { CliError } from '../cli-error.js'
+import { EXIT, exitCodeOf } from '../exit-codes.js'
+import { heldBy } from '../output/holders.js'
+import { failureOf, note } from '../report.js'
+import type { StoreLocation } from '../stores/locate.js'
+import { openStore } from '../stores/registry.js'
+import { assertStartable } from '../supervise/command.js'
+import type { Signals } from '../supervise/signals.js'
+import { acquire } from './acquire.js'
+import { childEnv } from './child-env.js'
+import { execute, type Execution } from './execute.js'
+import { InterruptedError } from './interrupted.js'
+import type { RunSettings } from './settings.js'
+import type { RunStatus } from './status.js'
+import { stay } from './stay.js'
+import { lookUpLock, refuseToWaitForOneself, tellWhoHolds } from './waiting.js'
+
+export interface RunContext {
+  readonly settings: RunSettings
+  readonly location: StoreLocation
+  readonly signals: Signals
+  /** Filled in as things happen, so that it is true whenever the run ends. */
+  readonly status: RunStatus
+}
+
+export async function runUnderLock(context: RunContext): Promise<void> {
+  const { settings, location } = context
+  assertStartable(settings.command[0], process.env)
+  const store = await openStore(location.url)
+  const locks = createLocks(store, { ttlMs: settings.ttlMs, label: settings.label })
+  try {
+    const lease = await takeLock(context, locks)
+    const grantedMs = performance.now()
+    try {
+      await work(context, lease, grantedMs)
+    } finally {
+      context.status.heldMs = Math.round(performance.now() - grantedMs)
+      await giveBack(context, lease)
+    }
+  } finally {
+    await closeWithin(locks, CLOSE_MS)
+  }
+}
+
+async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
+  const { settings, status, signals, location } = context
+  const interruption = new AbortController()
+  signals.handle((signal) => {
+    const error = new InterruptedError(settings.name, signal)
+    // A second signal comes from somebody who does not want to wait for the withdrawal either.
+    if (interruption.signal.aborted) process.exit(error.exitCode)
+    interruption.abort(error)
+  })
+  const startedMs = performance.now()
+  const quiet = settings.json ? () => {} : tellWhoHolds(locks, settings.name, location)
+  try {
+    await refuseToWaitForOneself(locks, settings.name, process.env)
+    const { name, sharing, waitMs } = settings
+    const lease = await acquire({ locks, name, sharing, waitMs, signal: interruption.signal })
+    status.claimId = lease.claimId
+    status.token = lease.token?.toString() ?? null
+    return lease
+  } catch (error) {
+    throw interruption.signal.aborted ? interruption.signal.reason : await asBusy(error, locks, settings)
+  } finally {
+    quiet()
+    status.waitedMs = Math.round(performance.now() - startedMs)
+  }
+}
+
+/** The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. */
+async function asBusy(error: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+  if ((error as { code?: unknown }).code !== 'LOCK_TIMEOUT') return error
+  const info = await lookUpLock(locks, settings.name).catch(() => undefined)
+  const advice = settings.waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
+  return new CliError(`Lock "${settings.name}" is busy, ${heldBy(info)}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', {
+    cause: error,
+  })
+}
+
+async function work(context: RunContext, lease: Lease, grantedMs: number): Promise<void> {
+  const { settings, status, signals, location } = context
+  const heldMs = (): number => performance.now() - grantedMs
+  const facts = {
+    name: settings.name,
+    claimId: lease.claimId,
+    token: lease.token,
+    ttlMs: settings.ttlMs,
+    store: location,
+  }
+  // The command may be gone or have lost its execute bit during a long wait.
+  assertStartable(settings.command[0], process.env)
+  const env = childEnv(process.env, facts)
+  const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
+  settle(status, execution)
+  await stay(lease, settings.atLeastMs - heldMs(), signals)
+}
+
+function settle(status: RunStatus, { status: command, ended, lost }: Execution): void {
+  status.command = command
+  status.outcome = ended ?? (lost ? 'lost' : 'ran')
+  status.exitCode =
+    ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
+}
+
+/** The command's own outcome stands: a failed release must not make anybody run a successful job twice. */
+async function giveBack({ status, settings }: RunContext, lease: Lease): Promise<void> {
+  try {
+    status.release = await lease.release()
+    if (status.release === 'lost' && status.outcome === 'ran' && !settings.json) {
+      note(`the lock "${settings.name}" had ended before it was released; see --ttl.`)
+    }
+  } catch (error) {
+    if (!settings.json) note(`the lock could not be released and will expire by itself: ${failureOf(error).message}`)
+  }
+}
+
+/** A store that does not answer must not keep a finished job from ending. */
+async function closeWithin(locks: Locks, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    locks
+      .close()
+      .catch(() => undefined) // the command's outcome matters more than a store that will not close
+      .then(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+  })
+}
+
+const CLOSE_MS = 3_000

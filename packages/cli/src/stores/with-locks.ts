@@ -1,0 +1,17 @@
+/** Opens the store of a command that looks or meddles, and closes it afterwards. */
+import { createLocks, type Locks } from 'holdfast'
+import { locateStore, type LocateOptions, type StoreLocation } from './locate.js'
+import { openStore } from './registry.js'
+
+export async function withLocks<T>(
+  options: LocateOptions,
+  use: (locks: Locks, location: StoreLocation) => Promise<T>,
+): Promise<T> {
+  const location = locateStore(options)
+  const locks = createLocks(await openStore(location.url), { label: 'holdfast command line' })
+  try {
+    return await use(locks, location)
+  } finally {
+    await locks.close()
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { parseOptions, type OptionTable } from '../../dist/args/options.js'
+import { editDistance, nearest } from '../../dist/args/suggest.js'
+
+const TABLE = {
+  ttl: { type: 'string', value: 'DUR', help: '' },
+  'skip-ok': { type: 'boolean', help: '' },
+  help: { type: 'boolean', short: 'h', help: '' },
+} as const satisfies OptionTable
+
+describe('options', () => {
+  it('leaves everything after -- alone', () => {
+    const hostile = ['--ttl', '--', '-h', '--nonsense', '', 'a b', "it's"]
+    const parsed = parseOptions(TABLE, ['name', '--ttl=5s', '--', ...hostile])
+    expect(parsed).toEqual({ values: { ttl: '5s' }, positionals: ['name'], rest: hostile })
+  })
+
+  it.each([
+    [['--tll', '5s'], 'Did you mean --ttl?'],
+    [['--skipok'], 'Did you mean --skip-ok?'],
+    [['--verbose'], 'options of the command to run go after --'],
+    [['-x'], 'There is no option -x'],
+    [['--ttl'], 'argument missing'],
+    [['--ttl', '--skip-ok'], 'ambiguous'],
+    [['--skip-ok=yes'], 'does not take an argument'],
+    [['--__proto__'], 'There is no option'],
+  ])('explains %j', (argv, advice) => {
+    expect(() => parseOptions(TABLE, argv)).toThrow(advice)
+    expect(() => parseOptions(TABLE, argv)).toThrow(expect.objectContaining({ exitCode: 64 }))
+  })
+})
+
+describe('suggestions', () => {
+  it('counts edits', () => {
+    expect(editDistance('kitten', 'sitting')).toBe(3)
+    expect(editDistance('', 'abc')).toBe(3)
+  })
+
+  it('keeps silent when nothing is near', () => {
+    expect(nearest('frobnicate', ['ls', 'run'])).toBeUndefined()
+  })
+})

@@ -1,0 +1,41 @@
+// Runs one job without any lock: `node supervise.mjs '{"untilMs":300}' COMMAND…`. Prints what the tests wait for on stderr.
+import { isatty } from 'node:tty'
+import { exitCodeOf } from '../../dist/exit-codes.js'
+import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
+import { startJob } from '../../dist/supervise/job.js'
+import { Signals } from '../../dist/supervise/signals.js'
+import { Termination } from '../../dist/supervise/termination.js'
+
+const [optionsText, ...command] = process.argv.slice(2)
+const options = JSON.parse(optionsText)
+const terminal = isatty(0)
+const say = (text) => process.stderr.write(`[${text}]\n`)
+const signals = new Signals(() => {})
+
+const job = await startJob({
+  command,
+  env: process.env,
+  terminal,
+  record: async (group) => {
+    say(`group ${group.pgid}`)
+    // For the race: the command is behind its gate, and we are killed or hang right here.
+    if (options.hang) await new Promise(() => setInterval(() => {}, 1000))
+    if (options.refuse) throw new Error('refused')
+  },
+  guardForMs: () => options.untilMs,
+  onGuardianDeath: () => say('guardian died'),
+}).catch((error) => {
+  say(`failed ${error.message}`)
+  process.exit(77)
+})
+
+const termination = new Termination(job)
+signals.handle(forwardTo(job, terminal))
+stopTogether(job, terminal, async () => options.mayGoOn ?? true)
+say(`job ${job.pid}`)
+if (options.endAfterMs !== undefined) setTimeout(() => termination.begin('at-most', options.graceMs), options.endAfterMs)
+await termination.settled()
+job.close()
+const code = exitCodeOf(await job.exited)
+say(`ended ${code}`)
+process.exit(code)

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { startGate } from '../../dist/supervise/gate.js'
+import { shellSafeEnv } from '../../dist/supervise/shell-env.js'
+import { driver } from '../support/driver.js'
+
+describe('the gate', () => {
+  it('runs nothing before it is opened, and nothing when it is given up', async () => {
+    const gate = await startGate({ command: ['sh', '-c', 'exit 7'], env: process.env, ownSession: true })
+    gate.abandon()
+    expect(await gate.exited).toEqual({ code: 125, signal: null })
+  })
+
+  it('becomes the command', async () => {
+    const gate = await startGate({ command: ['sh', '-c', 'exit 7'], env: process.env, ownSession: true })
+    gate.open()
+    expect(await gate.exited).toEqual({ code: 7, signal: null })
+  })
+
+  it('hands hostile arguments on as they are', async () => {
+    const hostile = ['a b', "it's", '"q"', '$HOME', '`id`', '$(id)', '', 'line\nbreak', '*', '--', '-c', '\\', '; exit 9', 'ü€😀']
+    const show = 'process.stdout.write(JSON.stringify(process.argv.slice(1)))'
+    const run = driver({}, [process.execPath, '-e', show, '--', ...hostile])
+    expect(await run.code()).toBe(0)
+    expect(JSON.parse(run.stdout)).toEqual(hostile)
+  })
+
+  it('shows the command the environment that it would have without a shell', async () => {
+    const odd = { 'spring.port': 'a b\n', IFS: 'x', OPTIND: 'abc', 'BASH_FUNC_f%%': '() { :; }', PPID: '1', MAIL: '$(id)' }
+    const show = 'process.stdout.write(JSON.stringify(process.env))'
+    const bare = { ...process.env, ...odd, OLDPWD: undefined, SHLVL: undefined }
+    const run = driver({}, [process.execPath, '-e', show], { env: bare })
+    expect(await run.code()).toBe(0)
+    const seen = JSON.parse(run.stdout) as Record<string, string>
+    expect(seen).toMatchObject(odd)
+    expect(Object.keys(seen).filter((name) => !(name in bare) || bare[name as keyof typeof bare] === undefined)).toEqual([])
+  })
+
+  it('writes no text of the user into the script', () => {
+    const { prelude } = shellSafeEnv({ '$(touch /tmp/x)': '`id`', 'a;b': 'c' })
+    expect(prelude).not.toMatch(/touch|`|;b/)
+  })
+
+  it('leaves no descriptor of its own in the command', async () => {
+    const run = driver({}, ['sh', '-c', 'ls /proc/$$/fd'])
+    await run.code()
+    expect(run.stdout.trim().split('\n')).not.toContain('3')
+  })
+})

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { driver } from '../support/driver.js'
+import { alive, childrenOf, commandLine, withMark } from '../support/processes.js'
+import type { Program } from '../support/program.js'
+import { until } from '../support/wait.js'
+
+/**
+ * A shell with a child, so that there is a grandchild; both carry the mark in their command lines. The child is no
+ * background job: shells let those ignore SIGINT and SIGQUIT.
+ */
+function family(mark: string): string[] {
+  return ['sh', '-c', `sh -c 'echo ready; while :; do sleep 0.05; done' ${mark}; exit 99`, mark]
+}
+
+function guardianOf(run: Program): number {
+  return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
+}
+
+/** Waits until nothing of a job is left; the wrapper, whose command line has the mark too, does not count. */
+async function gone(mark: string, run: Program): Promise<void> {
+  const left = (): number[] => withMark(mark).filter((pid) => pid !== run.pid)
+  try {
+    await until('no process of the job is left', () => left().length === 0, 5_000)
+  } finally {
+    for (const pid of left()) process.kill(pid, 'SIGKILL')
+  }
+}
+
+describe('a job without a terminal', () => {
+  it.each([
+    ['exit 0', 0],
+    ['exit 42', 42],
+    ['kill -s KILL $$', 137],
+    ['kill -s TERM $$', 143],
+    ['kill -s USR1 $$', 138],
+  ])('passes on how the command ends: %s', async (script, code) => {
+    expect(await driver({}, ['sh', '-c', script]).code()).toBe(code)
+  })
+
+  it('passes stdin and stdout through', async () => {
+    const run = driver({}, ['cat'], { input: 'hello\n' })
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toBe('hello\n')
+  })
+
+  it('leaves no guardian behind', async () => {
+    const run = driver({ untilMs: 60_000 }, ['sh', '-c', 'read line'])
+    await run.prints(/\[job/)
+    const guardian = guardianOf(run)
+    await until('the guardian counts down', () => childrenOf(guardian).length === 1)
+    const [countdown = -1] = childrenOf(guardian)
+    await until('it naps', () => childrenOf(countdown).length === 1)
+    const [nap = -1] = childrenOf(countdown)
+    run.kill('SIGTERM')
+    expect(await run.code()).toBe(143)
+    await until('guardian, countdown and nap are gone', () => ![guardian, countdown, nap].some(alive))
+  })
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)('forwards %s to the whole group', async (signal) => {
+    const mark = randomUUID()
+    const run = driver({}, family(mark))
+    await run.prints('ready')
+    run.kill(signal)
+    expect(await run.code()).toBe(128 + { SIGTERM: 15, SIGINT: 2, SIGHUP: 1, SIGQUIT: 3 }[signal])
+    await gone(mark, run)
+  })
+
+  it('gives SIGUSR1 to the command alone', async () => {
+    const script = `trap 'echo usr1; exit 5' USR1; echo ready; while :; do sleep 0.02; done`
+    const run = driver({}, ['sh', '-c', script])
+    await run.prints('ready')
+    run.kill('SIGUSR1')
+    expect(await run.code()).toBe(5)
+  })
+
+  it('leaves no orphan when the wrapper is killed', async () => {
+    const mark = randomUUID()
+    const run = driver({}, family(mark))
+    await run.prints('ready')
+    expect(withMark(mark)).toHaveLength(3)
+    run.kill('SIGKILL')
+    await gone(mark, run)
+  })
+
+  it('leaves no orphan when the command itself is gone already and a child of it lives', async () => {
+    const mark = randomUUID()
+    const run = driver({}, ['sh', '-c', `sh -c 'while :; do sleep 0.05; done' ${mark} & echo ready; kill -s STOP $PPID; exit 0`, mark])
+    await run.prints('ready')
+    await until('only the grandchild works', () => withMark(mark).filter((pid) => pid !== run.pid).length === 1)
+    run.kill('SIGKILL')
+    await gone(mark, run)
+  })
+
+  it('runs nothing when the wrapper is killed before the gate is open', async () => {
+    const mark = randomUUID()
+    const run = driver({ hang: true }, ['sh', '-c', 'echo worked', mark])
+    await run.prints(/\[group/)
+    run.kill('SIGKILL')
+    await gone(mark, run)
+    expect(run.stdout).toBe('')
+  })
+
+  it('runs nothing when the group cannot be recorded', async () => {
+    const run = driver({ refuse: true }, ['sh', '-c', 'echo worked'])
+    expect(await run.code()).toBe(77)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toContain('[failed refused]')
+  })
+
+  it('has the command killed by the guardian when the wrapper is stopped past the end of its lease', async () => {
+    const mark = randomUUID()
+    const run = driver({ untilMs: 400 }, family(mark))
+    await run.prints('ready')
+    run.kill('SIGSTOP')
+    await gone(mark, run)
+    run.kill('SIGCONT')
+    expect(await run.code()).toBe(137)
+  })
+
+  it('tells when the guardian is killed', async () => {
+    const run = driver({}, ['sh', '-c', 'read line'])
+    await run.prints(/\[job/)
+    process.kill(guardianOf(run), 'SIGKILL')
+    await run.prints('guardian died')
+    run.kill('SIGTERM')
+    expect(await run.code()).toBe(143)
+  })
+
+  it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
+    for (const mayGoOn of [true, false]) {
+      const run = driver({ mayGoOn }, ['sh', '-c', 'while :; do echo tick; sleep 0.02; done'])
+      await run.prints('tick')
+      const command = Number((await run.prints(/\[job (\d+)/))[1])
+      run.kill('SIGTSTP')
+      await until('both are stopped', () => [run.pid, command].every(isStopped))
+      run.kill('SIGCONT')
+      await until('the wrapper goes on', () => !isStopped(run.pid))
+      if (mayGoOn) await until('the command goes on', () => !isStopped(command))
+      else expect(isStopped(command)).toBe(true)
+      run.kill('SIGKILL')
+      await until('the command is gone', () => !alive(command))
+    }
+  })
+})
+
+describe('a termination', () => {
+  const stubborn = `trap '' TERM; echo ready; while :; do sleep 0.02; done`
+
+  it('asks first', async () => {
+    const run = driver({ endAfterMs: 200, graceMs: 60_000 }, ['sh', '-c', `trap 'echo asked; exit 3' TERM; while :; do sleep 0.02; done`])
+    expect(await run.code()).toBe(3)
+    expect(run.stdout).toContain('asked')
+  })
+
+  it('kills what does not go', async () => {
+    const run = driver({ endAfterMs: 200, graceMs: 100 }, ['sh', '-c', stubborn])
+    expect(await run.code()).toBe(137)
+  })
+
+  it('waits for, and kills, a child that outlives the command', async () => {
+    const mark = randomUUID()
+    const run = driver({ endAfterMs: 300, graceMs: 100 }, ['sh', '-c', `sh -c "${stubborn}" ${mark} & wait`, mark])
+    expect(await run.code()).toBe(143)
+    // Not `until`: when the wrapper ends, the lock is given back, so it must be gone by then.
+    expect(withMark(mark)).toEqual([])
+  })
+
+  it('kills at once without a grace', async () => {
+    const run = driver({ endAfterMs: 200, graceMs: 0 }, ['sh', '-c', `trap 'echo asked' TERM; while :; do sleep 0.02; done`])
+    expect(await run.code()).toBe(137)
+    expect(run.stdout).not.toContain('asked')
+  })
+})
+
+function isStopped(pid: number): boolean {
+  return /^T/.test(stateOf(pid))
+}
+
+function stateOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,61 @@
+/** A real process, with what it prints and how it ends. Every wait is bounded; whatever still runs is ended. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { afterEach } from 'vitest'
+import { until } from './wait.js'
+
+const running = new Set<Program>()
+
+afterEach(() => {
+  for (const program of running) program.kill('SIGKILL')
+  running.clear()
+})
+
+export interface ProgramOptions {
+  readonly env?: Record<string, string | undefined>
+  readonly cwd?: string
+  readonly input?: string
+}
+
+export class Program {
+  stdout = ''
+  stderr = ''
+  readonly pid: number
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly #child: ChildProcess
+
+  constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
+    const env = { ...process.env, ...options.env }
+    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd: options.cwd })
+    this.pid = this.#child.pid ?? -1
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    this.#child.stdin?.on('error', () => {})
+    if (options.input !== undefined) this.#child.stdin?.end(options.input)
+    // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason to hang.
+    this.exited = new Promise((resolve) => this.#child.once('exit', (code, signal) => resolve({ code, signal })))
+    running.add(this)
+    void this.exited.then(() => running.delete(this))
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Waits for text on stdout or stderr. */
+  async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
+    const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
+    const find = (): RegExpExecArray | null => regex.exec(this.stdout) ?? regex.exec(this.stderr)
+    await until(`it prints ${regex}; so far: ${JSON.stringify(this.stdout + this.stderr)}`, () => find() !== null, ms)
+    return find() as RegExpExecArray
+  }
+
+  /** The exit code, with 128+n for signals. */
+  async code(ms = 10_000): Promise<number | string> {
+    let ended: { code: number | null; signal: string | null } | undefined
+    void this.exited.then((status) => (ended = status))
+    await until(`it ends; so far: ${JSON.stringify(this.stdout + this.stderr)}`, () => ended !== undefined, ms)
+    // What was printed last may arrive after the exit.
+    await new Promise((resolve) => setImmediate(resolve))
+    return ended?.code ?? ended?.signal ?? 'unknown'
+  }
+}
