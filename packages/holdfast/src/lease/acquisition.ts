@@ -122,7 +122,7 @@ export class Acquisition {
     return new Promise((resolve, reject) => {
       new Seek(this.#client, this.#shape, this.#terms(false), (grant, error) => {
         if (error === undefined) resolve(grant)
-        else reject(error as Error)
+        else reject(error)
       }).start()
     })
   }

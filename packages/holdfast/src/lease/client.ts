@@ -94,7 +94,7 @@ export class Client {
     )
   }
 
-  newClaim(shape: ClaimShape, localWaiters = 0): Claim {
+  newClaim(shape: ClaimShape): Claim {
     this.#claims += 1
     return {
       lock: shape.lock,
@@ -105,7 +105,7 @@ export class Client {
       weight: shape.weight,
       ttlMs: shape.ttlMs,
       heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, shape.ttlMs / 3),
-      owner: localWaiters === 0 ? this.owner : { ...this.owner, localWaiters },
+      owner: this.owner,
     }
   }
 

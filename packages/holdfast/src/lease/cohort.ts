@@ -74,6 +74,7 @@ export class Cohort implements Keepsake {
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     this.#handOffs = 0
+    grant.countWaiters = () => this.#size
     this.#client.keeper.add(grant)
     return this.#leaseOn(grant, nowMs, maxHoldMs)
   }
@@ -139,7 +140,7 @@ export class Cohort implements Keepsake {
     this.#early = undefined
     if (answer.error === undefined) return answer.grant
     this.#dissolve()
-    throw answer.error
+    throw this.#client.asLockError(answer.error, this.#shape.lock, 'the attempt')
   }
 
   #startSeek(): void {

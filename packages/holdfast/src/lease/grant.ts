@@ -33,6 +33,8 @@ export class Grant {
   deadlineMs: number
   baseMs: number
   ttlMs: number
+  /** How many callers of this process wait behind it; shown by `inspect`. */
+  countWaiters: (() => number) | undefined
   /** Called once, when the grant is lost. Set by whoever holds it. */
   onLoss: ((error: LockLostError) => void) | undefined
 
@@ -79,6 +81,12 @@ export class Grant {
     this.deadlineMs = leaseEndMs(sentMs, this.ttlMs)
   }
 
+  /** The claim as it is renewed: with the number of those that wait behind it now. */
+  renewal(): Claim {
+    this.claim = withLocalWaiters(this.claim, this.countWaiters?.() ?? 0)
+    return this.claim
+  }
+
   /** Shows another owner from the next renewal on. */
   describeAs(owner: Owner): void {
     this.claim = { ...this.claim, owner }
@@ -99,6 +107,12 @@ export class Grant {
     }))
     this.onLoss?.(error)
   }
+}
+
+/** The same claim, saying how many callers of its process stand behind it. */
+export function withLocalWaiters(claim: Claim, localWaiters: number): Claim {
+  if ((claim.owner.localWaiters ?? 0) === localWaiters) return claim
+  return { ...claim, owner: { ...claim.owner, localWaiters } }
 }
 
 /** Publishes that a lease on this grant begins. `durationMs`: how long its holder waited. */

@@ -27,7 +27,7 @@ export class Heartbeats {
     }
     beat.listeners.add(listener)
     if (!beat.timer) this.#arm(heartbeatMs, beat)
-    return () => void this.#leave(heartbeatMs, beat, listener)
+    return () => this.#leave(heartbeatMs, beat, listener)
   }
 
   #leave(heartbeatMs: number, beat: Beat, listener: () => void): void {

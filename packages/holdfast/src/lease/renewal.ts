@@ -171,7 +171,7 @@ export class Keeper {
     const offsetMs = this.#client.clockOffsetMs()
     for (const grant of grants) this.#noteAsked(grant, sentMs)
     this.#rearm()
-    const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.claim)))
+    const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.renewal())))
     grants.forEach((grant, index) => {
       const result = results[index]
       if (result && grant.state === 'held') this.#take(grant, result, { sentMs, offsetMs, byHand })

@@ -10,7 +10,7 @@ import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { grantBaseMs, leaseEndMs } from './deadline.js'
 import { publish } from './events.js'
-import { Grant } from './grant.js'
+import { Grant, withLocalWaiters } from './grant.js'
 import { isRetryable } from './withdrawal.js'
 
 export interface SeekTerms {
@@ -54,7 +54,7 @@ export class Seek {
     this.#shape = shape
     this.#terms = terms
     this.#done = done
-    this.#claim = client.newClaim(shape, terms.localWaiters())
+    this.#claim = client.newClaim(shape)
     this.#heardMs = client.clock.monotonicMs()
   }
 
@@ -66,12 +66,14 @@ export class Seek {
   /** Nobody wants the lock any more. `done` is not called. */
   stop(): void {
     if (this.#over) return
+    const sent = this.#first !== undefined
     this.#end()
-    if (this.#first) this.#client.withdrawals.inBackground(this.#claim)
+    if (sent) this.#client.withdrawals.inBackground(this.#claim)
   }
 
   #send(): void {
     const { store, clock } = this.#client
+    this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters())
     const sentMs = clock.monotonicMs()
     const sent: Sent = { claim: this.#claim, sentMs, offsetMs: clock.wallMs() - sentMs }
     this.#first ??= sent
@@ -158,14 +160,14 @@ export class Seek {
   #startWatch(): void {
     const claim = this.#claim
     this.#watch = this.#client.store.watch(claim, (grant) => {
-      if (this.#over || this.#claim !== claim) return
+      if (this.#over || this.#claim.id !== claim.id) return
       if (grant) this.#pushed(grant)
       else this.#send()
     })
     // What happened before the watch worked was not seen, so look once more.
     this.#watch.ready?.then(
       () => {
-        if (!this.#over && this.#claim === claim) this.#send()
+        if (!this.#over && this.#claim.id === claim.id) this.#send()
       },
       (error: unknown) => this.#client.report(claim, 'watch', error),
     )
@@ -215,7 +217,7 @@ export class Seek {
   /** Begins again with a fresh claim, at the end of the queue. */
   #restart(): void {
     this.#forget()
-    this.#claim = this.#client.newClaim(this.#shape, this.#terms.localWaiters())
+    this.#claim = this.#client.newClaim(this.#shape)
     this.#send()
   }
 

@@ -1,0 +1,180 @@
+/** Re-entrancy: the owner of a lock is the async context. */
+import { LockUsageError, type Locks } from 'holdfast'
+import { describe, expect, test } from 'vitest'
+import { deferred, makeWorld, outcomeOf } from '../support/world.js'
+
+function setUp(): { locks: Locks<true>; world: ReturnType<typeof makeWorld> } {
+  const world = makeWorld()
+  return { locks: world.direct(), world }
+}
+
+describe('a nested run', () => {
+  test('on an exclusive lock fails at once without reentrant', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a')
+    const outcome = await outcomeOf(mutex.run(() => mutex.run(() => 'never')))
+    expect(outcome).toMatchObject({ error: { code: 'LOCK_USAGE', lock: 'a' } })
+    expect(await mutex.tryAcquire()).toBeDefined()
+  })
+
+  test('re-enters with reentrant, at no cost in the store', async () => {
+    const world = makeWorld()
+    const mutex = world.client().mutex('a', { reentrant: true })
+    const tokens = await world.clock.until(
+      mutex.run((outer) => mutex.run((inner) => [outer.token, inner.token])),
+    )
+    expect(tokens[0]).toBe(tokens[1])
+    expect(world.wire.sent.map(({ verb }) => verb)).toEqual(['attempt', 'withdraw'])
+  })
+
+  test('through another handle of the same name re-enters too', async () => {
+    const { locks } = setUp()
+    const value = await locks
+      .mutex('a', { reentrant: true })
+      .run(() => locks.mutex('a', { reentrant: true }).run(() => 7))
+    expect(value).toBe(7)
+  })
+
+  test('siblings take turns: exclusion holds among them', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    let inside = 0
+    let most = 0
+    const sibling = async (): Promise<void> => {
+      inside += 1
+      most = Math.max(most, inside)
+      await new Promise((resolve) => void setImmediate(resolve))
+      inside -= 1
+    }
+    await mutex.run(() => Promise.all([mutex.run(sibling), mutex.run(sibling), mutex.run(sibling)]))
+    expect(most).toBe(1)
+  })
+
+  test('a sibling that waits for its turn can give up', async () => {
+    const { locks, world } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const gate = deferred()
+    const outcomes = mutex.run(() =>
+      Promise.all([
+        outcomeOf(mutex.run(() => gate.promise)),
+        outcomeOf(mutex.run(() => 'too late', { waitMs: 100 })),
+      ]),
+    )
+    await world.clock.advance(200)
+    gate.resolve()
+    expect(await outcomes).toMatchObject([{ value: undefined }, { error: { code: 'LOCK_TIMEOUT' } }])
+  })
+
+  test('of a third level re-enters the innermost frame', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    expect(await mutex.run(() => mutex.run(() => mutex.run(() => 3)))).toBe(3)
+  })
+
+  test('by a promise that outlives the run waits like anybody else', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const gate = deferred()
+    let late: Promise<unknown> = Promise.resolve()
+    await mutex.run(() => {
+      late = gate.promise.then(() => mutex.run((lease) => lease.token))
+    })
+    const holder = await mutex.acquire()
+    gate.resolve()
+    const early = await Promise.race([
+      late,
+      new Promise((resolve) => void setImmediate(() => resolve('waits'))),
+    ])
+    expect(early).toBe('waits')
+    await holder.release()
+    expect(await late).toBeGreaterThan(holder.token)
+  })
+
+  test('after the lease was given back inside the callback acquires anew', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a')
+    const tokens = await mutex.run(async (lease) => {
+      await lease.release()
+      return mutex.run((next) => [lease.token, next.token])
+    })
+    expect(tokens[1]).toBeGreaterThan(tokens[0] ?? 0n)
+  })
+
+  test('an acquire cannot re-enter, and says so', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const outcome = await outcomeOf(mutex.run(() => mutex.acquire()))
+    expect(outcome).toMatchObject({ error: { code: 'LOCK_USAGE' } })
+  })
+
+  test('lease.run opens a frame for an acquired lease', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const lease = await mutex.acquire()
+    expect(await lease.run(() => mutex.run((inner) => inner.token))).toBe(lease.token)
+    expect(lease.held).toBe(true)
+    await lease.release()
+  })
+
+  test('detached work holds nothing', async () => {
+    const { locks } = setUp()
+    const mutex = locks.mutex('a')
+    let detached: Promise<string> = Promise.resolve('')
+    await mutex.run(() => {
+      detached = locks.detached(() => mutex.run(() => 'after the run'))
+    })
+    expect(await detached).toBe('after the run')
+  })
+})
+
+describe('readers and writers', () => {
+  test('nested reads re-enter, siblings included, past a waiting writer', async () => {
+    const { locks, world } = setUp()
+    const lock = locks.readWriteLock('c')
+    const order: string[] = []
+    const reading = lock.read.run(async () => {
+      const writing = locks.detached(() => lock.write.run(() => void order.push('write')))
+      await Promise.all([
+        lock.read.run(() => void order.push('read')),
+        lock.read.run(() => void order.push('read')),
+      ])
+      return { writing }
+    })
+    const { writing } = await world.clock.until(reading)
+    await world.clock.until(writing)
+    expect(order).toEqual(['read', 'read', 'write'])
+  })
+
+  test('a reader is not upgraded', async () => {
+    const { locks } = setUp()
+    const lock = locks.readWriteLock('c', { reentrant: true })
+    const outcome = await outcomeOf(lock.read.run(() => lock.write.run(() => undefined)))
+    expect(outcome).toMatchObject({ error: { code: 'LOCK_USAGE' } })
+  })
+
+  test('a writer may read what it locks, when re-entrant', async () => {
+    const { locks } = setUp()
+    const lock = locks.readWriteLock('c', { reentrant: true })
+    expect(await lock.write.run(() => lock.read.run(() => 'read'))).toBe('read')
+  })
+
+  test('a writer that was downgraded shares with other readers', async () => {
+    const { locks } = setUp()
+    const lock = locks.readWriteLock('c')
+    const lease = await lock.write.acquire()
+    expect(await lock.read.tryAcquire()).toBeUndefined()
+    await lease.downgrade()
+    const reader = await lock.read.tryAcquire()
+    expect(reader).toBeDefined()
+    expect(await lease.release()).toBe('released')
+  })
+})
+
+test('a semaphore refuses what its own context can never get', async () => {
+  const { locks } = setUp()
+  const gpu = locks.semaphore('gpu', { permits: 3 })
+  expect(await gpu.run(() => gpu.run(() => 'two', { weight: 1 }), { weight: 2 })).toBe('two')
+  const outcome = await outcomeOf(gpu.run(() => gpu.run(() => undefined, { weight: 2 }), { weight: 2 }))
+  expect(outcome).toHaveProperty('error')
+  if ('error' in outcome) expect(outcome.error).toBeInstanceOf(LockUsageError)
+})

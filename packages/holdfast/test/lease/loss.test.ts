@@ -1,0 +1,234 @@
+/** Promises 1 and 2: a lease ends at its deadline, and its holder is told by then, whatever the network does. */
+import { LockLostError, onLockEvent } from 'holdfast'
+import { describe, expect, test } from 'vitest'
+import { deferred, makeWorld, outcomeOf } from '../support/world.js'
+
+const TTL_MS = 1000
+/** 1% of the TTL and 2 ms. */
+const MARGIN_MS = 12
+
+describe('the deadline', () => {
+  test('counts from before the request was sent, not from the reply', async () => {
+    const { clock, wire, client } = makeWorld()
+    wire.latencyMs = 100
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    expect(lease.remainingMs).toBe(TTL_MS - MARGIN_MS - 200)
+  })
+
+  test('is right although no timer has run', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    clock.freeze(TTL_MS)
+    expect(lease.held).toBe(false)
+    expect(lease.remainingMs).toBe(0)
+    expect(() => lease.assertHeld()).toThrow(LockLostError)
+  })
+
+  test('moves with each renewal, for as long as the lease is held', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    await clock.advance(20 * TTL_MS)
+    expect(lease.held).toBe(true)
+    expect(lease.remainingMs).toBeGreaterThan(TTL_MS / 2)
+  })
+
+  test('stays where it is while renewals are unknown, and moves when one gets through', async () => {
+    const { clock, wire, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    wire.fate = (verb) => (verb === 'renew' ? 'fail' : 'deliver')
+    await clock.advance(TTL_MS * 0.7)
+    expect(lease.held).toBe(true)
+    expect(lease.remainingMs).toBeLessThan(TTL_MS * 0.35)
+    wire.fate = () => 'deliver'
+    await clock.advance(TTL_MS * 0.2)
+    expect(lease.remainingMs).toBeGreaterThan(TTL_MS * 0.5)
+  })
+
+  test('a lease that ended on its way is never handed out', async () => {
+    const { clock, wire, client } = makeWorld()
+    wire.latencyMs = 600
+    const acquired = outcomeOf(client({ ttlMs: TTL_MS }).mutex('a').acquire({ waitMs: 4000 }))
+    await clock.advance(3000)
+    wire.latencyMs = 1
+    const outcome = await clock.until(acquired)
+    expect(outcome).toHaveProperty('value')
+    if ('value' in outcome) expect(outcome.value.remainingMs).toBeGreaterThan(900)
+  })
+
+  test('a fixed lease ends without renewal, and renew() moves it by hand', async () => {
+    const { clock, wire, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS, renew: false }).mutex('a').acquire())
+    await clock.advance(800)
+    expect(wire.sent.some(({ verb }) => verb === 'renew')).toBe(false)
+    await clock.until(lease.renew())
+    await clock.advance(800)
+    expect(lease.held).toBe(true)
+    await clock.advance(200)
+    expect(lease.held).toBe(false)
+    expect(lease.signal.reason).toMatchObject({ reason: 'deadline' })
+  })
+})
+
+describe('the loss signal', () => {
+  test('aborts by the deadline although the renewal hangs', async () => {
+    const { clock, wire, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    const { signal } = lease
+    let toldMs = Infinity
+    signal.addEventListener('abort', () => (toldMs = clock.monotonicMs()))
+    wire.fate = (verb) => (verb === 'renew' ? 'hang' : 'deliver')
+    const deadlineMs = clock.monotonicMs() + lease.remainingMs
+    await clock.advance(2 * TTL_MS)
+    expect(toldMs).toBeLessThanOrEqual(deadlineMs)
+    expect(toldMs).toBeGreaterThan(deadlineMs - 10)
+    expect(signal.reason).toBeInstanceOf(LockLostError)
+  })
+
+  test('aborts on the first turn of an event loop that was stopped', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    const { signal } = lease
+    clock.freeze(5 * TTL_MS)
+    await clock.advance(0)
+    expect(signal.aborted).toBe(true)
+  })
+
+  test('aborts at once when the store says that the lease is gone', async () => {
+    const { clock, client, store } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    await store.steal('a', { now: true })
+    await clock.advance(TTL_MS / 3 + 10)
+    expect(lease.signal.aborted).toBe(true)
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', lock: 'a' })
+  })
+
+  test('is born aborted when it is first asked for after the loss', async () => {
+    const { clock, wire, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    wire.fate = () => 'hang'
+    await clock.advance(2 * TTL_MS)
+    expect(lease.signal.aborted).toBe(true)
+  })
+
+  test('tells of maxHoldMs, and the lock is free when the holder lets go', async () => {
+    const { clock, client, direct } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS, maxHoldMs: 1500 }).mutex('a').acquire())
+    await clock.advance(1490)
+    expect(lease.held).toBe(true)
+    await clock.advance(10)
+    expect(lease.held).toBe(false)
+    expect(lease.signal.reason).toMatchObject({ reason: 'max-hold' })
+    expect(await clock.until(lease.release())).toBe('lost')
+    await clock.advance(10)
+    expect(await direct({ ttlMs: TTL_MS }).mutex('a').tryAcquire()).toBeDefined()
+  })
+})
+
+describe('clocks that part', () => {
+  test('a step of the wall clock only costs a renewal', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    clock.stepWall(3_600_000)
+    expect(lease.held).toBe(false)
+    await clock.advance(5)
+    expect(lease.held).toBe(true)
+    expect(lease.signal.aborted).toBe(false)
+  })
+
+  test('after a sleep the store decides: the lease is lost, and told within a second', async () => {
+    const { clock, client, store } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: 30_000 }).mutex('a').acquire())
+    // The machine slept: the wall clock went on, the monotonic one did not, and the store let the lease end.
+    clock.stepWall(60_000)
+    await store.steal('a', { now: true })
+    expect(lease.held).toBe(false)
+    await clock.advance(1100)
+    expect(lease.signal.aborted).toBe(true)
+  })
+
+  test('a fixed lease keeps its end when only the clocks were in doubt', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS, renew: false }).mutex('a').acquire())
+    await clock.advance(500)
+    clock.stepWall(60_000)
+    expect(lease.held).toBe(false)
+    await clock.advance(10)
+    expect(lease.held).toBe(true)
+    await clock.advance(500)
+    expect(lease.held).toBe(false)
+  })
+})
+
+describe('release', () => {
+  test('answers lost when the lease had ended', async () => {
+    const { clock, client } = makeWorld()
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    clock.freeze(2 * TTL_MS)
+    expect(await clock.until(lease.release())).toBe('lost')
+    expect(await clock.until(lease.release())).toBe('lost')
+  })
+
+  test('is retried until an answer comes, and says released although the first reply was dropped', async () => {
+    const { clock, wire, client } = makeWorld()
+    const locks = client({ ttlMs: 30_000, requestTimeoutMs: 100 })
+    const lease = await clock.until(locks.mutex('a').acquire())
+    let drops = 1
+    wire.fate = (verb) => (verb === 'withdraw' && drops-- > 0 ? 'drop-reply' : 'deliver')
+    expect(await clock.until(lease.release())).toBe('released')
+  })
+
+  test('throws a typed error when it stays unknown, and goes on in the background', async () => {
+    const { clock, wire, client, direct } = makeWorld()
+    const locks = client({ ttlMs: 30_000, requestTimeoutMs: 100 })
+    const lease = await clock.until(locks.mutex('a').acquire())
+    wire.fate = (verb) => (verb === 'withdraw' ? 'hang' : 'deliver')
+    const outcome = await clock.until(outcomeOf(lease.release()))
+    expect(outcome).toMatchObject({ error: { code: 'RELEASE_UNKNOWN', lock: 'a' } })
+    wire.fate = () => 'deliver'
+    await clock.advance(500)
+    expect(await direct().mutex('a').tryAcquire()).toBeDefined()
+  })
+
+  test('a lease released while its renewal is in flight never comes back', async () => {
+    const { clock, wire, client, direct } = makeWorld()
+    wire.latencyMs = 20
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    const renewed = outcomeOf(lease.renew())
+    const released = lease.release()
+    await clock.advance(100)
+    expect(await released).toBe('released')
+    expect(await renewed).toHaveProperty('error')
+    expect(lease.held).toBe(false)
+    expect(await direct().mutex('a').tryAcquire()).toBeDefined()
+  })
+})
+
+describe('stealing', () => {
+  test('refuses renewals, tells the holder, and frees the lock when the holder lets go', async () => {
+    const { clock, client, direct } = makeWorld()
+    const lost = deferred<string>()
+    const stop = onLockEvent('lost', ({ reason }) => lost.resolve(reason))
+    const lease = await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    const other = direct({ ttlMs: TTL_MS })
+    expect(await other.steal('a')).toMatchObject({ holders: 1 })
+    await clock.advance(TTL_MS / 3 + 10)
+    stop()
+    expect(await lost.promise).toBe('stolen')
+    expect(lease.signal.reason).toMatchObject({ reason: 'stolen' })
+    expect(await other.mutex('a').tryAcquire()).toBeUndefined()
+    expect(await clock.until(lease.release())).toBe('lost')
+    await clock.advance(5)
+    const next = await other.mutex('a').tryAcquire()
+    expect(next?.token).toBeGreaterThan(lease.token)
+  })
+
+  test('frees the lock when the holder never lets go and its lease ends', async () => {
+    const { clock, client, direct } = makeWorld()
+    await clock.until(client({ ttlMs: TTL_MS }).mutex('a').acquire())
+    const other = direct({ ttlMs: TTL_MS })
+    await other.steal('a')
+    const next = other.mutex('a').acquire()
+    await clock.advance(TTL_MS + 5)
+    expect((await next).held).toBe(true)
+  })
+})

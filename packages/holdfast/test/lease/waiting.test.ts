@@ -1,0 +1,239 @@
+/** Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of unclear attempts. */
+import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
+import { describe, expect, test } from 'vitest'
+import { count, makeWorld, outcomeOf } from '../support/world.js'
+
+describe('a wait', () => {
+  test('ends with a typed error after waitMs, and leaves nothing behind', async () => {
+    const { clock, client, direct, store } = makeWorld()
+    const holder = await direct().mutex('a').acquire()
+    const outcome = await clock.until(outcomeOf(client().mutex('a').acquire({ waitMs: 300 })))
+    expect(outcome).toMatchObject({ error: { code: 'LOCK_TIMEOUT', lock: 'a', waitMs: 300 } })
+    expect(clock.monotonicMs()).toBe(300)
+    await clock.advance(10)
+    const { locks } = await store.inspect({ lock: 'a' })
+    expect(locks[0]?.waiters).toEqual([])
+    expect(holder.held).toBe(true)
+  })
+
+  test('tries once, without queueing, when waitMs is 0', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    await direct().mutex('a').acquire()
+    const outcome = await clock.until(outcomeOf(client().mutex('a').acquire({ waitMs: 0 })))
+    expect(outcome).toHaveProperty('error.code', 'LOCK_TIMEOUT')
+    expect(wire.sent.map(({ verb }) => verb)).toEqual(['attempt'])
+  })
+
+  test('rejects with the reason of its signal', async () => {
+    const { clock, client, direct } = makeWorld()
+    await direct().mutex('a').acquire()
+    const controller = new AbortController()
+    const waiting = outcomeOf(client().mutex('a').acquire({ signal: controller.signal }))
+    await clock.advance(50)
+    const reason = new Error('the user went home')
+    controller.abort(reason)
+    expect(await waiting).toEqual({ error: reason })
+  })
+
+  test('does not begin when its signal is aborted already', async () => {
+    const { client, wire } = makeWorld()
+    const reason = new Error('too late')
+    const outcome = await outcomeOf(
+      client()
+        .mutex('a')
+        .acquire({ signal: AbortSignal.abort(reason) }),
+    )
+    expect(outcome).toEqual({ error: reason })
+    expect(wire.sent).toEqual([])
+  })
+
+  test('without a limit lasts longer than the longest timer', async () => {
+    const { clock, client, direct } = makeWorld()
+    const holder = await direct({ ttlMs: 1000 }).mutex('a').acquire()
+    const waiting = client({ ttlMs: 1000 }).mutex('a').acquire({ waitMs: Infinity })
+    await clock.advance(60_000)
+    await holder.release()
+    expect((await clock.until(waiting)).held).toBe(true)
+  })
+
+  test('given up by one leaves the order of the others untouched', async () => {
+    const { clock, direct, client } = makeWorld()
+    const holder = await direct().mutex('a').acquire()
+    const order: number[] = []
+    const controller = new AbortController()
+    const waits = [1, 2, 3, 4].map(async (number) => {
+      // Each is a client of its own, so that all of them queue in the store.
+      const options = number === 2 ? { signal: controller.signal } : {}
+      await client()
+        .mutex('a')
+        .run(() => void order.push(number), options)
+    })
+    const outcomes = Promise.allSettled(waits)
+    await clock.advance(20)
+    controller.abort()
+    await clock.advance(20)
+    await holder.release()
+    await clock.until(outcomes)
+    expect(order).toEqual([1, 3, 4])
+  })
+})
+
+describe('waking up', () => {
+  test('a release gives the lock to the waiter without another attempt', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client().mutex('a').acquire()
+    await clock.advance(100)
+    const before = count({ wire } as ReturnType<typeof makeWorld>, 'attempt')
+    await holder.release()
+    const lease = await clock.until(waiting)
+    expect(lease.held).toBe(true)
+    expect(count({ wire } as ReturnType<typeof makeWorld>, 'attempt')).toBe(before)
+  })
+
+  test('a pushed grant lives shortly until its first renewal, and its clock starts at the last answer', async () => {
+    const { clock, client, direct } = makeWorld()
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
+    await clock.advance(600)
+    await holder.release()
+    const lease = await clock.until(waiting)
+    expect(lease.remainingMs).toBeLessThanOrEqual(3000 - 600)
+    await clock.advance(2500)
+    expect(lease.remainingMs).toBeGreaterThan(20_000)
+  })
+
+  test('a lost wake-up costs at most a heartbeat', async () => {
+    const { clock, client, direct, store } = makeWorld()
+    store.watch = () => ({ ready: undefined, close: () => undefined })
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client().mutex('a').acquire()
+    await clock.advance(100)
+    await holder.release()
+    const releasedMs = clock.monotonicMs()
+    await clock.until(waiting)
+    expect(clock.monotonicMs() - releasedMs).toBeLessThanOrEqual(1000)
+  })
+
+  test('a dead holder costs its TTL and no heartbeat more', async () => {
+    const { clock, client, store } = makeWorld()
+    await store.attempt(
+      {
+        lock: 'a',
+        id: 'dead.1',
+        kind: 'mutex',
+        capacity: 1,
+        weight: 1,
+        ttlMs: 700,
+        heartbeatMs: 200,
+        owner: { clientId: 'dead', host: 'h', pid: 1 },
+      },
+      { enqueue: true, tokens: 1 },
+    )
+    await clock.until(client().mutex('a').acquire())
+    expect(clock.monotonicMs()).toBeLessThan(720)
+  })
+
+  test('all waiters of a client beat together: one turn for all of them', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    const holders = await Promise.all(['a', 'b', 'c', 'd'].map((name) => direct().mutex(name).acquire()))
+    const locks = client()
+    for (const name of ['a', 'b', 'c', 'd']) void outcomeOf(locks.mutex(name).acquire())
+    await clock.advance(100)
+    wire.sent.length = 0
+    await clock.advance(3000)
+    const moments = new Set(wire.sent.map(({ atMs }) => atMs))
+    expect(wire.sent.length).toBe(4 * moments.size)
+    expect(moments.size).toBeGreaterThanOrEqual(3)
+    expect(holders.every((lease) => lease.held)).toBe(true)
+  })
+})
+
+describe('an unclear attempt', () => {
+  test('whose reply was dropped is withdrawn: the lock is free at once, not after the TTL', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    wire.fate = (verb) => (verb === 'attempt' ? 'drop-reply' : 'deliver')
+    const locks = client({ ttlMs: 10_000, requestTimeoutMs: 200 })
+    const outcome = await clock.until(outcomeOf(locks.mutex('a').acquire()))
+    expect(outcome).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
+    wire.fate = () => 'deliver'
+    const next = direct({ ttlMs: 10_000 }).mutex('a').acquire({ waitMs: 500 })
+    expect((await clock.until(next)).held).toBe(true)
+  })
+
+  test('given up while in flight is withdrawn too', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    wire.latencyMs = 100
+    const outcome = await clock.until(outcomeOf(client().mutex('a').acquire({ waitMs: 50 })))
+    expect(outcome).toHaveProperty('error')
+    await clock.advance(500)
+    expect(await direct().mutex('a').tryAcquire()).toBeDefined()
+  })
+
+  test('a tryAcquire that times out is withdrawn too', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    wire.fate = (verb) => (verb === 'attempt' ? 'drop-reply' : 'deliver')
+    const outcome = await clock.until(outcomeOf(client({ requestTimeoutMs: 100 }).mutex('a').tryAcquire()))
+    expect(outcome).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
+    await clock.advance(50)
+    expect(await direct().mutex('a').tryAcquire()).toBeDefined()
+  })
+})
+
+describe('a store that is away', () => {
+  test('fails the first attempt at once, with a typed error', async () => {
+    const { clock, client, wire } = makeWorld()
+    wire.fate = () => 'fail'
+    const outcome = await clock.until(outcomeOf(client().mutex('a').acquire()))
+    expect(outcome).toHaveProperty('error')
+    if ('error' in outcome) expect(outcome.error).toBeInstanceOf(StoreUnavailableError)
+    expect(clock.monotonicMs()).toBeLessThan(50)
+  })
+
+  test('for less than a TTL is outlived by those who wait', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    const holder = await direct({ ttlMs: 30_000 }).mutex('a').acquire()
+    const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
+    await clock.advance(100)
+    wire.fate = () => 'fail'
+    await clock.advance(5000)
+    wire.fate = () => 'deliver'
+    await holder.release()
+    expect((await clock.until(waiting)).held).toBe(true)
+  })
+
+  test('for longer is told to those who wait', async () => {
+    const { clock, client, direct, wire } = makeWorld()
+    await direct({ ttlMs: 30_000 }).mutex('a').acquire()
+    const waiting = outcomeOf(client({ ttlMs: 2000 }).mutex('a').acquire())
+    await clock.advance(100)
+    wire.fate = () => 'fail'
+    expect(await clock.until(waiting)).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
+  })
+})
+
+describe('renewal', () => {
+  test('groups what is due: one request for a hundred leases', async () => {
+    const { clock, client, wire } = makeWorld()
+    const locks = client({ ttlMs: 3000 })
+    const names = Array.from({ length: 100 }, (_, index) => `lock ${index}`)
+    const leases: Lease[] = await clock.until(Promise.all(names.map((name) => locks.mutex(name).acquire())))
+    await clock.advance(10_000)
+    const renewals = wire.sent.filter(({ verb }) => verb === 'renew')
+    expect(renewals.length).toBeLessThan(15)
+    expect(leases.every((lease) => lease.held)).toBe(true)
+  })
+
+  test('needs no timer per lease', async () => {
+    const { clock, client } = makeWorld()
+    const locks = client()
+    const names = Array.from({ length: 1000 }, (_, index) => `lock ${index}`)
+    await clock.until(Promise.all(names.map((name) => locks.mutex(name).acquire())))
+    expect(clock.timers).toBeLessThan(5)
+  })
+})
+
+test('LockTimeoutError says what to do', () => {
+  const error = new LockTimeoutError(5, { lock: 'x' })
+  expect(error.message).toContain('waitMs')
+})
