@@ -25,18 +25,26 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
 }
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof CliError) return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
+  if (error instanceof CliError)
+    return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
   const { code, message } = error as Partial<Record<'code' | 'message', unknown>>
-  const known = typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code) ? (code as LockErrorCode) : undefined
+  const known =
+    typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code) ? (code as LockErrorCode) : undefined
   const text = redact(typeof message === 'string' ? message : String(error))
   if (known !== undefined) return { code: known, message: text, exitCode: EXIT_BY_CODE[known] }
-  return { code: 'INTERNAL', message: `${text} This is a fault of Holdfast; please report it.`, exitCode: EXIT.internal }
+  return {
+    code: 'INTERNAL',
+    message: `${text} This is a fault of Holdfast; please report it.`,
+    exitCode: EXIT.internal,
+  }
 }
 
 /** One line on stderr; with `json` an object instead. */
 export function tellFailure(failure: Failure, json: boolean): void {
   const { code, message, exitCode } = failure
-  process.stderr.write(json ? `${JSON.stringify({ error: { code, message }, exitCode })}\n` : `holdfast: ${message}\n`)
+  process.stderr.write(
+    json ? `${JSON.stringify({ error: { code, message }, exitCode })}\n` : `holdfast: ${message}\n`,
+  )
 }
 
 /** A remark of the wrapper, kept apart from the command's own output by its name. */

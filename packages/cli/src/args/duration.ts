@@ -34,7 +34,8 @@ export function parseWait(option: string, text: string): number {
 
 /** A bare number is refused, since some tools read seconds and others milliseconds. */
 function advice(text: string): string {
-  if (BARE_NUMBER.test(text)) return `A number needs a unit: ${text}s for seconds, ${text}ms for milliseconds.`
+  if (BARE_NUMBER.test(text))
+    return `A number needs a unit: ${text}s for seconds, ${text}ms for milliseconds.`
   if (/^(inf|infinity|never|forever)$/i.test(text)) return 'Only --wait can be inf.'
   if (text.startsWith('-')) return 'It must not be negative.'
   return 'Write a number and a unit: 500ms, 5s, 10m, 1.5h.'

@@ -13,6 +13,7 @@ export function operandsOf({ positionals, rest }: Operands): readonly string[] {
 export function oneName(command: string, operands: Operands): string {
   const [name, extra] = operandsOf(operands)
   if (name === undefined) throw new UsageError(`Which lock? Write: holdfast ${command} NAME`)
-  if (extra !== undefined) throw new UsageError(`${command} takes one lock name; ${JSON.stringify(extra)} is too much.`)
+  if (extra !== undefined)
+    throw new UsageError(`${command} takes one lock name; ${JSON.stringify(extra)} is too much.`)
   return name
 }

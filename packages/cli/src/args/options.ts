@@ -40,7 +40,12 @@ export function parseOptions<T extends OptionTable>(table: T, argv: readonly str
     ]),
   )
   try {
-    const { values, positionals } = parseArgs({ args: [...own], options, strict: true, allowPositionals: true })
+    const { values, positionals } = parseArgs({
+      args: [...own],
+      options,
+      strict: true,
+      allowPositionals: true,
+    })
     return { values: values as OptionValues<T>, positionals, rest }
   } catch (error) {
     throw asUsageError(error as NodeJS.ErrnoException, table, rest !== undefined)

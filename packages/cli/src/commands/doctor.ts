@@ -31,10 +31,16 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
       return EXIT.ok
     }
     const [extra] = operandsOf(parsed)
-    if (extra !== undefined) throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
+    if (extra !== undefined)
+      throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
     const location = locateStore(parsed.values)
-    const findings = [ok('store', `${location.shown} (${location.source})`), ...(await examine(location)), ...checkMachine()]
-    if (parsed.values.json === true) printJson({ store: location.shown, source: location.source, checks: findings })
+    const findings = [
+      ok('store', `${location.shown} (${location.source})`),
+      ...(await examine(location)),
+      ...checkMachine(),
+    ]
+    if (parsed.values.json === true)
+      printJson({ store: location.shown, source: location.source, checks: findings })
     else process.stdout.write(findings.map(line).join(''))
     return findings.find((finding) => finding.exitCode !== undefined)?.exitCode ?? EXIT.ok
   },

@@ -20,7 +20,8 @@ const OPTIONS = { ...STORE_OPTIONS, ...OUTPUT_OPTIONS }
 export const command: Command = {
   help: {
     usage: 'holdfast inspect NAME [options]',
-    about: 'Shows who holds the lock NAME, who waits for it and since when, with claim ids and fencing tokens.',
+    about:
+      'Shows who holds the lock NAME, who waits for it and since when, with claim ids and fencing tokens.',
     options: OPTIONS,
   },
 

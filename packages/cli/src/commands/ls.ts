@@ -19,7 +19,8 @@ const LIMIT = 1_000
 export const command: Command = {
   help: {
     usage: 'holdfast ls [PREFIX] [options]',
-    about: 'Lists the locks that somebody holds or waits for, all of them or those whose names begin with PREFIX.',
+    about:
+      'Lists the locks that somebody holds or waits for, all of them or those whose names begin with PREFIX.',
     options: OPTIONS,
   },
 
@@ -30,7 +31,8 @@ export const command: Command = {
       return EXIT.ok
     }
     const [prefix = '', extra] = [...positionals, ...(rest ?? [])]
-    if (extra !== undefined) throw new UsageError(`ls takes one prefix; ${JSON.stringify(extra)} is too much.`)
+    if (extra !== undefined)
+      throw new UsageError(`ls takes one prefix; ${JSON.stringify(extra)} is too much.`)
     return withLocks({ store: values.store, system: values.system }, async (locks, location) => {
       const found = await locks.inspect({ prefix, limit: LIMIT })
       if (values.json === true) printJson({ store: location.shown, locks: found.map(lockJson) })

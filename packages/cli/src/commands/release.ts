@@ -32,7 +32,9 @@ its command. To take a lock from somebody in an orderly way use steal.`,
     }
     const [name, id, extra] = operandsOf(parsed)
     if (name === undefined || id === undefined || extra !== undefined) {
-      throw new UsageError('Write: holdfast release NAME CLAIM-ID. The claim id is in `holdfast inspect NAME`.')
+      throw new UsageError(
+        'Write: holdfast release NAME CLAIM-ID. The claim id is in `holdfast inspect NAME`.',
+      )
     }
     if (!/^[\w.-]{1,64}$/.test(id)) throw new UsageError(`${JSON.stringify(id)} is no claim id.`)
     return withLocks(parsed.values, async (locks) => {
@@ -41,7 +43,10 @@ its command. To take a lock from somebody in an orderly way use steal.`,
       const outcome = await locks.store.withdraw({ lock: name, id, ttlMs: REFUSED_MS })
       if (outcome === 'absent') throw notHeld(name, id)
       if (parsed.values.json === true) printJson({ lock: name, claimId: id, outcome })
-      else process.stdout.write(outcome === 'released' ? `Released "${name}".\n` : `Left the queue of "${name}".\n`)
+      else
+        process.stdout.write(
+          outcome === 'released' ? `Released "${name}".\n` : `Left the queue of "${name}".\n`,
+        )
       return EXIT.ok
     })
   },

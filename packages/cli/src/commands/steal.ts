@@ -42,7 +42,8 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
     return withLocks(values, async (locks, location) => {
       const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false })
       const by = `${userInfo().username}@${hostname()}`
-      if (values.json === true) printJson({ lock: name, store: location.shown, holders, freeInMs: Math.round(freeInMs), reason, by })
+      if (values.json === true)
+        printJson({ lock: name, store: location.shown, holders, freeInMs: Math.round(freeInMs), reason, by })
       else process.stdout.write(resultText(name, holders, freeInMs, `${by}: ${reason}`))
       return EXIT.ok
     })
@@ -51,10 +52,14 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
 
 function checkConsent(name: string, confirm: string | undefined, reason: string | undefined): string {
   if (confirm === undefined) {
-    throw new UsageError(`Stealing can let two work at once. To go on, repeat the name: --confirm ${JSON.stringify(name)}`)
+    throw new UsageError(
+      `Stealing can let two work at once. To go on, repeat the name: --confirm ${JSON.stringify(name)}`,
+    )
   }
   if (confirm !== name) {
-    throw new UsageError(`--confirm ${JSON.stringify(confirm)} is not the lock ${JSON.stringify(name)}. Nothing was done.`)
+    throw new UsageError(
+      `--confirm ${JSON.stringify(confirm)} is not the lock ${JSON.stringify(name)}. Nothing was done.`,
+    )
   }
   if (reason === undefined || reason.trim() === '') throw new UsageError('Say why: --reason TEXT')
   return reason

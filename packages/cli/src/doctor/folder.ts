@@ -46,7 +46,10 @@ function rights(folder: string): Finding {
   }
   const open = (mode & 0o002) !== 0 && (mode & 0o1000) === 0
   return open
-    ? warning('folder', `${text}: everybody may write and it is not sticky, so anybody can remove the locks (chmod +t)`)
+    ? warning(
+        'folder',
+        `${text}: everybody may write and it is not sticky, so anybody can remove the locks (chmod +t)`,
+      )
     : ok('folder', text)
 }
 
@@ -54,9 +57,13 @@ function fileSystem(folder: string): Finding {
   const type = statfsSync(folder).type
   const known = FILE_SYSTEMS[type]
   if (process.platform !== 'linux') return ok('file system', `type ${type}`)
-  if (known === undefined) return warning('file system', `unknown type 0x${type.toString(16)}; is it of this machine alone?`)
+  if (known === undefined)
+    return warning('file system', `unknown type 0x${type.toString(16)}; is it of this machine alone?`)
   return known.network === true
-    ? failure('file system', { code: 'STORE_CONFIG', message: `${known.name} is shared between machines; use a local disk` })
+    ? failure('file system', {
+        code: 'STORE_CONFIG',
+        message: `${known.name} is shared between machines; use a local disk`,
+      })
     : ok('file system', known.name)
 }
 

@@ -14,7 +14,10 @@ function checkClock(): Finding {
   const now = new Date()
   const since = `up for ${formatDuration(uptime() * 1000)}`
   if (now.getUTCFullYear() < 2024) {
-    return warning('clock', `it says ${now.toISOString()}; tokens grow with the time, so set the clock (${since})`)
+    return warning(
+      'clock',
+      `it says ${now.toISOString()}; tokens grow with the time, so set the clock (${since})`,
+    )
   }
   return ok('clock', `${now.toISOString()}, ${since}${bootId()}`)
 }
@@ -33,5 +36,8 @@ function checkShell(): Finding {
   const startedMs = performance.now()
   const { status, error } = spawnSync('/bin/sh', ['-c', 'exit 0'])
   if (status === 0) return ok('shell', `/bin/sh starts in ${(performance.now() - startedMs).toFixed(1)} ms`)
-  return failure('shell', { code: 'STORE_CONFIG', message: `/bin/sh does not start (${error?.message ?? status}); run needs it` })
+  return failure('shell', {
+    code: 'STORE_CONFIG',
+    message: `/bin/sh does not start (${error?.message ?? status}); run needs it`,
+  })
 }

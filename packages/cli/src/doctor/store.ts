@@ -15,19 +15,25 @@ async function roundTrip(locks: Locks): Promise<Finding[]> {
   const startedMs = performance.now()
   const lock = locks.mutex(`holdfast-doctor:${randomUUID()}`)
   const first = await lock.tryAcquire()
-  if (first === undefined) return [failure('round trip', new Error('A lock that nobody uses was reported busy.'))]
+  if (first === undefined)
+    return [failure('round trip', new Error('A lock that nobody uses was reported busy.'))]
   await first.release()
   const second = await lock.acquire({ waitMs: 1_000 })
   const outcome = await second.release()
   const ms = ((performance.now() - startedMs) / 2).toFixed(2)
   const findings = [
-    outcome === 'released' ? ok('round trip', `a lock was taken and released in ${ms} ms`) : warning('round trip', 'a lease ended early'),
+    outcome === 'released'
+      ? ok('round trip', `a lock was taken and released in ${ms} ms`)
+      : warning('round trip', 'a lease ended early'),
   ]
   if (first.token !== undefined && second.token !== undefined) {
     findings.push(
       second.token > first.token
         ? ok('tokens', `grow: ${first.token}, ${second.token}`)
-        : failure('tokens', new Error(`The token ${second.token} came after ${first.token}: fencing does not work.`)),
+        : failure(
+            'tokens',
+            new Error(`The token ${second.token} came after ${first.token}: fencing does not work.`),
+          ),
     )
   }
   return findings

@@ -7,7 +7,10 @@ export interface Column<T> {
 }
 
 export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-  const cells = [columns.map((column) => column.title), ...rows.map((row) => columns.map(({ cell }) => cell(row)))]
+  const cells = [
+    columns.map((column) => column.title),
+    ...rows.map((row) => columns.map(({ cell }) => cell(row))),
+  ]
   const widths = columns.map((_, i) => Math.max(...cells.map((line) => displayWidth(line[i] ?? ''))))
   return cells.map((line) => `${padLine(line, widths, columns).trimEnd()}\n`).join('')
 }

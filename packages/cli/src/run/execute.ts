@@ -71,14 +71,21 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
       if (pending !== undefined) throw new InterruptedError(settings.name, pending)
     },
     guardForMs: () =>
-      settings.onLost === 'warn' ? undefined : guardMs(lease.remainingMs, settings.ttlMs, settings.killAfterMs),
+      settings.onLost === 'warn'
+        ? undefined
+        : guardMs(lease.remainingMs, settings.ttlMs, settings.killAfterMs),
     onGuardianDeath: () => {
       note('the guardian process was killed; if this process is killed too, the command will work on.')
     },
   })
 }
 
-function watchLease(options: ExecuteOptions, job: Job, termination: Termination, onLost: () => void): LeaseWatch {
+function watchLease(
+  options: ExecuteOptions,
+  job: Job,
+  termination: Termination,
+  onLost: () => void,
+): LeaseWatch {
   const { lease, settings } = options
   return new LeaseWatch({
     lease,

@@ -5,7 +5,14 @@ import { signalExitCode } from '../exit-codes.js'
 export class InterruptedError extends CliError {
   override readonly name = 'InterruptedError'
 
-  constructor(lock: string, readonly signal: NodeJS.Signals) {
-    super(`${signal} came before the command could start under "${lock}".`, signalExitCode(signal), 'INTERRUPTED')
+  constructor(
+    lock: string,
+    readonly signal: NodeJS.Signals,
+  ) {
+    super(
+      `${signal} came before the command could start under "${lock}".`,
+      signalExitCode(signal),
+      'INTERRUPTED',
+    )
   }
 }

@@ -13,9 +13,20 @@ export const RUN_OPTIONS = {
     value: 'DUR',
     help: 'How long the lock outlives a machine that dies. It is renewed while the command runs. Default 30s.',
   },
-  wait: { type: 'string', value: 'DUR', help: 'How long to wait for a busy lock: a duration, 0 or inf. Default inf.' },
-  shared: { type: 'boolean', help: 'Share the lock with other --shared runs; those without --shared exclude them.' },
-  permits: { type: 'string', value: 'N', help: 'Let N runs hold the lock at once. All must give the same N.' },
+  wait: {
+    type: 'string',
+    value: 'DUR',
+    help: 'How long to wait for a busy lock: a duration, 0 or inf. Default inf.',
+  },
+  shared: {
+    type: 'boolean',
+    help: 'Share the lock with other --shared runs; those without --shared exclude them.',
+  },
+  permits: {
+    type: 'string',
+    value: 'N',
+    help: 'Let N runs hold the lock at once. All must give the same N.',
+  },
   'kill-after': {
     type: 'string',
     value: 'DUR',
@@ -31,15 +42,27 @@ export const RUN_OPTIONS = {
     value: 'DUR',
     help: 'Keep the lock so long, however fast the command is: once per tick for jobs on clocks that differ.',
   },
-  'at-most-for': { type: 'string', value: 'DUR', help: 'End the command after this time, with exit code 124.' },
+  'at-most-for': {
+    type: 'string',
+    value: 'DUR',
+    help: 'End the command after this time, with exit code 124.',
+  },
   'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
   label: { type: 'string', value: 'TEXT', help: 'What `ls` shows for this run. Default: the command line.' },
-  'status-file': { type: 'string', value: 'FILE', help: 'Write how it all ended to this file, as JSON, in one step.' },
+  'status-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Write how it all ended to this file, as JSON, in one step.',
+  },
   ...OUTPUT_OPTIONS,
-  json: { type: 'boolean', help: 'Print how it all ended as one line of JSON on stderr, and nothing else there.' },
+  json: {
+    type: 'boolean',
+    help: 'Print how it all ended as one line of JSON on stderr, and nothing else there.',
+  },
 } as const satisfies OptionTable
 
-export type Sharing = { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
+export type Sharing =
+  { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
 
 export interface RunSettings {
   readonly name: string
@@ -80,9 +103,12 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
     sharing: sharingOf(values),
     killAfterMs: killAfterOf(values, ttlMs),
     onLost: onLostOf(values['on-lost']),
-    atLeastMs: values['at-least-for'] === undefined ? 0 : parseDuration('--at-least-for', values['at-least-for']),
+    atLeastMs:
+      values['at-least-for'] === undefined ? 0 : parseDuration('--at-least-for', values['at-least-for']),
     atMostMs:
-      values['at-most-for'] === undefined ? Infinity : parsePositiveDuration('--at-most-for', values['at-most-for']),
+      values['at-most-for'] === undefined
+        ? Infinity
+        : parsePositiveDuration('--at-most-for', values['at-most-for']),
     skipOk: values['skip-ok'] ?? false,
     label: values.label ?? shorten(redact(command.join(' ')), LONGEST_LABEL),
     statusFile: values['status-file'],
@@ -93,7 +119,10 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
 /** A command line can be very long, and the label travels with every renewal. */
 const LONGEST_LABEL = 200
 
-function operands(positionals: readonly string[], rest: readonly string[] | undefined): Pick<RunSettings, 'name' | 'command'> {
+function operands(
+  positionals: readonly string[],
+  rest: readonly string[] | undefined,
+): Pick<RunSettings, 'name' | 'command'> {
   const [name, extra] = positionals
   if (name === undefined) throw new UsageError('Which lock? Write: holdfast run NAME -- COMMAND…')
   if (extra !== undefined) {
@@ -104,7 +133,8 @@ function operands(positionals: readonly string[], rest: readonly string[] | unde
     )
   }
   const [program, ...args] = rest ?? []
-  if (program === undefined) throw new UsageError('Which command? Write it after --: holdfast run NAME -- COMMAND…')
+  if (program === undefined)
+    throw new UsageError('Which command? Write it after --: holdfast run NAME -- COMMAND…')
   return { name, command: [program, ...args] }
 }
 
@@ -136,8 +166,10 @@ function onLostOf(text: string | undefined): OnLost {
 
 function sharingOf(values: Values): Sharing {
   if (values.permits === undefined) return { kind: values.shared === true ? 'shared' : 'exclusive' }
-  if (values.shared === true) throw new UsageError('--shared and --permits are two kinds of lock; give one of them.')
+  if (values.shared === true)
+    throw new UsageError('--shared and --permits are two kinds of lock; give one of them.')
   const permits = Number(values.permits)
-  if (/^\d+$/.test(values.permits) && permits >= 1 && permits < 2 ** 31 - 1) return { kind: 'permits', permits }
+  if (/^\d+$/.test(values.permits) && permits >= 1 && permits < 2 ** 31 - 1)
+    return { kind: 'permits', permits }
   throw new UsageError(`--permits ${JSON.stringify(values.permits)} must be a whole number from 1.`)
 }

@@ -8,7 +8,8 @@ import { after } from '../timers.js'
 /** Resolves when the time is over, the lock is lost, or a signal asks to end: whoever sends it wants the lock freed. */
 export async function stay(lease: Lease, ms: number, signals: Signals): Promise<void> {
   if (ms <= 0 || lease.signal.aborted) return
-  if (process.stderr.isTTY) note(`the command is through; the lock is kept for another ${formatDuration(ms)}.`)
+  if (process.stderr.isTTY)
+    note(`the command is through; the lock is kept for another ${formatDuration(ms)}.`)
   await new Promise<void>((resolve) => {
     const cancel = after(ms, resolve)
     const end = (): void => {

@@ -1,5 +1,6 @@
 /** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
 import { createLocks, type Lease, type Locks } from 'holdfast'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CliError } from '../cli-error.js'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { heldBy } from '../output/holders.js'
@@ -71,13 +72,20 @@ async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
 }
 
 /** The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. */
-async function asBusy(error: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
-  if ((error as { code?: unknown }).code !== 'LOCK_TIMEOUT') return error
-  const info = await lookUpLock(locks, settings.name).catch(() => undefined)
+async function asBusy(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+  if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
   const advice = settings.waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
-  return new CliError(`Lock "${settings.name}" is busy, ${heldBy(info)}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', {
-    cause: error,
-  })
+  const message = `Lock "${settings.name}" is busy, ${await holderInWords(locks, settings.name)}. ${advice}.`
+  return new CliError(message, EXIT.busy, 'LOCK_TIMEOUT', { cause })
+}
+
+async function holderInWords(locks: Locks, name: string): Promise<string> {
+  try {
+    return heldBy(await lookUpLock(locks, name))
+  } catch {
+    // The attempt itself did get an answer: that the lock is busy. Who holds it is an extra.
+    return 'held by somebody whom the store does not name'
+  }
 }
 
 async function work(context: RunContext, lease: Lease, grantedMs: number): Promise<void> {
@@ -101,8 +109,7 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
 function settle(status: RunStatus, { status: command, ended, lost }: Execution): void {
   status.command = command
   status.outcome = ended ?? (lost ? 'lost' : 'ran')
-  status.exitCode =
-    ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
+  status.exitCode = ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
 }
 
 /** The command's own outcome stands: a failed release must not make anybody run a successful job twice. */
@@ -113,22 +120,19 @@ async function giveBack({ status, settings }: RunContext, lease: Lease): Promise
       note(`the lock "${settings.name}" had ended before it was released; see --ttl.`)
     }
   } catch (error) {
-    if (!settings.json) note(`the lock could not be released and will expire by itself: ${failureOf(error).message}`)
+    if (!settings.json)
+      note(`the lock could not be released and will expire by itself: ${failureOf(error).message}`)
   }
 }
 
 /** A store that does not answer must not keep a finished job from ending. */
 async function closeWithin(locks: Locks, ms: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    locks
-      .close()
-      .catch(() => undefined) // the command's outcome matters more than a store that will not close
-      .then(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-  })
+  const timeout = new AbortController()
+  // Neither can matter any more: the command's outcome stands, and what was not released expires.
+  const closed = locks.close().catch(() => undefined)
+  const tooLate = sleep(ms, undefined, { signal: timeout.signal }).catch(() => undefined)
+  await Promise.race([closed, tooLate])
+  timeout.abort()
 }
 
 const CLOSE_MS = 3_000

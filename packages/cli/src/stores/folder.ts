@@ -9,7 +9,8 @@ import { systemFolder, userFolder } from './locate.js'
 export function folderOf(url: string): string {
   const rest = url.slice(url.indexOf(':') + 1)
   if (rest === '') return userFolder()
-  if (/[?#]/.test(rest)) throw new UsageError(`${url} has options, and the embedded store has none. Give the folder only.`)
+  if (/[?#]/.test(rest))
+    throw new UsageError(`${url} has options, and the embedded store has none. Give the folder only.`)
   if (rest.startsWith('file://')) return fileURLToPath(rest)
   // embedded:///folder is what many would write.
   return resolve(rest.startsWith('//') ? rest.replace(/^\/+/, '/') : rest)
@@ -46,9 +47,12 @@ function makeFolder(folder: string, mode: number): void {
     mkdirSync(folder, { recursive: true, mode })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new ConfigError(`The folder ${folder} cannot be made (${code}). ${ADVICE[code ?? ''] ?? CHOOSE_ANOTHER}`, {
-      cause,
-    })
+    throw new ConfigError(
+      `The folder ${folder} cannot be made (${code}). ${ADVICE[code ?? ''] ?? CHOOSE_ANOTHER}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

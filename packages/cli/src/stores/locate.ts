@@ -20,7 +20,8 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export function locateStore(options: LocateOptions, env: Env = process.env): StoreLocation {
   if (options.system === true) {
-    if (options.store !== undefined) throw new UsageError('--store and --system name two stores; give one of them.')
+    if (options.store !== undefined)
+      throw new UsageError('--store and --system name two stores; give one of them.')
     return location(`embedded:${systemFolder()}`, '--system')
   }
   if (options.store !== undefined) return location(options.store, '--store')

@@ -17,13 +17,16 @@ const REFUSED = new Map([
 export function schemeOf(url: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]
   if (scheme !== undefined) return scheme.toLowerCase()
-  throw new UsageError(`The store ${JSON.stringify(url)} is no URL. Write one such as embedded:/var/lib/locks.`)
+  throw new UsageError(
+    `The store ${JSON.stringify(url)} is no URL. Write one such as embedded:/var/lib/locks.`,
+  )
 }
 
 export async function openStore(url: string): Promise<Store> {
   const scheme = schemeOf(url)
   const refusal = REFUSED.get(scheme)
-  if (refusal !== undefined) throw new UsageError(`The ${scheme} store cannot be used from the command line. ${refusal}`)
+  if (refusal !== undefined)
+    throw new UsageError(`The ${scheme} store cannot be used from the command line. ${refusal}`)
   const load = STORES.get(scheme)
   if (load === undefined) throw unknownScheme(scheme)
   const { open } = await load()
@@ -34,5 +37,7 @@ function unknownScheme(scheme: string): ConfigError {
   const known = [...STORES.keys()]
   const near = nearest(scheme, known)
   const hint = near === undefined ? '' : ` Did you mean ${near}:?`
-  return new ConfigError(`There is no store for ${scheme}: URLs.${hint} Known: ${known.map((name) => `${name}:`).join(', ')}.`)
+  return new ConfigError(
+    `There is no store for ${scheme}: URLs.${hint} Known: ${known.map((name) => `${name}:`).join(', ')}.`,
+  )
 }

@@ -19,7 +19,11 @@ export function assertStartable(command: string, env: Readonly<Record<string, st
     if (verdict !== 'absent') denied ??= verdict
   }
   if (denied !== undefined) {
-    throw new CliError(`${shown(command)} cannot be executed: ${denied}.`, EXIT.notExecutable, 'NOT_EXECUTABLE')
+    throw new CliError(
+      `${shown(command)} cannot be executed: ${denied}.`,
+      EXIT.notExecutable,
+      'NOT_EXECUTABLE',
+    )
   }
   const where = command.includes('/') ? 'There is no such file' : 'It is in none of the folders of PATH'
   throw new CliError(`${shown(command)} was not found. ${where}.`, EXIT.notFound, 'NOT_FOUND')

@@ -32,7 +32,8 @@ export interface GateOptions {
 }
 
 /** The pipe is closed before the exec: nothing of the gate is left in the command. */
-const WAIT_FOR_WORD = 'read -r HOLDFAST_GO <&3 && [ "$HOLDFAST_GO" = go ] || exit 125; exec 3<&-; unset HOLDFAST_GO; '
+const WAIT_FOR_WORD =
+  'read -r HOLDFAST_GO <&3 && [ "$HOLDFAST_GO" = go ] || exit 125; exec 3<&-; unset HOLDFAST_GO; '
 
 export async function startGate(options: GateOptions): Promise<Gate> {
   const { env, prelude } = shellSafeEnv(options.env)
@@ -50,7 +51,8 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   pipe.on('error', () => {})
   await spawned(child)
   const pid = child.pid
-  if (pid === undefined) throw new ConfigError('The command could not be started: the system gave it no process id.')
+  if (pid === undefined)
+    throw new ConfigError('The command could not be started: the system gave it no process id.')
   return { pid, exited, open: () => pipe.end('go\n'), abandon: () => pipe.destroy() }
 }
 
@@ -78,5 +80,7 @@ function startFailure(cause: NodeJS.ErrnoException): ConfigError {
     ENOMEM: 'There is no memory left for another process.',
   }
   const why = advice[cause.code ?? ''] ?? 'The system refused to start another process.'
-  return new ConfigError(`The command could not be started (${cause.code ?? cause.message}). ${why}`, { cause })
+  return new ConfigError(`The command could not be started (${cause.code ?? cause.message}). ${why}`, {
+    cause,
+  })
 }

@@ -43,7 +43,8 @@ export class Guardian {
         reject(new ConfigError('The guardian process could not be started; it needs /bin/sh.', { cause })),
       )
     })
-    if (child.pid === undefined || child.stdin === null) throw new ConfigError('The guardian has no process id.')
+    if (child.pid === undefined || child.stdin === null)
+      throw new ConfigError('The guardian has no process id.')
     return new Guardian(child, child.pid, child.stdin)
   }
 

@@ -39,7 +39,11 @@ export interface Job {
 export async function startJob(options: JobOptions): Promise<Job> {
   const guardian = await Guardian.start()
   try {
-    const gate = await startGate({ command: options.command, env: options.env, ownSession: !options.terminal })
+    const gate = await startGate({
+      command: options.command,
+      env: options.env,
+      ownSession: !options.terminal,
+    })
     return await passGate(gate, guardian, options)
   } catch (error) {
     guardian.dismiss()

@@ -66,7 +66,8 @@ export function parseProcStat(stat: string): ProcessInfo | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, ppid, pgid] = fields
   const startTime = fields[19]
-  if (state === undefined || ppid === undefined || pgid === undefined || startTime === undefined) return undefined
+  if (state === undefined || ppid === undefined || pgid === undefined || startTime === undefined)
+    return undefined
   return {
     pid: Number.parseInt(stat, 10),
     ppid: Number(ppid),
@@ -80,7 +81,11 @@ function fromPs(selection: string[]): ProcessInfo[] {
   const columns = ['-o', 'pid=', '-o', 'ppid=', '-o', 'pgid=', '-o', 'stat=', '-o', 'lstart=']
   try {
     const env = { ...process.env, LC_ALL: 'C' }
-    return execFileSync('ps', [...selection, ...columns], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env })
+    return execFileSync('ps', [...selection, ...columns], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env,
+    })
       .split('\n')
       .map(parsePsLine)
       .filter((found) => found !== undefined)

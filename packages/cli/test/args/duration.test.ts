@@ -17,12 +17,25 @@ describe('durations', () => {
     expect(parseDuration('--ttl', text)).toBe(ms)
   })
 
-  it.each(['', '5', '1.5', '-5s', '5 s', '5S', 's', '1h30m', 'NaN', 'inf', 'Infinity', '1e3s', '0x10s', '5s\n', '٥s'])(
-    'refuses %j with a usage error',
-    (text) => {
-      expect(() => parseDuration('--ttl', text)).toThrow(expect.objectContaining({ exitCode: 64 }))
-    },
-  )
+  it.each([
+    '',
+    '5',
+    '1.5',
+    '-5s',
+    '5 s',
+    '5S',
+    's',
+    '1h30m',
+    'NaN',
+    'inf',
+    'Infinity',
+    '1e3s',
+    '0x10s',
+    '5s\n',
+    '٥s',
+  ])('refuses %j with a usage error', (text) => {
+    expect(() => parseDuration('--ttl', text)).toThrow(expect.objectContaining({ exitCode: 64 }))
+  })
 
   it('says which units a bare number could have meant', () => {
     expect(() => parseDuration('--ttl', '30')).toThrow('30s for seconds, 30ms for milliseconds')

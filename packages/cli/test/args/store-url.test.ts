@@ -8,15 +8,22 @@ const NONE = { store: undefined, system: undefined }
 describe('which store', () => {
   it('asks --store, then HOLDFAST_STORE, then the state folder', () => {
     const env = { HOLDFAST_STORE: 'embedded:/env', XDG_STATE_HOME: '/state', HOME: '/home/me' }
-    expect(locateStore({ ...NONE, store: 'embedded:/option' }, env)).toMatchObject({ url: 'embedded:/option', source: '--store' })
+    expect(locateStore({ ...NONE, store: 'embedded:/option' }, env)).toMatchObject({
+      url: 'embedded:/option',
+      source: '--store',
+    })
     expect(locateStore(NONE, env)).toMatchObject({ url: 'embedded:/env', source: 'HOLDFAST_STORE' })
     expect(locateStore(NONE, { ...env, HOLDFAST_STORE: '' }).source).toBe('default')
   })
 
   it.runIf(process.platform === 'linux')('follows the XDG specification', () => {
     expect(locateStore(NONE, { XDG_STATE_HOME: '/state', HOME: '/h' }).url).toBe('embedded:/state/holdfast')
-    expect(locateStore(NONE, { XDG_STATE_HOME: 'relative', HOME: '/h' }).url).toBe('embedded:/h/.local/state/holdfast')
-    expect(locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' }).url).toBe('embedded:/var/lib/holdfast')
+    expect(locateStore(NONE, { XDG_STATE_HOME: 'relative', HOME: '/h' }).url).toBe(
+      'embedded:/h/.local/state/holdfast',
+    )
+    expect(locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' }).url).toBe(
+      'embedded:/var/lib/holdfast',
+    )
   })
 
   it('refuses --store together with --system', () => {
@@ -56,7 +63,9 @@ describe('the environment of the command', () => {
   })
 
   it('takes an inherited token away where there is none', () => {
-    expect(childEnv({ HOLDFAST_TOKEN: '7' }, { ...facts, token: undefined, store })['HOLDFAST_TOKEN']).toBeUndefined()
+    expect(
+      childEnv({ HOLDFAST_TOKEN: '7' }, { ...facts, token: undefined, store })['HOLDFAST_TOKEN'],
+    ).toBeUndefined()
   })
 
   it.each([

@@ -17,7 +17,22 @@ describe('the gate', () => {
   })
 
   it('hands hostile arguments on as they are', async () => {
-    const hostile = ['a b', "it's", '"q"', '$HOME', '`id`', '$(id)', '', 'line\nbreak', '*', '--', '-c', '\\', '; exit 9', 'ü€😀']
+    const hostile = [
+      'a b',
+      "it's",
+      '"q"',
+      '$HOME',
+      '`id`',
+      '$(id)',
+      '',
+      'line\nbreak',
+      '*',
+      '--',
+      '-c',
+      '\\',
+      '; exit 9',
+      'ü€😀',
+    ]
     const show = 'process.stdout.write(JSON.stringify(process.argv.slice(1)))'
     const run = driver({}, [process.execPath, '-e', show, '--', ...hostile])
     expect(await run.code()).toBe(0)
@@ -25,14 +40,23 @@ describe('the gate', () => {
   })
 
   it('shows the command the environment that it would have without a shell', async () => {
-    const odd = { 'spring.port': 'a b\n', IFS: 'x', OPTIND: 'abc', 'BASH_FUNC_f%%': '() { :; }', PPID: '1', MAIL: '$(id)' }
+    const odd = {
+      'spring.port': 'a b\n',
+      IFS: 'x',
+      OPTIND: 'abc',
+      'BASH_FUNC_f%%': '() { :; }',
+      PPID: '1',
+      MAIL: '$(id)',
+    }
     const show = 'process.stdout.write(JSON.stringify(process.env))'
     const bare = { ...process.env, ...odd, OLDPWD: undefined, SHLVL: undefined }
     const run = driver({}, [process.execPath, '-e', show], { env: bare })
     expect(await run.code()).toBe(0)
     const seen = JSON.parse(run.stdout) as Record<string, string>
     expect(seen).toMatchObject(odd)
-    expect(Object.keys(seen).filter((name) => !(name in bare) || bare[name as keyof typeof bare] === undefined)).toEqual([])
+    expect(
+      Object.keys(seen).filter((name) => !(name in bare) || bare[name as keyof typeof bare] === undefined),
+    ).toEqual([])
   })
 
   it('writes no text of the user into the script', () => {

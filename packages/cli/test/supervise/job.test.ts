@@ -1,31 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { driver } from '../support/driver.js'
-import { alive, childrenOf, commandLine, withMark } from '../support/processes.js'
+import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/wait.js'
 
-/**
- * A shell with a child, so that there is a grandchild; both carry the mark in their command lines. The child is no
- * background job: shells let those ignore SIGINT and SIGQUIT.
- */
-function family(mark: string): string[] {
-  return ['sh', '-c', `sh -c 'echo ready; while :; do sleep 0.05; done' ${mark}; exit 99`, mark]
-}
-
 function guardianOf(run: Program): number {
   return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
-}
-
-/** Waits until nothing of a job is left; the wrapper, whose command line has the mark too, does not count. */
-async function gone(mark: string, run: Program): Promise<void> {
-  const left = (): number[] => withMark(mark).filter((pid) => pid !== run.pid)
-  try {
-    await until('no process of the job is left', () => left().length === 0, 5_000)
-  } finally {
-    for (const pid of left()) process.kill(pid, 'SIGKILL')
-  }
 }
 
 describe('a job without a terminal', () => {
@@ -58,14 +39,17 @@ describe('a job without a terminal', () => {
     await until('guardian, countdown and nap are gone', () => ![guardian, countdown, nap].some(alive))
   })
 
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)('forwards %s to the whole group', async (signal) => {
-    const mark = randomUUID()
-    const run = driver({}, family(mark))
-    await run.prints('ready')
-    run.kill(signal)
-    expect(await run.code()).toBe(128 + { SIGTERM: 15, SIGINT: 2, SIGHUP: 1, SIGQUIT: 3 }[signal])
-    await gone(mark, run)
-  })
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
+    'forwards %s to the whole group',
+    async (signal) => {
+      const mark = randomUUID()
+      const run = driver({}, family(mark))
+      await run.prints('ready')
+      run.kill(signal)
+      expect(await run.code()).toBe(128 + { SIGTERM: 15, SIGINT: 2, SIGHUP: 1, SIGQUIT: 3 }[signal])
+      await gone(mark, [run.pid])
+    },
+  )
 
   it('gives SIGUSR1 to the command alone', async () => {
     const script = `trap 'echo usr1; exit 5' USR1; echo ready; while :; do sleep 0.02; done`
@@ -81,16 +65,24 @@ describe('a job without a terminal', () => {
     await run.prints('ready')
     expect(withMark(mark)).toHaveLength(3)
     run.kill('SIGKILL')
-    await gone(mark, run)
+    await gone(mark, [run.pid])
   })
 
   it('leaves no orphan when the command itself is gone already and a child of it lives', async () => {
     const mark = randomUUID()
-    const run = driver({}, ['sh', '-c', `sh -c 'while :; do sleep 0.05; done' ${mark} & echo ready; kill -s STOP $PPID; exit 0`, mark])
+    const run = driver({}, [
+      'sh',
+      '-c',
+      `sh -c 'while :; do sleep 0.05; done' ${mark} & echo ready; kill -s STOP $PPID; exit 0`,
+      mark,
+    ])
     await run.prints('ready')
-    await until('only the grandchild works', () => withMark(mark).filter((pid) => pid !== run.pid).length === 1)
+    await until(
+      'only the grandchild works',
+      () => withMark(mark).filter((pid) => pid !== run.pid).length === 1,
+    )
     run.kill('SIGKILL')
-    await gone(mark, run)
+    await gone(mark, [run.pid])
   })
 
   it('runs nothing when the wrapper is killed before the gate is open', async () => {
@@ -98,7 +90,7 @@ describe('a job without a terminal', () => {
     const run = driver({ hang: true }, ['sh', '-c', 'echo worked', mark])
     await run.prints(/\[group/)
     run.kill('SIGKILL')
-    await gone(mark, run)
+    await gone(mark, [run.pid])
     expect(run.stdout).toBe('')
   })
 
@@ -114,7 +106,7 @@ describe('a job without a terminal', () => {
     const run = driver({ untilMs: 400 }, family(mark))
     await run.prints('ready')
     run.kill('SIGSTOP')
-    await gone(mark, run)
+    await gone(mark, [run.pid])
     run.kill('SIGCONT')
     expect(await run.code()).toBe(137)
   })
@@ -149,7 +141,11 @@ describe('a termination', () => {
   const stubborn = `trap '' TERM; echo ready; while :; do sleep 0.02; done`
 
   it('asks first', async () => {
-    const run = driver({ endAfterMs: 200, graceMs: 60_000 }, ['sh', '-c', `trap 'echo asked; exit 3' TERM; while :; do sleep 0.02; done`])
+    const run = driver({ endAfterMs: 200, graceMs: 60_000 }, [
+      'sh',
+      '-c',
+      `trap 'echo asked; exit 3' TERM; while :; do sleep 0.02; done`,
+    ])
     expect(await run.code()).toBe(3)
     expect(run.stdout).toContain('asked')
   })
@@ -161,28 +157,28 @@ describe('a termination', () => {
 
   it('waits for, and kills, a child that outlives the command', async () => {
     const mark = randomUUID()
-    const run = driver({ endAfterMs: 300, graceMs: 100 }, ['sh', '-c', `sh -c "${stubborn}" ${mark} & wait`, mark])
+    const run = driver({ endAfterMs: 300, graceMs: 100 }, [
+      'sh',
+      '-c',
+      `sh -c "${stubborn}" ${mark} & wait`,
+      mark,
+    ])
     expect(await run.code()).toBe(143)
     // Not `until`: when the wrapper ends, the lock is given back, so it must be gone by then.
     expect(withMark(mark)).toEqual([])
   })
 
   it('kills at once without a grace', async () => {
-    const run = driver({ endAfterMs: 200, graceMs: 0 }, ['sh', '-c', `trap 'echo asked' TERM; while :; do sleep 0.02; done`])
+    const run = driver({ endAfterMs: 200, graceMs: 0 }, [
+      'sh',
+      '-c',
+      `trap 'echo asked' TERM; while :; do sleep 0.02; done`,
+    ])
     expect(await run.code()).toBe(137)
     expect(run.stdout).not.toContain('asked')
   })
 })
 
 function isStopped(pid: number): boolean {
-  return /^T/.test(stateOf(pid))
-}
-
-function stateOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2)
-  } catch {
-    return ''
-  }
+  return stateOf(pid) === 'T'
 }

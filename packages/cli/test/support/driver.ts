@@ -13,6 +13,10 @@ export interface DriverOptions {
 }
 
 /** Starts one supervised job without a terminal and without a lock. */
-export function driver(options: DriverOptions, command: readonly string[], program: ProgramOptions = {}): Program {
+export function driver(
+  options: DriverOptions,
+  command: readonly string[],
+  program: ProgramOptions = {},
+): Program {
   return new Program(process.execPath, [DRIVER, JSON.stringify(options), ...command], program)
 }

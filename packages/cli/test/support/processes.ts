@@ -1,5 +1,6 @@
 /** Looks for processes of a test. A zombie is gone: in a container nobody may be there to bury it. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { until } from './wait.js'
 import { listProcesses, lookUp } from '../../dist/supervise/processes.js'
 
 export function alive(pid: number): boolean {
@@ -26,5 +27,35 @@ export function commandLine(pid: number): string {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
   } catch {
     return ''
+  }
+}
+
+/** The one-letter state of a process (`T` is stopped), or nothing when it is gone. */
+export function stateOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.charAt(stat.lastIndexOf(')') + 2)
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * A shell with a child that works for ever, so that there is a grandchild; both carry the mark in their command lines.
+ * The child is no background job, since shells let those ignore SIGINT and SIGQUIT. In a terminal it is to ignore
+ * hang-ups: the one that follows the end of the session's leader would hide what the wrapper forgot to end.
+ */
+export function family(mark: string, ignored?: 'HUP'): string[] {
+  const trap = ignored === undefined ? '' : `trap "" ${ignored}; `
+  return ['sh', '-c', `sh -c '${trap}echo ready; while :; do sleep 0.05; done' ${mark}; exit 99`, mark]
+}
+
+/** Waits until no process with the mark is left, but for those named; ends them when the wait was in vain. */
+export async function gone(mark: string, except: readonly number[] = []): Promise<void> {
+  const left = (): number[] => withMark(mark).filter((pid) => !except.includes(pid))
+  try {
+    await until('no process of the job is left', () => left().length === 0, 5_000)
+  } finally {
+    for (const pid of left()) process.kill(pid, 'SIGKILL')
   }
 }

@@ -3,6 +3,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach } from 'vitest'
 import { until } from './wait.js'
 
+export type Signal =
+  'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTSTP' | 'SIGUSR1'
+
 const running = new Set<Program>()
 
 afterEach(() => {
@@ -20,7 +23,7 @@ export class Program {
   stdout = ''
   stderr = ''
   readonly pid: number
-  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly exited: Promise<{ code: number | null; signal: string | null }>
   readonly #child: ChildProcess
 
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
@@ -32,12 +35,14 @@ export class Program {
     this.#child.stdin?.on('error', () => {})
     if (options.input !== undefined) this.#child.stdin?.end(options.input)
     // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason to hang.
-    this.exited = new Promise((resolve) => this.#child.once('exit', (code, signal) => resolve({ code, signal })))
+    this.exited = new Promise((resolve) =>
+      this.#child.once('exit', (code, signal) => resolve({ code, signal })),
+    )
     running.add(this)
     void this.exited.then(() => running.delete(this))
   }
 
-  kill(signal: NodeJS.Signals): void {
+  kill(signal: Signal): void {
     this.#child.kill(signal)
   }
 
@@ -45,7 +50,11 @@ export class Program {
   async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
     const find = (): RegExpExecArray | null => regex.exec(this.stdout) ?? regex.exec(this.stderr)
-    await until(`it prints ${regex}; so far: ${JSON.stringify(this.stdout + this.stderr)}`, () => find() !== null, ms)
+    await until(
+      `it prints ${regex}; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
+      () => find() !== null,
+      ms,
+    )
     return find() as RegExpExecArray
   }
 
@@ -53,7 +62,11 @@ export class Program {
   async code(ms = 10_000): Promise<number | string> {
     let ended: { code: number | null; signal: string | null } | undefined
     void this.exited.then((status) => (ended = status))
-    await until(`it ends; so far: ${JSON.stringify(this.stdout + this.stderr)}`, () => ended !== undefined, ms)
+    await until(
+      `it ends; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
+      () => ended !== undefined,
+      ms,
+    )
     // What was printed last may arrive after the exit.
     await new Promise((resolve) => setImmediate(resolve))
     return ended?.code ?? ended?.signal ?? 'unknown'

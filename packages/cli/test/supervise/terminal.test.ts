@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { DRIVER } from '../support/driver.js'
+import { alive, family, gone, stateOf, withMark } from '../support/processes.js'
+import { KEYS, Terminal } from '../support/terminal.js'
+import { until } from '../support/wait.js'
+
+function supervised(command: readonly string[], options: object = {}): Terminal {
+  return new Terminal(process.execPath, [DRIVER, JSON.stringify(options), ...command])
+}
+
+/** Counts SIGINTs. SIGUSR1 reaches it through the wrapper, after whatever the wrapper forwarded before it. */
+const COUNTER = `
+  let count = 0
+  process.on('SIGINT', () => console.log('int ' + ++count))
+  process.on('SIGUSR1', () => { console.log('count is ' + count); process.exit(8) })
+  setInterval(() => {}, 1000)
+  console.log('ready')`
+
+describe('a job in a terminal', () => {
+  it('gets one SIGINT for one Ctrl-C', async () => {
+    const terminal = supervised([process.execPath, '-e', COUNTER])
+    await terminal.shows('ready')
+    terminal.types(KEYS.ctrlC)
+    await terminal.shows('int 1')
+    process.kill(terminal.pid, 'SIGUSR1')
+    await terminal.shows('count is 1')
+    expect(await terminal.code()).toBe(8)
+  })
+
+  it('ends with 130 when Ctrl-C ends the command', async () => {
+    const terminal = supervised(['sleep', '60'])
+    await terminal.shows(/\[job/)
+    terminal.types(KEYS.ctrlC)
+    await terminal.shows(/\[ended 130\]/)
+    expect(await terminal.code()).toBe(130)
+  })
+
+  it('lets the command read passwords from the terminal', async () => {
+    const script = `stty -echo </dev/tty; printf 'Password: ' >/dev/tty; read -r word </dev/tty; stty echo </dev/tty; echo "got <$word>"`
+    const terminal = supervised(['sh', '-c', script])
+    await terminal.shows('Password: ')
+    terminal.types(`correct horse${KEYS.enter}`)
+    await terminal.shows('got <correct horse>')
+    expect(await terminal.code()).toBe(0)
+    expect(terminal.screen.match(/correct horse/g)).toHaveLength(1)
+  })
+
+  it('stops on Ctrl-Z and goes on with fg', async () => {
+    const shell = new Terminal('/bin/sh', ['-i'], { PS1: 'prompt> ', ENV: '' })
+    await shell.shows('prompt> ')
+    shell.types(`${process.execPath} ${DRIVER} '{}' cat${KEYS.enter}`)
+    const command = Number((await shell.shows(/\[job (\d+)\]/))[1])
+    shell.types(`before${KEYS.enter}`)
+    await shell.shows(/before\s+before/)
+    shell.types(KEYS.ctrlZ)
+    await shell.shows('Stopped')
+    await until('the command is stopped', () => stateOf(command) === 'T')
+    shell.types(`fg${KEYS.enter}`)
+    await until('the command goes on', () => stateOf(command) !== 'T')
+    shell.types(`after${KEYS.enter}`)
+    await shell.shows(/after\s+after/)
+    shell.types(KEYS.ctrlC)
+    await shell.shows(/\[ended 130\]/)
+  })
+
+  it('passes SIGTERM to the command and its descendants', async () => {
+    const mark = randomUUID()
+    const terminal = supervised(family(mark, 'HUP'))
+    await terminal.shows('ready')
+    process.kill(terminal.pid, 'SIGTERM')
+    expect(await terminal.code()).toBe(143)
+    await gone(mark)
+  })
+
+  it('leaves no orphan when the wrapper is killed', async () => {
+    // Under a shell, which lives on: the end of a session leader would hang the terminal up, and that alone kills.
+    const mark = randomUUID()
+    const shell = new Terminal('/bin/sh', ['-i'], { PS1: 'prompt> ', ENV: '' })
+    await shell.shows('prompt> ')
+    shell.types(
+      `${process.execPath} ${DRIVER} '{}' sh -c 'trap "" HUP; sh -c "trap \\"\\" HUP; echo rea''dy; while :; do sleep 0.05; done" ${mark}; exit 1' ${mark}${KEYS.enter}`,
+    )
+    await shell.shows('ready')
+    const [wrapper = -1] = withMark(mark).filter((pid) => commandIs(pid, DRIVER))
+    process.kill(wrapper, 'SIGKILL')
+    await gone(mark)
+    expect(alive(shell.pid)).toBe(true)
+  })
+
+  it('has a stubborn family killed after the grace', async () => {
+    const mark = randomUUID()
+    const stubborn = `trap '' TERM HUP; echo ready; while :; do sleep 0.02; done`
+    const terminal = supervised(['sh', '-c', `sh -c "${stubborn}" ${mark} & wait`, mark], {
+      endAfterMs: 300,
+      graceMs: 100,
+    })
+    expect(await terminal.code()).toBe(143)
+    expect(withMark(mark)).toEqual([])
+  })
+})
+
+function commandIs(pid: number, text: string): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text)
+}

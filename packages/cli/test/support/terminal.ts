@@ -1,0 +1,58 @@
+/** A real pseudo-terminal, in which a program leads the session and the foreground group as under a shell. */
+import { spawn, type IPty } from '@lydell/node-pty'
+import { afterEach } from 'vitest'
+import { until } from './wait.js'
+
+const open = new Set<Terminal>()
+
+afterEach(() => {
+  for (const terminal of open) terminal.close()
+  open.clear()
+})
+
+export const KEYS = { ctrlC: '\x03', ctrlZ: '\x1a', ctrlBackslash: '\x1c', enter: '\r' } as const
+
+export class Terminal {
+  /** All that appeared on the screen, echoes of the keyboard included. */
+  screen = ''
+  readonly pid: number
+  readonly #pty: IPty
+  #ended: { exitCode: number; signal?: number } | undefined
+
+  constructor(file: string, args: readonly string[], env: Record<string, string | undefined> = {}) {
+    this.#pty = spawn(file, [...args], { cols: 200, rows: 50, env: { ...process.env, ...env } })
+    this.pid = this.#pty.pid
+    this.#pty.onData((text) => (this.screen += text))
+    this.#pty.onExit((status) => (this.#ended = status))
+    open.add(this)
+  }
+
+  types(text: string): void {
+    this.#pty.write(text)
+  }
+
+  async shows(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
+    const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
+    await until(
+      () => `the screen shows ${regex}: ${JSON.stringify(this.screen)}`,
+      () => regex.test(this.screen),
+      ms,
+    )
+    return regex.exec(this.screen) as RegExpExecArray
+  }
+
+  async code(ms?: number): Promise<number> {
+    await until(
+      () => `it ends: ${JSON.stringify(this.screen)}`,
+      () => this.#ended !== undefined,
+      ms,
+    )
+    const { exitCode, signal = 0 } = this.#ended ?? { exitCode: -1 }
+    return signal === 0 ? exitCode : 128 + signal
+  }
+
+  /** Ends what runs in it, as closing the window does, only surer. */
+  close(): void {
+    if (this.#ended === undefined) this.#pty.kill('SIGKILL')
+  }
+}
