@@ -6,7 +6,6 @@
  * whether it will answer in time: then the command is ended, so that SIGKILL falls before the lease ends. Waiting
  * for the loss itself would be too late: at that moment the next holder starts.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndReason } from './termination.js'
 
 /** What the watch needs of a lease; the library's `Lease` has it. */
@@ -57,14 +56,13 @@ export class LeaseWatch {
     const { signal } = options.lease
     signal.addEventListener('abort', () => this.#lost(true), { once: true })
     if (signal.aborted) this.#lost(true)
-    else this.#look()
+    else void this.#look()
   }
 
   /** Looks at once, after this process was stopped and goes on. Says whether the job may go on as well. */
   async resume(): Promise<boolean> {
     if (this.#over) return this.#options.onLost === 'warn'
-    this.#look()
-    if (this.#options.lease.remainingMs === 0) await this.#settleDoubt()
+    await this.#look()
     return !this.#over || this.#options.onLost === 'warn'
   }
 
@@ -73,24 +71,23 @@ export class LeaseWatch {
     clearTimeout(this.#timer)
   }
 
-  #look(): void {
+  /** Looks at the lease and plans the next look. Gives a promise only while the store is asked. */
+  #look(): Promise<void> | undefined {
     clearTimeout(this.#timer)
     // With `warn` the command may live on, so only the loss itself is worth a word.
-    if (this.#over || this.#options.onLost === 'warn') return
+    if (this.#over || this.#options.onLost === 'warn') return undefined
     const { remainingMs } = this.#options.lease
-    if (remainingMs === 0) {
-      void this.#settleDoubt()
-      return
-    }
+    if (remainingMs === 0) return this.#settleDoubt()
     const spareMs = remainingMs - this.#neededMs()
     this.#noteEnd(remainingMs)
     if (spareMs <= 0) {
       this.#lost(false)
-      return
+      return undefined
     }
     // Often enough to see each renewal, so that the end is known when a steal is told.
     const nextMs = Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL)
-    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(nextMs, 1), MAX_TIMER_MS))
+    this.#timer = setTimeout(() => void this.#look(), Math.min(Math.max(nextMs, 1), MAX_TIMER_MS))
+    return undefined
   }
 
   #noteEnd(remainingMs: number): void {
@@ -105,18 +102,21 @@ export class LeaseWatch {
    * The lease says that it is not held, and not that it is lost: its clocks disagree, because the machine slept or
    * somebody set the time. Only the store knows, so it is asked; a set clock alone must not end the command.
    */
-  async #settleDoubt(): Promise<void> {
+  #settleDoubt(): Promise<void> {
     const { lease } = this.#options
-    const answer = lease.renew().then(
-      () => lease.remainingMs > 0,
-      () => false,
-    )
-    const timeout = new AbortController()
-    const tooLate = sleep(DOUBT_MS, false, { signal: timeout.signal }).catch(() => false)
-    const held = await Promise.race([answer, tooLate])
-    timeout.abort()
-    if (held) this.#look()
-    else this.#lost(lease.signal.aborted)
+    return new Promise((resolve) => {
+      const settle = (held: boolean): void => {
+        clearTimeout(timer)
+        if (held) void this.#look()
+        else this.#lost(lease.signal.aborted)
+        resolve()
+      }
+      const timer = setTimeout(() => settle(false), DOUBT_MS)
+      lease.renew().then(
+        () => settle(lease.remainingMs > 0),
+        () => settle(false),
+      )
+    })
   }
 
   #neededMs(): number {

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LeaseWatch, safetyMs, type OnLost } from '../../dist/supervise/lease-watch.js'
+
+/** A lease of which the test decides when it is renewed, doubted and lost. Time is vitest's. */
+class ScriptedLease {
+  endsAtMs: number
+  doubted = false
+  readonly controller = new AbortController()
+  renewals = 0
+
+  constructor(readonly ttlMs: number) {
+    this.endsAtMs = performance.now() + ttlMs
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal
+  }
+
+  get remainingMs(): number {
+    return this.doubted || this.signal.aborted ? 0 : Math.max(0, this.endsAtMs - performance.now())
+  }
+
+  async renew(): Promise<void> {
+    this.renewals += 1
+    if (this.hangs) return new Promise(() => {})
+    if (this.signal.aborted || performance.now() >= this.endsAtMs) throw new Error('lost')
+    this.doubted = false
+    this.endsAtMs = performance.now() + this.ttlMs
+  }
+
+  hangs = false
+}
+
+interface Told {
+  readonly atMs: number
+  readonly what: string
+}
+
+function watched(options: { ttlMs?: number; killAfterMs?: number; onLost?: OnLost } = {}) {
+  const { ttlMs = 30_000, killAfterMs = 5_000, onLost = 'term' } = options
+  const lease = new ScriptedLease(ttlMs)
+  const startMs = performance.now()
+  const told: Told[] = []
+  const guarded: number[] = []
+  const tell = (what: string): void => void told.push({ atMs: performance.now() - startMs, what })
+  const watch = new LeaseWatch({
+    lease,
+    ttlMs,
+    killAfterMs,
+    onLost,
+    end: (reason, graceMs) => tell(`${reason} ${Math.round(graceMs)}`),
+    guardFor: (ms) => void guarded.push(performance.now() - startMs + ms),
+    warn: (sure) => tell(sure ? 'warn: lost' : 'warn: in doubt'),
+  })
+  return { lease, watch, told, guarded }
+}
+
+describe('the lease watch', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('keeps silent while renewals succeed', async () => {
+    const { lease, told } = watched()
+    for (let i = 0; i < 20; i++) {
+      await vi.advanceTimersByTimeAsync(10_000)
+      await lease.renew()
+    }
+    expect(told).toEqual([])
+  })
+
+  it('ends the command so early that SIGKILL falls before the lease ends', async () => {
+    const { told } = watched()
+    await vi.advanceTimersByTimeAsync(30_000)
+    const [warned, ended] = told
+    expect(warned?.what).toBe('warn: in doubt')
+    expect(ended?.what).toBe('lost 5000')
+    expect((ended?.atMs ?? Infinity) + 5_000).toBeLessThanOrEqual(30_000 - safetyMs(30_000, 5_000))
+    expect(told).toHaveLength(2)
+  })
+
+  it('with kill, ends it right before the lease ends', async () => {
+    const { told } = watched({ onLost: 'kill' })
+    await vi.advanceTimersByTimeAsync(29_000)
+    expect(told).toEqual([])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(told.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 0'])
+    expect(told[1]?.atMs).toBeLessThan(30_000)
+  })
+
+  it('with warn, only warns, and only of the loss itself', async () => {
+    const { lease, told, guarded } = watched({ onLost: 'warn' })
+    await vi.advanceTimersByTimeAsync(29_999)
+    expect(told).toEqual([])
+    lease.controller.abort()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(told.map(({ what }) => what)).toEqual(['warn: lost'])
+    expect(guarded).toEqual([])
+  })
+
+  it('after a steal leaves --kill-after for cleaning up', async () => {
+    const { lease, told } = watched()
+    await vi.advanceTimersByTimeAsync(24_000)
+    lease.controller.abort()
+    expect(told.map(({ what }) => what)).toEqual(['warn: lost', 'lost 5000'])
+  })
+
+  it('kills at once when the lease is found to be over', async () => {
+    const { lease, watch, told } = watched()
+    // As after a stop: time has passed and no timer has run.
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 40_000)
+    expect(await watch.resume()).toBe(false)
+    vi.restoreAllMocks()
+    expect(told).toHaveLength(2)
+    expect(Number(told[1]?.what.split(' ')[1])).toBeLessThanOrEqual(0)
+  })
+
+  it('asks the store when the clocks disagree, and goes on when the lease lives', async () => {
+    const { lease, told } = watched()
+    lease.doubted = true
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(lease.renewals).toBe(1)
+    expect(told).toEqual([])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(told).toEqual([])
+  })
+
+  it('does not wait for a store that will not settle the doubt', async () => {
+    const { lease, told } = watched()
+    lease.doubted = true
+    lease.hangs = true
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(told.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 5000'])
+  })
+
+  it('keeps the guardian ahead of the end of the lease, renewal by renewal', async () => {
+    const { lease, guarded } = watched()
+    for (let i = 1; i <= 3; i++) {
+      await vi.advanceTimersByTimeAsync(10_000)
+      await lease.renew()
+    }
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(guarded.length).toBeGreaterThanOrEqual(4)
+    const ends = 60_000
+    expect(guarded.at(-1)).toBeLessThan(ends)
+    expect(guarded.at(-1)).toBeGreaterThan(ends - 1_000)
+  })
+
+  it('says nothing after it was closed', async () => {
+    const { lease, watch, told } = watched()
+    watch.close()
+    lease.controller.abort()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(told).toEqual([])
+  })
+
+  it.each([
+    [30_000, 5_000],
+    [1_000, 333],
+    [1_000, 666],
+    [3_600_000, 0],
+  ])('leaves room for a healthy renewal: TTL %d, kill after %d', (ttlMs, killAfterMs) => {
+    const safety = safetyMs(ttlMs, killAfterMs)
+    expect(safety).toBeGreaterThanOrEqual(0)
+    expect(killAfterMs + safety).toBeLessThan((ttlMs * 2) / 3)
+  })
+})
