@@ -1,4 +1,4 @@
-/** setTimeout without its limit of 24 days, beyond which it would fire at once. */
+/** setTimeout without its limit of 24 days, beyond which it would fire at once, and never too early. */
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -8,9 +8,10 @@ export function after(ms: number, callback: () => void): () => void {
   const dueMs = performance.now() + ms
   let timer: NodeJS.Timeout
   const arm = (): void => {
-    const leftMs = dueMs - performance.now()
-    timer = leftMs <= MAX_TIMER_MS ? setTimeout(callback, Math.max(0, leftMs)) : setTimeout(arm, MAX_TIMER_MS)
+    timer = setTimeout(ring, Math.min(Math.max(0, Math.ceil(dueMs - performance.now())), MAX_TIMER_MS))
   }
+  // Node cuts fractions off, so a timer can fire up to a millisecond early.
+  const ring = (): void => (performance.now() < dueMs ? arm() : callback())
   arm()
   return () => clearTimeout(timer)
 }

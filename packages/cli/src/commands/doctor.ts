@@ -33,7 +33,7 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
     const [extra] = operandsOf(parsed)
     if (extra !== undefined)
       throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
-    const location = locateStore(parsed.values)
+    const location = await locateStore(parsed.values)
     const findings = [
       ok('store', `${location.shown} (${location.source})`),
       ...(await examine(location)),
@@ -50,7 +50,7 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
   try {
     const locks = createLocks(await openStore(location.url), { label: 'holdfast doctor' })
     try {
-      return [...(await examineFolder(location)), ...(await checkStore(locks))]
+      return [...(await examineEmbedded(location)), ...(await checkStore(locks))]
     } finally {
       await locks.close()
     }
@@ -59,10 +59,10 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
   }
 }
 
-async function examineFolder(location: StoreLocation): Promise<Finding[]> {
+async function examineEmbedded(location: StoreLocation): Promise<Finding[]> {
   if (schemeOf(location.url) !== 'embedded') return []
-  const { checkFolder } = await import('../doctor/folder.js')
-  return checkFolder(location.url)
+  const { checkEmbedded } = await import('../doctor/embedded.js')
+  return checkEmbedded(location.url)
 }
 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILED ' } as const

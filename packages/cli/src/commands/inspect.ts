@@ -33,6 +33,8 @@ export const command: Command = {
     }
     const name = oneName('inspect', parsed)
     return withLocks(parsed.values, async (locks, location) => {
+      // Only to have the name checked as everywhere else.
+      locks.mutex(name)
       const info = await lookUpLock(locks, name)
       if (parsed.values.json === true) {
         printJson({ store: location.shown, lock: info === undefined ? null : lockJson(info) })

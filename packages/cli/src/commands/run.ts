@@ -35,7 +35,7 @@ Exit codes: the command's own; 128+n when signal n ended it; 126 not executable,
 }
 
 async function run(settings: RunSettings): Promise<number> {
-  const location = locateStore(settings)
+  const location = await locateStore(settings)
   const status = newStatus(settings.name, location.shown)
   // Until somebody waits there is nothing to undo, so a signal just ends us, with the code that it would give.
   const signals = new Signals((signal) => process.exit(signalExitCode(signal)))

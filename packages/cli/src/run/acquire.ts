@@ -1,9 +1,9 @@
 /**
  * Takes the lock for `holdfast run`, as a mutex, a reader or one of several permits.
  */
-import type { Lease, Locks } from 'holdfast'
-import type { LockKind } from 'holdfast/store'
+import { LockTimeoutError, type Lease, type Locks } from 'holdfast'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { lookUpLock } from './waiting.js'
 import type { Sharing } from './settings.js'
 
 export interface AcquireRequest {
@@ -24,40 +24,37 @@ interface Acquirer {
  * other kind takes its other form (the writer's), or looks again until the lock is idle and changes its kind.
  */
 export async function acquire(request: AcquireRequest): Promise<Lease> {
-  const { locks, name, sharing } = request
-  if (sharing.kind === 'permits') return attempt(request, locks.semaphore(name, { permits: sharing.permits }))
+  const forms = formsOf(request)
   const endsAtMs = performance.now() + request.waitMs
   for (;;) {
-    const forms: Acquirer[] =
-      sharing.kind === 'shared'
-        ? [locks.readWriteLock(name).read]
-        : [locks.mutex(name), locks.readWriteLock(name).write]
     for (const form of forms) {
+      const waitMs = Math.max(0, endsAtMs - performance.now())
       try {
-        return await attempt({ ...request, waitMs: Math.max(0, endsAtMs - performance.now()) }, form)
+        return await form.acquire({ waitMs, signal: request.signal })
       } catch (error) {
         if (!(await isOtherForm(error, request))) throw error
       }
     }
-    if (performance.now() >= endsAtMs) return attempt({ ...request, waitMs: 0 }, forms[0] as Acquirer)
-    await sleep(LOOK_AGAIN_MS * (0.5 + Math.random()), undefined, { signal: request.signal })
+    const leftMs = endsAtMs - performance.now()
+    if (leftMs <= 0) throw new LockTimeoutError(request.waitMs, { lock: request.name })
+    const pauseMs = Math.min(leftMs, LOOK_AGAIN_MS * (0.5 + Math.random()))
+    // The reason of an aborted wait is whatever aborted it, not the timer's own error.
+    await sleep(pauseMs, undefined, { signal: request.signal }).catch(() => request.signal.throwIfAborted())
   }
+}
+
+function formsOf({ locks, name, sharing }: AcquireRequest): readonly Acquirer[] {
+  if (sharing.kind === 'permits') return [locks.semaphore(name, { permits: sharing.permits })]
+  const { read, write } = locks.readWriteLock(name)
+  return sharing.kind === 'shared' ? [read] : [locks.mutex(name), write]
 }
 
 const LOOK_AGAIN_MS = 250
 
-function attempt(request: AcquireRequest, lock: Acquirer): Promise<Lease> {
-  return lock.acquire({ waitMs: request.waitMs, signal: request.signal })
-}
-
 /** Whether the lock was refused only because it is in use in the other of the two forms that exclude each other. */
 async function isOtherForm(error: unknown, request: AcquireRequest): Promise<boolean> {
-  if ((error as { code?: unknown }).code !== 'LOCK_MISMATCH') return false
-  const kind = await kindOf(request.locks, request.name)
-  return kind !== 'semaphore'
-}
-
-async function kindOf(locks: Locks, name: string): Promise<LockKind | undefined> {
-  const found = await locks.inspect({ prefix: name })
-  return found.find((info) => info.lock === name)?.kind
+  if ((error as { code?: unknown }).code !== 'LOCK_MISMATCH' || request.sharing.kind === 'permits')
+    return false
+  const info = await lookUpLock(request.locks, request.name)
+  return info?.kind !== 'semaphore'
 }

@@ -11,8 +11,8 @@ import { after } from '../timers.js'
 const QUIET_MS = 300
 
 export async function lookUpLock(locks: Locks, name: string): Promise<LockInfo | undefined> {
-  const found = await locks.inspect({ prefix: name })
-  return found.find((info) => info.lock === name)
+  const page = await locks.store.inspect({ lock: name })
+  return page.locks[0]
 }
 
 /** Tells a person at a terminal who holds the lock. Returns what ends it. */

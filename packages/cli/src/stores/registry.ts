@@ -3,7 +3,7 @@ import type { Store } from 'holdfast/store'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
 
-export type OpenStore = (url: string) => Promise<Store>
+export type OpenStore = (url: string) => Store | Promise<Store>
 
 const STORES = new Map<string, () => Promise<{ open: OpenStore }>>([
   ['embedded', () => import('./embedded.js')],

@@ -1,33 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import { childEnv, withoutCredentials } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
+import { embeddedOptions } from '../../dist/stores/embedded.js'
 import { openStore } from '../../dist/stores/registry.js'
 
 const NONE = { store: undefined, system: undefined }
 
 describe('which store', () => {
-  it('asks --store, then HOLDFAST_STORE, then the state folder', () => {
-    const env = { HOLDFAST_STORE: 'embedded:/env', XDG_STATE_HOME: '/state', HOME: '/home/me' }
-    expect(locateStore({ ...NONE, store: 'embedded:/option' }, env)).toMatchObject({
-      url: 'embedded:/option',
-      source: '--store',
-    })
-    expect(locateStore(NONE, env)).toMatchObject({ url: 'embedded:/env', source: 'HOLDFAST_STORE' })
-    expect(locateStore(NONE, { ...env, HOLDFAST_STORE: '' }).source).toBe('default')
+  it('asks --store, then HOLDFAST_STORE, then the state folder', async () => {
+    const env = { HOLDFAST_STORE: 'embedded:/env', XDG_STATE_HOME: '/state' }
+    const fromOption = await locateStore({ ...NONE, store: 'embedded:/option' }, env)
+    expect(fromOption).toMatchObject({ url: 'embedded:/option', source: '--store' })
+    expect(await locateStore(NONE, env)).toMatchObject({ url: 'embedded:/env', source: 'HOLDFAST_STORE' })
+    expect(await locateStore(NONE, { ...env, HOLDFAST_STORE: '' })).toMatchObject({ source: 'default' })
   })
 
-  it.runIf(process.platform === 'linux')('follows the XDG specification', () => {
-    expect(locateStore(NONE, { XDG_STATE_HOME: '/state', HOME: '/h' }).url).toBe('embedded:/state/holdfast')
-    expect(locateStore(NONE, { XDG_STATE_HOME: 'relative', HOME: '/h' }).url).toBe(
-      'embedded:/h/.local/state/holdfast',
-    )
-    expect(locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' }).url).toBe(
-      'embedded:/var/lib/holdfast',
-    )
+  it.runIf(process.platform === 'linux')('has a folder for each user, and one for all', async () => {
+    expect((await locateStore(NONE, { XDG_STATE_HOME: '/state' })).url).toBe('embedded:/state/holdfast')
+    const system = await locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' })
+    expect(system.url).toBe('embedded:/var/lib/holdfast')
   })
 
-  it('refuses --store together with --system', () => {
-    expect(() => locateStore({ store: 'embedded:', system: true }, {})).toThrow('give one')
+  it('opens the folder for all as such, whichever way it was named', () => {
+    expect(embeddedOptions('embedded:/var/lib/holdfast/')).toEqual({ system: true })
+    expect(embeddedOptions('embedded:///var/lib/holdfast')).toEqual({ system: true })
+    expect(embeddedOptions('embedded:file:///a%20b')).toEqual({ directory: '/a b' })
+    expect(embeddedOptions('embedded:')).toEqual({})
+  })
+
+  it('refuses --store together with --system', async () => {
+    await expect(locateStore({ store: 'embedded:', system: true }, {})).rejects.toThrow('give one')
   })
 
   it.each([

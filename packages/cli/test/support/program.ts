@@ -46,6 +46,10 @@ export class Program {
     this.#child.kill(signal)
   }
 
+  types(text: string): void {
+    this.#child.stdin?.write(text)
+  }
+
   /** Waits for text on stdout or stderr. */
   async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern

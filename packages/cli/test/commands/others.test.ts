@@ -1,0 +1,150 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { Box } from '../support/holdfast.js'
+
+describe('bad input', () => {
+  it.each([
+    ['no command', [], 64],
+    ['an unknown command', ['rnu'], 64],
+    ['an unknown option', ['ls', '--jsno'], 64],
+    ['an option without its value', ['run', 'x', '--ttl', '--', 'true'], 64],
+    ['an empty name', ['run', '', '--', 'true'], 64],
+    ['a name of 10 kB', ['run', 'x'.repeat(10_240), '--', 'true'], 64],
+    ['a control character', ['run', 'a\u001bb', '--', 'true'], 64],
+    ['a name for inspect that is too long', ['inspect', 'x'.repeat(10_240)], 64],
+    ['two names', ['inspect', 'a', 'b'], 64],
+    ['a bad duration', ['run', 'x', '--wait', '5', '--', 'true'], 64],
+    ['the memory store', ['run', 'x', '--store', 'memory:', '--', 'true'], 64],
+    ['an unknown store', ['ls', '--store', 'gopher://me:secret@host'], 78],
+    ['a steal without consent', ['steal', 'x', '--reason', 'why'], 64],
+    ['a steal of another name', ['steal', 'x', '--confirm', 'y', '--reason', 'why'], 64],
+    ['a steal without a reason', ['steal', 'x', '--confirm', 'x', '--reason', ' '], 64],
+    ['a release without a claim', ['release', 'x'], 64],
+    ['a claim id that is none', ['release', 'x', 'a b'], 64],
+    ['a claim that is not held', ['release', 'x', 'nobody.1'], 74],
+  ])('%s', async (_, args, code) => {
+    const run = new Box().holdfast(args)
+    expect(await run.code()).toBe(code)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toMatch(/^holdfast: .+\n$/)
+    expect(run.stderr).not.toContain('secret')
+  })
+
+  it('is told as JSON to those who asked for JSON', async () => {
+    const run = new Box().holdfast(['ls', '--nonsense', '--json'])
+    expect(await run.code()).toBe(64)
+    expect(JSON.parse(run.stderr)).toMatchObject({ error: { code: 'USAGE' }, exitCode: 64 })
+  })
+
+  it('a state folder that is a file', async () => {
+    const box = new Box()
+    writeFileSync(box.file('store'), '')
+    const run = box.holdfast(['run', 'x', '--', 'true'])
+    expect(await run.code()).toBe(78)
+  })
+
+  it.each(['__proto__', 'constructor', '../../etc/passwd', 'a b', "it's", '{x}', '%', 'ü€😀', '*'])(
+    'a hostile name is just a name: %s',
+    async (name) => {
+      const box = new Box()
+      expect(await box.holdfast(['run', name, '--', 'true']).code()).toBe(0)
+      expect(await box.inspect(name)).toBeNull()
+    },
+  )
+})
+
+describe('help', () => {
+  it.each([
+    [['--help']],
+    [['help']],
+    [['help', 'run']],
+    [['run', '--help']],
+    [['ls', '-h']],
+    [['inspect', '--help']],
+    [['release', '--help']],
+    [['steal', '--help']],
+    [['doctor', '--help']],
+  ])('%j', async (args) => {
+    const run = new Box().holdfast(args)
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toMatch(/^Usage: holdfast/)
+    expect(run.stdout.split('\n').every((line) => line.length <= 120)).toBe(true)
+  })
+
+  it('--version', async () => {
+    const run = new Box().holdfast(['--version'])
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('holdfast ls and inspect', () => {
+  it('say that nothing is held', async () => {
+    const box = new Box()
+    const run = box.holdfast(['ls'])
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toContain('No lock is held')
+    expect(await box.json(['ls'])).toEqual({ store: box.env.HOLDFAST_STORE, locks: [] })
+  })
+
+  it('list by prefix, and show labels without their escape sequences', async () => {
+    const box = new Box()
+    const first = await box.holder('shop:1', ['--label', 'evil \u001b[31mred'])
+    const second = await box.holder('depot:1')
+    const listing = box.holdfast(['ls', 'shop:'])
+    await listing.code()
+    expect(listing.stdout).toContain('evil \\x1b[31mred')
+    expect(listing.stdout).not.toContain('depot')
+    const { locks } = await box.json<{ locks: { name: string }[] }>(['ls'])
+    expect(locks.map(({ name }) => name).toSorted()).toEqual(['depot:1', 'shop:1'])
+    const shown = box.holdfast(['inspect', 'shop:1'])
+    await shown.code()
+    expect(shown.stdout).toMatch(/HELD BY +AS +FOR +TTL LEFT +TOKEN +GROUP +CLAIM +LABEL/)
+    for (const holder of [first, second]) holder.kill('SIGTERM')
+    await Promise.all([first.code(), second.code()])
+  })
+})
+
+describe('holdfast release', () => {
+  it('gives a claim back, and its run ends', async () => {
+    const box = new Box()
+    const holder = await box.holder('job', ['--ttl', '2s'])
+    const claim = (await box.inspect('job'))?.holders[0]?.claimId ?? ''
+    const release = box.holdfast(['release', 'job', claim])
+    expect(await release.code()).toBe(0)
+    expect(release.stdout).toBe('Released "job".\n')
+    expect(await holder.code()).toBe(74)
+  })
+})
+
+describe('holdfast doctor', () => {
+  it('finds a sound store', async () => {
+    const box = new Box()
+    const run = box.holdfast(['doctor'])
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toContain(box.env.HOLDFAST_STORE)
+    for (const check of [
+      'folder',
+      'file system',
+      'space',
+      'round trip',
+      'tokens',
+      'node',
+      'clock',
+      'shell',
+    ]) {
+      expect(run.stdout).toMatch(new RegExp(`ok +${check}`))
+    }
+    const { checks } = await box.json<{ checks: { verdict: string }[] }>(['doctor'])
+    expect(checks.every(({ verdict }) => verdict === 'ok')).toBe(true)
+  })
+
+  it('exits with what is wrong', async () => {
+    const box = new Box()
+    mkdirSync(box.file('x'))
+    writeFileSync(box.file('x/file'), '')
+    const run = box.holdfast(['doctor', '--store', `embedded:${box.file('x/file')}`])
+    expect(await run.code()).toBe(78)
+    expect(run.stdout).toMatch(/FAILED +folder/)
+  })
+})

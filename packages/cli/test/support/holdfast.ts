@@ -1,0 +1,84 @@
+/** The command line as users start it, each test with a store folder of its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect } from 'vitest'
+import { Program, type ProgramOptions } from './program.js'
+import { Terminal } from './terminal.js'
+import { until } from './wait.js'
+
+export const BIN = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url))
+
+const boxes = new Set<Box>()
+
+afterEach(() => {
+  for (const box of boxes) rmSync(box.folder, { recursive: true, force: true })
+  boxes.clear()
+})
+
+export interface Inspected {
+  readonly name: string
+  readonly kind: string
+  readonly holders: readonly {
+    claimId: string
+    pid: number
+    label: string
+    token: string
+    processGroup: number | null
+  }[]
+  readonly waiters: readonly { claimId: string; pid: number }[]
+}
+
+/** A folder with a store in it, and the programs that use it. */
+export class Box {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+  readonly env = {
+    HOLDFAST_STORE: `embedded:${join(this.folder, 'store')}`,
+    // What this test itself may run under.
+    HOLDFAST_OWNER: undefined,
+    HOLDFAST_LOCK_NAME: undefined,
+  }
+
+  constructor() {
+    boxes.add(this)
+  }
+
+  file(name: string): string {
+    return join(this.folder, name)
+  }
+
+  holdfast(args: readonly string[], options: ProgramOptions = {}): Program {
+    return new Program(process.execPath, [BIN, ...args], { ...options, env: { ...this.env, ...options.env } })
+  }
+
+  inTerminal(args: readonly string[]): Terminal {
+    return new Terminal(process.execPath, [BIN, ...args], this.env)
+  }
+
+  /** Runs a command to its end and reads its one object of JSON. */
+  async json<T>(args: readonly string[]): Promise<T> {
+    const program = this.holdfast([...args, '--json'])
+    expect(await program.code()).toBe(0)
+    return JSON.parse(program.stdout) as T
+  }
+
+  async inspect(name: string): Promise<Inspected | null> {
+    return (await this.json<{ lock: Inspected | null }>(['inspect', name])).lock
+  }
+
+  /** Starts a run that holds the lock until its stdin ends. */
+  async holder(
+    name: string,
+    options: readonly string[] = [],
+    script = 'echo held; read -r _',
+  ): Promise<Program> {
+    const program = this.holdfast(['run', name, ...options, '--', 'sh', '-c', script])
+    await program.prints('held')
+    return program
+  }
+
+  async waiters(name: string, count: number): Promise<void> {
+    await until(`${count} wait for ${name}`, async () => (await this.inspect(name))?.waiters.length === count)
+  }
+}
