@@ -1,0 +1,81 @@
+/**
+ * SQLite: the one in Node where there is one (22.13 and later), else `@photostructure/sqlite`, which has the same API.
+ */
+import { createRequire } from 'node:module'
+import { StoreUnavailableError } from '../../errors.js'
+
+/** What is used of `node:sqlite`. */
+export interface Statement {
+  all(...values: readonly SqlValue[]): unknown[]
+  run(...values: readonly SqlValue[]): unknown
+}
+
+export type SqlValue = string | number | bigint | null
+
+export interface Database {
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+export interface Engine {
+  readonly name: 'node:sqlite' | '@photostructure/sqlite'
+  open(path: string): Database
+}
+
+interface SqliteModule {
+  readonly DatabaseSync: new (path: string) => Database
+}
+
+let engine: Engine | undefined
+
+/**
+ * Finds the engine.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when there is none.
+ */
+export function findEngine(): Engine {
+  engine ??= load()
+  return engine
+}
+
+function load(): Engine {
+  const builtIn = withoutWarning(() => process.getBuiltinModule('node:sqlite') as SqliteModule | undefined)
+  if (builtIn) return { name: 'node:sqlite', open: (path) => new builtIn.DatabaseSync(path) }
+  try {
+    const module = createRequire(import.meta.url)('@photostructure/sqlite') as SqliteModule
+    return { name: '@photostructure/sqlite', open: (path) => new module.DatabaseSync(path) }
+  } catch (error) {
+    throw new StoreUnavailableError(
+      `Node ${process.versions.node} has no SQLite. Run "npm install @photostructure/sqlite@1.2.1", or use Node 22.13 or later.`,
+      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
+    )
+  }
+}
+
+/** Node calls its SQLite experimental, on standard error, in every process. What is used here has been stable. */
+function withoutWarning<T>(load: () => T): T {
+  const emitWarning = process.emitWarning.bind(process)
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
+    if (!String(warning).includes('SQLite')) Reflect.apply(emitWarning, process, [warning, ...rest])
+  }
+  try {
+    return load()
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+/** SQLite's own result code, without the extension; undefined for other errors. */
+export function resultCode(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}
+
+export const BUSY = 5
+export const LOCKED = 6
+export const READ_ONLY = 8
+export const IO_ERROR = 10
+export const CORRUPT = 11
+export const FULL = 13
+export const CANNOT_OPEN = 14
+export const NOT_A_DATABASE = 26

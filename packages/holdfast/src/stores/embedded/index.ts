@@ -1,0 +1,77 @@
+/**
+ * `holdfast/embedded`: locks among the processes of one machine, kept in a SQLite file. Nothing to install.
+ */
+import { accessSync, constants } from 'node:fs'
+import type { Store } from '../../store/contract.js'
+import { choosePlace, fileSystemName, preparePlace } from './directory.js'
+import { thisMachine, type Machine } from './machine.js'
+import { EmbeddedStore } from './store.js'
+
+export { defaultDirectory, SYSTEM_DIRECTORY } from './directory.js'
+
+export interface EmbeddedStoreOptions {
+  /** The folder of the state. Programs that are to exclude each other must use the same one. Default: the user's own. */
+  readonly directory?: string
+  /** One folder for all users of this machine, `/var/lib/holdfast`, made by root. Default false. */
+  readonly system?: boolean
+  /** @internal The machine, for tests of boots and clocks. */
+  readonly machine?: Machine
+}
+
+/**
+ * Makes a store on this machine. The folder and the file are opened, and made, when the store is first used.
+ * @throws LockUsageError when the options contradict each other.
+ */
+export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
+  return new EmbeddedStore(choosePlace(options), options.machine ?? thisMachine())
+}
+
+/** What `doctor` tells about an embedded store. */
+export interface EmbeddedDiagnosis {
+  readonly directory: string
+  readonly database: string
+  readonly engine: string
+  readonly sqliteVersion: string
+  readonly journal: string
+  readonly fileSystem: string
+  readonly writable: boolean
+  readonly bootId: string
+  /** The store's clock, in milliseconds since the boot. */
+  readonly clockMs: number
+}
+
+/**
+ * Opens the store's folder and looks at it.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) saying what is wrong with it.
+ */
+export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
+  const place = choosePlace(options)
+  const machine = options.machine ?? thisMachine()
+  preparePlace(place)
+  const store = new EmbeddedStore(place, machine)
+  try {
+    const { engine, sqliteVersion, journal } = store.describeDatabase()
+    return {
+      directory: place.directory,
+      database: place.database,
+      engine,
+      sqliteVersion,
+      journal,
+      fileSystem: fileSystemName(place.directory),
+      writable: isWritable(place.directory),
+      bootId: machine.bootId,
+      clockMs: machine.monotonicMs(),
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The database file: what is in it, how it is opened, and what happens to a file that is not ours.
+ *
+ * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations` has one row for each
+ * process (more exactly, for each open store). `facts` has what all of them must agree on.
+ */
+import { chmodSync, statSync } from 'node:fs'
+import { StoreUnavailableError } from '../../errors.js'
+import { preparePlace, unusable, type Place } from './directory.js'
+import {
+  BUSY,
+  CORRUPT,
+  findEngine,
+  LOCKED,
+  NOT_A_DATABASE,
+  resultCode,
+  type Database,
+  type Engine,
+} from './engine.js'
+import type { Machine } from './machine.js'
+
+/** "hold" in ASCII: tells our files from other programs' databases. */
+const APPLICATION_ID = 0x686f6c64
+const VERSION = 1
+/** Before this version SQLite could corrupt a database in WAL mode when a checkpoint met a reset of the log. */
+const WAL_SAFE = '3.51.3'
+/** Idle locks are forgotten after this time. */
+const KEEP_IDLE_MS = 24 * 3_600_000
+
+export interface OpenedDatabase {
+  readonly db: Database
+  readonly engine: Engine['name']
+  readonly sqliteVersion: string
+  readonly journal: string
+  /** Tells whether the file was replaced behind our back. */
+  readonly inode: bigint
+}
+
+/**
+ * Opens the database, and makes it where there is none.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
+ */
+export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
+  preparePlace(place)
+  const engine = findEngine()
+  let db: Database | undefined
+  try {
+    db = engine.open(place.database)
+    // Each commit writes whole pages, and the row of a lock is small. Counts for a new file only.
+    db.exec('PRAGMA page_size = 1024')
+    // The event loop must not stand still while another process writes: we wait ourselves.
+    db.exec('PRAGMA busy_timeout = 0')
+    const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
+    checkOurs(db, place)
+    const journal = chooseJournal(db, sqliteVersion, place)
+    patiently(() => createTables(db as Database, machine))
+    shareFiles(place)
+    return { db, engine: engine.name, sqliteVersion, journal, inode: inodeOf(place) }
+  } catch (error) {
+    db?.close()
+    throw explain(error, place)
+  }
+}
+
+export function inodeOf(place: Place): bigint {
+  return statSync(place.database, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
+}
+
+/** Whatever went wrong with the file, as a typed error that says what to do. */
+export function explain(error: unknown, place: Place): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error
+  const code = resultCode(error)
+  if (code === NOT_A_DATABASE || code === CORRUPT) {
+    return new StoreUnavailableError(
+      `${place.database} is not a database of Holdfast, or it is damaged. Move the file away; a new one is made at once.`,
+      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
+    )
+  }
+  if (code === BUSY || code === LOCKED) {
+    return new StoreUnavailableError(
+      `${place.database} was locked by another process for too long. Nothing was changed; try again.`,
+      { store: 'embedded', cause: error },
+    )
+  }
+  return unusable(place, error)
+}
+
+function checkOurs(db: Database, place: Place): void {
+  const application = Number(single(db, 'SELECT application_id AS value FROM pragma_application_id()'))
+  const version = Number(single(db, 'SELECT user_version AS value FROM pragma_user_version()'))
+  const tables = Number(single(db, 'SELECT count(*) AS value FROM sqlite_master'))
+  if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables > 0)) {
+    throw new StoreUnavailableError(
+      `${place.database} belongs to another program. Choose another folder for the locks.`,
+      { code: 'STORE_CONFIG', store: 'embedded' },
+    )
+  }
+  if (application === APPLICATION_ID && version > VERSION) {
+    throw new StoreUnavailableError(
+      `${place.database} was made by a newer Holdfast (format ${version}; this one knows ${VERSION}). ` +
+        'Update Holdfast in this program, or give it a folder of its own.',
+      { code: 'STORE_CONFIG', store: 'embedded' },
+    )
+  }
+}
+
+/**
+ * WAL is three times as fast. Where SQLite is too old for it the rollback journal serves, and whoever comes later follows
+ * what the file says: an old engine in a WAL file turns it back, or refuses while others use it.
+ *
+ * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is harmless: after a boot no
+ * lease of before counts, and tokens go on from the wall clock.
+ */
+function chooseJournal(db: Database, sqliteVersion: string, place: Place): string {
+  db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
+  const present = String(single(db, 'PRAGMA journal_mode', 'journal_mode'))
+  const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
+  const isNew = Number(single(db, 'SELECT count(*) AS value FROM sqlite_master')) === 0
+  const wanted = safe && (isNew || present === 'wal') ? 'wal' : 'persist'
+  if (present === wanted) return present
+  try {
+    return String(patiently(() => single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode')))
+  } catch (error) {
+    // Somebody else made the file in this very moment; the mode it chose is as good.
+    if (safe && isBusy(error)) return String(single(db, 'PRAGMA journal_mode', 'journal_mode'))
+    throw new StoreUnavailableError(
+      `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,
+      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
+    )
+  }
+}
+
+function createTables(db: Database, machine: Machine): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    db.exec(`
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${VERSION};
+      CREATE TABLE IF NOT EXISTS locks (
+        name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL
+      );
+      CREATE TABLE IF NOT EXISTS stations (
+        id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL
+      ) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    `)
+    forgetEarlierBoot(db, machine)
+    forgetIdle(db, machine)
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** After a boot nobody of before is alive, so nobody holds or waits. The tokens stay. */
+function forgetEarlierBoot(db: Database, machine: Machine): void {
+  const before = single(db, "SELECT value FROM facts WHERE name = 'boot'")
+  if (before === machine.bootId) return
+  raiseTokenFloor(db, 'TRUE')
+  db.exec('DELETE FROM locks; DELETE FROM stations')
+  db.prepare("INSERT OR REPLACE INTO facts (name, value) VALUES ('boot', ?)").run(machine.bootId)
+}
+
+function forgetIdle(db: Database, machine: Machine): void {
+  const old = `busy = 0 AND touched_ms < ${Math.floor(machine.wallMs() - KEEP_IDLE_MS)}`
+  raiseTokenFloor(db, old)
+  db.exec(`DELETE FROM locks WHERE ${old}`)
+}
+
+/** What is deleted takes its last token along; the floor keeps later tokens above it, whatever the wall clock says. */
+function raiseTokenFloor(db: Database, condition: string): void {
+  const last = single(db, `SELECT max(json_extract(state, '$.t')) AS value FROM locks WHERE ${condition}`)
+  const floor = Math.max(readTokenFloor(db), Number(last ?? 0))
+  db.prepare("INSERT OR REPLACE INTO facts (name, value) VALUES ('token_floor', ?)").run(String(floor))
+}
+
+export function readTokenFloor(db: Database): number {
+  return Number(single(db, "SELECT value FROM facts WHERE name = 'token_floor'") ?? 0)
+}
+
+/** Other users must be able to write to what we made. */
+function shareFiles(place: Place): void {
+  if (!place.shared) return
+  for (const suffix of ['', '-wal', '-shm', '-journal']) {
+    try {
+      chmodSync(place.database + suffix, 0o666)
+    } catch {
+      // Not there, or another user's: then it was shared by that user.
+    }
+  }
+}
+
+/** Opening is done once, and others may be opening too: worth a short wait in place. */
+function patiently<T>(work: () => T): T {
+  const untilMs = performance.now() + 2000
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > untilMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+    }
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === BUSY || code === LOCKED
+}
+
+function single(db: Database, sql: string, column = 'value'): unknown {
+  const [row] = db.prepare(sql).all() as [Record<string, unknown>?]
+  return row?.[column]
+}
+
+function compareVersions(a: string, b: string): number {
+  const left = a.split('.').map(Number)
+  const right = b.split('.').map(Number)
+  for (const [index, part] of left.entries()) {
+    const difference = part - (right[index] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}

@@ -1,0 +1,153 @@
+/**
+ * A station: one open store, as the others on this machine see it. It listens on a unix socket.
+ *
+ * The socket serves two ends. Whoever promotes a waiter of another process sends it the grant, so that it starts without
+ * looking. And whoever waits for a lock keeps a connection to its holder: when that ends, the holder may have died. It
+ * certainly has when its socket refuses a new connection, since a stopped process still lets connections queue. A socket
+ * file that is gone proves nothing.
+ */
+import { statSync, unlinkSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { systemRandom } from '../../clock/clock.js'
+import type { Place } from './directory.js'
+
+/** Where a station can be reached, as its row in the database says. */
+export interface StationAddress {
+  readonly id: string
+  readonly socket: string
+  readonly inode: string
+  readonly pidNamespace: string
+}
+
+export interface StationEvents {
+  /** A message of another station. */
+  onMessage(text: string): void
+  /** A station that we kept a connection to is dead. */
+  onDeath(address: StationAddress): void
+}
+
+/** A message longer than this is not ours. */
+const LONGEST_MESSAGE = 4096
+
+export class Station {
+  readonly id = systemRandom.id().slice(0, 11)
+  readonly #path: string
+  readonly #shared: boolean
+  readonly #events: StationEvents
+  readonly #links = new Map<string, Socket>()
+  readonly #visitors = new Set<Socket>()
+  #server: Server | undefined
+  #listening: Promise<string> | undefined
+  #closed = false
+
+  constructor(place: Place, events: StationEvents) {
+    this.#path = join(place.sockets, `${this.id}.sock`)
+    this.#shared = place.shared
+    this.#events = events
+  }
+
+  /** Starts to listen, once, and tells the inode of the socket. */
+  listen(): Promise<string> {
+    this.#listening ??= this.#listen()
+    return this.#listening
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  /** Sends a line to another station. A lost one costs its receiver a heartbeat. */
+  send(address: StationAddress, text: string): void {
+    this.#link(address).write(`${text}\n`)
+  }
+
+  /** Keeps a connection to a station, to hear of its death. */
+  watch(address: StationAddress): void {
+    this.#link(address)
+  }
+
+  /** Whether the station is certainly dead. */
+  isDead(address: StationAddress): Promise<boolean> {
+    return new Promise((resolve) => {
+      const probe = connect(address.socket)
+      probe.unref()
+      probe.once('connect', () => {
+        probe.destroy()
+        resolve(false)
+      })
+      probe.once('error', (error: NodeJS.ErrnoException) => {
+        resolve(error.code === 'ECONNREFUSED' && inodeOf(address.socket) === address.inode)
+      })
+    })
+  }
+
+  /** Takes away what a dead station left. */
+  bury(address: StationAddress): void {
+    if (inodeOf(address.socket) === address.inode) removeFile(address.socket)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#server?.close()
+    for (const socket of [...this.#links.values(), ...this.#visitors]) socket.destroy()
+    removeFile(this.#path)
+  }
+
+  async #listen(): Promise<string> {
+    const server = createServer((visitor) => this.#receive(visitor))
+    this.#server = server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#path, resolve)
+    })
+    server.unref()
+    server.on('error', () => undefined) // a visitor that could not be accepted looks again by itself
+    if (this.#shared) await chmod(this.#path, 0o666)
+    return inodeOf(this.#path)
+  }
+
+  #receive(visitor: Socket): void {
+    visitor.unref()
+    this.#visitors.add(visitor)
+    visitor.on('error', () => undefined)
+    visitor.on('close', () => this.#visitors.delete(visitor))
+    createInterface({ input: visitor }).on('line', (line) => {
+      if (line.length <= LONGEST_MESSAGE) this.#events.onMessage(line)
+    })
+  }
+
+  #link(address: StationAddress): Socket {
+    const present = this.#links.get(address.id)
+    if (present) return present
+    const link = connect(address.socket)
+    link.unref()
+    this.#links.set(address.id, link)
+    link.on('error', () => undefined) // its close follows, and says all that is needed
+    link.on('close', () => {
+      this.#links.delete(address.id)
+      void this.#afterClose(address)
+    })
+    link.resume()
+    return link
+  }
+
+  async #afterClose(address: StationAddress): Promise<void> {
+    if (this.#closed) return
+    if ((await this.isDead(address)) && !this.#closed) this.#events.onDeath(address)
+  }
+}
+
+function inodeOf(path: string): string {
+  return String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? '')
+}
+
+function removeFile(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // It is gone already, or another user's: that one removes it.
+  }
+}

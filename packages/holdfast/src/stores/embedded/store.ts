@@ -1,0 +1,352 @@
+/**
+ * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and the death of a
+ * holder noticed by the end of its connection.
+ */
+import { systemRandom } from '../../clock/clock.js'
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  PushedGrant,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  Store,
+  Traits,
+  WakeListener,
+  Watch,
+  WithdrawOutcome,
+} from '../../store/contract.js'
+import * as rule from '../../store/grant-rule.js'
+import type { Place } from './directory.js'
+import type { Machine } from './machine.js'
+import { isGroupGone } from './process-groups.js'
+import { explain, type OpenedDatabase } from './schema.js'
+import { Station, type StationAddress } from './station.js'
+import { Transactions, type Promotion, type Transaction } from './transactions.js'
+
+const TRAITS: Traits<true> = {
+  fencing: true,
+  tokenBlocks: true,
+  kinds: ['mutex', 'readWriteLock', 'semaphore'],
+  fair: true,
+  wakeUp: 'push',
+  expiry: 'machine',
+  downgrade: true,
+  steal: true,
+  inspect: true,
+  pollMs: [50, 250],
+  ttlMs: [1, 366 * 24 * 3_600_000],
+}
+
+/** How often to look whether a dead holder's command is gone, in milliseconds. */
+const LOOK_AT_GROUP_MS = [15, 30] as const
+
+interface Answer {
+  readonly result: AttemptResult
+  /** The stations of those who hold the lock, without our own. */
+  readonly holders: readonly StationAddress[]
+}
+
+export class EmbeddedStore implements Store<true> {
+  readonly name = 'embedded'
+  readonly traits = TRAITS
+  readonly #place: Place
+  readonly #machine: Machine
+  readonly #transactions: Transactions
+  readonly #station: Station
+  readonly #watchers = new Map<string, WakeListener>()
+  /** The locks that claims of ours wait for, and how many. */
+  readonly #interests = new Map<string, number>()
+  #inode: string | undefined
+  #registered = 0
+  #closed = false
+
+  constructor(place: Place, machine: Machine) {
+    this.#place = place
+    this.#machine = machine
+    this.#transactions = new Transactions(place, machine, (promotions) => this.#wake(promotions))
+    this.#station = new Station(place, {
+      onMessage: (text) => this.#deliver(text),
+      onDeath: (address) => void this.#takeOver(address),
+    })
+  }
+
+  async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+    const answer = await this.#attempt(claim, options)
+    if (answer.result.outcome === 'waiting') for (const holder of answer.holders) this.#station.watch(holder)
+    if (answer.result.outcome !== 'busy') return answer.result
+    // Nobody will look again for this claim, so a dead holder is to be found now.
+    const ended = await Promise.all(answer.holders.map((holder) => this.#endIfDead(claim.lock, holder)))
+    return ended.includes(true) ? (await this.#attempt(claim, options)).result : answer.result
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    return Promise.all(
+      renewals.map((renewal) =>
+        this.#transactions.do({
+          claimId: renewal.id,
+          work: (transaction) =>
+            transaction.onLock(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+        }),
+      ),
+    )
+  }
+
+  withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    return this.#transactions.do({
+      claimId: claim.id,
+      first: true,
+      work: (transaction) =>
+        transaction.onLock(claim.lock, (state, turn) => rule.withdraw(state, claim, turn)),
+    })
+  }
+
+  downgrade(claim: ClaimRef): Promise<boolean> {
+    return this.#transactions.do({
+      claimId: claim.id,
+      work: (transaction) =>
+        transaction.onLock(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
+    })
+  }
+
+  steal(lock: string, options: StealOptions): Promise<StealResult> {
+    return this.#transactions.do({
+      work: (transaction) => transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
+    })
+  }
+
+  /** Our socket listens before the first claim is made, so a message cannot come too early. */
+  watch(claim: Claim, wake: WakeListener): Watch {
+    this.#watchers.set(claim.id, wake)
+    this.#interests.set(claim.lock, (this.#interests.get(claim.lock) ?? 0) + 1)
+    let open = true
+    return {
+      ready: undefined,
+      close: () => {
+        if (!open) return
+        open = false
+        this.#watchers.delete(claim.id)
+        const left = (this.#interests.get(claim.lock) ?? 1) - 1
+        if (left > 0) this.#interests.set(claim.lock, left)
+        else this.#interests.delete(claim.lock)
+      },
+    }
+  }
+
+  inspect(query: InspectQuery): Promise<InspectPage> {
+    return this.#transactions.do({
+      work: (transaction) =>
+        'lock' in query
+          ? { locks: this.#describe(transaction, [query.lock]), cursor: undefined }
+          : this.#page(transaction, query),
+    })
+  }
+
+  /** The engine, the versions and the journal: for `doctor`. */
+  describeDatabase(): OpenedDatabase {
+    return this.#transactions.describe()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    if (this.#registered > 0) {
+      const remove = (transaction: Transaction): unknown =>
+        transaction.db.prepare('DELETE FROM stations WHERE id = ?').run(this.#station.id)
+      // A row that stays behind is found dead by whoever meets it.
+      await this.#transactions.do({ work: remove }).catch(() => undefined)
+    }
+    this.#transactions.close()
+    this.#station.close()
+    this.#watchers.clear()
+  }
+
+  async #attempt(claim: Claim, options: AttemptOptions): Promise<Answer> {
+    if (this.#inode === undefined) await this.#listen()
+    return this.#transactions.do({
+      claimId: claim.id,
+      work: (transaction) =>
+        transaction.onLock(claim.lock, (state, turn, { stations }) => {
+          this.#register(transaction)
+          stations.set(claim.id, this.#station.id)
+          const result = rule.attempt(state, claim, options, turn)
+          if (result.outcome === 'granted') return { result, holders: [] }
+          const ids = new Set(Array.from(state.holders.keys(), (id) => stations.get(id)))
+          return { result, holders: this.#addresses(transaction, ids) }
+        }),
+    })
+  }
+
+  /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
+  async #listen(): Promise<void> {
+    this.#transactions.describe()
+    try {
+      this.#inode = await this.#station.listen()
+    } catch (error) {
+      throw explain(error, this.#place)
+    }
+  }
+
+  #register(transaction: Transaction): void {
+    if (this.#registered === this.#transactions.generation) return
+    this.#registered = this.#transactions.generation
+    transaction.db
+      .prepare('INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)')
+      .run(this.#station.id, this.#station.path, this.#inode ?? '', this.#machine.pidNamespace)
+  }
+
+  #addresses(transaction: Transaction, ids: ReadonlySet<string | undefined>): StationAddress[] {
+    const found: StationAddress[] = []
+    for (const id of ids) {
+      if (id === undefined || id === this.#station.id) continue
+      const rows = transaction.db
+        .prepare('SELECT id, socket, inode, pid_namespace AS pidNamespace FROM stations WHERE id = ?')
+        .all(id) as StationAddress[]
+      found.push(...rows)
+    }
+    return found
+  }
+
+  /** Tells the new holders: our own at once, those of other processes through their sockets. */
+  #wake(promotions: readonly Promotion[]): void {
+    for (const { holder, station } of promotions) {
+      const { id, token, tokens, ttlMs } = holder
+      if (station === this.#station.id) this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
+      else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]))
+    }
+  }
+
+  async #send(station: string, text: string): Promise<void> {
+    const known = this.#known.get(station) ?? (await this.#lookUp(station))
+    if (known && !this.#closed) this.#station.send(known, text)
+  }
+
+  readonly #known = new Map<string, StationAddress>()
+
+  async #lookUp(station: string): Promise<StationAddress | undefined> {
+    try {
+      const [address] = await this.#transactions.do({
+        work: (transaction) => this.#addresses(transaction, new Set([station])),
+      })
+      if (address) this.#known.set(station, address)
+      return address
+    } catch {
+      // The receiver's heartbeat does it then.
+      return undefined
+    }
+  }
+
+  #deliver(text: string): void {
+    const grant = parseGrant(text)
+    if (!grant) return
+    // Where other users can write to our socket a message is only a hint: the database says whether it is true.
+    this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
+  }
+
+  /** A station died: its claims end on every lock that somebody here waits for. */
+  async #takeOver(address: StationAddress): Promise<void> {
+    this.#known.delete(address.id)
+    try {
+      await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
+      await this.#forget(address)
+    } catch {
+      // The TTL ends what could not be ended here.
+    }
+  }
+
+  async #endIfDead(lock: string, address: StationAddress): Promise<boolean> {
+    return (await this.#station.isDead(address)) && this.#end(lock, address)
+  }
+
+  /** Ends the claims of a dead station on one lock. Resolves to whether a holder was among them. */
+  #end(lock: string, address: StationAddress): Promise<boolean> {
+    return this.#transactions.do({
+      work: (transaction) =>
+        transaction.onLock(lock, (state, turn, { stations }) => {
+          let ended = false
+          for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
+            if (stations.get(claim.id) !== address.id) continue
+            if (this.#mayStillWork(claim.owner, address)) {
+              this.#lookAgain(lock, address)
+              continue
+            }
+            ended ||= state.holders.has(claim.id)
+            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, turn)
+          }
+          return ended
+        }),
+    })
+  }
+
+  /** Whether a command that the dead holder started may be alive. */
+  #mayStillWork(owner: Claim['owner'], address: StationAddress): boolean {
+    if (!owner.group) return false
+    return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
+  }
+
+  /** Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. */
+  #lookAgain(lock: string, address: StationAddress): void {
+    const [shortestMs, longestMs] = LOOK_AT_GROUP_MS
+    const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
+    const timer = setTimeout(() => {
+      if (this.#closed || !this.#interests.has(lock)) return
+      this.#end(lock, address).catch(() => undefined) // the TTL ends it then
+    }, delayMs)
+    timer.unref()
+  }
+
+  /** Removes the row and the socket of a dead station, unless another lock still names it. */
+  async #forget(address: StationAddress): Promise<void> {
+    const removed = await this.#transactions.do({
+      work: ({ db }) => {
+        const named = db
+          .prepare('SELECT 1 FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT 1')
+          .all(address.id)
+        if (named.length > 0) return false
+        db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
+        return true
+      },
+    })
+    if (removed) this.#station.bury(address)
+  }
+
+  #page(
+    transaction: Transaction,
+    query: { prefix: string; cursor?: string | undefined; limit: number },
+  ): InspectPage {
+    const { prefix, cursor = '', limit } = query
+    const names = transaction.db
+      .prepare(
+        'SELECT name FROM locks WHERE busy = 1 AND name >= ? AND name > ? AND substr(name, 1, length(?)) = ? ' +
+          'ORDER BY name LIMIT ?',
+      )
+      .all(prefix, cursor, prefix, prefix, limit + 1) as { name: string }[]
+    const page = names.slice(0, limit).map(({ name }) => name)
+    return {
+      locks: this.#describe(transaction, page),
+      cursor: names.length > limit ? page.at(-1) : undefined,
+    }
+  }
+
+  #describe(transaction: Transaction, names: readonly string[]): LockInfo[] {
+    return names.flatMap(
+      (name) => transaction.onLock(name, (state, turn) => rule.describe(name, state, turn)) ?? [],
+    )
+  }
+}
+
+function parseGrant(text: string): (PushedGrant & { readonly id: string }) | undefined {
+  try {
+    const [id, token, tokens, ttlMs] = JSON.parse(text) as [string, string, number, number]
+    return { id, token: BigInt(token), tokens, ttlMs }
+  } catch {
+    // Not one of our messages: anybody may write to a socket.
+    return undefined
+  }
+}

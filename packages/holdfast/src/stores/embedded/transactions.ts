@@ -1,0 +1,337 @@
+/**
+ * The queue of one process in front of the database: what is asked in one turn of the event loop becomes one
+ * transaction, and while another process writes the queue waits without holding up the event loop.
+ *
+ * The order is kept: an operation never runs before an earlier one on the same claim, so an attempt cannot be overtaken
+ * by its own withdraw. Otherwise withdrawals go first, since they make room.
+ */
+import { systemRandom } from '../../clock/clock.js'
+import { StoreUnavailableError } from '../../errors.js'
+import type { Holder, LockState, Turn } from '../../store/grant-rule.js'
+import { isIdle } from '../../store/grant-rule.js'
+import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
+import type { Place } from './directory.js'
+import type { Database, Statement } from './engine.js'
+import type { Machine } from './machine.js'
+import { explain, inodeOf, isBusy, openDatabase, readTokenFloor, type OpenedDatabase } from './schema.js'
+
+/** So many operations share a transaction at most. */
+const LARGEST_BATCH = 128
+/** An operation that found the database locked for so long is given up. It has not been done, and never will be. */
+const PATIENCE_MS = 4000
+/** How often the file is looked at, in case somebody replaced it. */
+const LOOK_AT_FILE_MS = 250
+/** Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few suffice. */
+const TOMBSTONES = 4
+/** So many locks are kept unpacked between transactions. */
+const CACHED_LOCKS = 256
+
+/** A waiter that a transaction made a holder, and where it lives. */
+export interface Promotion {
+  readonly holder: Holder
+  readonly station: string
+}
+
+interface Item {
+  readonly claimId: string | undefined
+  readonly first: boolean
+  readonly sinceMs: number
+  run(transaction: Transaction): void
+  settle(error?: unknown): void
+}
+
+export interface Operation<R> {
+  /** The claim that it is about: operations on one claim keep their order. */
+  readonly claimId?: string
+  /** Goes before others of the same turn. */
+  readonly first?: boolean
+  work(transaction: Transaction): R
+}
+
+/** One transaction, as its operations see it. */
+export class Transaction {
+  readonly db: Database
+  readonly promotions: Promotion[] = []
+  readonly #statements: Statements
+  readonly #machine: Machine
+  readonly #locks = new Map<string, StoredLock>()
+  readonly #cache: LockCache
+  readonly #turn: Turn
+
+  constructor(db: Database, statements: Statements, cache: LockCache, machine: Machine) {
+    this.db = db
+    this.#cache = cache
+    this.#statements = statements
+    this.#machine = machine
+    // Microseconds are enough, and short in the row.
+    const nowMs = Math.round(machine.monotonicMs() * 1000) / 1000
+    this.#turn = { nowMs, tokenFloor: 0, tombstoneLimit: TOMBSTONES, promoted: [] }
+    this.#turn.tokenFloor = Math.floor(machine.wallMs() * 1000)
+  }
+
+  /** Runs a step of the grant rule on a lock, and notes whom it promoted. */
+  onLock<R>(name: string, step: (state: LockState, turn: Turn, lock: StoredLock) => R): R {
+    const lock = this.#load(name)
+    const turn = this.#turn
+    try {
+      return step(lock.state, turn, lock)
+    } finally {
+      for (const holder of turn.promoted.splice(0)) {
+        this.promotions.push({ holder, station: lock.stations.get(holder.id) ?? '' })
+      }
+    }
+  }
+
+  /** Writes back what was touched. */
+  write(): void {
+    const touchedMs = Math.floor(this.#machine.wallMs())
+    for (const [name, lock] of this.#locks) {
+      forgetStations(lock)
+      const text = pack(lock)
+      this.#statements.save.run(name, text, isIdle(lock.state) ? 0 : 1, touchedMs)
+      this.#cache.keep(name, text, lock)
+    }
+  }
+
+  #load(name: string): StoredLock {
+    let lock = this.#locks.get(name)
+    if (lock) return lock
+    const [row] = this.#statements.load.all(name) as [{ state: string }?]
+    lock = row ? (this.#cache.take(name, row.state) ?? unpack(row.state)) : newStoredLock()
+    // A row that was forgotten may have had larger tokens than the wall clock now says.
+    if (!row) lock.state.lastToken = readTokenFloor(this.db)
+    this.#locks.set(name, lock)
+    return lock
+  }
+}
+
+interface Statements {
+  readonly begin: Statement
+  readonly commit: Statement
+  readonly rollback: Statement
+  readonly load: Statement
+  readonly save: Statement
+}
+
+/** Claims come and go; the stations of those that are gone are of no use. */
+function forgetStations({ state, stations }: StoredLock): void {
+  if (stations.size <= state.holders.size + state.waiters.size) return
+  for (const id of stations.keys()) {
+    if (!state.holders.has(id) && !state.waiters.has(id)) stations.delete(id)
+  }
+}
+
+/** Unpacked locks. One is good for as long as its row says what it said when it was packed. */
+class LockCache {
+  readonly #entries = new Map<string, { readonly text: string; readonly lock: StoredLock }>()
+
+  /** Gives the lock away: a transaction that fails must not leave its changes here. */
+  take(name: string, text: string): StoredLock | undefined {
+    const entry = this.#entries.get(name)
+    this.#entries.delete(name)
+    return entry?.text === text ? entry.lock : undefined
+  }
+
+  keep(name: string, text: string, lock: StoredLock): void {
+    if (this.#entries.size >= CACHED_LOCKS) this.#entries.clear()
+    this.#entries.set(name, { text, lock })
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+}
+
+export class Transactions {
+  readonly #place: Place
+  readonly #machine: Machine
+  readonly #onPromotions: (promotions: readonly Promotion[]) => void
+  readonly #queue: Item[] = []
+  readonly #cache = new LockCache()
+  #opened: OpenedDatabase | undefined
+  #statements: Statements | undefined
+  #scheduled = false
+  #tries = 0
+  #lookedMs = 0
+  #closed = false
+  /** Counts how often the database was opened: whoever keeps rows in it writes them anew after a change. */
+  generation = 0
+
+  constructor(place: Place, machine: Machine, onPromotions: (promotions: readonly Promotion[]) => void) {
+    this.#place = place
+    this.#machine = machine
+    this.#onPromotions = onPromotions
+  }
+
+  /** Does the work in a transaction, together with whatever else is asked in this turn. */
+  do<R>(operation: Operation<R>): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      if (this.#closed) {
+        reject(new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' }))
+        return
+      }
+      let result: { readonly value: R } | { readonly error: unknown }
+      this.#queue.push({
+        claimId: operation.claimId,
+        first: operation.first ?? false,
+        sinceMs: this.#machine.monotonicMs(),
+        run: (transaction) => {
+          try {
+            result = { value: operation.work(transaction) }
+          } catch (error) {
+            result = { error }
+          }
+        },
+        settle: (error) => {
+          if (error !== undefined) reject(error)
+          else if ('error' in result) reject(result.error)
+          else resolve(result.value)
+        },
+      })
+      this.#schedule()
+    })
+  }
+
+  /** What `doctor` shows. Opens the database when it is not open. */
+  describe(): OpenedDatabase {
+    return this.#open().opened
+  }
+
+  /** Ends what is queued and closes the file. */
+  close(): void {
+    this.#closed = true
+    const error = new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
+    for (const item of this.#queue.splice(0)) item.settle(error)
+    this.#discard()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#queue.length === 0) return
+    this.#scheduled = true
+    queueMicrotask(() => this.#drain())
+  }
+
+  #drain(): void {
+    this.#scheduled = false
+    if (this.#queue.length === 0 || this.#closed) return
+    const batch = inOrder(this.#queue.splice(0, LARGEST_BATCH))
+    try {
+      const { db, statements } = this.#begin()
+      this.#tries = 0
+      const transaction = new Transaction(db, statements, this.#cache, this.#machine)
+      for (const item of batch) item.run(transaction)
+      transaction.write()
+      statements.commit.run()
+      for (const item of batch) item.settle()
+      if (transaction.promotions.length > 0) this.#onPromotions(transaction.promotions)
+    } catch (error) {
+      this.#undo()
+      if (isBusy(error)) this.#retry(batch)
+      else this.#fail(batch, error)
+    }
+    this.#schedule()
+  }
+
+  #begin(): { readonly db: Database; readonly statements: Statements } {
+    const nowMs = this.#machine.monotonicMs()
+    if (this.#opened && nowMs - this.#lookedMs > LOOK_AT_FILE_MS) {
+      this.#lookedMs = nowMs
+      if (inodeOf(this.#place) !== this.#opened.inode) this.#discard()
+    }
+    const { opened, statements } = this.#open()
+    statements.begin.run()
+    return { db: opened.db, statements }
+  }
+
+  #open(): { readonly opened: OpenedDatabase; readonly statements: Statements } {
+    if (!this.#opened || !this.#statements) {
+      const opened = openDatabase(this.#place, this.#machine)
+      this.#opened = opened
+      this.#statements = prepare(opened.db)
+      this.#lookedMs = this.#machine.monotonicMs()
+      this.generation += 1
+    }
+    return { opened: this.#opened, statements: this.#statements }
+  }
+
+  #undo(): void {
+    this.#cache.clear()
+    try {
+      this.#statements?.rollback.run()
+    } catch {
+      // There was no transaction to roll back: BEGIN itself failed.
+    }
+  }
+
+  /** The database is locked: nothing of the batch was done. It goes back to the head of the queue, and waits a moment. */
+  #retry(batch: readonly Item[]): void {
+    const nowMs = this.#machine.monotonicMs()
+    const patient: Item[] = []
+    for (const item of batch) {
+      if (nowMs - item.sinceMs < PATIENCE_MS) patient.push(item)
+      else item.settle(this.#tooBusy())
+    }
+    this.#queue.unshift(...patient)
+    if (this.#queue.length === 0) return
+    this.#scheduled = true
+    this.#tries += 1
+    const drain = (): void => this.#drain()
+    // Another process writes for some microseconds only: look again at once, then less and less eagerly.
+    if (this.#tries <= 3) setImmediate(drain)
+    else setTimeout(drain, 1 + systemRandom.next() * Math.min(8, this.#tries / 2))
+  }
+
+  #tooBusy(): StoreUnavailableError {
+    return new StoreUnavailableError(
+      `${this.#place.database} was locked by other processes for ${PATIENCE_MS} ms. Nothing was changed; try again.`,
+      { store: 'embedded' },
+    )
+  }
+
+  #fail(batch: readonly Item[], error: unknown): void {
+    const explained = explain(error, this.#place)
+    // A full disk or a damaged file may be mended from outside: the next operation opens the file anew.
+    this.#discard()
+    for (const item of batch) item.settle(explained)
+  }
+
+  #discard(): void {
+    try {
+      this.#opened?.db.close()
+    } catch {
+      // It is not used any more, whatever is wrong with it.
+    }
+    this.#opened = undefined
+    this.#statements = undefined
+  }
+}
+
+function prepare(db: Database): Statements {
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    load: db.prepare('SELECT state FROM locks WHERE name = ?'),
+    save: db.prepare(
+      'INSERT INTO locks (name, state, busy, touched_ms) VALUES (?, ?, ?, ?) ON CONFLICT (name) ' +
+        'DO UPDATE SET state = excluded.state, busy = excluded.busy, touched_ms = excluded.touched_ms',
+    ),
+  }
+}
+
+/** Withdrawals first, but never before an earlier operation on the same claim. */
+function inOrder(items: readonly Item[]): readonly Item[] {
+  if (items.length < 2 || !items.some((item) => item.first)) return items
+  const seen = new Set<string>()
+  const early: Item[] = []
+  const late: Item[] = []
+  for (const item of items) {
+    const free = item.claimId === undefined || !seen.has(item.claimId)
+    if (item.first && free) early.push(item)
+    else {
+      late.push(item)
+      if (item.claimId !== undefined) seen.add(item.claimId)
+    }
+  }
+  return [...early, ...late]
+}
