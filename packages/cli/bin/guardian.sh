@@ -2,7 +2,7 @@
 # The guardian: sees to it that the command does not outlive `holdfast run`. It reads lines from a pipe that only the
 # wrapper holds:
 #
-#   watch group|tree ID STARTTIME   this is what to kill
+#   watch group|tree ID STARTTIME   this is what to kill; answered with `ready`
 #   until SECONDS                   kill it by then, unless another `until` comes first
 #   done                            all is well, go away
 #
@@ -68,9 +68,14 @@ stop_countdown() {
 
 # A function is read whole before it runs: an upgrade that rewrites this file cannot change a guardian at work.
 main() {
+  # A wrapper that dies right now does not read the answer any more; that is when the guardian is needed.
+  trap '' PIPE
   while read -r word first second third; do
     case $word in
-    watch) kind=$first id=$second start=$third ;;
+    watch)
+      kind=$first id=$second start=$third
+      echo ready
+      ;;
     until)
       stop_countdown
       countdown "$first" &

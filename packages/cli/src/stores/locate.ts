@@ -28,7 +28,7 @@ export async function locateStore(options: LocateOptions, env: Env = process.env
   const inherited = env['HOLDFAST_STORE']
   if (inherited !== undefined && inherited !== '') return location(inherited, 'HOLDFAST_STORE')
   const { defaultDirectory } = await import('holdfast/embedded')
-  return location(`embedded:${defaultDirectory(env)}`, 'default')
+  return location(`embedded:${defaultDirectory()}`, 'default')
 }
 
 function location(url: string, source: StoreLocation['source']): StoreLocation {

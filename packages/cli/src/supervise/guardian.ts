@@ -6,7 +6,7 @@
  * neither the command nor anything else inherits it and the pipe ends when this process does.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../cli-error.js'
 import type { Target } from './target.js'
@@ -14,15 +14,15 @@ import type { Target } from './target.js'
 const SCRIPT = fileURLToPath(new URL('../../bin/guardian.sh', import.meta.url))
 
 export class Guardian {
-  readonly pid: number
   readonly #child: ChildProcess
   readonly #pipe: Writable
+  readonly #answers: Readable
   #dismissed = false
 
-  private constructor(child: ChildProcess, pid: number, pipe: Writable) {
+  private constructor(child: ChildProcess, pipe: Writable, answers: Readable) {
     this.#child = child
     this.#pipe = pipe
-    this.pid = pid
+    this.#answers = answers
     // A guardian that was killed gives EPIPE on the next line; `onDeath` tells of it.
     pipe.on('error', () => {})
     child.unref()
@@ -31,7 +31,7 @@ export class Guardian {
   static async start(): Promise<Guardian> {
     const child = spawn('/bin/sh', [SCRIPT], {
       // It holds no output open (`holdfast run … | tee log` must end) and no folder busy.
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
       cwd: '/',
       // Our environment could upset a shell (OPTIND=x), and is none of its business.
@@ -43,26 +43,37 @@ export class Guardian {
         reject(new ConfigError('The guardian process could not be started; it needs /bin/sh.', { cause })),
       )
     })
-    if (child.pid === undefined || child.stdin === null)
-      throw new ConfigError('The guardian has no process id.')
-    return new Guardian(child, child.pid, child.stdin)
+    return new Guardian(child, child.stdin, child.stdout)
   }
 
-  /** Names what must not outlive us. Resolves when the line is in the pipe, where our death cannot take it back. */
+  /**
+   * Names what must not outlive us. Resolves when the guardian has understood: a command that nobody guards must not
+   * start.
+   */
   watch(target: Target): Promise<void> {
-    return this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)
+    const understood = new Promise<void>((resolve, reject) => {
+      this.#answers.once('data', () => {
+        this.#answers.destroy()
+        resolve()
+      })
+      this.#child.once('exit', () =>
+        reject(new ConfigError('The guardian process ended before the command could start. Try again.')),
+      )
+    })
+    this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)
+    return understood
   }
 
   /** Has the command killed after `ms`, in case this process is stopped or stuck then. A later call replaces it. */
   until(ms: number): void {
-    void this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
+    this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
   }
 
   /** The command has ended: nothing is left to guard. */
   dismiss(): void {
     if (this.#dismissed) return
     this.#dismissed = true
-    void this.#say('done')
+    this.#say('done')
     this.#pipe.end()
   }
 
@@ -73,9 +84,7 @@ export class Guardian {
     })
   }
 
-  #say(line: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#pipe.write(`${line}\n`, () => resolve())
-    })
+  #say(line: string): void {
+    this.#pipe.write(`${line}\n`)
   }
 }

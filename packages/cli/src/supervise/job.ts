@@ -54,10 +54,9 @@ export async function startJob(options: JobOptions): Promise<Job> {
 async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Promise<Job> {
   try {
     const target = targetOf(gate.pid, options.terminal)
-    await guardian.watch(target)
     const group = groupOf(gate.pid)
     // A gate that is gone was killed by somebody; its exit is reported as the command's.
-    if (group !== undefined) await options.record(group)
+    await Promise.all([guardian.watch(target), group && options.record(group)])
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
     guardian.onDeath(options.onGuardianDeath)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { childEnv, withoutCredentials } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
 import { embeddedOptions } from '../../dist/stores/embedded.js'
@@ -16,7 +16,9 @@ describe('which store', () => {
   })
 
   it.runIf(process.platform === 'linux')('has a folder for each user, and one for all', async () => {
-    expect((await locateStore(NONE, { XDG_STATE_HOME: '/state' })).url).toBe('embedded:/state/holdfast')
+    vi.stubEnv('XDG_STATE_HOME', '/state')
+    expect((await locateStore(NONE, {})).url).toBe('embedded:/state/holdfast')
+    vi.unstubAllEnvs()
     const system = await locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' })
     expect(system.url).toBe('embedded:/var/lib/holdfast')
   })

@@ -2,7 +2,9 @@
 import { isatty } from 'node:tty'
 import { exitCodeOf } from '../../dist/exit-codes.js'
 import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
+import { Guardian } from '../../dist/supervise/guardian.js'
 import { startJob } from '../../dist/supervise/job.js'
+import { listProcesses } from '../../dist/supervise/processes.js'
 import { Signals } from '../../dist/supervise/signals.js'
 import { Termination } from '../../dist/supervise/termination.js'
 
@@ -11,6 +13,15 @@ const options = JSON.parse(optionsText)
 const terminal = isatty(0)
 const say = (text) => process.stderr.write(`[${text}]\n`)
 const signals = new Signals(() => {})
+
+if (options.guardian === 'dead') {
+  const start = Guardian.start
+  Guardian.start = async () => {
+    const guardian = await start()
+    for (const { pid, ppid } of listProcesses()) if (ppid === process.pid) process.kill(pid, 'SIGKILL')
+    return guardian
+  }
+}
 
 const job = await startJob({
   command,

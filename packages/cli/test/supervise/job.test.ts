@@ -101,6 +101,13 @@ describe('a job without a terminal', () => {
     expect(run.stderr).toContain('[failed refused]')
   })
 
+  it('runs nothing without a guardian', async () => {
+    const run = driver({ guardian: 'dead' }, ['sh', '-c', 'echo worked'])
+    expect(await run.code()).toBe(77)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toContain('guardian process ended')
+  })
+
   it('has the command killed by the guardian when the wrapper is stopped past the end of its lease', async () => {
     const mark = randomUUID()
     const run = driver({ untilMs: 400 }, family(mark))

@@ -109,7 +109,7 @@ describe('the lease watch', () => {
   })
 
   it('kills at once when the lease is found to be over', async () => {
-    const { lease, watch, told } = watched()
+    const { watch, told } = watched()
     // As after a stop: time has passed and no timer has run.
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 40_000)
     expect(await watch.resume()).toBe(false)

@@ -5,6 +5,8 @@ export const DRIVER = fileURLToPath(new URL('../drivers/supervise.mjs', import.m
 
 export interface DriverOptions {
   readonly hang?: boolean
+  /** Kills the guardian as soon as it is there. */
+  readonly guardian?: 'dead'
   readonly refuse?: boolean
   readonly untilMs?: number
   readonly endAfterMs?: number
