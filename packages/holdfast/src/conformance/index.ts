@@ -1,2 +1,17 @@
 /** `holdfast/conformance`: what a store is tested with, and what its histories are judged by. */
 export { SeededRandom, settle, VirtualClock } from './virtual-clock.js'
+export { conformanceCases, conformanceSuite, type Assignment } from './suite.js'
+export type { Runner, Skip, Subject, WorkerCommand } from './subject.js'
+export {
+  FaultyStore,
+  Gate,
+  planFor,
+  planForFirst,
+  type Fate,
+  type FaultyStoreOptions,
+  type Message,
+  type Plan,
+  type Sent,
+  type Verb,
+} from './faulty-store.js'
+export { realTime, virtualTime, type Time } from './time.js'

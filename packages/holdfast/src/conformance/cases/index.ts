@@ -1,0 +1,31 @@
+/** All cases: first the verbs of the store, then the locks that are built on them. */
+import type { Case } from '../case.js'
+import { attempt } from './verbs/attempt.js'
+import { downgrade } from './verbs/downgrade.js'
+import { expiry } from './verbs/expiry.js'
+import { inspect } from './verbs/inspect.js'
+import { mismatch } from './verbs/mismatch.js'
+import { names } from './verbs/names.js'
+import { queue } from './verbs/queue.js'
+import { renew } from './verbs/renew.js'
+import { steal } from './verbs/steal.js'
+import { tokens } from './verbs/tokens.js'
+import { waiting } from './verbs/waiting.js'
+import { withdraw } from './verbs/withdraw.js'
+
+const GROUPS = [
+  attempt,
+  queue,
+  waiting,
+  withdraw,
+  renew,
+  expiry,
+  tokens,
+  mismatch,
+  names,
+  inspect,
+  steal,
+  downgrade,
+]
+
+export const ALL_CASES: readonly Case[] = GROUPS.flatMap(({ cases }) => cases)

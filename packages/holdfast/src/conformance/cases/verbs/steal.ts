@@ -1,0 +1,120 @@
+/** Steal: a lock is taken away from its holder, politely or at once. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { expectOutcome } from '../../expect.js'
+import { inspect, leaseExpiry, queue, semaphore, steal as canSteal } from '../../needs.js'
+
+export const steal = new Group('steal', [canSteal])
+
+const STOLEN = [{ outcome: 'lost', reason: 'stolen' }]
+
+steal.test('renewals of a stolen lease are refused, and the lock is not free yet', async (context) => {
+  const holder = context.claim()
+  await context.take(holder)
+  const result = await context.store.steal(holder.lock, { now: false })
+  assert.equal(result.holders, 1)
+  assert.ok(result.freeInMs > 0 && result.freeInMs <= holder.ttlMs, `free in ${result.freeInMs} ms`)
+  assert.deepEqual(await context.store.renew([holder]), STOLEN)
+  expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
+})
+
+steal.test('a stolen lock is free when its holder lets go', async (context) => {
+  const holder = context.claim()
+  await context.take(holder)
+  await context.store.steal(holder.lock, { now: false })
+  await context.withdraw(holder)
+  await context.take(context.claim())
+})
+
+steal.test(
+  'a stolen lock is free when the lease ends',
+  async (context) => {
+    const holder = context.claim({ ttlMs: context.shortMs })
+    await context.take(holder)
+    await context.store.steal(holder.lock, { now: false })
+    await context.granted(context.claim(), context.shortMs + context.slackMs)
+  },
+  { needs: [leaseExpiry] },
+)
+
+steal.test('a lock stolen with now is free at once', async (context) => {
+  const holder = context.claim()
+  await context.take(holder)
+  assert.deepEqual(await context.store.steal(holder.lock, { now: true }), { holders: 1, freeInMs: 0 })
+  await context.take(context.claim())
+})
+
+steal.test('the former holder can neither renew nor release what the next one holds', async (context) => {
+  const [former, holder] = [context.claim(), context.claim()]
+  await context.take(former)
+  await context.store.steal(former.lock, { now: true })
+  await context.take(holder)
+  const [result] = await context.store.renew([former])
+  assert.equal(result?.outcome, 'lost')
+  assert.notEqual(await context.withdraw(former), 'released')
+  expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
+  assert.equal(await context.withdraw(holder), 'released')
+})
+
+steal.test('a resent attempt does not bring a lease back that was stolen with now', async (context) => {
+  const [former, holder] = [context.claim(), context.claim()]
+  await context.take(former)
+  await context.store.steal(former.lock, { now: true })
+  assert.notEqual((await context.attempt(former)).outcome, 'granted')
+  await context.granted(holder, context.slackMs)
+})
+
+steal.test(
+  'a stolen lock goes to the first in the queue',
+  async (context) => {
+    const [holder, first, second] = [context.claim(), context.claim(), context.claim()]
+    await context.take(holder)
+    await context.queue(first)
+    await context.queue(second)
+    await context.store.steal(holder.lock, { now: true })
+    assert.equal((await context.attempt(second)).outcome, 'waiting')
+    await context.granted(first, context.slackMs)
+  },
+  { needs: [queue] },
+)
+
+steal.test(
+  'all holders of a semaphore lose it',
+  async (context) => {
+    const claims = Array.from({ length: 3 }, () => context.claim({ kind: 'semaphore', capacity: 3 }))
+    for (const claim of claims) await context.take(claim)
+    assert.equal((await context.store.steal(context.name(), { now: true })).holders, 3)
+    await context.take(context.claim({ kind: 'semaphore', capacity: 3, weight: 3 }))
+  },
+  { needs: [semaphore] },
+)
+
+steal.test('to steal a free lock takes nothing away and leaves it free', async (context) => {
+  const nothing = { holders: 0, freeInMs: 0 }
+  for (const now of [false, true]) {
+    assert.deepEqual(await context.store.steal(context.name(), { now }), nothing)
+  }
+  const claim = context.claim()
+  await context.take(claim)
+  const [result] = await context.store.renew([claim])
+  assert.equal(result?.outcome, 'renewed')
+})
+
+steal.test('to steal one lock leaves the others alone', async (context) => {
+  const other = context.claim({ lock: context.name('lock:more') })
+  await context.take(context.claim())
+  await context.take(other)
+  await context.store.steal(context.name(), { now: true })
+  const [result] = await context.store.renew([other])
+  assert.equal(result?.outcome, 'renewed')
+})
+
+steal.test(
+  'a stolen lease is shown as stolen until it ends',
+  async (context) => {
+    await context.take(context.claim())
+    await context.store.steal(context.name(), { now: false })
+    assert.equal((await context.inspect())?.holders[0]?.stolen, true)
+  },
+  { needs: [inspect] },
+)

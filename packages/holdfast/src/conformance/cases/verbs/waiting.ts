@@ -1,0 +1,160 @@
+/** Waiters that die, and grants that reach nobody. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { inspect, leaseExpiry, push, queue, readWriteLock } from '../../needs.js'
+import { CAPACITY_ALL, HEARTBEATS_TO_LIVE, type Claim, type PushedGrant } from '../../../store/contract.js'
+
+export const waiting = new Group('waiting', [queue])
+
+/** A waiter that has to be heard of often, with a lease that would last. */
+function nervous(context: Context, overrides: Partial<Claim> = {}): Claim {
+  return context.claim({ heartbeatMs: context.shortMs / 3, ...overrides })
+}
+
+waiting.test(
+  'a waiter that is not heard of any more is passed over',
+  async (context) => {
+    const [holder, dead, alive] = [context.claim(), nervous(context), context.claim()]
+    await context.take(holder)
+    await context.queue(dead)
+    await context.queue(alive)
+    await context.time.pass(dead.heartbeatMs * HEARTBEATS_TO_LIVE + 20)
+    await context.withdraw(holder)
+    await context.granted(alive, context.slackMs)
+  },
+  { needs: [leaseExpiry] },
+)
+
+waiting.test(
+  'a dead waiter does not stop those behind it who fit beside the holder',
+  async (context) => {
+    const shape = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
+    const deadWriter = nervous(context, { ...shape, weight: CAPACITY_ALL })
+    const [holder, reader] = [context.claim(shape), context.claim(shape)]
+    await context.take(holder)
+    await context.queue(deadWriter)
+    await context.queue(reader)
+    await context.granted(reader, deadWriter.heartbeatMs * HEARTBEATS_TO_LIVE + context.slackMs)
+  },
+  { needs: [leaseExpiry, readWriteLock] },
+)
+
+waiting.test(
+  'a waiter that is heard of keeps its place for longer than its heartbeats and its TTL',
+  async (context) => {
+    const [holder, waiter] = [context.claim(), context.claim({ ttlMs: context.shortMs, heartbeatMs: 1000 })]
+    await context.take(holder)
+    await context.queue(waiter)
+    const other = context.claim()
+    await context.queue(other)
+    const untilMs = context.time.nowMs() + 3000 + context.shortMs
+    while (context.time.nowMs() < untilMs) {
+      await context.time.pass(200)
+      await context.queue(waiter)
+      await context.queue(other)
+    }
+    await context.withdraw(holder)
+    assert.equal((await context.attempt(other)).outcome, 'waiting')
+    await context.granted(waiter, context.slackMs)
+  },
+  { needs: [leaseExpiry] },
+)
+
+waiting.test(
+  'a grant that reached nobody ends after three heartbeats, not after a TTL',
+  async (context) => {
+    const [holder, deaf, next] = [context.claim(), nervous(context), context.claim()]
+    await context.take(holder)
+    await context.queue(deaf)
+    await context.queue(next)
+    await context.withdraw(holder)
+    const limitMs = deaf.heartbeatMs * HEARTBEATS_TO_LIVE + context.slackMs
+    assert.ok(limitMs < context.longMs, 'the TTL is too short to tell the difference')
+    await context.granted(next, limitMs)
+  },
+  { needs: [leaseExpiry] },
+)
+
+waiting.test(
+  'the first renewal of a grant to a waiter gives it its whole TTL',
+  async (context) => {
+    const [holder, waiter] = [context.claim(), context.claim({ heartbeatMs: 1000 })]
+    await context.take(holder)
+    await context.queue(waiter)
+    await context.withdraw(holder)
+    await context.granted(waiter, context.slackMs)
+    const [result] = await context.store.renew([waiter])
+    assert.equal(result?.outcome, 'renewed')
+    const { remainingMs } = await context.granted(waiter, context.slackMs)
+    const provisionalMs = waiter.heartbeatMs * HEARTBEATS_TO_LIVE
+    assert.ok(remainingMs > provisionalMs, `${remainingMs} ms are left of ${waiter.ttlMs}`)
+  },
+  { needs: [leaseExpiry] },
+)
+
+waiting.test('a grant to a waiter says the truth about how long it lasts', async (context) => {
+  const [holder, waiter] = [context.claim(), context.claim({ heartbeatMs: 1000 })]
+  await context.take(holder)
+  await context.queue(waiter)
+  await context.withdraw(holder)
+  const granted = await context.granted(waiter, context.slackMs)
+  assert.ok(granted.ttlMs <= waiter.ttlMs, 'a grant never lasts longer than it was asked for')
+  assert.ok(granted.remainingMs <= granted.ttlMs)
+  const { remainingMs } = await context.granted(waiter, context.slackMs)
+  assert.ok(remainingMs <= granted.remainingMs, 'an attempt that reports a grant does not lengthen it')
+})
+
+waiting.test(
+  'a waiter is told when its turn comes',
+  async (context) => {
+    const other = await context.open()
+    const [holder, waiter] = [context.claim(), context.claim()]
+    await context.take(holder)
+    await context.queue(waiter, other)
+    let wakes = 0
+    let pushed: PushedGrant | undefined
+    const watch = other.watch(waiter, (grant) => {
+      wakes += 1
+      pushed ??= grant
+    })
+    await watch.ready
+    await context.withdraw(holder)
+    await context.time.eventually('the waiter is woken', context.slackMs, () => wakes > 0)
+    watch.close()
+    const granted = await context.granted(waiter, context.slackMs, other)
+    if (pushed) assert.equal(pushed.token, granted.token, 'a pushed grant is the grant that was made')
+  },
+  { needs: [push] },
+)
+
+waiting.test(
+  'a watch that was closed stays silent',
+  async (context) => {
+    const [holder, waiter] = [context.claim(), context.claim()]
+    await context.take(holder)
+    await context.queue(waiter)
+    let wakes = 0
+    const watch = context.store.watch(waiter, () => (wakes += 1))
+    await watch.ready
+    watch.close()
+    await context.withdraw(holder)
+    await context.granted(waiter, context.slackMs)
+    assert.equal(wakes, 0)
+  },
+  { needs: [push] },
+)
+
+waiting.test(
+  'how long somebody waits is counted from the first attempt',
+  async (context) => {
+    const [holder, waiter] = [context.claim(), context.claim()]
+    await context.take(holder)
+    await context.queue(waiter)
+    await context.time.pass(50)
+    await context.queue(waiter)
+    const waitedMs = (await context.inspect())?.waiters[0]?.waitedMs ?? 0
+    assert.ok(waitedMs >= 40, `waited ${waitedMs} ms`)
+  },
+  { needs: [inspect] },
+)

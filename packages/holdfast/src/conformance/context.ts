@@ -1,0 +1,164 @@
+/** What a case has to work with: clients of the store under test, fresh names, claims, and time. */
+import { systemRandom, type Random } from '../clock/clock.js'
+import { createLocks, type Locks } from '../locks/create.js'
+import type { LocksOptions } from '../lease/settings.js'
+import type { AttemptResult, Claim, Granted, LockInfo, Store, WithdrawOutcome } from '../store/contract.js'
+import { FaultyStore, type Plan } from './faulty-store.js'
+import { expectOutcome } from './expect.js'
+import type { Subject } from './subject.js'
+import { realTime, virtualTime, type Time } from './time.js'
+import { SeededRandom } from './virtual-clock.js'
+
+/** The TTL of leases that must not end during a test, where the store allows it. */
+const LONG_TTL_MS = 20_000
+/** Waiters whose tests do not heartbeat live for three of these. */
+const LONG_HEARTBEAT_MS = 4000
+/** The longest that a client may take to close. */
+const CLOSE_LIMIT_MS = 10_000
+
+let contexts = 0
+
+/** A client whose store misbehaves as its plan says. */
+export interface FaultyClient {
+  readonly store: FaultyStore
+  readonly locks: Locks
+}
+
+export class Context {
+  readonly subject: Subject
+  readonly time: Time
+  readonly random: Random
+  /** A lease that ends while the test looks on. */
+  readonly shortMs: number
+  /** A lease that does not. */
+  readonly longMs: number
+  readonly slackMs: number
+  readonly #names: string
+  readonly #stores: Store[] = []
+  readonly #claims: Claim[] = []
+  readonly #locks: Locks[] = []
+  readonly #faulty: FaultyStore[] = []
+  #first: Store | undefined
+
+  constructor(subject: Subject) {
+    contexts += 1
+    this.subject = subject
+    this.time = subject.clock ? virtualTime(subject.clock) : realTime
+    this.random = subject.clock ? new SeededRandom(contexts) : systemRandom
+    const [shortest, longest] = subject.traits.ttlMs
+    const grantable = (ttlMs: number): number => Math.min(longest, Math.max(shortest, ttlMs))
+    this.shortMs = grantable(subject.shortTtlMs ?? 300)
+    this.longMs = grantable(LONG_TTL_MS)
+    this.slackMs = subject.slackMs ?? 3000
+    // Random, for a store may remember the names of an earlier run.
+    this.#names = `conformance-${systemRandom.id().slice(0, 8)}`
+  }
+
+  /** The first client. */
+  get store(): Store {
+    if (!this.#first) throw new Error('The context was not opened.')
+    return this.#first
+  }
+
+  async start(): Promise<void> {
+    this.#first = await this.open()
+  }
+
+  /** Another client of the same service. */
+  async open(): Promise<Store> {
+    const store = await this.subject.open()
+    this.#stores.push(store)
+    return store
+  }
+
+  /** A lock name that no other test uses. */
+  name(part = 'lock'): string {
+    return `${this.#names}:${part}`
+  }
+
+  /** A claim of a mutex, unless said otherwise. */
+  claim(overrides: Partial<Claim> = {}): Claim {
+    const id = this.random.id()
+    const ttlMs = overrides.ttlMs ?? this.longMs
+    const claim: Claim = {
+      lock: this.name(),
+      id,
+      kind: 'mutex',
+      capacity: 1,
+      weight: 1,
+      ttlMs,
+      heartbeatMs: ttlMs === this.shortMs ? ttlMs / 3 : LONG_HEARTBEAT_MS,
+      owner: { clientId: `client-of-${id}`, host: 'conformance', pid: process.pid },
+      ...overrides,
+    }
+    this.#claims.push(claim)
+    return claim
+  }
+
+  /** Attempts, and queues when the lock is busy. */
+  async attempt(claim: Claim, store = this.store): Promise<AttemptResult> {
+    return store.attempt(claim, { enqueue: true, tokens: 1 })
+  }
+
+  /** Attempts what has to be granted. */
+  async take(claim: Claim, store = this.store): Promise<Granted> {
+    return expectOutcome(await this.attempt(claim, store), 'granted')
+  }
+
+  /** Attempts what has to join the queue. */
+  async queue(claim: Claim, store = this.store): Promise<void> {
+    expectOutcome(await this.attempt(claim, store), 'waiting')
+  }
+
+  async withdraw(claim: Claim, store = this.store): Promise<WithdrawOutcome> {
+    return store.withdraw(claim)
+  }
+
+  /** Attempts again and again until the claim is granted, which must be by a limit. Keeps its place alive. */
+  async granted(claim: Claim, limitMs: number, store = this.store): Promise<Granted> {
+    let last: AttemptResult | undefined
+    await this.time.eventually('the claim is granted', limitMs, async () => {
+      last = await this.attempt(claim, store)
+      return last.outcome === 'granted'
+    })
+    return expectOutcome(last, 'granted')
+  }
+
+  async inspect(lock = this.name(), store = this.store): Promise<LockInfo | undefined> {
+    const page = await store.inspect({ lock })
+    return page.locks[0]
+  }
+
+  /** Locks over a client of their own, as another process would have. */
+  async locks(options: LocksOptions = {}): Promise<Locks> {
+    return this.#createLocks(await this.open(), options)
+  }
+
+  /** The same over a wire with faults. Gives up on an answer soon, so that tests need not wait for long. */
+  async faulty(plan: Plan, options: LocksOptions = {}): Promise<FaultyClient> {
+    const store = new FaultyStore(await this.open(), { clock: this.time.clock, plan })
+    this.#faulty.push(store)
+    return { store, locks: this.#createLocks(store, { requestTimeoutMs: 250, ...options }) }
+  }
+
+  /** Waits for what must come without delay. */
+  soon<T>(promise: PromiseLike<T>, what = 'an answer'): Promise<T> {
+    return this.time.within(promise, this.slackMs, what)
+  }
+
+  /** Ends all that the case began, so that the next one finds the store at rest. */
+  async end(): Promise<void> {
+    for (const store of this.#faulty) store.heal()
+    const closing = Promise.all(this.#locks.map((locks) => locks.close({ graceMs: 0 })))
+    await this.time.within(closing, CLOSE_LIMIT_MS, 'the closing of the clients')
+    for (const claim of this.#claims) await this.#first?.withdraw(claim)
+    for (const store of this.#stores) await store.close()
+  }
+
+  #createLocks(store: Store, options: LocksOptions): Locks {
+    const { clock } = this.time
+    const locks = createLocks(store, { clock, random: this.random, ttlMs: this.longMs, ...options })
+    this.#locks.push(locks)
+    return locks
+  }
+}

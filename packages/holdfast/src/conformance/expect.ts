@@ -1,0 +1,46 @@
+/** Assertions that the cases share. */
+import assert from 'node:assert/strict'
+import { isLockError, type LockErrorCode } from '../errors.js'
+import type { AttemptResult, Granted } from '../store/contract.js'
+import type { MaybePromise } from '../store/maybe-promise.js'
+
+/** Narrows the result of an attempt to the outcome that it must have. */
+export function expectOutcome<O extends AttemptResult['outcome']>(
+  result: AttemptResult | undefined,
+  outcome: O,
+): Extract<AttemptResult, { outcome: O }> {
+  assert.equal(result?.outcome, outcome, `the attempt was answered "${result?.outcome}", not "${outcome}"`)
+  return result as Extract<AttemptResult, { outcome: O }>
+}
+
+/** A grant's token, on a store that has them. */
+export function tokenOf(granted: Granted): bigint {
+  assert.equal(typeof granted.token, 'bigint', 'a store with the trait "fencing" gives every grant a token')
+  return granted.token as bigint
+}
+
+/** Asserts that a call throws or rejects with an error of Holdfast. */
+export async function expectError(code: LockErrorCode, call: () => MaybePromise<unknown>): Promise<void> {
+  const outcome = await outcomeOf(call)
+  if ('value' in outcome) assert.fail(`expected an error with the code ${code}, but the call succeeded`)
+  const { error } = outcome
+  if (!isLockError(error)) throw error
+  assert.equal(error.code, code, `the code of the error: ${error.message}`)
+}
+
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
+
+/** What becomes of a call, as a value: a rejection is then never unhandled while a test looks elsewhere. */
+export async function outcomeOf<T>(call: PromiseLike<T> | (() => MaybePromise<T>)): Promise<Outcome<T>> {
+  try {
+    return { value: await (typeof call === 'function' ? call() : call) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** The code of the error that an outcome has to be. */
+export function codeOf(outcome: Outcome<unknown>): string {
+  if ('value' in outcome) return 'no error'
+  return isLockError(outcome.error) ? outcome.error.code : String(outcome.error)
+}

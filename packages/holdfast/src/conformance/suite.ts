@@ -1,0 +1,105 @@
+/**
+ * The conformance suite: what every store has to do, told as cases that any test runner can run.
+ *
+ * A case that needs a trait which the store lacks asserts the refusal instead. A case that is left out says why; and a
+ * missing worker or restart has to be excused by a skip, so that nothing is left out by forgetting.
+ */
+import assert from 'node:assert/strict'
+import type { Case, Need } from './case.js'
+import { ALL_CASES } from './cases/index.js'
+import { Context } from './context.js'
+import { missing, restart, worker } from './needs.js'
+import type { Runner, Subject } from './subject.js'
+import { realTime } from './time.js'
+
+/** A case, applied to a subject. */
+export interface Assignment {
+  readonly group: string
+  readonly title: string
+  /** Why it is left out. */
+  readonly skipped: string | undefined
+  readonly limitMs: number
+  run(): Promise<void>
+}
+
+/** Every case of the suite, as it applies to the subject. */
+export function conformanceCases(subject: Subject): Assignment[] {
+  const skips = reasons(subject)
+  return ALL_CASES.map((test) => {
+    const lacking = missing(test.needs, { subject })
+    const skipped = skips.get(test.name) ?? skips.get(test.group) ?? mootReason(lacking)
+    const title = lacking?.refused ? `(refused: ${lacking.name}) ${test.name}` : test.name
+    return {
+      group: test.group,
+      title,
+      skipped,
+      limitMs: test.limitMs,
+      run: () => runCase(test, lacking, subject),
+    }
+  })
+}
+
+/** Registers the suite with a test runner. */
+export function conformanceSuite(subject: Subject, runner: Runner): void {
+  const cases = conformanceCases(subject)
+  runner.describe(`conformance of ${subject.name}`, () => {
+    for (const group of new Set(cases.map((one) => one.group))) {
+      runner.describe(group, () => {
+        for (const one of cases) if (one.group === group) register(one, runner)
+      })
+    }
+  })
+}
+
+function register(one: Assignment, runner: Runner): void {
+  if (one.skipped === undefined) runner.test(one.title, one.run, one.limitMs + 1000)
+  else runner.skip?.(`${one.title} [left out: ${one.skipped}]`, () => undefined)
+}
+
+async function runCase(test: Case, lacking: Need | undefined, subject: Subject): Promise<void> {
+  assert.ok(
+    lacking === undefined || lacking.refused,
+    `"${test.name}" needs a ${lacking?.name}. Give the subject one, or leave the test out with a skip and its reason.`,
+  )
+  const context = new Context(subject)
+  await context.start()
+  const run = lacking?.refused?.(context) ?? test.run(context)
+  // The limit is in real time: it is for what hangs, which no virtual clock would notice.
+  await realTime.within(finish(run, context), test.limitMs, `"${test.name}"`)
+}
+
+/** Ends the context whatever happens; the failure of the case itself is the one to report. */
+async function finish(run: Promise<void>, context: Context): Promise<void> {
+  let failure: { readonly error: unknown } | undefined
+  try {
+    await run
+  } catch (error) {
+    failure = { error }
+  }
+  try {
+    await context.end()
+  } catch (error) {
+    failure ??= { error }
+  }
+  if (failure) throw failure.error
+}
+
+/** A trait explains itself. What the subject could have given needs an excuse of its own. */
+function mootReason(lacking: Need | undefined): string | undefined {
+  if (!lacking || lacking === worker || lacking === restart) return undefined
+  return lacking.moot
+}
+
+/** The reasons by what they leave out. A skip of something that is not there is stale, and an error. */
+function reasons(subject: Subject): Map<string, string> {
+  const known = new Set(ALL_CASES.flatMap(({ name, group }) => [name, group]))
+  const found = new Map<string, string>()
+  for (const { reason, tests } of subject.skip ?? []) {
+    assert.ok(reason.trim() !== '', `a skip of ${subject.name} needs a reason`)
+    for (const name of tests) {
+      assert.ok(known.has(name), `${subject.name} skips "${name}", which is neither a case nor a group`)
+      found.set(name, reason)
+    }
+  }
+  return found
+}
