@@ -74,7 +74,12 @@ class MemoryStore implements Store<true> {
   }
 
   attempt(claim: Claim, options: AttemptOptions): AttemptResult {
-    return this.#step(claim.lock, (state, turn) => rule.attempt(state, claim, options, turn))
+    const state = this.#begin(claim.lock)
+    try {
+      return rule.attempt(state, claim, options, this.#turn)
+    } finally {
+      this.#end(claim.lock, state)
+    }
   }
 
   renew(renewals: readonly Renewal[]): RenewResult[] {
@@ -84,7 +89,12 @@ class MemoryStore implements Store<true> {
   }
 
   withdraw(claim: ClaimRef): WithdrawOutcome {
-    return this.#step(claim.lock, (state, turn) => rule.withdraw(state, claim, turn))
+    const state = this.#begin(claim.lock)
+    try {
+      return rule.withdraw(state, claim, this.#turn)
+    } finally {
+      this.#end(claim.lock, state)
+    }
   }
 
   downgrade(claim: ClaimRef): boolean {
@@ -130,20 +140,43 @@ class MemoryStore implements Store<true> {
 
   /** One atomic step on one lock. Whoever the step made a holder is woken, also when the step itself throws. */
   #step<R>(lock: string, verb: (state: rule.LockState, turn: rule.Turn) => R): R {
+    const state = this.#begin(lock)
+    try {
+      return verb(state, this.#turn)
+    } finally {
+      this.#end(lock, state)
+    }
+  }
+
+  #begin(lock: string): rule.LockState {
     let state = this.#locks.get(lock)
     if (!state) {
       state = rule.newLockState()
       this.#locks.set(lock, state)
     }
-    const turn = this.#turn
-    turn.nowMs = this.#clock.monotonicMs()
-    turn.tokenFloor = this.#lastToken + 1
-    try {
-      return verb(state, turn)
-    } finally {
-      if (state.lastToken > this.#lastToken) this.#lastToken = state.lastToken
-      if (this.#locks.size > IDLE_LOCKS_KEPT && rule.isIdle(state)) this.#locks.delete(lock)
-      if (turn.promoted.length > 0) this.#wake(turn.promoted)
+    this.#turn.nowMs = this.#clock.monotonicMs()
+    this.#turn.tokenFloor = this.#lastToken + 1
+    return state
+  }
+
+  #end(lock: string, state: rule.LockState): void {
+    if (state.lastToken > this.#lastToken) this.#lastToken = state.lastToken
+    if (this.#locks.size > IDLE_LOCKS_KEPT) this.#forgetOldest(lock, state)
+    if (this.#turn.promoted.length > 0) this.#wake(this.#turn.promoted)
+  }
+
+  /**
+   * Forgets the lock that was used longest ago, if it is idle. Never the one just used: its withdrawn claims are the ones
+   * that may still be asked about.
+   */
+  #forgetOldest(lock: string, state: rule.LockState): void {
+    this.#locks.delete(lock)
+    this.#locks.set(lock, state)
+    for (const [oldest, its] of this.#locks) {
+      if (rule.isIdle(its)) this.#locks.delete(oldest)
+      // It is in use, so it stands for no less than the newest; the next step looks at the one after it.
+      else if (this.#locks.delete(oldest)) this.#locks.set(oldest, its)
+      return
     }
   }
 
