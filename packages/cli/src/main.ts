@@ -5,6 +5,7 @@ import { UsageError } from './cli-error.js'
 import type { Command } from './commands/command.js'
 import { COMMANDS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
+import { MANIFEST } from './paths.js'
 import { failureOf, tellFailure } from './report.js'
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -53,7 +54,7 @@ Options of a command: holdfast COMMAND --help
 }
 
 function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8')) as {
     version: string
   }
   return manifest.version

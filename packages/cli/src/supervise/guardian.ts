@@ -7,11 +7,9 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../cli-error.js'
+import { GUARDIAN_SCRIPT } from '../paths.js'
 import type { Target } from './target.js'
-
-const SCRIPT = fileURLToPath(new URL('../../bin/guardian.sh', import.meta.url))
 
 export class Guardian {
   readonly #child: ChildProcess
@@ -29,7 +27,7 @@ export class Guardian {
   }
 
   static async start(): Promise<Guardian> {
-    const child = spawn('/bin/sh', [SCRIPT], {
+    const child = spawn('/bin/sh', [GUARDIAN_SCRIPT], {
       // It holds no output open (`holdfast run … | tee log` must end) and no folder busy.
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,

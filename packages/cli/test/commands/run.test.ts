@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
-import { gone, withMark } from '../support/processes.js'
+import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
 import { until } from '../support/wait.js'
 
 describe('holdfast run', () => {
@@ -99,7 +99,27 @@ describe('holdfast run', () => {
     expect(await waiter.code()).toBe(0)
     // A TTL is 30 s: whatever is far below that came from the death of the holder and not from its expiry.
     expect(performance.now() - killedMs).toBeLessThan(3_000)
+    expect(waiter.stdout).toBe('0\nmine\n')
     await gone(mark)
+  })
+
+  it('does not let the waiter in beside an orphan, when the guardian is killed as well', async () => {
+    const box = new Box()
+    const holder = await box.holder('job', [], 'echo held; while :; do sleep 0.05; done')
+    const group = (await box.inspect('job'))?.holders[0]?.processGroup ?? -1
+    const waiter = box.holdfast(['run', 'job', '--', 'echo', 'mine'])
+    await box.waiters('job', 1)
+    const guardian = childrenOf(holder.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
+    process.kill(guardian, 'SIGKILL')
+    holder.kill('SIGKILL')
+    await holder.exited
+    // Long enough for the death to be noticed and looked at many times over; the orphan works all the while.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(alive(group)).toBe(true)
+    expect(waiter.stdout).toBe('')
+    process.kill(-group, 'SIGKILL')
+    expect(await waiter.code()).toBe(0)
+    expect(waiter.stdout).toBe('mine\n')
   })
 
   it.each([
