@@ -6,9 +6,9 @@ import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../error
 import type { ClaimShape, Client } from './client.js'
 import { Cohort, releaseGrant } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
-import { announceGrant, type Grant } from './grant.js'
+import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
-import { Seek, type SeekTerms } from './seek.js'
+import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { checkObject, checkWait, type AcquireOptions, type LockSettings } from './settings.js'
 import { Wait, type WaitLimits } from './wait.js'
 
@@ -107,24 +107,28 @@ export class Acquisition {
 
   #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
     const wait = new Wait(this.#client, this.#shape.lock, nowMs)
-    const seek = new Seek(this.#client, this.#shape, this.#terms(true), (grant, error) => {
-      if (!grant) return wait.fail(error)
+    wait.limit(limits.waitMs, limits.signal)
+    const take = (grant: Grant): void => {
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
       wait.serve(this.#leaseAlone(grant))
-    })
-    wait.onGiveUp = () => seek.stop()
-    wait.limit(limits.waitMs, limits.signal)
-    seek.start()
+    }
+    const found = this.#seek(true, (grant, error) => (grant ? take(grant) : wait.fail(error)))
+    if (found instanceof Grant) take(found)
+    else wait.onGiveUp = () => found.stop()
     return wait.promise
   }
 
   #attemptOnce(): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
-      new Seek(this.#client, this.#shape, this.#terms(false), (grant, error) => {
-        if (error === undefined) resolve(grant)
-        else reject(error)
-      }).start()
+      const found = this.#seek(false, (grant, error) =>
+        error === undefined ? resolve(grant) : reject(error),
+      )
+      if (found instanceof Grant) resolve(found)
     })
+  }
+
+  #seek(enqueue: boolean, done: SeekDone): Grant | Seek {
+    return seek(this.#client, this.#shape, this.#terms(enqueue), done)
   }
 
   #terms(enqueue: boolean): SeekTerms {

@@ -110,8 +110,8 @@ export class Client {
   }
 
   /** How far the wall clock is ahead of the monotonic one. It changes when the machine sleeps or a clock is set. */
-  clockOffsetMs(): number {
-    return this.clock.wallMs() - this.clock.monotonicMs()
+  clockOffsetMs(nowMs = this.clock.monotonicMs()): number {
+    return this.clock.wallMs() - nowMs
   }
 
   /** A duration drawn evenly between two bounds, so that many processes do not move in step. */

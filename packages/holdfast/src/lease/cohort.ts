@@ -6,10 +6,10 @@
  * other processes, in one round trip where the store batches.
  */
 import type { ClaimShape, Client } from './client.js'
-import { publish } from './events.js'
-import { announceGrant, type Grant } from './grant.js'
+import { isWatched, publish } from './events.js'
+import { announceGrant, Grant, type GrantQueue } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
-import { Seek } from './seek.js'
+import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import type { LockSettings } from './settings.js'
 import { Wait, type WaitLimits } from './wait.js'
 
@@ -17,12 +17,7 @@ import { Wait, type WaitLimits } from './wait.js'
 export const HAND_OFFS_IN_A_ROW = 32
 export const HAND_OFFS_FOR_MS = 10
 
-interface EarlyAnswer {
-  grant: Grant | undefined
-  error: unknown
-}
-
-export class Cohort implements Keepsake {
+export class Cohort implements Keepsake, GrantQueue {
   readonly key: string
   readonly #client: Client
   readonly #shape: ClaimShape
@@ -33,7 +28,18 @@ export class Cohort implements Keepsake {
   #seek: Seek | undefined
   #grant: Grant | undefined
   #handOffs = 0
-  #early: EarlyAnswer | undefined
+  readonly #terms: SeekTerms = {
+    enqueue: true,
+    renews: true,
+    // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
+    tokens: () => (this.#size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
+    localWaiters: () => Math.max(0, this.#size - 1),
+  }
+  readonly #onSeekDone: SeekDone = (grant, error) => {
+    this.#seek = undefined
+    if (grant) this.#serve(grant)
+    else this.#failAll(error)
+  }
 
   constructor(client: Client, key: string, shape: ClaimShape, settings: LockSettings) {
     this.#client = client
@@ -57,7 +63,7 @@ export class Cohort implements Keepsake {
    */
   enter(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
     if (this.#size === 0 && !this.#seek && !this.#grant) {
-      const granted = this.#takeAtOnce()
+      const granted = this.#seekOrDissolve()
       if (granted) {
         announceGrant(granted, 0)
         return this.adopt(granted, nowMs, this.#settings.maxHoldMs)
@@ -74,9 +80,18 @@ export class Cohort implements Keepsake {
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     this.#handOffs = 0
-    grant.countWaiters = () => this.#size
+    grant.queue = this
     this.#client.keeper.add(grant)
     return this.#leaseOn(grant, nowMs, maxHoldMs)
+  }
+
+  /** How many wait here. */
+  get size(): number {
+    return this.#size
+  }
+
+  onLoss(grant: Grant): void {
+    this.#moveOn(grant)
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
@@ -105,24 +120,20 @@ export class Cohort implements Keepsake {
     this.#unlink(wait)
     this.#handOffs += 1
     const lease = this.#leaseOn(grant, nowMs, this.#settings.maxHoldMs)
-    publish('handed-off', () => ({
-      ...this.#client.event(grant.claim),
-      token: lease.token,
-      durationMs: nowMs - wait.startedMs,
-    }))
+    if (isWatched('handed-off')) {
+      publish('handed-off', () => ({
+        ...this.#client.event(grant.claim),
+        token: lease.token,
+        durationMs: nowMs - wait.startedMs,
+      }))
+    }
     wait.serve(lease)
   }
 
   /** Each lease in the row has its own token out of the block that the grant reserved. */
   #leaseOn(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     const token = grant.token === undefined ? undefined : grant.token + BigInt(this.#handOffs)
-    const lease = new HeldLease(this.#client, grant, token, nowMs, maxHoldMs, this)
-    const tell = grant.onLoss
-    grant.onLoss = (error) => {
-      tell?.(error)
-      this.#moveOn(grant)
-    }
-    return lease
+    return new HeldLease(this.#client, grant, token, nowMs, maxHoldMs, this)
   }
 
   /** The grant is over: the rest queue in the store again, or the cohort is dissolved. */
@@ -132,37 +143,31 @@ export class Cohort implements Keepsake {
     this.#dissolve()
   }
 
-  /** Starts a seek whose answer may come before `start` returns. Otherwise it goes on for those who then queue. */
-  #takeAtOnce(): Grant | undefined {
-    const answer: EarlyAnswer = { grant: undefined, error: undefined }
-    this.#early = answer
-    this.#startSeek()
-    this.#early = undefined
-    if (answer.error === undefined) return answer.grant
-    this.#dissolve()
-    throw this.#client.asLockError(answer.error, this.#shape.lock, 'the attempt')
+  /** Starts a seek. Gives the grant where the store gives it in the same turn. */
+  #seekGrant(): Grant | undefined {
+    const found = seek(this.#client, this.#shape, this.#terms, this.#onSeekDone)
+    if (found instanceof Grant) return found
+    if (!found.over) this.#seek = found
+    return undefined
   }
 
+  #seekOrDissolve(): Grant | undefined {
+    try {
+      return this.#seekGrant()
+    } catch (error) {
+      this.#dissolve()
+      throw error
+    }
+  }
+
+  /** For those who queue here already. */
   #startSeek(): void {
-    const seek = new Seek(
-      this.#client,
-      this.#shape,
-      {
-        enqueue: true,
-        renews: true,
-        // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
-        tokens: () => (this.#size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
-        localWaiters: () => Math.max(0, this.#size - 1),
-      },
-      (grant, error) => {
-        this.#seek = undefined
-        if (this.#early) Object.assign(this.#early, { grant, error })
-        else if (grant) this.#serve(grant)
-        else this.#failAll(error)
-      },
-    )
-    this.#seek = seek
-    seek.start()
+    try {
+      const granted = this.#seekGrant()
+      if (granted) this.#serve(granted)
+    } catch (error) {
+      this.#failAll(error)
+    }
   }
 
   #serve(grant: Grant): void {

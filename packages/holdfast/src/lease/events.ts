@@ -60,6 +60,11 @@ const channels = Object.fromEntries(NAMES.map((name) => [name, channel(channelNa
   Channel
 >
 
+/** Whether somebody listens: where leases come and go by the microsecond, not even a closure is made for nobody. */
+export function isWatched(event: LockEventName): boolean {
+  return channels[event].hasSubscribers
+}
+
 /** Publishes an event if somebody listens. A subscriber that throws is reported by Node, not to the caller. */
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]

@@ -8,7 +8,7 @@ import { LockLostError, type LossReason } from '../errors.js'
 import type { Claim, Owner } from '../store/contract.js'
 import type { Client } from './client.js'
 import { leaseEndMs, marginMs } from './deadline.js'
-import { publish } from './events.js'
+import { isWatched, publish } from './events.js'
 import type { Lane } from './renewal.js'
 
 /** What the store said when it granted, and when that was asked. */
@@ -22,6 +22,16 @@ export interface GrantTerms {
   readonly offsetMs: number
 }
 
+export interface GrantHolder {
+  onLoss(error: LockLostError): void
+}
+
+export interface GrantQueue {
+  /** How many callers of this process wait behind the grant; shown by `inspect`. */
+  readonly size: number
+  onLoss(grant: Grant): void
+}
+
 export class Grant {
   readonly client: Client
   readonly token: bigint | undefined
@@ -33,10 +43,10 @@ export class Grant {
   deadlineMs: number
   baseMs: number
   ttlMs: number
-  /** How many callers of this process wait behind it; shown by `inspect`. */
-  countWaiters: (() => number) | undefined
-  /** Called once, when the grant is lost. Set by whoever holds it. */
-  onLoss: ((error: LockLostError) => void) | undefined
+  /** Who has the grant now: it is told of a loss, once. */
+  holder: GrantHolder | undefined
+  /** The local queue that the grant serves, where there is one. */
+  queue: GrantQueue | undefined
 
   // The renewal scheduler's own notes: where in its lists the grant stands, and when to ask again.
   lane: Lane | undefined
@@ -60,15 +70,15 @@ export class Grant {
 
   /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
   isAlive(nowMs: number): boolean {
-    return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree()
+    return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)
   }
 
   /**
    * Whether wall clock and monotonic clock have parted since the last acknowledged request. The machine may have slept,
    * which the monotonic clock does not count; or somebody set the clock, which harms nothing. Only the store can tell.
    */
-  clocksDisagree(): boolean {
-    return Math.abs(this.client.clockOffsetMs() - this.#offsetMs) > marginMs(this.ttlMs)
+  clocksDisagree(nowMs: number): boolean {
+    return Math.abs(this.client.clockOffsetMs(nowMs) - this.#offsetMs) > marginMs(this.ttlMs)
   }
 
   /** An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing. */
@@ -83,7 +93,7 @@ export class Grant {
 
   /** The claim as it is renewed: with the number of those that wait behind it now. */
   renewal(): Claim {
-    this.claim = withLocalWaiters(this.claim, this.countWaiters?.() ?? 0)
+    this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
     return this.claim
   }
 
@@ -105,7 +115,8 @@ export class Grant {
       reason,
       durationMs: client.clock.monotonicMs() - this.grantedMs,
     }))
-    this.onLoss?.(error)
+    this.holder?.onLoss(error)
+    this.queue?.onLoss(this)
   }
 }
 
@@ -117,5 +128,6 @@ export function withLocalWaiters(claim: Claim, localWaiters: number): Claim {
 
 /** Publishes that a lease on this grant begins. `durationMs`: how long its holder waited. */
 export function announceGrant(grant: Grant, durationMs: number): void {
-  publish('granted', () => ({ ...grant.client.event(grant.claim), token: grant.token, durationMs }))
+  if (isWatched('granted'))
+    publish('granted', () => ({ ...grant.client.event(grant.claim), token: grant.token, durationMs }))
 }

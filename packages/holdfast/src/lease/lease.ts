@@ -6,8 +6,8 @@ import { isLockError, LockLostError, LockUsageError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'
-import { publish } from './events.js'
-import type { Grant } from './grant.js'
+import { isWatched, publish } from './events.js'
+import type { Grant, GrantHolder } from './grant.js'
 
 /** The token of a lease: a bigint on stores that fence, undefined on the others. */
 export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
@@ -68,7 +68,7 @@ export interface Keepsake {
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'>
 }
 
-export class HeldLease implements WriteLease {
+export class HeldLease implements WriteLease, GrantHolder {
   readonly #client: Client
   readonly #grant: Grant
   readonly #keepsake: Keepsake
@@ -97,7 +97,7 @@ export class HeldLease implements WriteLease {
     this.#startedMs = nowMs
     this.#endsMs = nowMs + maxHoldMs
     this.#keepsake = from
-    grant.onLoss = (error) => this.#tell(error)
+    grant.holder = this
     client.leases.add(this)
     if (maxHoldMs !== Infinity) this.#watchMaxHold()
   }
@@ -203,7 +203,7 @@ export class HeldLease implements WriteLease {
     if (this.#lost) return this.#giveBackLost()
     const nowMs = this.#client.clock.monotonicMs()
     const overdue = nowMs >= this.#endsMs
-    this.#grant.onLoss = undefined
+    this.#grant.holder = undefined
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
     const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
     this.#release = overdue ? 'lost' : outcome
@@ -218,6 +218,7 @@ export class HeldLease implements WriteLease {
   }
 
   #announceRelease(outcome: 'released' | 'lost', nowMs: number): void {
+    if (!isWatched('released')) return
     publish('released', () => ({
       ...this.#client.event(this.#grant.claim),
       outcome,
@@ -293,7 +294,8 @@ export class HeldLease implements WriteLease {
     this.#client.keeper.remove(this.#grant)
   }
 
-  #tell(error: LockLostError): void {
+  /** The grant is gone: tells whoever listens to the signal. */
+  onLoss(error: LockLostError): void {
     if (this.#lost || this.#release !== undefined) return
     this.#lost = error
     this.#maxHold?.cancel()
@@ -331,7 +333,7 @@ export class HeldLease implements WriteLease {
           reason: 'max-hold',
           durationMs: this.#client.clock.monotonicMs() - this.#startedMs,
         }))
-        this.#tell(error)
+        this.onLoss(error)
       },
       true,
     )

@@ -115,7 +115,7 @@ export class Keeper {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
         if (!isDue && !suspicious) break
-        if (isDue || grant.clocksDisagree()) {
+        if (isDue || grant.clocksDisagree(nowMs)) {
           this.remove(grant)
           due.push(grant)
         }
@@ -139,7 +139,7 @@ export class Keeper {
       grant.lose('deadline')
       return true
     }
-    if (grant.renews || grant.clocksDisagree()) return false
+    if (grant.renews || grant.clocksDisagree(nowMs)) return false
     this.remove(grant)
     this.add(grant)
     return true
@@ -168,7 +168,7 @@ export class Keeper {
   async #ask(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
     const { store, clock } = this.#client
     const sentMs = clock.monotonicMs()
-    const offsetMs = this.#client.clockOffsetMs()
+    const offsetMs = this.#client.clockOffsetMs(sentMs)
     for (const grant of grants) this.#noteAsked(grant, sentMs)
     this.#rearm()
     const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.renewal())))

@@ -9,7 +9,7 @@ import type { AttemptResult, Claim, Granted, PushedGrant, Watch } from '../store
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { grantBaseMs, leaseEndMs } from './deadline.js'
-import { publish } from './events.js'
+import { isWatched, publish } from './events.js'
 import { Grant, withLocalWaiters } from './grant.js'
 import { isRetryable } from './withdrawal.js'
 
@@ -26,10 +26,37 @@ export interface SeekTerms {
 /** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
 export type SeekDone = (grant: Grant | undefined, error?: unknown) => void
 
+/** An attempt that is on its way, or was answered "waiting". */
 interface Sent {
   readonly claim: Claim
   readonly sentMs: number
   readonly offsetMs: number
+}
+
+/**
+ * Attempts a new claim. Gives the grant if the store grants it in the same turn; else a seek, which goes on until
+ * `done` is called or it is stopped. Throws what the store threw in the same turn.
+ */
+export function seek(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone): Grant | Seek {
+  const claim = withLocalWaiters(client.newClaim(shape), terms.localWaiters())
+  const sentMs = client.clock.monotonicMs()
+  const offsetMs = client.clockOffsetMs(sentMs)
+  const answer = client.store.attempt(claim, { enqueue: terms.enqueue, tokens: terms.tokens() })
+  if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
+    return new Seek(client, shape, terms, done).begin({ claim, sentMs, offsetMs }, answer)
+  }
+  announceAttempt(client, { claim, sentMs, offsetMs }, answer)
+  const { token, tokens, ttlMs } = answer
+  return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+}
+
+function announceAttempt(client: Client, { claim, sentMs }: Sent, { outcome }: AttemptResult): void {
+  if (!isWatched('attempt')) return
+  publish('attempt', () => ({
+    ...client.event(claim),
+    outcome,
+    durationMs: client.clock.monotonicMs() - sentMs,
+  }))
 }
 
 export class Seek {
@@ -37,13 +64,13 @@ export class Seek {
   readonly #shape: ClaimShape
   readonly #terms: SeekTerms
   readonly #done: SeekDone
-  #claim: Claim
+  #claim!: Claim
   #over = false
   #inFlight = 0
   #first: Sent | undefined
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
-  #heardMs: number
+  #heardMs = 0
   #watch: Watch | undefined
   #leaveBeat: (() => void) | undefined
   #retry: Timer | undefined
@@ -54,13 +81,22 @@ export class Seek {
     this.#shape = shape
     this.#terms = terms
     this.#done = done
-    this.#claim = client.newClaim(shape)
-    this.#heardMs = client.clock.monotonicMs()
   }
 
-  /** Sends the first attempt. `done` may be called before this returns. */
-  start(): void {
-    this.#send()
+  /** Whether it has ended: `done` was called, or it was stopped. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** Goes on from a first attempt. `done` may be called before this returns. */
+  begin(sent: Sent, answer: MaybePromise<AttemptResult>): this {
+    this.#claim = sent.claim
+    this.#heardMs = sent.sentMs
+    this.#first = sent
+    // At once where it can be: a hint that came before the watch stands would be missed.
+    if (isPromise(answer)) this.#await(sent, answer)
+    else this.#take(sent, answer)
+    return this
   }
 
   /** Nobody wants the lock any more. `done` is not called. */
@@ -75,7 +111,7 @@ export class Seek {
     const { store, clock } = this.#client
     this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters())
     const sentMs = clock.monotonicMs()
-    const sent: Sent = { claim: this.#claim, sentMs, offsetMs: clock.wallMs() - sentMs }
+    const sent: Sent = { claim: this.#claim, sentMs, offsetMs: this.#client.clockOffsetMs(sentMs) }
     this.#first ??= sent
     let answer: MaybePromise<AttemptResult>
     try {
@@ -84,10 +120,11 @@ export class Seek {
       this.#fail(sent, error)
       return
     }
-    if (!isPromise(answer)) {
-      this.#take(sent, answer)
-      return
-    }
+    if (isPromise(answer)) this.#await(sent, answer)
+    else this.#take(sent, answer)
+  }
+
+  #await(sent: Sent, answer: PromiseLike<AttemptResult>): void {
     this.#inFlight += 1
     this.#client.bounded(answer, sent.claim.lock, 'the attempt').then(
       (result) => {
@@ -103,11 +140,7 @@ export class Seek {
 
   #take(sent: Sent, result: AttemptResult): void {
     const { clock } = this.#client
-    publish('attempt', () => ({
-      ...this.#client.event(sent.claim),
-      outcome: result.outcome,
-      durationMs: clock.monotonicMs() - sent.sentMs,
-    }))
+    announceAttempt(this.#client, sent, result)
     // An answer about a claim that was given up is of no use: it is withdrawn already.
     if (this.#over || sent.claim.id !== this.#claim.id) return
     this.#heardMs = clock.monotonicMs()
