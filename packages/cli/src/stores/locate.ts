@@ -1,4 +1,5 @@
 /** Which store a command uses, and why. */
+import { resolve } from 'node:path'
 import { UsageError } from '../cli-error.js'
 import { redact } from '../output/text.js'
 
@@ -32,5 +33,12 @@ export async function locateStore(options: LocateOptions, env: Env = process.env
 }
 
 function location(url: string, source: StoreLocation['source']): StoreLocation {
-  return { url, shown: redact(url), source }
+  const absolute = withAbsoluteFolder(url)
+  return { url: absolute, shown: redact(absolute), source }
+}
+
+/** The command inherits the URL and may change its folder: a relative path would then name another store, silently. */
+function withAbsoluteFolder(url: string): string {
+  const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
+  return folder === undefined || folder.startsWith('file:') ? url : `embedded:${resolve(folder)}`
 }

@@ -30,6 +30,12 @@ describe('which store', () => {
     expect(embeddedOptions('embedded:')).toEqual({})
   })
 
+  it('makes a relative folder absolute, since the command inherits the URL and may change its folder', async () => {
+    const { url } = await locateStore({ ...NONE, store: 'embedded:locks' }, {})
+    expect(url).toBe(`embedded:${process.cwd()}/locks`)
+    expect((await locateStore({ ...NONE, store: 'embedded:file:///x' }, {})).url).toBe('embedded:file:///x')
+  })
+
   it('refuses --store together with --system', async () => {
     await expect(locateStore({ store: 'embedded:', system: true }, {})).rejects.toThrow('give one')
   })
