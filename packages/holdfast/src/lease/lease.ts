@@ -2,7 +2,7 @@
  * A lease: a caller's hold on a lock, and what it may know and do about it.
  */
 import type { Timer } from '../clock/clock.js'
-import { isLockError, LockLostError, LockUsageError } from '../errors.js'
+import { isLockError, LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'
@@ -185,7 +185,14 @@ export class HeldLease implements WriteLease, GrantHolder {
         },
       )
     }
-    const held = await this.#client.store.downgrade(grant.claim)
+    const { store } = this.#client
+    if (!store.traits.downgrade) {
+      throw new UnsupportedLockError(`The ${store.name} store cannot downgrade "${this.name}".`, {
+        lock: this.name,
+        store: store.name,
+      })
+    }
+    const held = await store.downgrade(grant.claim)
     if (!held) grant.lose('expired')
     this.#assertNotOver()
     grant.claim = { ...grant.claim, weight: 1 }

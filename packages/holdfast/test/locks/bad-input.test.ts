@@ -1,0 +1,137 @@
+/** Whatever a caller may get wrong is refused at once, with a typed error, and changes nothing. */
+import { createLocks, LockUsageError, MAX_NAME_BYTES, UnsupportedLockError, type WriteLease } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import type { Store, Traits } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import { outcomeOf } from '../support/world.js'
+
+const locks = createLocks(memoryStore())
+
+function storeWith(traits: Partial<Traits<true>>): Store<true> {
+  const store = memoryStore()
+  Object.defineProperty(store, 'traits', { value: { ...store.traits, ...traits } })
+  return store
+}
+
+describe('names', () => {
+  test.each([
+    ['empty', ''],
+    ['10 kB', 'x'.repeat(10_000)],
+    ['with NUL', 'a\0b'],
+    ['with a line break', 'a\nb'],
+    ['with an escape', '\u001b[31mred'],
+    ['with half a surrogate pair', 'a\ud800'],
+    ['undefined', undefined],
+    ['null', null],
+    ['a number', 42],
+    ['an object', {}],
+  ])('%s', (_what, name) => {
+    for (const make of [
+      () => locks.mutex(name as string),
+      () => locks.readWriteLock(name as string),
+      () => locks.semaphore(name as string, { permits: 1 }),
+      () => locks.striped(name as string, { stripes: 2 }),
+      () => locks.election(name as string),
+      () => locks.singleFlight(name as string),
+    ]) {
+      expect(make).toThrow(LockUsageError)
+    }
+  })
+
+  test('count with their namespace', () => {
+    const name = 'x'.repeat(MAX_NAME_BYTES - 2)
+    expect(createLocks(memoryStore()).mutex(name).name).toBe(name)
+    expect(() => createLocks(memoryStore(), { namespace: 'shop' }).mutex(name)).toThrow(/namespace/)
+  })
+
+  test.each(['__proto__', 'constructor', 'toString', '🔒', '../../etc/passwd'])(
+    '%s is a name like any other',
+    async (name) => {
+      const lease = await locks.mutex(name).acquire()
+      expect(await locks.mutex(name).tryAcquire()).toBeUndefined()
+      expect(await lease.release()).toBe('released')
+    },
+  )
+})
+
+describe('durations', () => {
+  test.each([0, -1, NaN, Infinity, 49, '30s', null])('ttlMs %s', (ttlMs) => {
+    expect(() => locks.mutex('a', { ttlMs: ttlMs as number })).toThrow(LockUsageError)
+    expect(() => createLocks(memoryStore(), { ttlMs: ttlMs as number })).toThrow(LockUsageError)
+  })
+
+  test.each([-1, NaN, '5s', null])('waitMs %s', async (waitMs) => {
+    const outcome = await outcomeOf(locks.mutex('a').acquire({ waitMs: waitMs as number }))
+    expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(await outcomeOf(locks.mutex('a').run(() => 1, { waitMs: waitMs as number }))).toHaveProperty(
+      'error.code',
+      'LOCK_USAGE',
+    )
+  })
+
+  test.each([0, -1, NaN])('maxHoldMs %s', (maxHoldMs) => {
+    expect(() => locks.mutex('a', { maxHoldMs })).toThrow(LockUsageError)
+  })
+
+  test('a TTL that the store does not grant', () => {
+    const limited = storeWith({ ttlMs: [1000, 2000] })
+    expect(() => createLocks(limited, { ttlMs: 1500 }).mutex('a', { ttlMs: 3000 })).toThrow(
+      UnsupportedLockError,
+    )
+  })
+})
+
+describe('options', () => {
+  test('of the wrong type', async () => {
+    expect(() => locks.mutex('a', { renew: 'yes' as never })).toThrow(LockUsageError)
+    expect(() => locks.mutex('a', { reentrant: 1 as never })).toThrow(LockUsageError)
+    expect(() => locks.mutex('a', { fairness: 'lifo' as never })).toThrow(LockUsageError)
+    expect(() => locks.mutex('a', null as never)).toThrow(LockUsageError)
+    expect(await outcomeOf(locks.mutex('a').acquire({ signal: {} as never }))).toHaveProperty(
+      'error.code',
+      'LOCK_USAGE',
+    )
+    expect(() => createLocks(memoryStore(), { label: 7 as never })).toThrow(LockUsageError)
+    expect(() => createLocks(memoryStore(), { requestTimeoutMs: 0 })).toThrow(LockUsageError)
+  })
+
+  test.each([0, -1, 1.5, NaN, Infinity, '4', undefined])('permits %s', (permits) => {
+    expect(() => locks.semaphore('s', { permits: permits as number })).toThrow(LockUsageError)
+  })
+
+  test.each([0, -1, 5, 1.5, NaN])('weight %s of 4', async (weight) => {
+    const semaphore = locks.semaphore('s', { permits: 4 })
+    expect(await outcomeOf(semaphore.acquire({ weight }))).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(await outcomeOf(semaphore.tryAcquire({ weight }))).toHaveProperty('error.code', 'LOCK_USAGE')
+  })
+
+  test.each([0, -1, 1.5, 1e9, NaN])('stripes %s', (stripes) => {
+    expect(() => locks.striped('s', { stripes })).toThrow(LockUsageError)
+  })
+
+  test('a store that is none', () => {
+    for (const store of [undefined, null, {}, 'redis://localhost', memoryStore]) {
+      expect(() => createLocks(store as never)).toThrow(LockUsageError)
+    }
+  })
+
+  test('a kind that the store has not', () => {
+    const few = createLocks(storeWith({ kinds: ['mutex'] }))
+    expect(() => few.semaphore('s', { permits: 2 })).toThrow(UnsupportedLockError)
+    expect(() => few.readWriteLock('s')).toThrow(UnsupportedLockError)
+  })
+
+  test('a verb that the store has not', async () => {
+    const few = createLocks(storeWith({ downgrade: false, steal: false, inspect: false }))
+    const lease = await few.readWriteLock('s').write.acquire()
+    expect(await outcomeOf(lease.downgrade())).toHaveProperty('error.code', 'UNSUPPORTED')
+    expect(await outcomeOf(few.steal('s'))).toHaveProperty('error.code', 'UNSUPPORTED')
+    expect(await outcomeOf(few.inspect())).toHaveProperty('error.code', 'UNSUPPORTED')
+    expect(lease.held).toBe(true)
+  })
+
+  test('a downgrade of what is no writer', async () => {
+    const lease = (await locks.mutex('no writer').acquire()) as unknown as WriteLease<true>
+    expect(await outcomeOf(lease.downgrade())).toHaveProperty('error.code', 'LOCK_USAGE')
+  })
+})
