@@ -127,6 +127,15 @@ describe('a job without a terminal', () => {
     expect(await run.code()).toBe(143)
   })
 
+  it('does not let a countdown strike whose guardian is dead, since it hears of no renewal', async () => {
+    const run = driver({ untilMs: 400 }, ['sh', '-c', 'sleep 1; exit 4'])
+    await run.prints(/\[job/)
+    const guardian = guardianOf(run)
+    await until('the guardian counts down', () => childrenOf(guardian).length === 1)
+    process.kill(guardian, 'SIGKILL')
+    expect(await run.code()).toBe(4)
+  })
+
   it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
     for (const mayGoOn of [true, false]) {
       const run = driver({ mayGoOn }, ['sh', '-c', 'while :; do echo tick; sleep 0.02; done'])
