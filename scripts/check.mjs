@@ -10,6 +10,7 @@ const running = process.versions.node.split('.')[0]
 try {
   await step('what the tests need', 'node', ['scripts/needs.mjs'])
   await step('build', 'npm', ['run', '--silent', 'build'])
+  await step('types of the tests', 'npm', ['run', '--silent', 'check:tests'])
   await step('lint', 'npm', ['run', '--silent', 'lint'])
   await step('format', 'npm', ['run', '--silent', 'format:check'])
   for (const name of ['holdfast', 'cli']) {

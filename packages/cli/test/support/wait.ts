@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export async function until(
-  what: string,
+  what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
   ms = 10_000,
 ): Promise<void> {

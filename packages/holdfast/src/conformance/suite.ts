@@ -52,13 +52,13 @@ export function conformanceSuite(subject: Subject, runner: Runner): void {
 }
 
 function register(one: Assignment, runner: Runner): void {
-  if (one.skipped === undefined) runner.test(one.title, one.run, one.limitMs + 1000)
+  if (one.skipped === undefined) runner.test(one.title, () => one.run(), one.limitMs + 1000)
   else runner.skip?.(`${one.title} [left out: ${one.skipped}]`, () => undefined)
 }
 
 async function runCase(test: Case, lacking: Need | undefined, subject: Subject): Promise<void> {
   assert.ok(
-    lacking === undefined || lacking.refused,
+    lacking?.refused !== undefined || lacking === undefined,
     `"${test.name}" needs a ${lacking?.name}. Give the subject one, or leave the test out with a skip and its reason.`,
   )
   const context = new Context(subject)

@@ -2,7 +2,7 @@
  * A lease: a caller's hold on a lock, and what it may know and do about it.
  */
 import type { Timer } from '../clock/clock.js'
-import { isLockError, LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'
@@ -357,9 +357,4 @@ export class HeldLease implements WriteLease, GrantHolder {
     const nowMs = this.#client.clock.monotonicMs()
     if (nowMs >= this.#grant.deadlineMs || nowMs >= this.#endsMs) throw this.lossError()
   }
-}
-
-/** Whether a callback failed just because it was told of the loss. */
-export function isLoss(error: unknown): boolean {
-  return isLockError(error) && error.code === 'LOCK_LOST'
 }

@@ -50,6 +50,8 @@ export function semaphore<F extends boolean>(
     return lock
   }
 
+  // Refuses at once what the store cannot do, not only when it is first asked for.
+  weighing()
   return {
     name,
     permits,
