@@ -8,7 +8,7 @@ const REMEMBERS: MemoryStoreOptions = { tombstonesPerLock: 1000 }
 
 const ALONE = {
   reason: 'the store lives and dies with this process',
-  tests: ['grow through a restart of the service'],
+  tests: ['processes', 'grow through a restart of the service'],
 } as const
 
 export function memorySubject(): Subject {

@@ -141,6 +141,13 @@ export class Context {
     return { store, locks: this.#createLocks(store, { requestTimeoutMs: 250, ...options }) }
   }
 
+  /** Waits until so many claims queue in the store. */
+  async waiters(count: number, lock = this.name()): Promise<void> {
+    await this.time.eventually(`${count} waiters`, this.slackMs, async () => {
+      return ((await this.inspect(lock))?.waiters.length ?? 0) === count
+    })
+  }
+
   /** Waits for what must come without delay. */
   soon<T>(promise: PromiseLike<T>, what = 'an answer'): Promise<T> {
     return this.time.within(promise, this.slackMs, what)

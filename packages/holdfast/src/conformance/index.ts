@@ -15,3 +15,24 @@ export {
   type Verb,
 } from './faulty-store.js'
 export { realTime, virtualTime, type Time } from './time.js'
+export { serveWorker } from './worker/serve.js'
+export { contend, type ContentionOptions } from './contend.js'
+export {
+  formatEvent,
+  HistoryError,
+  nanoseconds,
+  parseHistory,
+  Recorder,
+  type HistoryAction,
+  type HistoryEvent,
+  type HistoryNote,
+  type HistoryType,
+} from './history.js'
+export {
+  checkExclusion,
+  checkHistory,
+  checkTokens,
+  holdsOf,
+  type Hold,
+  type Violation,
+} from './check/index.js'

@@ -1,5 +1,15 @@
 /** All cases: first the verbs of the store, then the locks that are built on them. */
 import type { Case } from '../case.js'
+import { administration } from './locks/administration.js'
+import { contention } from './locks/contention.js'
+import { election } from './locks/election.js'
+import { ghosts } from './locks/ghosts.js'
+import { givingUp } from './locks/giving-up.js'
+import { input } from './locks/input.js'
+import { kinds } from './locks/kinds.js'
+import { lease } from './locks/lease.js'
+import { loss } from './locks/loss.js'
+import { processes } from './processes.js'
 import { attempt } from './verbs/attempt.js'
 import { downgrade } from './verbs/downgrade.js'
 import { expiry } from './verbs/expiry.js'
@@ -26,6 +36,16 @@ const GROUPS = [
   inspect,
   steal,
   downgrade,
+  lease,
+  input,
+  givingUp,
+  contention,
+  loss,
+  ghosts,
+  kinds,
+  election,
+  administration,
+  processes,
 ]
 
 export const ALL_CASES: readonly Case[] = GROUPS.flatMap(({ cases }) => cases)

@@ -1,0 +1,125 @@
+/** Inspect, steal and close through the public API. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { codeOf, expectError, outcomeOf } from '../../expect.js'
+import { inspect, queue, steal, tokenBlocks } from '../../needs.js'
+
+export const administration = new Group('administration')
+
+administration.test(
+  'inspect shows the locks of its namespace, holders and waiters',
+  async (context) => {
+    const namespace = context.name('shop')
+    const [one, two] = [
+      await context.locks({ namespace, label: 'job 7' }),
+      await context.locks({ namespace }),
+    ]
+    const outsider = await context.locks({ namespace: `${namespace}2` })
+    const held = await context.soon(one.mutex('order:1').acquire())
+    await context.soon(one.mutex('order:2').acquire())
+    await context.soon(one.mutex('stock').acquire())
+    await context.soon(outsider.mutex('order:3').acquire())
+    const waiting = outcomeOf(two.mutex('order:1').acquire({ waitMs: 20_000 }))
+    await context.waiters(1, `${namespace}:order:1`)
+    const shown = await context.soon(two.inspect({ prefix: 'order:' }))
+    const names = shown.map(({ lock }) => lock).sort()
+    assert.deepEqual(names, [`${namespace}:order:1`, `${namespace}:order:2`])
+    const first = shown.find(({ lock }) => lock === held.name)
+    assert.equal(first?.holders[0]?.owner.label, 'job 7')
+    assert.equal(first?.holders[0]?.owner.clientId, one.clientId)
+    assert.equal(first?.waiters[0]?.owner.clientId, two.clientId)
+    assert.equal((await context.soon(two.inspect())).length, 3)
+    assert.equal((await context.soon(two.inspect({ limit: 2 }))).length, 2)
+    await held.release()
+    assert.ok('value' in (await context.time.within(waiting, 2000 + context.slackMs, 'the lock')))
+  },
+  { needs: [inspect, queue] },
+)
+
+administration.test(
+  'inspect shows how many more wait in a client',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const held = await context.soon(one.mutex(context.name()).acquire())
+    const waits = Array.from({ length: 4 }, () => two.mutex(context.name()).run(() => undefined))
+    const all = outcomeOf(Promise.all(waits))
+    await context.time.eventually('three more wait behind the first', 2000 + context.slackMs, async () => {
+      const [waiter] = (await context.inspect())?.waiters ?? []
+      return waiter?.owner.localWaiters === 3
+    })
+    await held.release()
+    await context.time.within(all, 2000 + context.slackMs, 'the end of all waits')
+  },
+  { needs: [inspect, queue, tokenBlocks] },
+)
+
+administration.test(
+  'a lock stolen with now is free at once, and its holder finds out',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const lease = await context.soon(one.mutex(context.name()).acquire())
+    assert.deepEqual(await context.soon(two.steal(context.name(), { now: true })), {
+      holders: 1,
+      freeInMs: 0,
+    })
+    await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+    await expectError('LOCK_LOST', () => context.soon(lease.renew()))
+    assert.equal(lease.held, false)
+    assert.equal(await context.soon(lease.release()), 'lost')
+  },
+  { needs: [steal] },
+)
+
+administration.test('close releases what is held', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const lease = await context.soon(one.mutex(context.name('a')).acquire())
+  await context.soon(one.mutex(context.name('b')).acquire())
+  await context.soon(one.close())
+  assert.equal(lease.held, false)
+  await context.soon(two.mutex(context.name('a')).acquire(), 'the free lock')
+  await context.soon(two.mutex(context.name('b')).acquire(), 'the free lock')
+})
+
+administration.test('close rejects those who wait, and leaves the queue', async (context) => {
+  const [one, two, three] = [await context.locks(), await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const waits = Array.from({ length: 3 }, () => outcomeOf(two.mutex(context.name()).acquire()))
+  await context.time.pass(30)
+  await context.soon(two.close())
+  for (const outcome of await context.soon(Promise.all(waits))) {
+    assert.equal(codeOf(outcome), 'LOCKS_CLOSED')
+  }
+  await held.release()
+  await context.soon(three.mutex(context.name()).acquire(), 'the free lock')
+})
+
+administration.test('close may be repeated, and what comes after it is refused', async (context) => {
+  const locks = await context.locks()
+  const mutex = locks.mutex(context.name())
+  await context.soon(Promise.all([locks.close(), locks.close()]))
+  await context.soon(locks.close())
+  await expectError('LOCKS_CLOSED', () => mutex.acquire())
+  await expectError('LOCKS_CLOSED', () => mutex.tryAcquire())
+  await expectError('LOCKS_CLOSED', () => mutex.run(() => undefined))
+})
+
+administration.test('close releases nothing under running work', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  let finish!: () => void
+  const work = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  let aborted = false
+  const run = one.mutex(context.name()).run(async (lease) => {
+    lease.signal.addEventListener('abort', () => (aborted = true))
+    await work
+  })
+  await context.time.pass(20)
+  const closed = one.close({ graceMs: 20_000 })
+  await context.time.pass(30)
+  assert.equal(aborted, true, 'the work is asked to stop')
+  assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
+  finish()
+  await context.soon(Promise.all([run, closed]))
+  await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+})

@@ -1,0 +1,134 @@
+/** Exclusion under contention: many actors of several clients, judged by the history of what they believed. */
+import assert from 'node:assert/strict'
+import { checkHistory } from '../../check/index.js'
+import { Group } from '../../case.js'
+import { contend } from '../../contend.js'
+import type { Context } from '../../context.js'
+import type { Fate, Plan } from '../../faulty-store.js'
+import { nanoseconds, Recorder, type HistoryEvent } from '../../history.js'
+import { readWriteLock, semaphore } from '../../needs.js'
+import type { Locks } from '../../../locks/create.js'
+import type { Lockable } from '../../../locks/lock.js'
+import { CAPACITY_ALL } from '../../../store/contract.js'
+
+export const contention = new Group('contention')
+
+interface Part {
+  readonly lock: Lockable
+  readonly weight: number
+  readonly capacity: number
+}
+
+const FOR_MS = 500
+const CLIENTS = 4
+
+contention.test('a mutex has one holder at a time, with hand-offs inside each client', async (context) => {
+  await fight(context, await clients(context), (locks) => mutexes(locks, context))
+})
+
+contention.test('a mutex has one holder at a time, in strict order', async (context) => {
+  const all = await clients(context)
+  await fight(context, all, (locks) =>
+    mutexes(locks, context).map((part) => ({
+      ...part,
+      lock: locks.mutex(context.name(), { fairness: 'fifo' }),
+    })),
+  )
+})
+
+contention.test(
+  'a semaphore never gives out more permits than it has',
+  async (context) => {
+    await fight(context, await clients(context), (locks) =>
+      [1, 2, 3].map((weight) => ({
+        lock: locks.semaphore(context.name(), { permits: 4 }).weighing(weight),
+        weight,
+        capacity: 4,
+      })),
+    )
+  },
+  { needs: [semaphore] },
+)
+
+contention.test(
+  'a writer has the lock to itself',
+  async (context) => {
+    await fight(context, await clients(context), (locks) => {
+      const { read, write } = locks.readWriteLock(context.name())
+      const reader = { lock: read, weight: 1, capacity: CAPACITY_ALL }
+      return [reader, reader, { lock: write, weight: CAPACITY_ALL, capacity: CAPACITY_ALL }]
+    })
+  },
+  { needs: [readWriteLock] },
+)
+
+contention.test(
+  'a mutex has one holder at a time while messages are lost, late and doubled',
+  async (context) => {
+    const all: Locks[] = []
+    for (let count = 0; count < CLIENTS; count += 1) {
+      const options = { ttlMs: context.shortMs, requestTimeoutMs: context.shortMs / 4 }
+      const { locks } = await context.faulty(badWire(context), options)
+      all.push(locks)
+    }
+    await fight(context, all, (locks) => mutexes(locks, context), 2 * FOR_MS)
+  },
+)
+
+async function clients(context: Context): Promise<Locks[]> {
+  return Promise.all(Array.from({ length: CLIENTS }, () => context.locks()))
+}
+
+function mutexes(locks: Locks, context: Context): Part[] {
+  return Array.from({ length: 3 }, () => ({ lock: locks.mutex(context.name()), weight: 1, capacity: 1 }))
+}
+
+/** About one message in ten meets with an accident. */
+function badWire({ random, shortMs }: Context): Plan {
+  const accidents: readonly (() => Fate)[] = [
+    () => ({ drop: 'request' }),
+    () => ({ drop: 'reply' }),
+    () => ({ drop: 'reply', tell: true }),
+    () => ({ requestMs: random.next() * shortMs }),
+    () => ({ replyMs: random.next() * shortMs }),
+    () => ({ againAfterMs: random.next() * shortMs }),
+  ]
+  return () => {
+    const accident = accidents[Math.floor(random.next() * accidents.length * 10)]
+    return accident?.() ?? { requestMs: random.next() * 3 }
+  }
+}
+
+/** Lets every part of every client contend for a while, and judges what they saw. */
+async function fight(
+  context: Context,
+  all: readonly Locks[],
+  partsOf: (locks: Locks) => Part[],
+  forMs = FOR_MS,
+): Promise<void> {
+  const { clock } = context.time
+  const events: HistoryEvent[] = []
+  const untilMs = clock.monotonicMs() + forMs
+  const actors = all.flatMap((locks, client) =>
+    partsOf(locks).map((part, actor) =>
+      contend({
+        ...part,
+        recorder: new Recorder(`${client}-${actor}`, (event) => events.push(event), nanoseconds(clock)),
+        clock,
+        random: context.random,
+        workMs: 4,
+        goesOn: () => clock.monotonicMs() < untilMs,
+      }),
+    ),
+  )
+  const limitMs = forMs + context.shortMs * 4 + 3 * context.slackMs
+  const holds = await context.time.within(Promise.all(actors), limitMs, 'the end of the contention')
+  assert.deepEqual(
+    checkHistory(events).map(({ message }) => message),
+    [],
+  )
+  assert.ok(
+    holds.every((count) => count > 0),
+    `each of the actors held the lock: ${holds.join()}`,
+  )
+}

@@ -1,0 +1,61 @@
+/** Elections: one leads, and another takes over when it resigns or falls silent. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { outcomeOf } from '../../expect.js'
+import { planFor } from '../../faulty-store.js'
+import { inspect } from '../../needs.js'
+
+export const election = new Group('election')
+
+election.test('leadership passes on when the leader resigns', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const [first, second] = [one.election(context.name()), two.election(context.name())]
+  const lease = await context.soon(first.campaign())
+  assert.equal(first.isLeader, true)
+  const campaign = second.campaign()
+  await context.time.pass(30)
+  assert.equal(second.isLeader, false)
+  assert.equal(await context.soon(first.resign()), true)
+  assert.equal(first.isLeader, false)
+  const next = await context.time.within(campaign, 2000 + context.slackMs, 'the next leader')
+  assert.equal(second.isLeader, true)
+  assert.ok(!one.store.traits.fencing || (next.token as bigint) > (lease.token as bigint))
+})
+
+election.test('leadership passes on when the leader falls silent, and the old one knows', async (context) => {
+  const { locks } = await context.faulty(
+    planFor({ renew: { drop: 'request' }, withdraw: { drop: 'request' } }),
+  )
+  const first = locks.election(context.name(), { ttlMs: context.shortMs })
+  let lost = 0
+  first.on('lost', () => (lost += 1))
+  await context.soon(first.campaign())
+  const second = (await context.locks()).election(context.name())
+  const limitMs = context.shortMs + 1000 + context.slackMs
+  await context.time.within(second.campaign(), limitMs, 'the next leader')
+  assert.equal(second.isLeader, true)
+  assert.equal(first.isLeader, false)
+  assert.equal(lost, 1)
+})
+
+election.test('a campaign ends when its candidate resigns', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  await context.soon(one.election(context.name()).campaign())
+  const second = two.election(context.name())
+  const outcome = outcomeOf(second.campaign())
+  await context.time.pass(30)
+  assert.equal(await context.soon(second.resign()), false)
+  assert.ok('error' in (await context.soon(outcome)))
+})
+
+election.test(
+  'the leader is known to all',
+  async (context) => {
+    const [one, two] = [await context.locks({ label: 'the first' }), await context.locks()]
+    const lease = await context.soon(one.election(context.name()).campaign())
+    const leader = await context.soon(two.election(context.name()).leader())
+    assert.equal(leader?.claimId, lease.claimId)
+    assert.equal(leader?.owner.label, 'the first')
+  },
+  { needs: [inspect] },
+)

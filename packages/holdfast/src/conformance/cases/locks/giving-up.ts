@@ -1,0 +1,167 @@
+/** Waits that end without the lock, in every state, and leave no trace. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { codeOf, expectError, outcomeOf } from '../../expect.js'
+import { Gate, planFor, planForFirst } from '../../faulty-store.js'
+import { inspect, queue } from '../../needs.js'
+import type { Locks } from '../../../locks/create.js'
+
+export const givingUp = new Group('giving up')
+
+/** Queues a client of its own behind so many others; its turn is noted when it comes. */
+async function queueUp(
+  context: Context,
+  turns: Promise<void>[],
+  order: string[],
+  who: string,
+  behind = 0,
+): Promise<void> {
+  const locks = await context.locks({ fairness: 'fifo' })
+  const turn = locks.mutex(context.name()).run(() => void order.push(who))
+  turn.catch(() => undefined)
+  turns.push(turn)
+  await context.waiters(behind + 1)
+}
+
+givingUp.test('a wait ends after waitMs with a typed error', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const sentMs = context.time.nowMs()
+  await expectError('LOCK_TIMEOUT', () =>
+    context.time.within(
+      two.mutex(context.name()).acquire({ waitMs: 150 }),
+      150 + context.slackMs,
+      'the end of the wait',
+    ),
+  )
+  assert.ok(context.time.nowMs() - sentMs >= 149, 'no wait ends early')
+  await context.soon(held.release())
+  await freeSoon(context)
+})
+
+givingUp.test('waitMs 0 tries once', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  await context.soon(one.mutex(context.name()).acquire())
+  await expectError('LOCK_TIMEOUT', () => context.soon(two.mutex(context.name()).acquire({ waitMs: 0 })))
+})
+
+givingUp.test('an aborted wait rejects with the reason of its signal', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const controller = new AbortController()
+  const outcome = outcomeOf(two.mutex(context.name()).acquire({ signal: controller.signal }))
+  await context.time.pass(50)
+  const reason = new Error('nobody wants it any more')
+  controller.abort(reason)
+  assert.deepEqual(await context.soon(outcome), { error: reason })
+  await context.soon(held.release())
+  await freeSoon(context)
+})
+
+givingUp.test(
+  'a waiter that gives up in the queue leaves the order of the others untouched',
+  async (context) => {
+    const holder = await (await context.locks()).mutex(context.name()).acquire()
+    const order: string[] = []
+    const controller = new AbortController()
+    const turns: Promise<void>[] = []
+    await queueUp(context, turns, order, 'first')
+    const quitter = await context.locks({ fairness: 'fifo' })
+    const quit = outcomeOf(quitter.mutex(context.name()).acquire({ signal: controller.signal }))
+    await context.waiters(2)
+    await queueUp(context, turns, order, 'second', 2)
+    controller.abort()
+    await context.soon(quit)
+    await context.waiters(2)
+    await holder.release()
+    await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turns of the others')
+    assert.deepEqual(order, ['first', 'second'])
+  },
+  { needs: [queue, inspect] },
+)
+
+givingUp.test(
+  'a waiter that gives up before its attempt arrived leaves nothing behind',
+  async (context) => {
+    const holder = await (await context.locks()).mutex(context.name()).acquire()
+    const order: string[] = []
+    const turns: Promise<void>[] = []
+    await queueUp(context, turns, order, 'first')
+    const gate = new Gate()
+    const quitter = await context.faulty(planForFirst('attempt', { holdRequest: gate.opened }))
+    const controller = new AbortController()
+    const quit = outcomeOf(quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }))
+    await context.time.pass(20)
+    controller.abort()
+    await context.soon(quit)
+    await queueUp(context, turns, order, 'second', 1)
+    // Its attempt arrives now, behind its own withdraw.
+    gate.open()
+    await context.time.pass(20)
+    await context.waiters(2)
+    await holder.release()
+    await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turns of the others')
+    assert.deepEqual(order, ['first', 'second'])
+  },
+  { needs: [queue, inspect] },
+)
+
+givingUp.test(
+  'a waiter that gives up just as it is granted passes the lock on',
+  async (context) => {
+    const holder = await (await context.locks()).mutex(context.name()).acquire()
+    const gate = new Gate()
+    let deaf = false
+    const quitter = await context.faulty((message) => {
+      if (message.verb === 'wake') return { drop: 'request' }
+      return deaf && message.verb === 'attempt' ? { holdReply: gate.opened } : {}
+    })
+    const controller = new AbortController()
+    const quit = outcomeOf(quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }))
+    await context.waiters(1)
+    const order: string[] = []
+    const turns: Promise<void>[] = []
+    await queueUp(context, turns, order, 'next', 1)
+    deaf = true
+    await holder.release()
+    // The store has made it the holder, and it does not know.
+    controller.abort(new Error('too late'))
+    assert.equal(codeOf(await context.soon(quit)), 'Error: too late')
+    gate.open()
+    await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turn of the next')
+    assert.deepEqual(order, ['next'])
+    assert.equal(await context.inspect(), undefined, 'nobody holds the lock in the end')
+  },
+  { needs: [queue, inspect] },
+)
+
+givingUp.test('of the waiters of one client only those give up that want to', async (context) => {
+  const holder = await (await context.locks()).mutex(context.name()).acquire()
+  const locks = await context.locks()
+  const order: number[] = []
+  const controller = new AbortController()
+  const waits = [0, 1, 2, 3].map((number) => {
+    const options = number % 2 === 0 ? { signal: controller.signal } : {}
+    return outcomeOf(locks.mutex(context.name()).run(() => void order.push(number), options))
+  })
+  await context.time.pass(30)
+  controller.abort()
+  await holder.release()
+  await context.time.within(Promise.all(waits), 2000 + context.slackMs, 'the end of all waits')
+  assert.deepEqual(order, [1, 3])
+  await freeSoon(context)
+})
+
+givingUp.test('a wait whose signal is aborted already asks for nothing', async (context) => {
+  const { store, locks } = await context.faulty(planFor({}))
+  const signal = AbortSignal.abort(new Error('before it began'))
+  await assert.rejects(context.soon(locks.mutex(context.name()).acquire({ signal })), /before it began/)
+  assert.equal(store.sent.length, 0)
+})
+
+async function freeSoon(context: Context): Promise<void> {
+  const locks: Locks = await context.locks()
+  const lease = await context.soon(locks.mutex(context.name()).acquire(), 'the free lock')
+  await lease.release()
+}

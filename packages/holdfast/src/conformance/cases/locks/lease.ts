@@ -1,0 +1,108 @@
+/** Leases through the public API: taking, holding, giving back. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { expectError } from '../../expect.js'
+import { fencing } from '../../needs.js'
+
+export const lease = new Group('lease')
+
+lease.test('acquire gives a lease that is held until its release', async (context) => {
+  const locks = await context.locks()
+  const held = await context.soon(locks.mutex(context.name()).acquire())
+  assert.equal(held.held, true)
+  assert.equal(held.name, context.name())
+  assert.ok(held.remainingMs > 0 && held.remainingMs <= context.longMs)
+  assert.equal(held.signal.aborted, false)
+  held.assertHeld()
+  assert.equal(await context.soon(held.release()), 'released')
+  assert.equal(held.held, false)
+  assert.equal(held.remainingMs, 0)
+  assert.equal(await context.soon(held.release()), 'released', 'a repeated release says the same')
+})
+
+lease.test('tryAcquire answers undefined while another client holds the lock', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
+  assert.equal(await context.soon(one.mutex(context.name()).tryAcquire()), undefined)
+  await context.soon(held.release())
+  const next = await context.soon(two.mutex(context.name()).tryAcquire())
+  assert.equal(next?.held, true)
+})
+
+lease.test(
+  'run holds the lock while its callback works and gives back what that returned',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const value = await context.soon(
+      one.mutex(context.name()).run(async (inside) => {
+        assert.equal(inside.held, true)
+        assert.equal(await two.mutex(context.name()).tryAcquire(), undefined)
+        return 42
+      }),
+    )
+    assert.equal(value, 42)
+    assert.ok(await context.soon(two.mutex(context.name()).tryAcquire()))
+  },
+)
+
+lease.test('run gives the lock back when its callback throws', async (context) => {
+  const locks = await context.locks()
+  const failure = new Error('the work failed')
+  const run = locks.mutex(context.name()).run(() => Promise.reject(failure))
+  await assert.rejects(context.soon(run), failure)
+  assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
+})
+
+lease.test('a lease is given back when its scope ends', async (context) => {
+  const locks = await context.locks()
+  {
+    await using held = await context.soon(locks.mutex(context.name()).acquire())
+    assert.equal(held.held, true)
+  }
+  assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
+})
+
+lease.test('renewing by hand goes through to the store', async (context) => {
+  const locks = await context.locks()
+  const held = await context.soon(locks.mutex(context.name(), { renew: false }).acquire())
+  await context.time.pass(60)
+  const beforeMs = held.remainingMs
+  await context.soon(held.renew())
+  assert.ok(held.remainingMs > beforeMs, 'the lease begins anew')
+  await context.soon(held.release())
+  await expectError('LOCK_USAGE', () => held.renew())
+})
+
+lease.test(
+  'tokens grow from lease to lease, within a client and between clients',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    let last = 0n
+    for (const locks of [one, one, two, one, two, two]) {
+      const held = await context.soon(locks.mutex(context.name()).acquire())
+      const token = held.token as bigint | undefined
+      assert.equal(typeof token, 'bigint')
+      assert.ok((token ?? 0n) > last, `token ${token} came after ${last}`)
+      last = token ?? 0n
+      await context.soon(held.release())
+    }
+  },
+  { needs: [fencing] },
+)
+
+lease.test('a nested run re-enters without asking the store, where it may', async (context) => {
+  const { store, locks } = await context.faulty(() => ({}))
+  const mutex = locks.mutex(context.name(), { reentrant: true })
+  const nested = mutex.run(() => mutex.run(() => mutex.run((inner) => inner.held)))
+  assert.equal(await context.soon(nested), true)
+  assert.equal(store.count('attempt'), 1)
+  assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
+})
+
+lease.test('a nested run fails at once where it may not re-enter', async (context) => {
+  const locks = await context.locks()
+  const mutex = locks.mutex(context.name())
+  await expectError('LOCK_USAGE', () => context.soon(mutex.run(() => mutex.run(() => undefined))))
+  assert.ok(await context.soon(mutex.tryAcquire()), 'the outer run gave the lock back')
+})

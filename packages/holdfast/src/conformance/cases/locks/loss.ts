@@ -1,0 +1,167 @@
+/** Loss: the holder is told in time, whatever the network does, and unknown is not lost. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { codeOf, expectError, outcomeOf } from '../../expect.js'
+import { planFor, planForFirst, type Fate } from '../../faulty-store.js'
+import { steal } from '../../needs.js'
+import { LockLostError } from '../../../errors.js'
+import type { Lease } from '../../../lease/lease.js'
+
+export const loss = new Group('loss')
+
+const FAILS: Fate = { drop: 'request', tell: true }
+const HANGS: Fate = { drop: 'request' }
+
+/** Resolves when the lease says that it is lost. */
+function lost(lease: Lease): Promise<void> {
+  return new Promise((resolve) => {
+    if (lease.signal.aborted) resolve()
+    else lease.signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+async function assertLostInTime(context: Context, renewals: Fate): Promise<void> {
+  const { locks } = await context.faulty(planFor({ renew: renewals }))
+  const sentMs = context.time.nowMs()
+  const lease = await context.soon(locks.mutex(context.name(), { ttlMs: context.shortMs }).acquire())
+  await context.time.within(lost(lease), context.shortMs + context.slackMs, 'the loss')
+  const tookMs = context.time.nowMs() - sentMs
+  assert.ok(tookMs >= context.shortMs / 2, `told after ${tookMs} ms, while the lease still lasted`)
+  assert.equal(lease.held, false)
+  assert.throws(() => lease.assertHeld(), LockLostError)
+  assert.equal((lease.signal.reason as LockLostError).reason, 'deadline')
+  assert.equal(await context.soon(lease.release()), 'lost')
+}
+
+loss.test('a lease whose renewals fail is lost by its deadline', (context) =>
+  assertLostInTime(context, FAILS),
+)
+
+loss.test('a lease whose renewals hang is lost by its deadline', (context) =>
+  assertLostInTime(context, HANGS),
+)
+
+loss.test('whoever comes next is not let in while the one before still believes', async (context) => {
+  for (const renewals of [FAILS, HANGS]) {
+    const { locks } = await context.faulty(planFor({ renew: renewals }))
+    const mutex = locks.mutex(context.name(), { ttlMs: context.shortMs })
+    const before = await context.time.within(mutex.acquire(), context.shortMs + context.slackMs, 'the lock')
+    const next = (await context.locks()).mutex(context.name()).acquire()
+    const limitMs = context.shortMs + 1000 + context.slackMs
+    const lease = await context.time.within(next, limitMs, 'the next holder')
+    assert.equal(before.held, false)
+    await lease.release()
+  }
+})
+
+loss.test('a renewal whose outcome is unknown is repeated, and the lease goes on', async (context) => {
+  const ttlMs = context.shortMs * 3
+  for (const fate of [FAILS, HANGS, { drop: 'reply' } as const]) {
+    const { store, locks } = await context.faulty(planForFirst('renew', fate))
+    const lease = await context.soon(locks.mutex(context.name(), { ttlMs }).acquire())
+    await context.time.pass(ttlMs * 1.5)
+    assert.equal(lease.held, true)
+    assert.equal(lease.signal.aborted, false)
+    assert.ok(store.count('renew') >= 2)
+    assert.equal(await context.soon(lease.release()), 'released')
+  }
+})
+
+loss.test('work that goes on past the TTL keeps the lock through renewals', async (context) => {
+  const ttlMs = context.shortMs * 3
+  const [one, two] = [await context.locks(), await context.locks()]
+  const run = one.mutex(context.name(), { ttlMs }).run(async (lease) => {
+    await new Promise<void>((resolve) => void context.time.clock.timer(ttlMs * 1.5, resolve))
+    assert.equal(lease.held, true)
+    assert.equal(await two.mutex(context.name()).tryAcquire(), undefined)
+    return 'done'
+  })
+  assert.equal(await context.time.within(run, ttlMs * 1.5 + context.slackMs, 'the work'), 'done')
+})
+
+loss.test(
+  'work that goes on past the end of its lease is told so, and so is who awaits it',
+  async (context) => {
+    const { locks } = await context.faulty(planFor({ renew: HANGS }))
+    let told = false
+    const run = locks.mutex(context.name(), { ttlMs: context.shortMs }).run(async (lease) => {
+      await lost(lease)
+      told = true
+      return 'done too late'
+    })
+    const limitMs = context.shortMs + context.slackMs
+    await expectError('LOCK_LOST', () => context.time.within(run, limitMs, 'the loss'))
+    assert.ok(told)
+  },
+)
+
+loss.test(
+  'the error of work under a lost lease is the cause of the loss that is reported',
+  async (context) => {
+    const { locks } = await context.faulty(planFor({ renew: HANGS }))
+    const failure = new Error('the work noticed')
+    const run = locks.mutex(context.name(), { ttlMs: context.shortMs }).run(async (lease) => {
+      await lost(lease)
+      throw failure
+    })
+    const outcome = await context.time.within(outcomeOf(run), context.shortMs + context.slackMs, 'the loss')
+    assert.equal(codeOf(outcome), 'LOCK_LOST')
+    assert.equal((outcome as { error: LockLostError }).error.cause, failure)
+  },
+)
+
+loss.test('a lease without renewal ends with its TTL', async (context) => {
+  const { store, locks } = await context.faulty(planFor({}))
+  const mutex = locks.mutex(context.name(), { ttlMs: context.shortMs, renew: false })
+  const lease = await context.soon(mutex.acquire())
+  await context.time.within(lost(lease), context.shortMs + context.slackMs, 'the end')
+  assert.equal(store.count('renew'), 0)
+  const next = (await context.locks()).mutex(context.name()).acquire()
+  await context.time.within(next, context.shortMs + context.slackMs, 'the next holder')
+})
+
+loss.test(
+  'a lease that ended while the process stood still is not held, before any timer ran',
+  async (context) => {
+    const locks = await context.locks()
+    const lease = await context.soon(locks.mutex(context.name(), { ttlMs: context.shortMs }).acquire())
+    standStill(context, context.shortMs + 50)
+    assert.equal(lease.held, false)
+    assert.throws(() => lease.assertHeld(), LockLostError)
+    await context.time.within(lost(lease), context.slackMs, 'the signal')
+  },
+)
+
+loss.test('a lease is lost after maxHoldMs, though it is renewed', async (context) => {
+  const locks = await context.locks()
+  const lease = await context.soon(locks.mutex(context.name(), { maxHoldMs: 200 }).acquire())
+  await context.time.within(lost(lease), 200 + context.slackMs, 'the end')
+  assert.equal((lease.signal.reason as LockLostError).reason, 'max-hold')
+  assert.equal(lease.held, false)
+  await context.soon(lease.release())
+  await context.soon((await context.locks()).mutex(context.name()).acquire(), 'the free lock')
+})
+
+loss.test(
+  'the holder of a stolen lock is told, and the lock is free when it lets go',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const ttlMs = context.shortMs * 3
+    const lease = await context.soon(one.mutex(context.name(), { ttlMs }).acquire())
+    await two.steal(context.name())
+    assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
+    await context.time.within(lost(lease), ttlMs + context.slackMs, 'the loss')
+    assert.equal((lease.signal.reason as LockLostError).reason, 'stolen')
+    assert.equal(await context.soon(lease.release()), 'lost')
+    const next = await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+    assert.ok(!one.store.traits.fencing || (next.token as bigint) > (lease.token as bigint))
+  },
+  { needs: [steal] },
+)
+
+/** The event loop stops, as for a long computation or a stopped process. */
+function standStill({ subject }: Context, ms: number): void {
+  if (subject.clock) subject.clock.freeze(ms)
+  else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

@@ -1,0 +1,200 @@
+/** Real processes that are killed and stopped while they hold or wait. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Group } from '../case.js'
+import { checkHistory } from '../check/index.js'
+import { holdsOf } from '../check/holds.js'
+import type { Context } from '../context.js'
+import { parseHistory, type HistoryEvent } from '../history.js'
+import { fencing, inspect, queue, worker as needsWorker } from '../needs.js'
+import { WorkerProcess } from '../worker/process.js'
+
+export const processes = new Group('processes', [needsWorker])
+
+/** How long a process may take to start, in milliseconds. */
+const START_MS = 10_000
+const CONTENDERS = 4
+
+/** Runs with workers, none of which outlives the case. */
+async function withWorkers(
+  context: Context,
+  use: (start: () => WorkerProcess) => Promise<void>,
+): Promise<void> {
+  const started: WorkerProcess[] = []
+  const { worker } = context.subject
+  assert.ok(worker)
+  try {
+    await use(() => {
+      const process = new WorkerProcess(worker)
+      started.push(process)
+      return process
+    })
+  } finally {
+    for (const process of started) await process.kill()
+  }
+}
+
+/** A worker that holds the lock of the context. */
+async function holding(context: Context, worker: WorkerProcess, ttlMs: number): Promise<bigint | undefined> {
+  const answer = await context.time.within(
+    worker.ask({ ask: 'acquire', lock: context.name(), ttlMs }),
+    START_MS,
+    'the lock in a worker',
+  )
+  assert.ok(answer.answer === 'held' && answer.held)
+  return answer.token === undefined ? undefined : BigInt(answer.token)
+}
+
+processes.test('a killed holder costs its TTL at most', async (context) => {
+  await withWorkers(context, async (start) => {
+    const worker = start()
+    const ttlMs = Math.max(1000, context.shortMs)
+    const token = await holding(context, worker, ttlMs)
+    const waiting = (await context.locks()).mutex(context.name()).acquire()
+    await context.time.pass(200)
+    await worker.kill()
+    const lease = await context.time.within(waiting, ttlMs + 1000 + context.slackMs, 'the lock of the dead')
+    if (token !== undefined) assert.ok((lease.token as bigint) > token)
+  })
+})
+
+processes.test(
+  'a killed waiter is passed over',
+  async (context) => {
+    await withWorkers(context, async (start) => {
+      const holder = await context.soon((await context.locks()).mutex(context.name()).acquire())
+      const worker = start()
+      void worker.ask({ ask: 'acquire', lock: context.name(), ttlMs: context.longMs })
+      await context.time.eventually('the worker waits', START_MS, async () => {
+        return (await context.inspect())?.waiters.length === 1
+      })
+      const next = (await context.locks()).mutex(context.name()).acquire()
+      await context.waiters(2)
+      await worker.kill()
+      await holder.release()
+      // Three heartbeats of a second, and the floor of the one behind.
+      const lease = await context.time.within(next, 5000 + context.slackMs, 'the lock behind the dead waiter')
+      assert.equal(lease.held, true)
+    })
+  },
+  { needs: [queue, inspect] },
+)
+
+processes.test('a stopped holder is passed over after its TTL, and knows when it wakes', async (context) => {
+  await withWorkers(context, async (start) => {
+    const worker = start()
+    const ttlMs = Math.max(500, context.shortMs)
+    await holding(context, worker, ttlMs)
+    worker.signal('SIGSTOP')
+    const waiting = (await context.locks()).mutex(context.name()).acquire()
+    const lease = await context.time.within(
+      waiting,
+      ttlMs + 1000 + context.slackMs,
+      'the lock of the stopped',
+    )
+    worker.signal('SIGCONT')
+    const answer = await context.soon(worker.ask({ ask: 'held', lock: context.name() }))
+    assert.ok(answer.answer === 'held')
+    assert.equal(answer.held, false)
+    const released = await context.soon(worker.ask({ ask: 'release', lock: context.name() }))
+    assert.deepEqual(released, { answer: 'released', outcome: 'lost' })
+    assert.equal(lease.held, true)
+    assert.equal(await context.soon(lease.release()), 'released')
+  })
+})
+
+processes.test(
+  'contending processes exclude each other',
+  async (context) => void (await contest(context, () => context.time.pass(1500))),
+  { limitMs: 60_000 },
+)
+
+processes.test(
+  'contending processes that are killed at random never hold together, and no token is given twice',
+  async (context) => {
+    const rounds = context.subject.killRounds ?? 30
+    const events = await contest(context, async ({ workers, replace }) => {
+      for (let round = 0; round < rounds; round += 1) {
+        await context.time.pass(50 + context.random.next() * 150)
+        await replace(workers[Math.floor(context.random.next() * workers.length)])
+      }
+    })
+    assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
+    assert.ok(holdsOf(events).length >= rounds, 'the lock was held more often than processes were killed')
+  },
+  { limitMs: 180_000, needs: [fencing] },
+)
+
+interface Contest {
+  readonly workers: WorkerProcess[]
+  /** Kills a worker and starts another. */
+  replace(worker: WorkerProcess | undefined): Promise<void>
+}
+
+/** Lets processes contend while something happens to them, then judges what they saw. */
+async function contest(
+  context: Context,
+  meanwhile: (contest: Contest) => Promise<void>,
+): Promise<HistoryEvent[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-contest-'))
+  const kills: HistoryEvent[] = []
+  let files = 0
+  try {
+    await withWorkers(context, async (start) => {
+      const contender = async (): Promise<WorkerProcess> => {
+        const worker = start()
+        const history = join(folder, `${(files += 1)}.jsonl`)
+        const lock = { lock: context.name(), ttlMs: context.shortMs }
+        const ready = worker.ask({ ask: 'contend', ...lock, actors: 2, workMs: 6, history })
+        await context.time.within(ready, START_MS, 'the start of a worker')
+        return worker
+      }
+      const workers = await Promise.all(Array.from({ length: CONTENDERS }, contender))
+      await meanwhile({
+        workers,
+        async replace(worker) {
+          const index = workers.findIndex((one) => one === worker)
+          assert.ok(worker && index >= 0)
+          // Noted before it is done: what the process did in between is not held against it.
+          kills.push(killOf(worker.pid))
+          await worker.kill()
+          workers[index] = await contender()
+        },
+      })
+      await drain(context, workers)
+    })
+    const events = [...kills, ...(await readHistories(folder))]
+    assert.deepEqual(
+      checkHistory(events).map(({ message }) => message),
+      [],
+    )
+    return events
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** After the last fault everybody who lives gets through, and the lock is free. */
+async function drain(context: Context, workers: readonly WorkerProcess[]): Promise<void> {
+  const stopped = Promise.all(workers.map((worker) => worker.ask({ ask: 'stop' })))
+  const limitMs = 3000 + context.shortMs + context.slackMs
+  await context.time.within(stopped, limitMs, 'the end of the contention')
+  const lease = await context.time.within(
+    (await context.locks()).mutex(context.name()).acquire(),
+    limitMs,
+    'the lock after the contention',
+  )
+  await lease.release()
+}
+
+function killOf(pid: number): HistoryEvent {
+  return { t_ns: process.hrtime.bigint(), pid, client: 'suite', key: '', f: 'kill', type: 'info' }
+}
+
+async function readHistories(folder: string): Promise<HistoryEvent[]> {
+  const files = await readdir(folder)
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
+  return texts.flatMap((text) => parseHistory(text, { cut: true }))
+}

@@ -1,0 +1,71 @@
+/** The suite's side of a worker: starts it, asks it, and kills it. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { WorkerCommand } from '../subject.js'
+import type { Envelope, WorkerAnswer, WorkerRequest } from './protocol.js'
+
+type Waiting = { resolve: (answer: WorkerAnswer) => void; reject: (error: Error) => void }
+
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<unknown>
+  readonly #waiting = new Map<number, Waiting>()
+  #asked = 0
+
+  constructor({ command, args, env }: WorkerCommand) {
+    this.#child = spawn(command, args, {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
+    })
+    this.#exited = once(this.#child, 'exit')
+    this.#child.on('error', (error) => this.#fail(error))
+    this.#child.on('exit', () => this.#fail(new Error('The worker ended.')))
+    // Writing to a process that was killed just now is no failure of the test.
+    this.#child.stdin?.on('error', () => undefined)
+    if (this.#child.stdout) {
+      createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line))
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  ask(body: WorkerRequest): Promise<WorkerAnswer> {
+    this.#asked += 1
+    const envelope: Envelope<WorkerRequest> = { id: this.#asked, body }
+    const answer = new Promise<WorkerAnswer>((resolve, reject) => {
+      this.#waiting.set(envelope.id, { resolve, reject })
+    })
+    // A worker that is killed while it is asked rejects a promise that a test may have no use for any more.
+    answer.catch(() => undefined)
+    this.#child.stdin?.write(`${JSON.stringify(envelope)}\n`)
+    return answer
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves when the process is gone. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null && this.#child.pid !== undefined) {
+      this.#child.kill('SIGKILL')
+      await this.#exited
+    }
+  }
+
+  #take(line: string): void {
+    const { id, body } = JSON.parse(line) as Envelope<WorkerAnswer>
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (body.answer === 'error') waiting?.reject(new Error(body.message))
+    else waiting?.resolve(body)
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}
