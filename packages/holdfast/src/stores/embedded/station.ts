@@ -125,18 +125,20 @@ export class Station {
     const link = connect(address.socket)
     link.unref()
     this.#links.set(address.id, link)
-    link.on('error', () => undefined) // its close follows, and says all that is needed
+    let connected = false
+    let refused = false
+    link.on('connect', () => (connected = true))
+    link.on('error', (error: NodeJS.ErrnoException) => (refused = error.code === 'ECONNREFUSED'))
     link.on('close', () => {
       this.#links.delete(address.id)
-      void this.#afterClose(address)
+      if (this.#closed) return
+      if (refused && inodeOf(address.socket) === address.inode) this.#events.onDeath(address)
+      // A process that is being torn down may lose this connection before its listening socket, which then still lets a
+      // new one queue. That one ends in a moment, and the next is refused.
+      else if (connected) this.#link(address)
     })
     link.resume()
     return link
-  }
-
-  async #afterClose(address: StationAddress): Promise<void> {
-    if (this.#closed) return
-    if ((await this.isDead(address)) && !this.#closed) this.#events.onDeath(address)
   }
 }
 
