@@ -39,8 +39,7 @@ export async function contend(options: ContentionOptions): Promise<number> {
     }
     holds += 1
     const deadline_ns = recorder.deadlineNs(() => lease.remainingMs)
-    // The type says that the token depends on the store; here it is a bigint or nothing.
-    const token = lease.token as bigint | undefined
+    const { token } = lease
     note(options, { f: 'acquire', type: 'ok', deadline_ns, ...(token === undefined ? {} : { token }) })
     await work(options)
     await giveBack(options, lease)

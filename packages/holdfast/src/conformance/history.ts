@@ -43,7 +43,11 @@ export class Recorder {
   readonly #write: (event: HistoryEvent) => void
   readonly #nowNs: () => bigint
 
-  constructor(client: string, write: (event: HistoryEvent) => void, nowNs = process.hrtime.bigint) {
+  constructor(
+    client: string,
+    write: (event: HistoryEvent) => void,
+    nowNs = (): bigint => process.hrtime.bigint(),
+  ) {
     this.#client = client
     this.#write = write
     this.#nowNs = nowNs
@@ -113,9 +117,9 @@ function parseEvent(text: string, line: number): HistoryEvent {
 }
 
 function assertKnown(event: HistoryEvent, line: number): void {
-  if (!HISTORY_ACTIONS.includes(event.f)) throw new HistoryError(line, `has an unknown f: ${String(event.f)}`)
+  if (!HISTORY_ACTIONS.includes(event.f)) throw new HistoryError(line, `has an unknown f: ${event.f}`)
   if (!HISTORY_TYPES.includes(event.type)) {
-    throw new HistoryError(line, `has an unknown type: ${String(event.type)}`)
+    throw new HistoryError(line, `has an unknown type: ${event.type}`)
   }
   if (typeof event.t_ns !== 'bigint') throw new HistoryError(line, 'has no t_ns')
   if (typeof event.client !== 'string' || typeof event.key !== 'string' || !Number.isInteger(event.pid)) {

@@ -130,7 +130,7 @@ processes.test(
 interface Contest {
   readonly workers: WorkerProcess[]
   /** Kills a worker and starts another. */
-  replace(worker: WorkerProcess | undefined): Promise<void>
+  readonly replace: (worker: WorkerProcess | undefined) => Promise<void>
 }
 
 /** Lets processes contend while something happens to them, then judges what they saw. */

@@ -56,11 +56,16 @@ class Worker {
         this.#contend(request)
         return { answer: 'done' }
       case 'stop':
-        this.#stop.abort()
-        await this.#contention
-        await this.#locks.close({ graceMs: 0 })
-        return { answer: 'done' }
+        break
     }
+    return this.#end()
+  }
+
+  async #end(): Promise<WorkerAnswer> {
+    this.#stop.abort()
+    await this.#contention
+    await this.#locks.close({ graceMs: 0 })
+    return { answer: 'done' }
   }
 
   async #acquire({ lock, ttlMs }: WorkerRequest & { ask: 'acquire' }): Promise<WorkerAnswer> {
@@ -70,8 +75,7 @@ class Worker {
   }
 
   #describe(lease: Lease): WorkerAnswer {
-    const token = lease.token as bigint | undefined
-    const { held, signal } = lease
+    const { held, signal, token } = lease
     return {
       answer: 'held',
       held,

@@ -81,7 +81,7 @@ lease.test(
     let last = 0n
     for (const locks of [one, one, two, one, two, two]) {
       const held = await context.soon(locks.mutex(context.name()).acquire())
-      const token = held.token as bigint | undefined
+      const { token } = held
       assert.equal(typeof token, 'bigint')
       assert.ok((token ?? 0n) > last, `token ${token} came after ${last}`)
       last = token ?? 0n
