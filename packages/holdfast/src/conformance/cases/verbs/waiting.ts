@@ -21,6 +21,8 @@ waiting.test(
     await context.queue(alive)
     await context.time.pass(dead.heartbeatMs * HEARTBEATS_TO_LIVE + 20)
     await context.withdraw(holder)
+    // If it is heard of again now, it is too late: its turn went to the next.
+    assert.notEqual((await context.attempt(dead)).outcome, 'granted')
     await context.granted(alive, context.slackMs)
   },
   { needs: [leaseExpiry] },

@@ -1,0 +1,423 @@
+/** What stores get wrong, one thing at a time. Most of it was found in libraries that people use. */
+import { pageOf, settle, type Breakage, type LockState, type Rule } from './rule-store.js'
+
+type RuleOf<V extends keyof Rule> = (sound: Rule) => Rule[V]
+
+/** Breaks one verb. */
+function verb<V extends keyof Rule>(which: V, name: string, caughtBy: string, rule: RuleOf<V>): Breakage {
+  return { name, caughtBy, rule: (sound) => ({ [which]: rule(sound) }) }
+}
+
+const firstHolder = (state: LockState) => state.holders.values().next().value
+
+const OWNERSHIP: readonly Breakage[] = [
+  verb('renew', 'renews for whoever asks', 'a stranger renews nothing', (sound) => (state, renewal, turn) => {
+    const holder = firstHolder(state)
+    return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, turn)
+  }),
+  verb(
+    'renew',
+    'renews what has expired',
+    'a renewal after the lease expired is refused, though nobody came since',
+    (sound) => (state, renewal, turn) => {
+      const holder = state.holders.get(renewal.id)
+      if (!holder) return sound.renew(state, renewal, turn)
+      holder.expiresMs = turn.nowMs + renewal.ttlMs
+      return { outcome: 'renewed' }
+    },
+  ),
+  verb(
+    'renew',
+    'renews what was released',
+    'a renewal after the release is refused and brings nothing back',
+    () => {
+      return () => ({ outcome: 'renewed' })
+    },
+  ),
+  verb(
+    'withdraw',
+    'releases for whoever asks',
+    'a stranger releases nothing',
+    (sound) => (state, claim, turn) => {
+      const holder = firstHolder(state)
+      return sound.withdraw(state, holder ? { ...claim, id: holder.id } : claim, turn)
+    },
+  ),
+  verb(
+    'withdraw',
+    'lets a stale release free the next holder',
+    'a release after the lease expired frees nothing, and does not claim to',
+    (sound) => (state, claim, turn) => {
+      const outcome = sound.withdraw(state, claim, turn)
+      const holder = outcome === 'absent' ? firstHolder(state) : undefined
+      return holder ? sound.withdraw(state, { ...claim, id: holder.id }, turn) : outcome
+    },
+  ),
+  verb('withdraw', 'always says released', 'a stranger releases nothing', (sound) => (state, claim, turn) => {
+    sound.withdraw(state, claim, turn)
+    return 'released'
+  }),
+  verb(
+    'withdraw',
+    'forgets what it answered',
+    'a release frees the lock, and says so again when it is repeated',
+    (sound) => (state, claim, turn) => {
+      const known = state.tombstones.has(claim.id)
+      const outcome = sound.withdraw(state, claim, turn)
+      return known ? 'absent' : outcome
+    },
+  ),
+  {
+    name: 'keeps no tombstones',
+    caughtBy: 'an attempt that arrives after its own withdraw is refused',
+    afterwards: (state) => state.tombstones.clear(),
+  },
+  {
+    name: 'keeps no tombstone of a claim that it never saw',
+    caughtBy: 'an attempt that arrives after its own withdraw is refused',
+    afterwards: (state) => forget(state, (outcome) => outcome === 'absent'),
+  },
+  {
+    name: 'keeps no tombstone of a claim that left the queue',
+    caughtBy: 'an attempt that arrives after its own claim left the queue is refused',
+    afterwards: (state) => forget(state, (outcome) => outcome === 'left'),
+  },
+  {
+    name: 'remembers eight withdrawn claims',
+    caughtBy: 'a withdrawn claim is remembered while a hundred others come and go',
+    afterwards: ({ tombstones }) => {
+      for (const id of tombstones.keys()) if (tombstones.size > 8) tombstones.delete(id)
+    },
+  },
+]
+
+function forget({ tombstones }: LockState, unwanted: (outcome: string) => boolean): void {
+  for (const [id, { outcome }] of tombstones) if (unwanted(outcome)) tombstones.delete(id)
+}
+
+const ATTEMPTS: readonly Breakage[] = [
+  verb(
+    'attempt',
+    'lengthens the lease of a resent attempt',
+    'a resent attempt does not lengthen the lease',
+    (sound) => (state, claim, options, turn) => {
+      const holder = state.holders.get(claim.id)
+      if (holder && holder.expiresMs > turn.nowMs) holder.expiresMs = turn.nowMs + claim.ttlMs
+      return sound.attempt(state, claim, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'lengthens a pushed grant that is asked for',
+    'a grant to a waiter says the truth about how long it lasts',
+    (sound) => (state, claim, options, turn) => {
+      const result = sound.attempt(state, claim, options, turn)
+      if (result.outcome !== 'granted' || !result.existing) return result
+      return { ...result, remainingMs: claim.ttlMs, ttlMs: claim.ttlMs * 2 }
+    },
+  ),
+  verb(
+    'attempt',
+    'takes a resent attempt for a new one',
+    'the same claim id twice gives the same lease',
+    (sound) => (state, claim, options, turn) => {
+      const holder = state.holders.get(claim.id)
+      if (holder) {
+        state.holders.delete(claim.id)
+        state.heldWeight -= holder.weight
+      }
+      return sound.attempt(state, claim, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'counts the holds of a resent attempt',
+    'the same claim id twice gives the same lease',
+    (sound) => (state, claim, options, turn) => {
+      if (state.holders.has(claim.id)) state.heldWeight += claim.weight
+      return sound.attempt(state, claim, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'queues whoever only tries',
+    'a busy answer leaves nothing behind',
+    (sound) => (state, claim, options, turn) => {
+      const result = sound.attempt(state, claim, { ...options, enqueue: true }, turn)
+      return result.outcome === 'waiting' && !options.enqueue ? { ...result, outcome: 'busy' } : result
+    },
+  ),
+  verb(
+    'attempt',
+    'lets one more in than there is room for',
+    'of many that attempt together one is granted',
+    (sound) => (state, claim, options, turn) => {
+      if (state.holders.size === 1) state.heldWeight = 0
+      return sound.attempt(state, claim, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'ignores that clients disagree on the capacity',
+    'another number of permits is refused while the lock is held',
+    (sound) => (state, claim, options, turn) => {
+      return sound.attempt(state, { ...claim, capacity: state.capacity }, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'ignores that clients disagree on the kind',
+    'another kind is refused while the lock is held',
+    (sound) => (state, claim, options, turn) => {
+      return sound.attempt(state, { ...claim, kind: state.kind, capacity: state.capacity }, options, turn)
+    },
+  ),
+  verb(
+    'attempt',
+    'refuses a mismatch after the harm is done',
+    'a refused claim harms neither holders nor waiters',
+    (sound) => (state, claim, options, turn) => {
+      try {
+        return sound.attempt(state, claim, options, turn)
+      } catch (error) {
+        state.waiters.clear()
+        throw error
+      }
+    },
+  ),
+  verb('attempt', 'ends leases too early', 'a lease does not end before its TTL', (sound) => {
+    return (state, claim, options, turn) =>
+      sound.attempt(state, { ...claim, ttlMs: claim.ttlMs * 0.8 }, options, turn)
+  }),
+  {
+    name: 'never ends a lease',
+    caughtBy: 'an expired lease lets the next claim in',
+    afterwards: (state) => {
+      for (const holder of state.holders.values()) holder.expiresMs = Infinity
+    },
+  },
+]
+
+/** Grants to a claim as if nobody waited. */
+function overtaking(sound: Rule, may: (state: LockState, weight: number) => boolean): Rule['attempt'] {
+  return (state, claim, options, turn) => {
+    settle(state, turn)
+    if (!may(state, claim.weight) || state.waiters.has(claim.id)) {
+      return sound.attempt(state, claim, options, turn)
+    }
+    const aside = [...state.waiters]
+    state.waiters.clear()
+    try {
+      return sound.attempt(state, claim, options, turn)
+    } finally {
+      const behind = [...state.waiters]
+      state.waiters.clear()
+      for (const [id, waiter] of [...aside, ...behind]) state.waiters.set(id, waiter)
+    }
+  }
+}
+
+const QUEUE: readonly Breakage[] = [
+  verb(
+    'attempt',
+    'lets readers overtake a writer that waits',
+    'readers do not overtake a writer that waits, and then come in together',
+    (sound) => overtaking(sound, (state, weight) => state.kind === 'readWriteLock' && weight === 1),
+  ),
+  verb(
+    'attempt',
+    'lets small claims overtake big ones',
+    'a small claim does not overtake a big one that waits, though it would fit',
+    (sound) => overtaking(sound, (state) => state.kind === 'semaphore'),
+  ),
+  verb('attempt', 'starves big claims', 'a big claim is not starved by a stream of small ones', (sound) =>
+    overtaking(sound, (state, weight) => state.kind === 'semaphore' && weight === 1),
+  ),
+  verb(
+    'attempt',
+    'serves the last one first',
+    'waiters are served in the order in which they came',
+    (sound) => {
+      return (state, claim, options, turn) => {
+        const known = state.waiters.has(claim.id)
+        const result = sound.attempt(state, claim, options, turn)
+        if (!known && result.outcome === 'waiting') {
+          const order = [...state.waiters].toReversed()
+          state.waiters.clear()
+          for (const [id, waiter] of order) state.waiters.set(id, waiter)
+        }
+        return result
+      }
+    },
+  ),
+  verb('attempt', 'sends whoever asks again to the end', 'asking again does not lose a place', (sound) => {
+    return (state, claim, options, turn) => {
+      state.waiters.delete(claim.id)
+      return sound.attempt(state, claim, options, turn)
+    }
+  }),
+  {
+    name: 'waits for the dead',
+    caughtBy: 'a waiter that is not heard of any more is passed over',
+    afterwards: (state) => {
+      for (const waiter of state.waiters.values()) waiter.seenMs = Infinity
+    },
+  },
+  {
+    name: 'gives a grant to a waiter its whole TTL at once',
+    caughtBy: 'a grant that reached nobody ends after three heartbeats, not after a TTL',
+    afterwards: (state, { promoted, nowMs }) => {
+      for (const holder of promoted) holder.expiresMs = nowMs + 20_000
+      if (promoted.length > 0) state.nextExpiryMs = nowMs + 20_000
+    },
+  },
+  verb(
+    'renew',
+    'never gives a grant to a waiter its whole TTL',
+    'the first renewal of a grant to a waiter gives it its whole TTL',
+    (sound) => (state, renewal, turn) => {
+      const { ttlMs = renewal.ttlMs } = state.holders.get(renewal.id) ?? {}
+      return sound.renew(state, { ...renewal, ttlMs }, turn)
+    },
+  ),
+  { name: 'wakes nobody', caughtBy: 'a waiter is told when its turn comes', silent: true },
+]
+
+const TOKENS: readonly Breakage[] = [
+  {
+    name: 'counts tokens in each client',
+    caughtBy: 'grow from holder to holder, whichever client they come from',
+    tokensPerClient: true,
+  },
+  {
+    name: 'begins anew when a lock is idle',
+    caughtBy: 'grow from holder to holder, whichever client they come from',
+    afterwards: (state) => {
+      if (state.holders.size === 0 && state.waiters.size === 0) state.lastToken = 0
+    },
+  },
+  {
+    name: 'gives the same token to all who hold together',
+    caughtBy: 'are the holders own when several hold together',
+    afterwards: (state) => {
+      state.lastToken = Math.max(0, (firstHolder(state)?.token ?? 1) - 1)
+    },
+  },
+  {
+    name: 'reserves one token for a block',
+    caughtBy: 'of different blocks never overlap',
+    afterwards: (state) => {
+      for (const { token } of state.holders.values()) state.lastToken = token
+    },
+  },
+  verb('steal', 'sends the tokens back when it steals', 'grow when the lock is stolen', (sound) => {
+    return (state, options, turn) => {
+      const result = sound.steal(state, options, turn)
+      state.lastToken = 0
+      return result
+    }
+  }),
+]
+
+const ADMINISTRATION: readonly Breakage[] = [
+  verb(
+    'steal',
+    'lets a stolen lease be renewed',
+    'renewals of a stolen lease are refused, and the lock is not free yet',
+    (sound) => (state, options, turn) => {
+      const result = sound.steal(state, options, turn)
+      for (const holder of state.holders.values()) holder.stolen = false
+      return result
+    },
+  ),
+  verb('steal', 'frees nothing with now', 'a lock stolen with now is free at once', (sound) => {
+    return (state, _options, turn) => ({ ...sound.steal(state, { now: false }, turn), freeInMs: 0 })
+  }),
+  verb(
+    'steal',
+    'frees at once without now',
+    'renewals of a stolen lease are refused, and the lock is not free yet',
+    (sound) => (state, _options, turn) => sound.steal(state, { now: true }, turn),
+  ),
+  {
+    name: 'lets a stolen lease come back',
+    caughtBy: 'a resent attempt does not bring a lease back that was stolen with now',
+    rule: (sound) => ({
+      steal(state, options, turn) {
+        const result = sound.steal(state, options, turn)
+        state.tombstones.clear()
+        return result
+      },
+    }),
+  },
+  verb('downgrade', 'takes the weight off twice', 'may be repeated', (sound) => (state, claim, turn) => {
+    const before = state.heldWeight
+    const held = sound.downgrade(state, claim, turn)
+    if (held && state.heldWeight === before) state.heldWeight -= 1
+    return held
+  }),
+  verb(
+    'downgrade',
+    'downgrades for whoever asks',
+    'is refused for a claim that holds nothing',
+    () => () => true,
+  ),
+  verb('downgrade', 'does not downgrade', 'lets new readers in and keeps writers out', () => () => true),
+  {
+    name: 'folds the case of names',
+    caughtBy: 'hostile names are locks like any other',
+    keyOf: (lock) => lock.toLowerCase(),
+  },
+  {
+    name: 'trims names',
+    caughtBy: 'hostile names are locks like any other',
+    keyOf: (lock) => lock.trim(),
+  },
+  {
+    name: 'normalises names',
+    caughtBy: 'hostile names are locks like any other',
+    keyOf: (lock) => lock.normalize('NFKC'),
+  },
+  {
+    name: 'cuts names off',
+    caughtBy: 'names of the greatest length that differ in the last byte are two locks',
+    keyOf: (lock) => lock.slice(0, 255),
+  },
+  {
+    name: 'takes percent signs in a prefix for a pattern',
+    caughtBy: 'a prefix finds the names that begin with it, letter by letter, and no others',
+    page: (all, prefix, after, limit) => {
+      const pattern = prefix.split('%').map((part) => part.replaceAll(/\W/gu, '\\$&'))
+      const like = new RegExp(`^${pattern.join('.*')}`, 'su')
+      return all.filter(({ lock }) => like.test(lock) && lock > after).slice(0, limit)
+    },
+  },
+  {
+    name: 'shows a lock twice where pages meet',
+    caughtBy: 'shows every lock of a prefix once, page by page',
+    page: (all, prefix, after, limit) =>
+      all.filter(({ lock }) => lock.startsWith(prefix) && lock >= after).slice(0, limit),
+  },
+  {
+    name: 'leaves a lock out where pages meet',
+    caughtBy: 'shows every lock of a prefix once, page by page',
+    page: (all, prefix, after, limit) =>
+      pageOf(all, prefix, after, limit + 1)
+        .slice(after === '' ? 0 : 1, limit + 1)
+        .slice(0, limit),
+  },
+  verb('describe', 'shows the queue in another order', 'the queue is shown in its order', (sound) => {
+    return (lock, state, turn) => {
+      const info = sound.describe(lock, state, turn)
+      return info && { ...info, waiters: info.waiters.toReversed() }
+    }
+  }),
+]
+
+export const BREAKAGES: readonly Breakage[] = [
+  ...OWNERSHIP,
+  ...ATTEMPTS,
+  ...QUEUE,
+  ...TOKENS,
+  ...ADMINISTRATION,
+]

@@ -1,0 +1,119 @@
+/**
+ * A store over the real grant rule in which single things can be broken on purpose, to see whether the suite notices.
+ */
+import type { Clock } from 'holdfast'
+import type { LockInfo, Store, Traits, WakeListener } from 'holdfast/store'
+import * as grantRule from '../../../packages/holdfast/dist/store/grant-rule.js'
+
+export type Rule = Pick<
+  typeof grantRule,
+  'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'describe'
+>
+export type { LockState, Turn } from '../../../packages/holdfast/dist/store/grant-rule.js'
+export { settle } from '../../../packages/holdfast/dist/store/grant-rule.js'
+
+/** What is not as it should be. */
+export interface Breakage {
+  /** What the store does wrong. */
+  readonly name: string
+  /** A case of the suite that has to fail. */
+  readonly caughtBy: string
+  /** Verbs that replace those of the real rule. */
+  readonly rule?: (sound: Rule) => Partial<Rule>
+  /** The name under which a lock is kept. */
+  readonly keyOf?: (lock: string) => string
+  /** Done after each step. */
+  readonly afterwards?: (state: grantRule.LockState, turn: grantRule.Turn) => void
+  /** Each client counts tokens of its own. */
+  readonly tokensPerClient?: true
+  /** Nobody is woken. */
+  readonly silent?: true
+  /** What is shown of the names that a prefix finds, in place of those. */
+  readonly page?: (all: readonly LockInfo[], prefix: string, after: string, limit: number) => LockInfo[]
+}
+
+export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
+
+/** The service: what all clients share. */
+export class RuleService {
+  readonly #clock: Clock
+  readonly #breakage: Breakage
+  readonly #rule: Rule
+  readonly #locks = new Map<string, grantRule.LockState>()
+  readonly #watchers = new Map<string, WakeListener>()
+  readonly #traits: Traits<true>
+
+  constructor(clock: Clock, traits: Traits<true>, breakage: Breakage) {
+    this.#clock = clock
+    this.#traits = traits
+    this.#breakage = breakage
+    this.#rule = { ...grantRule, ...breakage.rule?.(grantRule) }
+  }
+
+  /** A client. */
+  open(): Store<true> {
+    const rule = this.#rule
+    const own = { lastToken: 0 }
+    const step = <R>(lock: string, verb: (state: grantRule.LockState, turn: grantRule.Turn) => R): R =>
+      this.#step(lock, own, verb)
+    return {
+      name: 'rule',
+      traits: this.#traits,
+      attempt: (claim, options) =>
+        step(claim.lock, (state, turn) => rule.attempt(state, claim, options, turn)),
+      renew: (renewals) =>
+        renewals.map((renewal) => step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn))),
+      withdraw: (claim) => step(claim.lock, (state, turn) => rule.withdraw(state, claim, turn)),
+      downgrade: (claim) => step(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
+      steal: (lock, options) => step(lock, (state, turn) => rule.steal(state, options, turn)),
+      watch: (claim, wake) => {
+        this.#watchers.set(claim.id, wake)
+        return { ready: undefined, close: () => void this.#watchers.delete(claim.id) }
+      },
+      inspect: (query) => {
+        const describe = (lock: string): LockInfo[] => {
+          const info = step(lock, (state, turn) => rule.describe(lock, state, turn))
+          return info ? [info] : []
+        }
+        if ('lock' in query) return { locks: describe(query.lock), cursor: undefined }
+        const all = [...this.#locks.keys()].sort().flatMap(describe)
+        const after = query.cursor ?? ''
+        const page = this.#breakage.page ?? pageOf
+        const locks = page(all, query.prefix, after, query.limit)
+        const cursor = locks.length === query.limit ? locks.at(-1)?.lock : undefined
+        return { locks, cursor }
+      },
+      close: () => undefined,
+    }
+  }
+
+  #step<R>(
+    lock: string,
+    own: { lastToken: number },
+    verb: (state: grantRule.LockState, turn: grantRule.Turn) => R,
+  ): R {
+    const { keyOf, tokensPerClient, afterwards, silent } = this.#breakage
+    const key = keyOf ? keyOf(lock) : lock
+    const state = this.#locks.get(key) ?? grantRule.newLockState()
+    this.#locks.set(key, state)
+    if (tokensPerClient) state.lastToken = own.lastToken
+    const turn = { nowMs: this.#clock.monotonicMs(), tokenFloor: 1, tombstoneLimit: 1000, promoted: [] }
+    try {
+      return verb(state, turn)
+    } finally {
+      own.lastToken = state.lastToken
+      afterwards?.(state, turn)
+      if (!silent) this.#wake(turn)
+    }
+  }
+
+  #wake({ promoted }: grantRule.Turn): void {
+    for (const { id, token, tokens, ttlMs } of promoted) {
+      this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
+    }
+  }
+}
+
+export function pageOf(all: readonly LockInfo[], prefix: string, after: string, limit: number): LockInfo[] {
+  return all.filter(({ lock }) => lock.startsWith(prefix) && lock > after).slice(0, limit)
+}

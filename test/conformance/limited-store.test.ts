@@ -1,0 +1,55 @@
+/** A store that can do little passes the suite as well, if it says no to all that it cannot do. */
+import { conformanceSuite, VirtualClock, type Subject } from 'holdfast/conformance'
+import { memoryStore } from 'holdfast/memory'
+import { UnsupportedLockError } from 'holdfast'
+import type { Store, Traits } from 'holdfast/store'
+import { describe, test } from 'vitest'
+
+const clock = new VirtualClock()
+const service = memoryStore({ clock, tombstonesPerLock: 1000 })
+
+const traits: Traits<false> = {
+  ...service.traits,
+  fencing: false,
+  tokenBlocks: false,
+  kinds: ['mutex'],
+  fair: false,
+  wakeUp: 'poll',
+  downgrade: false,
+  steal: false,
+  inspect: false,
+}
+
+/** As much as a set of independent nodes can do: exclusion, and nothing else. */
+function openLimited(): Store<false> {
+  const refuse = (what: string) => (): never => {
+    throw new UnsupportedLockError(`This store cannot ${what}.`, { store: 'limited' })
+  }
+  return {
+    name: 'limited',
+    traits,
+    async attempt(claim) {
+      const result = await service.attempt(claim, { enqueue: false, tokens: 1 })
+      return result.outcome === 'granted' ? { ...result, token: undefined, tokens: 1 } : result
+    },
+    renew: (renewals) => service.renew(renewals),
+    withdraw: (claim) => service.withdraw(claim),
+    watch: () => ({ ready: undefined, close: () => undefined }),
+    downgrade: refuse('downgrade'),
+    steal: refuse('steal'),
+    inspect: refuse('inspect'),
+    close: () => undefined,
+  }
+}
+
+const subject: Subject = {
+  name: 'a store with few traits',
+  traits,
+  clock,
+  open: openLimited,
+  skip: [
+    { reason: 'it lives in this process', tests: ['processes', 'grow through a restart of the service'] },
+  ],
+}
+
+conformanceSuite(subject, { describe, test, skip: test.skip })
