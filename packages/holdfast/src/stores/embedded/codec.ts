@@ -1,5 +1,6 @@
 /**
- * The state of a lock as one line of JSON, and back. Short keys, since the line is written at each grant.
+ * The state of a lock as one line of JSON, and back. Kept short, since the line is written at each grant: claims of one
+ * process share its description, and do not repeat its id in theirs.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
 import { newLockState, type LockState } from '../../store/grant-rule.js'
@@ -11,10 +12,11 @@ export interface StoredLock {
   readonly stations: Map<string, string>
 }
 
+/** Who made a claim, and where it lives. */
+type PackedSource = [station: string, owner: Owner]
 type PackedHolder = [
   id: string,
-  station: string,
-  Owner,
+  source: number,
   weight: number,
   token: number,
   tokens: number,
@@ -25,8 +27,7 @@ type PackedHolder = [
 ]
 type PackedWaiter = [
   id: string,
-  station: string,
-  Owner,
+  source: number,
   weight: number,
   ttlMs: number,
   heartbeatMs: number,
@@ -40,6 +41,7 @@ interface PackedLock {
   readonly k: LockKind
   readonly c: number
   readonly t: number
+  readonly o: readonly PackedSource[]
   readonly h: readonly PackedHolder[]
   readonly w: readonly PackedWaiter[]
   readonly d: readonly PackedTombstone[]
@@ -50,36 +52,34 @@ export function newStoredLock(): StoredLock {
 }
 
 export function pack({ state, stations }: StoredLock): string {
-  const stationOf = (id: string): string => stations.get(id) ?? ''
-  const packed: PackedLock = {
-    k: state.kind,
-    c: state.capacity,
-    t: state.lastToken,
-    h: Array.from(state.holders.values(), (holder) => [
-      holder.id,
-      stationOf(holder.id),
-      holder.owner,
-      holder.weight,
-      holder.token,
-      holder.tokens,
-      holder.grantedMs,
-      holder.ttlMs,
-      holder.expiresMs,
-      holder.stolen ? 1 : 0,
-    ]),
-    w: Array.from(state.waiters.values(), (waiter) => [
-      waiter.id,
-      stationOf(waiter.id),
-      waiter.owner,
-      waiter.weight,
-      waiter.ttlMs,
-      waiter.heartbeatMs,
-      waiter.tokens,
-      waiter.sinceMs,
-      waiter.seenMs,
-    ]),
-    d: Array.from(state.tombstones, ([id, { untilMs, outcome }]) => [id, untilMs, outcome]),
-  }
+  const sources = new Sources(stations)
+  const h = Array.from(state.holders.values(), (holder): PackedHolder => [
+    shortId(holder),
+    sources.indexOf(holder),
+    holder.weight,
+    holder.token,
+    holder.tokens,
+    holder.grantedMs,
+    holder.ttlMs,
+    holder.expiresMs,
+    holder.stolen ? 1 : 0,
+  ])
+  const w = Array.from(state.waiters.values(), (waiter): PackedWaiter => [
+    shortId(waiter),
+    sources.indexOf(waiter),
+    waiter.weight,
+    waiter.ttlMs,
+    waiter.heartbeatMs,
+    waiter.tokens,
+    waiter.sinceMs,
+    waiter.seenMs,
+  ])
+  const d = Array.from(state.tombstones, ([id, { untilMs, outcome }]): PackedTombstone => [
+    id,
+    untilMs,
+    outcome,
+  ])
+  const packed: PackedLock = { k: state.kind, c: state.capacity, t: state.lastToken, o: sources.all, h, w, d }
   return JSON.stringify(packed)
 }
 
@@ -90,17 +90,58 @@ export function unpack(text: string): StoredLock {
   state.kind = packed.k
   state.capacity = packed.c
   state.lastToken = packed.t
-  for (const [id, station, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
+  for (const [short, source, weight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
+    const [station, owner] = sourceAt(packed, source)
+    const id = longId(short, owner)
     const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, stolen: stolen === 1 }
     state.holders.set(id, holder)
     stations.set(id, station)
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
-  for (const [id, station, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs] of packed.w) {
+  for (const [short, source, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs] of packed.w) {
+    const [station, owner] = sourceAt(packed, source)
+    const id = longId(short, owner)
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
     stations.set(id, station)
   }
   for (const [id, untilMs, outcome] of packed.d) state.tombstones.set(id, { untilMs, outcome })
   return lock
+}
+
+/** The distinct owners of a lock's claims. Those of one process share one object, so identity tells them apart. */
+class Sources {
+  readonly all: PackedSource[] = []
+  readonly #stations: ReadonlyMap<string, string>
+  readonly #indices = new Map<Owner, number>()
+
+  constructor(stations: ReadonlyMap<string, string>) {
+    this.#stations = stations
+  }
+
+  indexOf({ id, owner }: { readonly id: string; readonly owner: Owner }): number {
+    const station = this.#stations.get(id) ?? ''
+    const known = this.#indices.get(owner)
+    if (known !== undefined && this.all[known]?.[0] === station) return known
+    this.#indices.set(owner, this.all.length)
+    return this.all.push([station, owner]) - 1
+  }
+}
+
+function sourceAt(packed: PackedLock, index: number): PackedSource {
+  const source = packed.o[index]
+  if (!source) throw new Error(`a claim names the source ${index} of ${packed.o.length}`)
+  return source
+}
+
+/** Stands for the client's id and a dot. No claim id may contain it. */
+const OWN = '~'
+
+function shortId({ id, owner }: { readonly id: string; readonly owner: Owner }): string {
+  const { clientId } = owner
+  return id.startsWith(clientId) && id[clientId.length] === '.' ? OWN + id.slice(clientId.length + 1) : id
+}
+
+function longId(short: string, owner: Owner): string {
+  return short.startsWith(OWN) ? `${owner.clientId}.${short.slice(1)}` : short
 }

@@ -67,8 +67,10 @@ function withoutWarning<T>(load: () => T): T {
 
 /** SQLite's own result code, without the extension; undefined for other errors. */
 export function resultCode(error: unknown): number | undefined {
-  const code = (error as { errcode?: unknown } | null)?.errcode
-  return typeof code === 'number' ? code & 0xff : undefined
+  const { errcode, message } = (error ?? {}) as { errcode?: unknown; message?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  // `@photostructure/sqlite` forgets the code when a query fails in its first step.
+  return message === 'database is locked' ? BUSY : undefined
 }
 
 export const BUSY = 5

@@ -50,7 +50,7 @@ export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<Embe
   preparePlace(place)
   const store = new EmbeddedStore(place, machine)
   try {
-    const { engine, sqliteVersion, journal } = store.describeDatabase()
+    const { engine, sqliteVersion, journal } = await store.describeDatabase()
     return {
       directory: place.directory,
       database: place.database,

@@ -39,6 +39,7 @@ export interface OpenedDatabase {
 /**
  * Opens the database, and makes it where there is none.
  * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
+ * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
 export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
   preparePlace(place)
@@ -51,14 +52,16 @@ export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
     // The event loop must not stand still while another process writes: we wait ourselves.
     db.exec('PRAGMA busy_timeout = 0')
     const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
-    checkOurs(db, place)
-    const journal = chooseJournal(db, sqliteVersion, place)
-    patiently(() => createTables(db as Database, machine))
+    const header = readHeader(db)
+    checkOurs(header, place)
+    const journal = chooseJournal(db, header, sqliteVersion, place)
+    createTables(db, machine)
     shareFiles(place)
     return { db, engine: engine.name, sqliteVersion, journal, inode: inodeOf(place) }
   } catch (error) {
     db?.close()
-    throw explain(error, place)
+    // Others are opening it too, or writing: the caller waits, without holding up the event loop.
+    throw isBusy(error) ? error : explain(error, place)
   }
 }
 
@@ -76,19 +79,33 @@ export function explain(error: unknown, place: Place): StoreUnavailableError {
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
     )
   }
-  if (code === BUSY || code === LOCKED) {
-    return new StoreUnavailableError(
-      `${place.database} was locked by another process for too long. Nothing was changed; try again.`,
-      { store: 'embedded', cause: error },
-    )
-  }
   return unusable(place, error)
 }
 
-function checkOurs(db: Database, place: Place): void {
-  const application = Number(single(db, 'SELECT application_id AS value FROM pragma_application_id()'))
-  const version = Number(single(db, 'SELECT user_version AS value FROM pragma_user_version()'))
-  const tables = Number(single(db, 'SELECT count(*) AS value FROM sqlite_master'))
+/** What a file says about itself. */
+interface Header {
+  readonly application: number
+  readonly version: number
+  readonly tables: number
+  readonly journal: string
+}
+
+/** Read in one transaction: others may be making the file at this moment, and half of it must not be taken for a whole. */
+function readHeader(db: Database): Header {
+  db.exec('BEGIN')
+  try {
+    return {
+      tables: Number(single(db, 'SELECT count(*) AS value FROM sqlite_master')),
+      application: Number(single(db, 'PRAGMA application_id', 'application_id')),
+      version: Number(single(db, 'PRAGMA user_version', 'user_version')),
+      journal: String(single(db, 'PRAGMA journal_mode', 'journal_mode')),
+    }
+  } finally {
+    db.exec('COMMIT')
+  }
+}
+
+function checkOurs({ application, version, tables }: Header, place: Place): void {
   if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables > 0)) {
     throw new StoreUnavailableError(
       `${place.database} belongs to another program. Choose another folder for the locks.`,
@@ -111,18 +128,16 @@ function checkOurs(db: Database, place: Place): void {
  * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is harmless: after a boot no
  * lease of before counts, and tokens go on from the wall clock.
  */
-function chooseJournal(db: Database, sqliteVersion: string, place: Place): string {
+function chooseJournal(db: Database, header: Header, sqliteVersion: string, place: Place): string {
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
-  const present = String(single(db, 'PRAGMA journal_mode', 'journal_mode'))
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
-  const isNew = Number(single(db, 'SELECT count(*) AS value FROM sqlite_master')) === 0
-  const wanted = safe && (isNew || present === 'wal') ? 'wal' : 'persist'
-  if (present === wanted) return present
+  const wanted = safe && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'
+  if (header.journal === wanted) return wanted
   try {
-    return String(patiently(() => single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode')))
+    return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
   } catch (error) {
-    // Somebody else made the file in this very moment; the mode it chose is as good.
-    if (safe && isBusy(error)) return String(single(db, 'PRAGMA journal_mode', 'journal_mode'))
+    // Somebody else makes the file in this very moment: the caller comes back when that is done.
+    if (safe && isBusy(error)) throw error
     throw new StoreUnavailableError(
       `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
@@ -187,19 +202,6 @@ function shareFiles(place: Place): void {
       chmodSync(place.database + suffix, 0o666)
     } catch {
       // Not there, or another user's: then it was shared by that user.
-    }
-  }
-}
-
-/** Opening is done once, and others may be opening too: worth a short wait in place. */
-function patiently<T>(work: () => T): T {
-  const untilMs = performance.now() + 2000
-  for (;;) {
-    try {
-      return work()
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > untilMs) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
     }
   }
 }

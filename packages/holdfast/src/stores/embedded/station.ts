@@ -10,7 +10,6 @@ import { statSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { systemRandom } from '../../clock/clock.js'
 import type { Place } from './directory.js'
 
@@ -114,8 +113,14 @@ export class Station {
     this.#visitors.add(visitor)
     visitor.on('error', () => undefined)
     visitor.on('close', () => this.#visitors.delete(visitor))
-    createInterface({ input: visitor }).on('line', (line) => {
-      if (line.length <= LONGEST_MESSAGE) this.#events.onMessage(line)
+    let rest = ''
+    visitor.setEncoding('utf8')
+    visitor.on('data', (text: string) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      // Nobody of ours writes so much: it is a stranger.
+      if (rest.length > LONGEST_MESSAGE) visitor.destroy()
+      for (const line of lines) this.#events.onMessage(line)
     })
   }
 

@@ -149,8 +149,8 @@ export class EmbeddedStore implements Store<true> {
   }
 
   /** The engine, the versions and the journal: for `doctor`. */
-  describeDatabase(): OpenedDatabase {
-    return this.#transactions.describe()
+  describeDatabase(): Promise<OpenedDatabase> {
+    return this.#transactions.ready()
   }
 
   async close(): Promise<void> {
@@ -185,7 +185,7 @@ export class EmbeddedStore implements Store<true> {
 
   /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
   async #listen(): Promise<void> {
-    this.#transactions.describe()
+    await this.#transactions.ready()
     try {
       this.#inode = await this.#station.listen()
     } catch (error) {

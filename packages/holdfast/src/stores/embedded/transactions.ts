@@ -192,9 +192,9 @@ export class Transactions {
     })
   }
 
-  /** What `doctor` shows. Opens the database when it is not open. */
-  describe(): OpenedDatabase {
-    return this.#open().opened
+  /** Opens the database if it is not open, and tells what was found. */
+  ready(): Promise<OpenedDatabase> {
+    return this.do({ work: () => this.#open().opened })
   }
 
   /** Ends what is queued and closes the file. */

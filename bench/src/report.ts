@@ -1,0 +1,57 @@
+/** From figures to a table for people and a file for programs. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+/** A line of the table. */
+export interface Row {
+  readonly workload: string
+  readonly measured: string
+  readonly against: string
+  /** What must be reached, in words. */
+  readonly bar: string
+  readonly reached: boolean
+  /** The figures behind it, by round. */
+  readonly rounds: Readonly<Record<string, readonly number[]>>
+}
+
+export function printTable(title: string, rows: readonly Row[]): void {
+  const head = ['workload', 'Holdfast', 'against', 'must be', '']
+  const cells = rows.map((row) => [
+    row.workload,
+    row.measured,
+    row.against,
+    row.bar,
+    row.reached ? 'reached' : 'MISSED',
+  ])
+  const widths = head.map((cell, column) =>
+    Math.max(cell.length, ...cells.map((line) => line[column]?.length ?? 0)),
+  )
+  const line = (values: readonly string[]): string =>
+    values.map((value, column) => value.padEnd(widths[column] ?? 0)).join('  ')
+  console.log(`\n${title}`)
+  console.log(line(head))
+  console.log(widths.map((width) => '─'.repeat(width)).join('  '))
+  for (const row of cells) console.log(line(row))
+}
+
+export function writeResults(suite: string, rows: readonly Row[]): string {
+  const folder = fileURLToPath(new URL('../results/', import.meta.url))
+  mkdirSync(folder, { recursive: true })
+  const path = `${folder}${suite}.json`
+  const machine = { node: process.version, platform: process.platform, cores: cpus().length }
+  const result = { suite, recorded: new Date().toISOString().slice(0, 10), machine, rows }
+  writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`)
+  return path
+}
+
+/** 123456 → "123 k". */
+export function rate(perSecond: number): string {
+  if (perSecond >= 10_000) return `${Math.round(perSecond / 1000)} k/s`
+  if (perSecond >= 1000) return `${(perSecond / 1000).toFixed(1)} k/s`
+  return `${Math.round(perSecond)} /s`
+}
+
+export function ms(value: number): string {
+  return value < 10 ? `${value.toFixed(2)} ms` : `${Math.round(value)} ms`
+}

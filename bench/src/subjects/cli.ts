@@ -1,0 +1,24 @@
+/** Starts `true` again and again, bare or under a lock: `cli.js run|bare`. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { percentile } from '../stats.js'
+
+const [how = 'run'] = process.argv.slice(2)
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+const program = fileURLToPath(new URL('../../../packages/cli/bin/holdfast.js', import.meta.url))
+const [file, args] =
+  how === 'run'
+    ? [process.execPath, [program, 'run', 'bench', '--store', `embedded:${folder}`, '--', 'true']]
+    : ['true', []]
+
+const times = Array.from({ length: 15 }, () => {
+  const startMs = performance.now()
+  const { status } = spawnSync(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status !== 0) throw new Error(`${how} ended with ${status}`)
+  return performance.now() - startMs
+})
+rmSync(folder, { recursive: true })
+console.log(JSON.stringify({ p50Ms: percentile(times.slice(3), 0.5) }))

@@ -1,0 +1,41 @@
+/** Pairs of acquire and release per second, by so many loops on one lock: `memory.js holdfast|async-mutex LOOPS`. */
+import { Mutex } from 'async-mutex'
+import { createLocks } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+
+const [subject = 'holdfast', loopsText = '1'] = process.argv.slice(2)
+const loops = Number(loopsText)
+const PAIRS = 400_000
+
+async function holdfast(pairs: number): Promise<void> {
+  const mutex = createLocks(memoryStore()).mutex('bench')
+  let left = pairs
+  await inLoops(async () => {
+    while (left-- > 0) {
+      const lease = await mutex.acquire()
+      await lease.release()
+    }
+  })
+}
+
+async function asyncMutex(pairs: number): Promise<void> {
+  const mutex = new Mutex()
+  let left = pairs
+  await inLoops(async () => {
+    while (left-- > 0) {
+      const release = await mutex.acquire()
+      release()
+    }
+  })
+}
+
+async function inLoops(loop: () => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: loops }, loop))
+}
+
+const run = subject === 'holdfast' ? holdfast : asyncMutex
+await run(PAIRS / 4)
+const startMs = performance.now()
+await run(PAIRS)
+console.log(JSON.stringify({ pairs: (PAIRS / (performance.now() - startMs)) * 1000 }))
+process.exit(0)

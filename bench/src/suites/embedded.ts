@@ -1,0 +1,84 @@
+/** The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill. */
+import { ms, rate, type Row } from '../report.js'
+import { runRounds, type BenchSubject } from '../rounds.js'
+import { median } from '../stats.js'
+
+interface Workload extends BenchSubject {
+  readonly figure: string
+  readonly bar: number
+  readonly kind: 'rate' | 'time'
+}
+
+const WORKLOADS: readonly Workload[] = [
+  {
+    name: 'free locks, 64 in flight, one process',
+    module: 'embedded-alone',
+    args: ['64'],
+    figure: 'pairs',
+    bar: 30_000,
+    kind: 'rate',
+  },
+  {
+    name: 'free lock, one at a time, verbs of the store',
+    module: 'embedded-alone',
+    args: ['verbs'],
+    figure: 'pairs',
+    bar: 30_000,
+    kind: 'rate',
+  },
+  {
+    name: 'one hot lock, 4 processes x 16 waiters, fifo',
+    module: 'embedded-hot',
+    args: ['fifo'],
+    figure: 'pairs',
+    bar: 3000,
+    kind: 'rate',
+  },
+  {
+    name: 'one hot lock, 4 processes x 16 waiters, cohort',
+    module: 'embedded-hot',
+    args: ['cohort'],
+    figure: 'pairs',
+    bar: 40_000,
+    kind: 'rate',
+  },
+  {
+    name: 'hand-off between two processes, p50',
+    module: 'embedded-handoff',
+    args: ['release'],
+    figure: 'p50Ms',
+    bar: 1,
+    kind: 'time',
+  },
+  {
+    name: 'SIGKILL of the holder to the next holder, p50',
+    module: 'embedded-handoff',
+    args: ['kill'],
+    figure: 'p50Ms',
+    bar: 50,
+    kind: 'time',
+  },
+]
+
+export async function embeddedSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const workload of WORKLOADS) {
+    const results = await runRounds([workload], rounds, (text) => progress(`embedded, ${text}`))
+    const figures = results.get(workload.name) ?? []
+    const values = figures.map((round) => round[workload.figure] ?? NaN)
+    const value = median(values)
+    const extra = ['p99Ms', 'maxMs'].flatMap((name) => {
+      const all = figures.flatMap((round) => round[name] ?? [])
+      return all.length > 0 ? [`${name.replace('Ms', '')} ${ms(median(all))}`] : []
+    })
+    rows.push({
+      workload: `embedded, ${workload.name}`,
+      measured: workload.kind === 'rate' ? rate(value) : ms(value),
+      against: extra.join(', '),
+      bar: workload.kind === 'rate' ? `≥ ${rate(workload.bar)}` : `< ${ms(workload.bar)}`,
+      reached: workload.kind === 'rate' ? value >= workload.bar : value < workload.bar,
+      rounds: { [workload.figure]: values },
+    })
+  }
+  return rows
+}
