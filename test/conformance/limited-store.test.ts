@@ -20,11 +20,14 @@ const traits: Traits<false> = {
   inspect: false,
 }
 
-/** As much as a set of independent nodes can do: exclusion, and nothing else. */
-function openLimited(): Store<false> {
-  const refuse = (what: string) => (): never => {
+function refuse(what: string): () => never {
+  return () => {
     throw new UnsupportedLockError(`This store cannot ${what}.`, { store: 'limited' })
   }
+}
+
+/** As much as a set of independent nodes can do: exclusion, and nothing else. */
+function openLimited(): Store<false> {
   return {
     name: 'limited',
     traits,

@@ -2,7 +2,7 @@
  * A store over the real grant rule in which single things can be broken on purpose, to see whether the suite notices.
  */
 import type { Clock } from 'holdfast'
-import type { LockInfo, Store, Traits, WakeListener } from 'holdfast/store'
+import type { InspectPage, InspectQuery, LockInfo, Store, Traits, WakeListener } from 'holdfast/store'
 import * as grantRule from '../../../packages/holdfast/dist/store/grant-rule.js'
 
 export type Rule = Pick<
@@ -34,6 +34,8 @@ export interface Breakage {
 
 export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
 
+type Step = <R>(lock: string, verb: (state: grantRule.LockState, turn: grantRule.Turn) => R) => R
+
 /** The service: what all clients share. */
 export class RuleService {
   readonly #clock: Clock
@@ -54,8 +56,7 @@ export class RuleService {
   open(): Store<true> {
     const rule = this.#rule
     const own = { lastToken: 0 }
-    const step = <R>(lock: string, verb: (state: grantRule.LockState, turn: grantRule.Turn) => R): R =>
-      this.#step(lock, own, verb)
+    const step: Step = (lock, verb) => this.#step(lock, own, verb)
     return {
       name: 'rule',
       traits: this.#traits,
@@ -70,21 +71,22 @@ export class RuleService {
         this.#watchers.set(claim.id, wake)
         return { ready: undefined, close: () => void this.#watchers.delete(claim.id) }
       },
-      inspect: (query) => {
-        const describe = (lock: string): LockInfo[] => {
-          const info = step(lock, (state, turn) => rule.describe(lock, state, turn))
-          return info ? [info] : []
-        }
-        if ('lock' in query) return { locks: describe(query.lock), cursor: undefined }
-        const all = [...this.#locks.keys()].sort().flatMap(describe)
-        const after = query.cursor ?? ''
-        const page = this.#breakage.page ?? pageOf
-        const locks = page(all, query.prefix, after, query.limit)
-        const cursor = locks.length === query.limit ? locks.at(-1)?.lock : undefined
-        return { locks, cursor }
-      },
+      inspect: (query) => this.#inspect(query, step),
       close: () => undefined,
     }
+  }
+
+  #inspect(query: InspectQuery, step: Step): InspectPage {
+    const { describe } = this.#rule
+    const shown = (lock: string): LockInfo[] => {
+      const info = step(lock, (state, turn) => describe(lock, state, turn))
+      return info ? [info] : []
+    }
+    if ('lock' in query) return { locks: shown(query.lock), cursor: undefined }
+    const all = [...this.#locks.keys()].sort().flatMap(shown)
+    const page = this.#breakage.page ?? pageOf
+    const locks = page(all, query.prefix, query.cursor ?? '', query.limit)
+    return { locks, cursor: locks.length === query.limit ? locks.at(-1)?.lock : undefined }
   }
 
   #step<R>(
