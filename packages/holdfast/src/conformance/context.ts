@@ -36,6 +36,7 @@ export class Context {
   readonly #names: string
   readonly #stores: Store[] = []
   readonly #claims: Claim[] = []
+  readonly #homes = new Map<string, Store>()
   readonly #locks: Locks[] = []
   readonly #faulty: FaultyStore[] = []
   #first: Store | undefined
@@ -95,27 +96,28 @@ export class Context {
     return claim
   }
 
-  /** Attempts, and queues when the lock is busy. */
-  async attempt(claim: Claim, store = this.store): Promise<AttemptResult> {
+  /** Attempts, and queues when the lock is busy. A claim stays with the client that attempted it first. */
+  async attempt(claim: Claim, store = this.#home(claim)): Promise<AttemptResult> {
+    this.#homes.set(claim.id, store)
     return store.attempt(claim, { enqueue: true, tokens: 1 })
   }
 
   /** Attempts what has to be granted. */
-  async take(claim: Claim, store = this.store): Promise<Granted> {
+  async take(claim: Claim, store = this.#home(claim)): Promise<Granted> {
     return expectOutcome(await this.attempt(claim, store), 'granted')
   }
 
   /** Attempts what has to join the queue. */
-  async queue(claim: Claim, store = this.store): Promise<void> {
+  async queue(claim: Claim, store = this.#home(claim)): Promise<void> {
     expectOutcome(await this.attempt(claim, store), 'waiting')
   }
 
-  async withdraw(claim: Claim, store = this.store): Promise<WithdrawOutcome> {
+  async withdraw(claim: Claim, store = this.#home(claim)): Promise<WithdrawOutcome> {
     return store.withdraw(claim)
   }
 
   /** Attempts again and again until the claim is granted, which must be by a limit. Keeps its place alive. */
-  async granted(claim: Claim, limitMs: number, store = this.store): Promise<Granted> {
+  async granted(claim: Claim, limitMs: number, store = this.#home(claim)): Promise<Granted> {
     let last: AttemptResult | undefined
     await this.time.eventually('the claim is granted', limitMs, async () => {
       last = await this.attempt(claim, store)
@@ -160,6 +162,10 @@ export class Context {
     await this.time.within(closing, CLOSE_LIMIT_MS, 'the closing of the clients')
     for (const claim of this.#claims) await this.#first?.withdraw(claim)
     for (const store of this.#stores) await store.close()
+  }
+
+  #home({ id }: Claim): Store {
+    return this.#homes.get(id) ?? this.store
   }
 
   #createLocks(store: Store, options: LocksOptions): Locks {

@@ -1,6 +1,7 @@
 /** All cases: first the verbs of the store, then the locks that are built on them. */
 import type { Case } from '../case.js'
 import { administration } from './locks/administration.js'
+import { cohort } from './locks/cohort.js'
 import { contention } from './locks/contention.js'
 import { election } from './locks/election.js'
 import { ghosts } from './locks/ghosts.js'
@@ -11,6 +12,7 @@ import { lease } from './locks/lease.js'
 import { loss } from './locks/loss.js'
 import { processes } from './processes.js'
 import { attempt } from './verbs/attempt.js'
+import { close } from './verbs/close.js'
 import { downgrade } from './verbs/downgrade.js'
 import { expiry } from './verbs/expiry.js'
 import { inspect } from './verbs/inspect.js'
@@ -36,10 +38,12 @@ const GROUPS = [
   inspect,
   steal,
   downgrade,
+  close,
   lease,
   input,
   givingUp,
   contention,
+  cohort,
   loss,
   ghosts,
   kinds,

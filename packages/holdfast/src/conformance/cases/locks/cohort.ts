@@ -1,0 +1,115 @@
+/** The waiters of one client: they share a claim in the store, within a bound that the others can rely on. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { fencing, queue } from '../../needs.js'
+import { onLockEvent } from '../../../lease/events.js'
+import type { Locks } from '../../../locks/create.js'
+
+export const cohort = new Group('cohort')
+
+/** A lease may pass so often inside a client before others have their turn. */
+const HAND_OFFS_IN_A_ROW = 32
+
+/** Callers of one client who take the lock again and again, without a pause. */
+class Crowd {
+  turns = 0
+  #stopped = false
+  readonly #callers: Promise<void>[]
+
+  constructor(context: Context, locks: Locks, size: number) {
+    const mutex = locks.mutex(context.name())
+    const pause = (): Promise<void> => new Promise((resolve) => void context.time.clock.timer(1, resolve))
+    this.#callers = Array.from({ length: size }, async () => {
+      while (!this.#stopped) {
+        await mutex.run(() => void (this.turns += 1))
+        // A crowd that never lets the event loop turn would measure nothing but itself.
+        if (this.turns % 7 === 0) await pause()
+      }
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#callers)
+  }
+}
+
+cohort.test(
+  'a crowd in one client lets another client in after a bounded number of hand-offs',
+  async (context) => {
+    const [crowded, other] = [await context.locks(), await context.locks()]
+    const crowd = new Crowd(context, crowded, 12)
+    try {
+      await context.time.eventually('the crowd is at work', context.slackMs, () => crowd.turns > 50)
+      for (let round = 0; round < 5; round += 1) {
+        const overtakes = await comeInBeside(context, crowd, other)
+        assert.ok(overtakes <= HAND_OFFS_IN_A_ROW + 1, `${overtakes} came before it`)
+      }
+    } finally {
+      await context.time.within(crowd.stop(), 2000 + context.slackMs, 'the end of the crowd')
+    }
+  },
+  { needs: [queue] },
+)
+
+/** Takes the lock once. Resolves to how many of the crowd had it between the queueing and the grant. */
+async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promise<number> {
+  let queuedAt = Infinity
+  const stop = onLockEvent('queued', ({ clientId }) => {
+    if (clientId === other.clientId) queuedAt = Math.min(queuedAt, crowd.turns)
+  })
+  const acquired = other.mutex(context.name()).acquire()
+  const limitMs = 2000 + context.slackMs
+  const lease = await context.time.within(acquired, limitMs, 'the turn of the other client').finally(stop)
+  const overtakes = Math.max(0, crowd.turns - queuedAt)
+  await lease.release()
+  return overtakes
+}
+
+cohort.test(
+  'each of the waiters of a client has a token of its own, in order',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const held = await context.soon(one.mutex(context.name()).acquire())
+    const tokens: bigint[] = []
+    const waits = Array.from({ length: 40 }, (_, index) =>
+      (index % 2 === 0 ? one : two)
+        .mutex(context.name())
+        .run(({ token }) => void tokens.push(token as bigint)),
+    )
+    const all = Promise.all(waits)
+    await context.time.pass(20)
+    await held.release()
+    await context.time.within(all, 5000 + context.slackMs, 'the end of all waits')
+    assert.equal(tokens.length, 40)
+    assert.deepEqual(
+      tokens,
+      [...tokens].sort((a, b) => (a < b ? -1 : 1)),
+    )
+    assert.equal(new Set(tokens).size, 40)
+  },
+  { needs: [fencing] },
+)
+
+cohort.test('a waiter waits for longer than its TTL, and then has its turn', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const waiting = two.mutex(context.name(), { ttlMs: context.shortMs }).acquire()
+  await context.time.pass(context.shortMs * 2.5)
+  assert.equal(held.held, true)
+  await held.release()
+  const lease = await context.time.within(waiting, 2000 + context.slackMs, 'the lock')
+  assert.equal(lease.held, true)
+})
+
+cohort.test('many leases of one client are kept alive together', async (context) => {
+  const locks = await context.locks()
+  const ttlMs = context.shortMs * 3
+  const names = Array.from({ length: 60 }, (_, index) => context.name(`many-${index}`))
+  const leases = await context.soon(Promise.all(names.map((name) => locks.mutex(name, { ttlMs }).acquire())))
+  await context.time.pass(ttlMs * 1.5)
+  assert.ok(leases.every((lease) => lease.held))
+  const outcomes = await context.soon(Promise.all(leases.map((lease) => lease.release())))
+  assert.deepEqual(new Set(outcomes), new Set(['released']))
+})

@@ -1,0 +1,52 @@
+/** Closing a client of the store: it ends itself and nothing else. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { outcomeOf } from '../../expect.js'
+import { push, queue } from '../../needs.js'
+import { isLockError } from '../../../errors.js'
+
+export const close = new Group('close')
+
+close.test('a client that is closed leaves the leases of the others alone', async (context) => {
+  const [holder, other] = [context.claim(), await context.open()]
+  await context.take(holder)
+  await other.attempt(context.claim({ lock: context.name('elsewhere') }), { enqueue: false, tokens: 1 })
+  await other.close()
+  const [renewed] = await context.store.renew([holder])
+  assert.equal(renewed?.outcome, 'renewed')
+  assert.equal(await context.withdraw(holder), 'released')
+})
+
+close.test(
+  'a client that is closed leaves the watches of the others alone',
+  async (context) => {
+    const [holder, waiter, other] = [context.claim(), context.claim(), await context.open()]
+    await context.take(holder)
+    await context.queue(waiter)
+    let wakes = 0
+    const watch = context.store.watch(waiter, () => (wakes += 1))
+    await watch.ready
+    await other.attempt(context.claim({ lock: context.name('elsewhere') }), { enqueue: false, tokens: 1 })
+    await other.close()
+    await context.withdraw(holder)
+    await context.time.eventually('the waiter is woken', context.slackMs, () => wakes > 0)
+    watch.close()
+  },
+  { needs: [queue, push] },
+)
+
+close.test(
+  'a client may be closed twice, and answers afterwards with a typed error if at all',
+  async (context) => {
+    const store = await context.open()
+    const claim = context.claim()
+    await store.attempt(claim, { enqueue: false, tokens: 1 })
+    await store.withdraw(claim)
+    await store.close()
+    await store.close()
+    const outcome = await context.soon(
+      outcomeOf(() => store.attempt(context.claim(), { enqueue: false, tokens: 1 })),
+    )
+    if ('error' in outcome) assert.ok(isLockError(outcome.error), String(outcome.error))
+  },
+)
