@@ -6,6 +6,7 @@ import { chmodSync, lstatSync, mkdirSync, statfsSync, statSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
+import type { Machine } from './machine.js'
 
 /** One folder for all users of the machine. */
 export const SYSTEM_DIRECTORY = '/var/lib/holdfast'
@@ -55,14 +56,16 @@ export function choosePlace(options: { readonly directory?: string; readonly sys
 }
 
 /** Makes the folders where they are missing, and checks that SQLite and sockets can work there. */
-export function preparePlace(place: Place, fileSystemType: (path: string) => number = typeOf): void {
+export function preparePlace(place: Place, machine: Machine): void {
   try {
     makeFolder(place.directory, place.shared)
     makeFolder(place.sockets, place.shared)
   } catch (error) {
     throw unusable(place, error)
   }
-  const network = NETWORK_FILE_SYSTEMS.get(fileSystemType(place.directory))
+  const network = NETWORK_FILE_SYSTEMS.get(
+    machine.fileSystemType?.(place.directory) ?? typeOf(place.directory),
+  )
   if (network !== undefined) {
     throw new StoreUnavailableError(
       `The folder ${place.directory} is on a network file system (${network}), where SQLite cannot keep locks. ` +

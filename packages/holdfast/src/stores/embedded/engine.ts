@@ -4,7 +4,10 @@
 import { createRequire } from 'node:module'
 import { StoreUnavailableError } from '../../errors.js'
 
-/** What is used of `node:sqlite`. */
+/**
+ * What is used of `node:sqlite`. A closed database of `@photostructure/sqlite` keeps its files open until its statements
+ * are collected as garbage; it holds no lock on them.
+ */
 export interface Statement {
   all(...values: readonly SqlValue[]): unknown[]
   run(...values: readonly SqlValue[]): unknown
@@ -65,14 +68,6 @@ function withoutWarning<T>(load: () => T): T {
   }
 }
 
-/** SQLite's own result code, without the extension; undefined for other errors. */
-export function resultCode(error: unknown): number | undefined {
-  const { errcode, message } = (error ?? {}) as { errcode?: unknown; message?: unknown }
-  if (typeof errcode === 'number') return errcode & 0xff
-  // `@photostructure/sqlite` forgets the code when a query fails in its first step.
-  return message === 'database is locked' ? BUSY : undefined
-}
-
 export const BUSY = 5
 export const LOCKED = 6
 export const READ_ONLY = 8
@@ -81,3 +76,21 @@ export const CORRUPT = 11
 export const FULL = 13
 export const CANNOT_OPEN = 14
 export const NOT_A_DATABASE = 26
+
+/** `@photostructure/sqlite` forgets the code when a query fails in its first step; these texts are SQLite's own. */
+const CODES = new Map<unknown, number>([
+  ['database is locked', BUSY],
+  ['database table is locked', LOCKED],
+  ['attempt to write a readonly database', READ_ONLY],
+  ['disk I/O error', IO_ERROR],
+  ['database disk image is malformed', CORRUPT],
+  ['database or disk is full', FULL],
+  ['unable to open database file', CANNOT_OPEN],
+  ['file is not a database', NOT_A_DATABASE],
+])
+
+/** SQLite's own result code, without the extension; undefined for other errors. */
+export function resultCode(error: unknown): number | undefined {
+  const { errcode, message } = (error ?? {}) as { errcode?: unknown; message?: unknown }
+  return typeof errcode === 'number' ? errcode & 0xff : CODES.get(message)
+}

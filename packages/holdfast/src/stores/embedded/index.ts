@@ -47,7 +47,7 @@ export interface EmbeddedDiagnosis {
 export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
   const place = choosePlace(options)
   const machine = options.machine ?? thisMachine()
-  preparePlace(place)
+  preparePlace(place, machine)
   const store = new EmbeddedStore(place, machine)
   try {
     const { engine, sqliteVersion, journal } = await store.describeDatabase()

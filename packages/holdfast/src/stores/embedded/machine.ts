@@ -17,6 +17,8 @@ export interface Machine {
   readonly bootId: string
   /** Two processes in different pid namespaces cannot see each other's process groups. */
   readonly pidNamespace: string
+  /** The type of the file system that a path is on, as statfs tells it. */
+  fileSystemType?(path: string): number
 }
 
 /** `performance.now()` counts from the start of the process; `hrtime` from the boot. Both are CLOCK_MONOTONIC. */

@@ -5,12 +5,14 @@
  * process (more exactly, for each open store). `facts` has what all of them must agree on.
  */
 import { chmodSync, statSync } from 'node:fs'
-import { StoreUnavailableError } from '../../errors.js'
+import { LockError, StoreUnavailableError } from '../../errors.js'
 import { preparePlace, unusable, type Place } from './directory.js'
 import {
   BUSY,
   CORRUPT,
   findEngine,
+  FULL,
+  IO_ERROR,
   LOCKED,
   NOT_A_DATABASE,
   resultCode,
@@ -42,7 +44,7 @@ export interface OpenedDatabase {
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
 export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
-  preparePlace(place)
+  preparePlace(place, machine)
   const engine = findEngine()
   let db: Database | undefined
   try {
@@ -70,13 +72,20 @@ export function inodeOf(place: Place): bigint {
 }
 
 /** Whatever went wrong with the file, as a typed error that says what to do. */
-export function explain(error: unknown, place: Place): StoreUnavailableError {
-  if (error instanceof StoreUnavailableError) return error
+export function explain(error: unknown, place: Place): LockError {
+  if (error instanceof LockError) return error
   const code = resultCode(error)
   if (code === NOT_A_DATABASE || code === CORRUPT) {
     return new StoreUnavailableError(
       `${place.database} is not a database of Holdfast, or it is damaged. Move the file away; a new one is made at once.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
+    )
+  }
+  // SQLite calls a full disk an I/O error where it cannot grow the index of its log.
+  if (code === FULL || code === IO_ERROR || (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC') {
+    return new StoreUnavailableError(
+      `The disk with ${place.directory} is full, or it fails. Make room and try again.`,
+      { store: 'embedded', cause: error },
     )
   }
   return unusable(place, error)
@@ -136,8 +145,8 @@ function chooseJournal(db: Database, header: Header, sqliteVersion: string, plac
   try {
     return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
   } catch (error) {
-    // Somebody else makes the file in this very moment: the caller comes back when that is done.
-    if (safe && isBusy(error)) throw error
+    // Somebody else makes the file in this very moment: the caller comes back when that is done. Or the disk is full.
+    if (safe || !isBusy(error)) throw error
     throw new StoreUnavailableError(
       `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },

@@ -11,7 +11,7 @@ import type { Holder, LockState, Turn } from '../../store/grant-rule.js'
 import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
 import type { Place } from './directory.js'
-import type { Database, Statement } from './engine.js'
+import { resultCode, type Database, type Statement } from './engine.js'
 import type { Machine } from './machine.js'
 import { explain, inodeOf, isBusy, openDatabase, readTokenFloor, type OpenedDatabase } from './schema.js'
 
@@ -93,11 +93,22 @@ export class Transaction {
     }
   }
 
+  #unpack(name: string, text: string): StoredLock {
+    try {
+      return unpack(text)
+    } catch (error) {
+      throw new StoreUnavailableError(
+        'The state of this lock cannot be read: the database is damaged. Move the file away; a new one is made at once.',
+        { code: 'STORE_CONFIG', store: 'embedded', lock: name, cause: error },
+      )
+    }
+  }
+
   #load(name: string): StoredLock {
     let lock = this.#locks.get(name)
     if (lock) return lock
     const [row] = this.#statements.load.all(name) as [{ state: string }?]
-    lock = row ? (this.#cache.take(name, row.state) ?? unpack(row.state)) : newStoredLock()
+    lock = row ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state)) : newStoredLock()
     // A row that was forgotten may have had larger tokens than the wall clock now says.
     if (!row) lock.state.lastToken = readTokenFloor(this.db)
     this.#locks.set(name, lock)
@@ -179,6 +190,8 @@ export class Transactions {
           try {
             result = { value: operation.work(transaction) }
           } catch (error) {
+            // The engine may have rolled back what the others of this turn did: then all fail together.
+            if (resultCode(error) !== undefined) throw error
             result = { error }
           }
         },

@@ -1,0 +1,274 @@
+/** Folders and files in which no lock can be kept: a typed error that helps, no harm, and work again afterwards. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LockUsageError, StoreUnavailableError } from 'holdfast'
+import { diagnose, embeddedStore } from 'holdfast/embedded'
+import { describe, expect, test } from 'vitest'
+import {
+  after,
+  closing,
+  collectGarbage,
+  makeClaim,
+  makeDirectory,
+  makeMachine,
+  openRaw,
+  take,
+  until,
+} from './support/world.js'
+
+const isRoot = process.getuid?.() === 0
+const canMount = isRoot && process.platform === 'linux' && tryMount()
+
+if (!canMount) console.log('left out: read-only and full file systems, which only root can mount')
+
+describe('options', () => {
+  test('a directory and system: true contradict each other', () => {
+    expect(() => embeddedStore({ directory: '/tmp/x', system: true })).toThrow(LockUsageError)
+  })
+
+  test.each([
+    ['empty', ''],
+    ['with a NUL', 'a\0b'],
+    ['a number', 7 as unknown as string],
+  ])('a directory that is no path: %s', (_, directory) => {
+    expect(() => embeddedStore({ directory })).toThrow(LockUsageError)
+  })
+})
+
+describe('the file', () => {
+  test('garbage is refused, stays as it is, and the store works once it is away', async () => {
+    const directory = makeDirectory()
+    const file = join(directory, 'locks.db')
+    const garbage = Buffer.alloc(8192, 'This is a diary, not a database. ')
+    writeFileSync(file, garbage)
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(
+      take(store, makeClaim('a')),
+      'STORE_CONFIG',
+      /not a database of Holdfast.*Move the file/,
+    )
+    expect(readFileSync(file)).toEqual(garbage)
+    rmSync(file)
+    await take(store, makeClaim('a'))
+  })
+
+  test('a damaged file of ours is told as such', async () => {
+    const directory = makeDirectory()
+    const file = join(directory, 'locks.db')
+    const first = embeddedStore({ directory })
+    await take(first, makeClaim('a'))
+    await first.close()
+    const raw = openRaw(file)
+    raw.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    raw.close()
+    const bytes = readFileSync(file)
+    bytes.fill(0xa5, 1024)
+    writeFileSync(file, bytes)
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /damaged/)
+    rmSync(file)
+    await take(store, makeClaim('a'))
+  })
+
+  test('a row that nobody can read is a typed error, and other locks go on', async () => {
+    const directory = makeDirectory()
+    const store = closing(embeddedStore({ directory }))
+    await take(store, makeClaim('other'))
+    const raw = openRaw(join(directory, 'locks.db'))
+    raw.exec(`INSERT INTO locks (name, state, busy, touched_ms) VALUES ('a', 'no json', 1, 0)`)
+    raw.close()
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /damaged/)
+    await take(store, makeClaim('third'))
+  })
+
+  test.each(['delete', 'wal'])('the database of another program is left alone (%s)', async (journal) => {
+    const directory = makeDirectory()
+    const file = join(directory, 'locks.db')
+    const raw = openRaw(file)
+    raw.exec(
+      `PRAGMA journal_mode = ${journal}; CREATE TABLE locks (door TEXT); INSERT INTO locks VALUES ('front')`,
+    )
+    raw.close()
+    const before = readFileSync(file)
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /another program.*another folder/)
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  test('a newer format is refused and left as it is', async () => {
+    const directory = makeDirectory()
+    const file = join(directory, 'locks.db')
+    const first = embeddedStore({ directory })
+    await take(first, makeClaim('a'))
+    await first.close()
+    const raw = openRaw(file)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    const before = readFileSync(file)
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('b')), 'STORE_CONFIG', /newer Holdfast \(format 99.*Update/)
+    expect(readFileSync(file)).toEqual(before)
+    const mended = openRaw(file)
+    mended.exec('PRAGMA user_version = 1')
+    mended.close()
+    await take(store, makeClaim('b'))
+  })
+
+  test('an empty file is as good as none', async () => {
+    const directory = makeDirectory()
+    writeFileSync(join(directory, 'locks.db'), '')
+    await take(closing(embeddedStore({ directory })), makeClaim('a'))
+  })
+
+  test('a folder in the place of the file', async () => {
+    const directory = makeDirectory()
+    mkdirSync(join(directory, 'locks.db'))
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /cannot be used/)
+    rmSync(join(directory, 'locks.db'), { recursive: true })
+    await take(store, makeClaim('a'))
+  })
+})
+
+describe('the folder', () => {
+  test('a file where a folder should be', async () => {
+    const file = join(makeDirectory(), 'file')
+    writeFileSync(file, 'text')
+    for (const directory of [file, join(file, 'below')]) {
+      const store = closing(embeddedStore({ directory }))
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /cannot be used/)
+    }
+    expect(readFileSync(file, 'utf8')).toBe('text')
+    rmSync(file)
+    await take(closing(embeddedStore({ directory: join(file, 'below') })), makeClaim('a'))
+  })
+
+  test.skipIf(isRoot)('a folder without the right to write', async () => {
+    const directory = join(makeDirectory(), 'locked')
+    mkdirSync(directory, { mode: 0o500 })
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /writable/)
+    chmodSync(directory, 0o700)
+    await take(store, makeClaim('a'))
+  })
+
+  test('a path too long for sockets puts them elsewhere, for everybody at the same place', async () => {
+    const directory = join(makeDirectory(), 'long'.repeat(30))
+    const holder = closing(embeddedStore({ directory }))
+    const waiter = closing(embeddedStore({ directory }))
+    const claim = makeClaim('a')
+    await take(holder, claim)
+    const next = makeClaim('a')
+    const granted = new Promise((resolve) => void waiter.watch(next, resolve))
+    expect(await waiter.attempt(next, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+    await holder.withdraw(claim)
+    expect(await granted).toMatchObject({ tokens: 1 })
+  })
+
+  test('a network file system', async () => {
+    const directory = makeDirectory()
+    const machine = makeMachine({ fileSystemType: () => 0x6969 })
+    const store = closing(embeddedStore({ directory, machine }))
+    await expectRefusal(
+      take(store, makeClaim('a')),
+      'STORE_CONFIG',
+      /network file system \(NFS\).*local disk/,
+    )
+    await expect(diagnose({ directory, machine })).rejects.toThrow(/NFS/)
+    expect(existsSync(join(directory, 'locks.db'))).toBe(false)
+  })
+})
+
+describe.skipIf(!canMount)('the file system', () => {
+  test('a read-only one, and then not', async () => {
+    const directory = mount('size=4m')
+    await remount(directory, 'ro')
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /cannot be used/)
+    await remount(directory, 'rw')
+    await take(store, makeClaim('a'))
+  })
+
+  test('one that becomes read-only under an existing database', async () => {
+    const directory = mount('size=4m')
+    const first = embeddedStore({ directory })
+    await take(first, makeClaim('a'))
+    await first.close()
+    await remount(directory, 'ro')
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('b')), 'STORE_CONFIG', /cannot be used/)
+    await remount(directory, 'rw')
+    await take(store, makeClaim('b'))
+  })
+
+  test('a full one from the start', async () => {
+    const directory = mount('size=256k')
+    fill(directory)
+    const store = closing(embeddedStore({ directory }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_UNAVAILABLE', /full/)
+    rmSync(join(directory, 'ballast'))
+    await take(store, makeClaim('a'))
+  })
+
+  test('one that fills up: who holds goes on holding, and the tokens grow', async () => {
+    const directory = mount('size=1m')
+    const store = closing(embeddedStore({ directory }))
+    const held = makeClaim('held')
+    const { token } = await take(store, held)
+    fill(directory)
+    let failure: unknown
+    for (let index = 0; index < 5000 && failure === undefined; index += 1) {
+      await take(store, makeClaim(`other ${index}`)).catch((error: unknown) => (failure = error))
+    }
+    expect(failure).toBeInstanceOf(StoreUnavailableError)
+    expect(failure).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    rmSync(join(directory, 'ballast'))
+    expect(await store.attempt(makeClaim('held'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
+    expect(await store.withdraw(held)).toBe('released')
+    expect((await take(store, makeClaim('held'))).token).toBeGreaterThan(token)
+  })
+})
+
+async function expectRefusal(promise: Promise<unknown>, code: string, message: RegExp): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(StoreUnavailableError)
+  expect(error).toMatchObject({ code, store: 'embedded' })
+  expect(String(error)).toMatch(message)
+}
+
+function tryMount(): boolean {
+  const directory = makeDirectory()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', directory], { stdio: 'ignore' })
+    execFileSync('umount', [directory])
+    return true
+  } catch {
+    return false
+  }
+}
+
+function mount(options: string): string {
+  const directory = makeDirectory()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory])
+  after(() => execFileSync('umount', ['-l', directory]))
+  return directory
+}
+
+async function remount(directory: string, how: 'ro' | 'rw'): Promise<void> {
+  await until(`remount ${how}`, () => {
+    collectGarbage()
+    return spawnSync('mount', ['-o', `remount,${how}`, directory]).status === 0
+  })
+}
+
+/** Leaves no free block, and no room for the database to grow. */
+function fill(directory: string): void {
+  const { bavail, bsize } = statfsSync(directory)
+  writeFileSync(join(directory, 'ballast'), Buffer.alloc(bavail * bsize))
+}
