@@ -8,21 +8,35 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { ProcessGroup } from '../../store/contract.js'
 
 /** True when no process of the group is left. False also when that cannot be seen: then the lease has to run out. */
-export function isGroupGone(group: ProcessGroup, proc = '/proc'): boolean {
-  let entries: string[]
-  try {
-    entries = readdirSync(proc)
-  } catch {
-    return false
-  }
-  const leader = readStat(`${proc}/${group.pgid}/stat`)
+export function isGroupGone(group: ProcessGroup): boolean {
+  if (!hasMember(group.pgid)) return true
+  const leader = readStat(`/proc/${group.pgid}/stat`)
   // The number belongs to another process now, which the kernel allows only when the group has no member any more.
   if (leader && leader.startTime !== group.startTime) return true
-  return !entries.some((entry) => {
-    if (!/^\d+$/.test(entry)) return false
-    const stat = readStat(`${proc}/${entry}/stat`)
-    return stat !== undefined && stat.group === group.pgid && !stat.dead
-  })
+  // What is left may be zombies, which do no work. Members that are hidden from us (hidepid) count as alive.
+  const members = listProcesses().flatMap((pid) => readStat(`/proc/${pid}/stat`) ?? [])
+  const ours = members.filter((member) => member.group === group.pgid)
+  return ours.length > 0 && ours.every((member) => member.dead)
+}
+
+/** Asks the kernel, which costs less than a look at all processes. */
+function hasMember(pgid: number): boolean {
+  // These numbers would ask about all processes, or about our own group.
+  if (!Number.isSafeInteger(pgid) || pgid <= 1) return true
+  try {
+    process.kill(-pgid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+function listProcesses(): string[] {
+  try {
+    return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))
+  } catch {
+    return []
+  }
 }
 
 interface ProcessStat {

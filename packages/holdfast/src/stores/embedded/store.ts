@@ -47,6 +47,9 @@ const TRAITS: Traits<true> = {
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const LOOK_AT_GROUP_MS = [15, 30] as const
 
+/** So many locks of a dead station are looked at in one go. */
+const SWEEP = 100
+
 interface Answer {
   readonly result: AttemptResult
   /** The stations of those who hold the lock, without our own. */
@@ -169,11 +172,12 @@ export class EmbeddedStore implements Store<true> {
 
   async #attempt(claim: Claim, options: AttemptOptions): Promise<Answer> {
     if (this.#inode === undefined) await this.#listen()
-    return this.#transactions.do({
+    let generation = 0
+    const answer = await this.#transactions.do({
       claimId: claim.id,
       work: (transaction) =>
         transaction.onLock(claim.lock, (state, turn, { stations }) => {
-          this.#register(transaction)
+          generation = this.#register(transaction)
           stations.set(claim.id, this.#station.id)
           const result = rule.attempt(state, claim, options, turn)
           if (result.outcome === 'granted') return { result, holders: [] }
@@ -181,6 +185,8 @@ export class EmbeddedStore implements Store<true> {
           return { result, holders: this.#addresses(transaction, ids) }
         }),
     })
+    this.#registered = generation
+    return answer
   }
 
   /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
@@ -193,12 +199,14 @@ export class EmbeddedStore implements Store<true> {
     }
   }
 
-  #register(transaction: Transaction): void {
-    if (this.#registered === this.#transactions.generation) return
-    this.#registered = this.#transactions.generation
+  /** Writes our row where it is missing. It counts as written only when the transaction was: that may be tried again. */
+  #register(transaction: Transaction): number {
+    const { generation } = this.#transactions
+    if (this.#registered === generation) return generation
     transaction.db
       .prepare('INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)')
       .run(this.#station.id, this.#station.path, this.#inode ?? '', this.#machine.pidNamespace)
+    return generation
   }
 
   #addresses(transaction: Transaction, ids: ReadonlySet<string | undefined>): StationAddress[] {
@@ -249,12 +257,12 @@ export class EmbeddedStore implements Store<true> {
     this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
   }
 
-  /** A station died: its claims end on every lock that somebody here waits for. */
+  /** A station died: its claims end, first on the locks that somebody here waits for. */
   async #takeOver(address: StationAddress): Promise<void> {
     this.#known.delete(address.id)
     try {
       await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
-      await this.#forget(address)
+      while (await this.#sweep(address));
     } catch {
       // The TTL ends what could not be ended here.
     }
@@ -264,7 +272,7 @@ export class EmbeddedStore implements Store<true> {
     return (await this.#station.isDead(address)) && this.#end(lock, address)
   }
 
-  /** Ends the claims of a dead station on one lock. Resolves to whether a holder was among them. */
+  /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
   #end(lock: string, address: StationAddress): Promise<boolean> {
     return this.#transactions.do({
       work: (transaction) =>
@@ -276,7 +284,7 @@ export class EmbeddedStore implements Store<true> {
               this.#lookAgain(lock, address)
               continue
             }
-            ended ||= state.holders.has(claim.id)
+            ended = true
             rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, turn)
           }
           return ended
@@ -301,19 +309,23 @@ export class EmbeddedStore implements Store<true> {
     timer.unref()
   }
 
-  /** Removes the row and the socket of a dead station, unless another lock still names it. */
-  async #forget(address: StationAddress): Promise<void> {
-    const removed = await this.#transactions.do({
+  /**
+   * Ends claims of a dead station on locks that nobody here waits for: whoever promoted a waiter that had died need not
+   * wait for the lock. Without such claims it removes the station's row and socket. Resolves to whether to go on.
+   */
+  async #sweep(address: StationAddress): Promise<boolean> {
+    const names = await this.#transactions.do({
       work: ({ db }) => {
-        const named = db
-          .prepare('SELECT 1 FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT 1')
-          .all(address.id)
-        if (named.length > 0) return false
-        db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
-        return true
+        const found = db
+          .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
+          .all(address.id, SWEEP) as { name: string }[]
+        if (found.length === 0) db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
+        return found.map(({ name }) => name)
       },
     })
-    if (removed) this.#station.bury(address)
+    if (names.length === 0) this.#station.bury(address)
+    const left = await Promise.all(names.map((lock) => this.#end(lock, address)))
+    return left.includes(true)
   }
 
   #page(
