@@ -23,6 +23,8 @@ const PATIENCE_MS = 4000
 const LOOK_AT_FILE_MS = 250
 /** Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few suffice. */
 const TOMBSTONES = 4
+/** Two processes of one boot may read the clock so differently, at the very most. */
+const CLOCK_SLACK_MS = 1000
 /** So many locks are kept unpacked between transactions. */
 const CACHED_LOCKS = 256
 
@@ -109,6 +111,7 @@ export class Transaction {
     if (lock) return lock
     const [row] = this.#statements.load.all(name) as [{ state: string }?]
     lock = row ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state)) : newStoredLock()
+    forgetFuture(lock.state, this.#turn.nowMs)
     // A row that was forgotten may have had larger tokens than the wall clock now says.
     if (!row) lock.state.lastToken = readTokenFloor(this.db)
     this.#locks.set(name, lock)
@@ -122,6 +125,20 @@ interface Statements {
   readonly rollback: Statement
   readonly load: Statement
   readonly save: Statement
+}
+
+/**
+ * Drops what was written later than now, by the clock of an earlier boot. Where boots have a name the rows were deleted;
+ * elsewhere such a lease would last until this boot is as old as that one was.
+ */
+function forgetFuture(state: LockState, nowMs: number): void {
+  const latestMs = nowMs + CLOCK_SLACK_MS
+  for (const holder of state.holders.values()) {
+    if (holder.expiresMs - holder.ttlMs <= latestMs) continue
+    state.holders.delete(holder.id)
+    state.heldWeight -= holder.weight
+  }
+  for (const waiter of state.waiters.values()) if (waiter.seenMs > latestMs) state.waiters.delete(waiter.id)
 }
 
 /** Claims come and go; the stations of those that are gone are of no use. */

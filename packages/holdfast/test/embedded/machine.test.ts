@@ -1,0 +1,94 @@
+/** Boots and clocks that are set, on a machine that the test makes up. */
+import { embeddedStore } from 'holdfast/embedded'
+import { describe, expect, test } from 'vitest'
+import { closing, makeClaim, makeDirectory, makeMachine, take } from './support/world.js'
+
+describe('a boot', () => {
+  test('ends whoever held and waited, and the tokens go on', async () => {
+    const directory = makeDirectory()
+    const before = embeddedStore({ directory, machine: makeMachine() })
+    const { token } = await take(before, makeClaim('a'))
+    await before.attempt(makeClaim('a'), { enqueue: true, tokens: 1 })
+    await before.close()
+    // The clock of the machine had lost its battery.
+    const machine = makeMachine({ bootId: 'another boot', wallMs: () => 0 })
+    const store = closing(embeddedStore({ directory, machine }))
+    expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+    expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
+    // A lock whose row is gone, as well.
+    expect((await take(store, makeClaim('b'))).token).toBeGreaterThan(token)
+  })
+
+  test('that is the same one keeps them', async () => {
+    const directory = makeDirectory()
+    const before = embeddedStore({ directory, machine: makeMachine() })
+    await take(before, makeClaim('a'))
+    const store = closing(embeddedStore({ directory, machine: makeMachine() }))
+    const { locks } = await store.inspect({ lock: 'a' })
+    expect(locks[0]?.holders).toHaveLength(1)
+    await before.close()
+  })
+
+  test('that nobody could tell from the last one does not make its leases last', async () => {
+    const directory = makeDirectory()
+    const before = embeddedStore({ directory, machine: makeMachine({ monotonicMs: () => 40 * 86_400_000 }) })
+    const { token } = await take(before, makeClaim('a'))
+    await take(before, makeClaim('b'))
+    await before.attempt(makeClaim('b'), { enqueue: true, tokens: 1 })
+    await before.close()
+    // The computer's clock starts again from zero, and its boot has the same name.
+    const store = closing(embeddedStore({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }))
+    expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
+    expect((await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock)).toEqual(['a'])
+  })
+})
+
+describe('the wall clock', () => {
+  test('set back, it does not take the tokens along', async () => {
+    const directory = makeDirectory()
+    let wallMs = Date.now()
+    const machine = makeMachine({ wallMs: () => wallMs })
+    const store = closing(embeddedStore({ directory, machine }))
+    let last = 0n
+    for (let round = 0; round < 5; round += 1) {
+      const claim = makeClaim('a')
+      const { token } = await take(store, claim)
+      expect(token).toBeGreaterThan(last)
+      last = token
+      await store.withdraw(claim)
+      wallMs -= 86_400_000
+    }
+  })
+
+  test('set forward and back, it neither ends nor prolongs a lease', async () => {
+    let monotonicMs = 1000
+    let wallMs = Date.now()
+    const machine = makeMachine({ monotonicMs: () => monotonicMs, wallMs: () => wallMs })
+    const store = closing(embeddedStore({ directory: makeDirectory(), machine }))
+    await take(store, makeClaim('a'))
+    wallMs += 365 * 86_400_000
+    monotonicMs += 29_999
+    expect((await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).outcome).toBe('busy')
+    wallMs -= 2 * 365 * 86_400_000
+    monotonicMs += 2
+    await take(store, makeClaim('a'))
+  })
+
+  test('set forward for a day and back, with the lock forgotten in between, it keeps the tokens growing', async () => {
+    const directory = makeDirectory()
+    const early = embeddedStore({ directory, machine: makeMachine() })
+    const claim = makeClaim('a')
+    const { token } = await take(early, claim)
+    await early.withdraw(claim)
+    await early.close()
+    // Whoever opens the file forgets what has been idle for a day.
+    const ahead = embeddedStore({
+      directory,
+      machine: makeMachine({ wallMs: () => Date.now() + 3 * 86_400_000 }),
+    })
+    expect((await ahead.inspect({ lock: 'a' })).locks).toEqual([])
+    await ahead.close()
+    const store = closing(embeddedStore({ directory, machine: makeMachine({ wallMs: () => 1000 }) }))
+    expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
+  })
+})
