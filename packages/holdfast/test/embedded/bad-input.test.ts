@@ -12,6 +12,7 @@ import {
   makeClaim,
   makeDirectory,
   makeMachine,
+  openOn,
   openRaw,
   take,
   until,
@@ -168,14 +169,14 @@ describe('the folder', () => {
 
   test('a network file system', async () => {
     const directory = makeDirectory()
-    const machine = makeMachine({ fileSystemType: () => 0x6969 })
-    const store = closing(embeddedStore({ directory, machine }))
+    const withMachine = { directory, machine: makeMachine({ fileSystemType: () => 0x6969 }) }
+    const store = closing(openOn(withMachine))
     await expectRefusal(
       take(store, makeClaim('a')),
       'STORE_CONFIG',
       /network file system \(NFS\).*local disk/,
     )
-    await expect(diagnose({ directory, machine })).rejects.toThrow(/NFS/)
+    await expect(diagnose(withMachine)).rejects.toThrow(/NFS/)
     expect(existsSync(join(directory, 'locks.db'))).toBe(false)
   })
 })

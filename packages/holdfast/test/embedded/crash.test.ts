@@ -1,4 +1,5 @@
 /** Processes that are killed or stopped while they hold the lock or wait for it. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
@@ -16,7 +17,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     const latencies: number[] = []
     let holder = new Worker(directory)
     let last = BigInt(String((await holder.ask('acquire', { lock: 'a' }))['token']))
-    for (let round = 0; round < 7; round += 1) {
+    for (let round = 0; round < 15; round += 1) {
       const waiter = new Worker(directory)
       const acquired = waiter.ask('acquire', { lock: 'a' })
       await untilWaiters(directory, 'a', 1)
@@ -30,9 +31,10 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     }
     const sorted = latencies.toSorted((a, b) => a - b)
     console.log(
-      `from SIGKILL to the next owner: median ${sorted[3]?.toFixed(1)} ms, ${sorted[6]?.toFixed(1)} ms at most`,
+      `from SIGKILL to the next owner: median ${sorted[7]?.toFixed(1)} ms, ${sorted.at(-1)?.toFixed(1)} ms at most`,
     )
-    expect(sorted[6]).toBeLessThan(1000)
+    // A missed sign of death would cost a heartbeat, which is a little less than a second.
+    expect(sorted.at(-1)).toBeLessThan(500)
   })
 
   test('whoever does not wait gets the lock as well', async () => {
@@ -46,6 +48,20 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     await holder.kill()
     await take(store, makeClaim('a'))
   })
+
+  test.each(['process.exit(3)', "throw new Error('on purpose')", ''])(
+    'a holder that ends without a release frees the lock as well: %s',
+    async (end) => {
+      const directory = makeDirectory()
+      const program = `
+        import { embeddedStore } from 'holdfast/embedded'
+        const store = embeddedStore({ directory: ${JSON.stringify(directory)} })
+        await store.attempt(${JSON.stringify(makeClaim('a'))}, { enqueue: false, tokens: 1 })
+        ${end}`
+      spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname })
+      await take(closing(embeddedStore({ directory })), makeClaim('a'))
+    },
+  )
 
   test('a stopped holder keeps the lock until its TTL', async () => {
     const directory = makeDirectory()
@@ -152,25 +168,6 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     await holder.kill()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
   })
-
-  async function holdWithGroup(
-    directory: string,
-    record = (group: ProcessGroup): ProcessGroup => group,
-  ): Promise<{ holder: Worker; group: ProcessGroup }> {
-    const holder = new Worker(directory)
-    const group = (await holder.ask('child')) as unknown as ProcessGroup
-    after(() => {
-      try {
-        process.kill(-group.pgid, 'SIGKILL')
-      } catch {
-        // The test did it.
-      }
-    })
-    const claim = makeClaim('a')
-    const owner = { ...claim.owner, group: record(group) }
-    expect(await holder.ask('hold', { claim: { ...claim, owner } })).toEqual({ outcome: 'granted' })
-    return { holder, group }
-  }
 })
 
 describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
@@ -205,9 +202,6 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
     }
     console.log(`30 rounds: ${tokens.length} holders one after the other`)
   })
-
-  const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0)
-  const doubles = (workers: readonly Worker[]): unknown[] => workers.flatMap((worker) => worker.doubles)
 })
 
 async function untilWaiters(directory: string, lock: string, count: number): Promise<void> {
@@ -216,4 +210,31 @@ async function untilWaiters(directory: string, lock: string, count: number): Pro
     const { locks } = await store.inspect({ lock })
     return locks[0]?.waiters.length === count
   })
+}
+
+async function holdWithGroup(
+  directory: string,
+  record = (group: ProcessGroup): ProcessGroup => group,
+): Promise<{ holder: Worker; group: ProcessGroup }> {
+  const holder = new Worker(directory)
+  const group = (await holder.ask('child')) as unknown as ProcessGroup
+  after(() => {
+    try {
+      process.kill(-group.pgid, 'SIGKILL')
+    } catch {
+      // The test did it.
+    }
+  })
+  const claim = makeClaim('a')
+  const owner = { ...claim.owner, group: record(group) }
+  expect(await holder.ask('hold', { claim: { ...claim, owner } })).toEqual({ outcome: 'granted' })
+  return { holder, group }
+}
+
+function sizeOf(path: string): number {
+  return existsSync(path) ? statSync(path).size : 0
+}
+
+function doubles(workers: readonly Worker[]): unknown[] {
+  return workers.flatMap((worker) => worker.doubles)
 }

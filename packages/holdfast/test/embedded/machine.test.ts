@@ -1,18 +1,17 @@
 /** Boots and clocks that are set, on a machine that the test makes up. */
-import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
-import { closing, makeClaim, makeDirectory, makeMachine, take } from './support/world.js'
+import { closing, makeClaim, makeDirectory, makeMachine, openOn, take } from './support/world.js'
 
 describe('a boot', () => {
   test('ends whoever held and waited, and the tokens go on', async () => {
     const directory = makeDirectory()
-    const before = embeddedStore({ directory, machine: makeMachine() })
+    const before = openOn({ directory, machine: makeMachine() })
     const { token } = await take(before, makeClaim('a'))
     await before.attempt(makeClaim('a'), { enqueue: true, tokens: 1 })
     await before.close()
     // The clock of the machine had lost its battery.
     const machine = makeMachine({ bootId: 'another boot', wallMs: () => 0 })
-    const store = closing(embeddedStore({ directory, machine }))
+    const store = closing(openOn({ directory, machine }))
     expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
     // A lock whose row is gone, as well.
@@ -21,9 +20,9 @@ describe('a boot', () => {
 
   test('that is the same one keeps them', async () => {
     const directory = makeDirectory()
-    const before = embeddedStore({ directory, machine: makeMachine() })
+    const before = openOn({ directory, machine: makeMachine() })
     await take(before, makeClaim('a'))
-    const store = closing(embeddedStore({ directory, machine: makeMachine() }))
+    const store = closing(openOn({ directory, machine: makeMachine() }))
     const { locks } = await store.inspect({ lock: 'a' })
     expect(locks[0]?.holders).toHaveLength(1)
     await before.close()
@@ -31,13 +30,13 @@ describe('a boot', () => {
 
   test('that nobody could tell from the last one does not make its leases last', async () => {
     const directory = makeDirectory()
-    const before = embeddedStore({ directory, machine: makeMachine({ monotonicMs: () => 40 * 86_400_000 }) })
+    const before = openOn({ directory, machine: makeMachine({ monotonicMs: () => 40 * 86_400_000 }) })
     const { token } = await take(before, makeClaim('a'))
     await take(before, makeClaim('b'))
     await before.attempt(makeClaim('b'), { enqueue: true, tokens: 1 })
     await before.close()
     // The computer's clock starts again from zero, and its boot has the same name.
-    const store = closing(embeddedStore({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }))
+    const store = closing(openOn({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }))
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
     expect((await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock)).toEqual(['a'])
   })
@@ -48,7 +47,7 @@ describe('the wall clock', () => {
     const directory = makeDirectory()
     let wallMs = Date.now()
     const machine = makeMachine({ wallMs: () => wallMs })
-    const store = closing(embeddedStore({ directory, machine }))
+    const store = closing(openOn({ directory, machine }))
     let last = 0n
     for (let round = 0; round < 5; round += 1) {
       const claim = makeClaim('a')
@@ -64,7 +63,7 @@ describe('the wall clock', () => {
     let monotonicMs = 1000
     let wallMs = Date.now()
     const machine = makeMachine({ monotonicMs: () => monotonicMs, wallMs: () => wallMs })
-    const store = closing(embeddedStore({ directory: makeDirectory(), machine }))
+    const store = closing(openOn({ directory: makeDirectory(), machine }))
     await take(store, makeClaim('a'))
     wallMs += 365 * 86_400_000
     monotonicMs += 29_999
@@ -76,19 +75,19 @@ describe('the wall clock', () => {
 
   test('set forward for a day and back, with the lock forgotten in between, it keeps the tokens growing', async () => {
     const directory = makeDirectory()
-    const early = embeddedStore({ directory, machine: makeMachine() })
+    const early = openOn({ directory, machine: makeMachine() })
     const claim = makeClaim('a')
     const { token } = await take(early, claim)
     await early.withdraw(claim)
     await early.close()
     // Whoever opens the file forgets what has been idle for a day.
-    const ahead = embeddedStore({
+    const ahead = openOn({
       directory,
       machine: makeMachine({ wallMs: () => Date.now() + 3 * 86_400_000 }),
     })
     expect((await ahead.inspect({ lock: 'a' })).locks).toEqual([])
     await ahead.close()
-    const store = closing(embeddedStore({ directory, machine: makeMachine({ wallMs: () => 1000 }) }))
+    const store = closing(openOn({ directory, machine: makeMachine({ wallMs: () => 1000 }) }))
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
   })
 })

@@ -2,7 +2,17 @@
  * The folder that holds the state: where it is, whether it will do, and where the sockets of its processes go.
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
@@ -38,7 +48,10 @@ export interface Place {
 }
 
 /** The folder as the options name it, not looked at yet. */
-export function choosePlace(options: { readonly directory?: string; readonly system?: boolean }): Place {
+export function choosePlace(
+  options: { readonly directory?: string; readonly system?: boolean },
+  machine: Machine,
+): Place {
   const { directory, system = false } = options
   if (directory !== undefined && system) {
     throw new LockUsageError('embeddedStore takes a directory or system: true, not both.', {
@@ -51,15 +64,18 @@ export function choosePlace(options: { readonly directory?: string; readonly sys
   ) {
     throw new LockUsageError('The directory of embeddedStore must be a path.', { store: 'embedded' })
   }
-  const path = resolve(system ? SYSTEM_DIRECTORY : (directory ?? defaultDirectory()))
-  return { directory: path, sockets: socketFolder(path), database: join(path, 'locks.db'), shared: system }
+  const common = machine.systemDirectory ?? SYSTEM_DIRECTORY
+  const path = resolve(system ? common : (directory ?? defaultDirectory()))
+  // All must open the common folder alike, by whichever option they came to it.
+  const shared = path === common
+  return { directory: path, sockets: socketFolder(path), database: join(path, 'locks.db'), shared }
 }
 
 /** Makes the folders where they are missing, and checks that SQLite and sockets can work there. */
 export function preparePlace(place: Place, machine: Machine): void {
   try {
-    makeFolder(place.directory, place.shared)
-    makeFolder(place.sockets, place.shared)
+    if (place.shared) prepareShared(place)
+    else for (const path of [place.directory, place.sockets]) makeFolder(path, 0o700)
   } catch (error) {
     throw unusable(place, error)
   }
@@ -78,11 +94,9 @@ export function preparePlace(place: Place, machine: Machine): void {
 /** A typed error for a folder or file that cannot be used, saying what to do. */
 export function unusable(place: Place, cause: unknown): StoreUnavailableError {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const code = (cause as NodeJS.ErrnoException | null)?.code
-  const advice =
-    place.shared && (code === 'EACCES' || code === 'ENOENT' || code === 'EPERM')
-      ? 'The folder for all users is made by root: run any holdfast command with --system as root once.'
-      : 'Make the folder writable for this user, or choose another one.'
+  const advice = place.shared
+    ? 'The folder for all users is made by root: run "holdfast doctor --system" as root once.'
+    : 'Make the folder writable for this user, or choose another one.'
   return new StoreUnavailableError(
     `The state folder ${place.directory} cannot be used: ${reason}. ${advice}`,
     {
@@ -93,12 +107,30 @@ export function unusable(place: Place, cause: unknown): StoreUnavailableError {
   )
 }
 
-function makeFolder(path: string, shared: boolean): void {
-  const made = mkdirSync(path, { recursive: true, mode: shared ? 0o755 : 0o700 })
-  // Like /tmp: everybody may add to it, and nobody may take away what is another's.
-  if (made !== undefined && shared) chmodSync(path, 0o1777)
-  const stats = statSync(path)
-  if (!stats.isDirectory()) throw new Error(`${path} is not a folder`)
+function makeFolder(path: string, mode: number): void {
+  const made = mkdirSync(path, { recursive: true, mode })
+  // The process may mask bits.
+  if (made !== undefined) chmodSync(path, mode)
+  if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`)
+}
+
+/**
+ * The files for all users are root's, and all may write to them. In a folder that all may write to, Linux refuses to open
+ * a file that another user made (fs.protected_regular), so none is made there but the sockets.
+ */
+function prepareShared(place: Place): void {
+  const uid = process.getuid?.()
+  const files = [place.database, `${place.database}-journal`]
+  if (uid === undefined || uid === 0) {
+    makeFolder(place.directory, 0o755)
+    // Like /tmp: everybody may add to it, and nobody may take away what is another's.
+    makeFolder(place.sockets, 0o1777)
+    for (const file of files) {
+      closeSync(openSync(file, 'a'))
+      chmodSync(file, 0o666)
+    }
+  }
+  for (const path of [place.sockets, ...files]) accessSync(path, constants.R_OK | constants.W_OK)
 }
 
 /** Beside the database, or under the temporary folder when that path is too long for a socket. */

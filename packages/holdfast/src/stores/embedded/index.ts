@@ -23,7 +23,8 @@ export interface EmbeddedStoreOptions {
  * @throws LockUsageError when the options contradict each other.
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
-  return new EmbeddedStore(choosePlace(options), options.machine ?? thisMachine())
+  const machine = options.machine ?? thisMachine()
+  return new EmbeddedStore(choosePlace(options, machine), machine)
 }
 
 /** What `doctor` tells about an embedded store. */
@@ -45,8 +46,8 @@ export interface EmbeddedDiagnosis {
  * @throws StoreUnavailableError (`STORE_CONFIG`) saying what is wrong with it.
  */
 export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
-  const place = choosePlace(options)
   const machine = options.machine ?? thisMachine()
+  const place = choosePlace(options, machine)
   preparePlace(place, machine)
   const store = new EmbeddedStore(place, machine)
   try {

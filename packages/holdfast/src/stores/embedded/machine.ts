@@ -18,6 +18,8 @@ export interface Machine {
   readonly pidNamespace: string
   /** The type of the file system that a path is on, as statfs tells it. */
   fileSystemType?(path: string): number
+  /** The folder for all users; the usual one when it is not given. */
+  readonly systemDirectory?: string
 }
 
 /** `performance.now()` counts from the start of the process; `hrtime` from the boot. Both are CLOCK_MONOTONIC. */

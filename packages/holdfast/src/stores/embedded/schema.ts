@@ -4,7 +4,7 @@
  * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations` has one row for each
  * process (more exactly, for each open store). `facts` has what all of them must agree on.
  */
-import { chmodSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { LockError, StoreUnavailableError } from '../../errors.js'
 import { preparePlace, unusable, type Place } from './directory.js'
 import {
@@ -53,12 +53,15 @@ export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
     db.exec('PRAGMA page_size = 1024')
     // The event loop must not stand still while another process writes: we wait ourselves.
     db.exec('PRAGMA busy_timeout = 0')
+    // What a killed process left in the journal is undone by the first look. In this mode the journal is then blanked;
+    // in the normal one it would be deleted, and among several users only root could make it again.
+    if (place.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
     const header = readHeader(db)
     checkOurs(header, place)
     const journal = chooseJournal(db, header, sqliteVersion, place)
+    if (place.shared) db.exec('PRAGMA locking_mode = NORMAL')
     createTables(db, machine)
-    shareFiles(place)
     return { db, engine: engine.name, sqliteVersion, journal, inode: inodeOf(place) }
   } catch (error) {
     db?.close()
@@ -131,7 +134,8 @@ function checkOurs({ application, version, tables }: Header, place: Place): void
 }
 
 /**
- * WAL is three times as fast. Where SQLite is too old for it the rollback journal serves, and whoever comes later follows
+ * WAL is three times as fast. It makes and deletes files as it goes, which several users cannot do in one folder: they
+ * share a rollback journal that stays. Where SQLite is too old for WAL the rollback journal serves, and whoever comes later follows
  * what the file says: an old engine in a WAL file turns it back, or refuses while others use it.
  *
  * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is harmless: after a boot no
@@ -140,7 +144,8 @@ function checkOurs({ application, version, tables }: Header, place: Place): void
 function chooseJournal(db: Database, header: Header, sqliteVersion: string, place: Place): string {
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
-  const wanted = safe && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'
+  const wanted =
+    safe && !place.shared && (header.tables === 0 || header.journal === 'wal') ? 'wal' : 'persist'
   if (header.journal === wanted) return wanted
   try {
     return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
@@ -201,18 +206,6 @@ function raiseTokenFloor(db: Database, condition: string): void {
 
 export function readTokenFloor(db: Database): number {
   return Number(single(db, "SELECT value FROM facts WHERE name = 'token_floor'") ?? 0)
-}
-
-/** Other users must be able to write to what we made. */
-function shareFiles(place: Place): void {
-  if (!place.shared) return
-  for (const suffix of ['', '-wal', '-shm', '-journal']) {
-    try {
-      chmodSync(place.database + suffix, 0o666)
-    } catch {
-      // Not there, or another user's: then it was shared by that user.
-    }
-  }
 }
 
 export function isBusy(error: unknown): boolean {

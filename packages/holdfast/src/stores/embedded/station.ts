@@ -6,11 +6,12 @@
  * certainly has when its socket refuses a new connection, since a stopped process still lets connections queue. A socket
  * file that is gone proves nothing.
  */
-import { statSync, unlinkSync } from 'node:fs'
+import { renameSync, statSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
+import { StoreUnavailableError } from '../../errors.js'
 import type { Place } from './directory.js'
 
 /** Where a station can be reached, as its row in the database says. */
@@ -28,6 +29,7 @@ export interface StationEvents {
   onDeath(address: StationAddress): void
 }
 
+const SUFFIX = '.sock'
 /** A message longer than this is not ours. */
 const LONGEST_MESSAGE = 4096
 
@@ -43,7 +45,7 @@ export class Station {
   #closed = false
 
   constructor(place: Place, events: StationEvents) {
-    this.#path = join(place.sockets, `${this.id}.sock`)
+    this.#path = join(place.sockets, this.id + SUFFIX)
     this.#shared = place.shared
     this.#events = events
   }
@@ -78,7 +80,8 @@ export class Station {
         resolve(false)
       })
       probe.once('error', (error: NodeJS.ErrnoException) => {
-        resolve(error.code === 'ECONNREFUSED' && inodeOf(address.socket) === address.inode)
+        if (wasInBacklog(error.code)) resolve(this.isDead(address))
+        else resolve(error.code === 'ECONNREFUSED' && inodeOf(address.socket) === address.inode)
       })
     })
   }
@@ -98,10 +101,17 @@ export class Station {
   async #listen(): Promise<string> {
     const server = createServer((visitor) => this.#receive(visitor))
     this.#server = server
+    // A process that ends without closing, by an exception perhaps, removes the name that it bound. A refused connection
+    // proves its death and a missing file does not, so the socket gets another name, which stays.
+    const bound = `${this.#path.slice(0, -SUFFIX.length)}.new`
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(this.#path, resolve)
+      // The store may be closed at any moment: then the server never listens.
+      server.once('close', () => reject(closedError()))
+      if (this.#closed) throw closedError()
+      server.listen(bound, resolve)
     })
+    renameSync(bound, this.#path)
     server.unref()
     server.on('error', () => undefined) // a visitor that could not be accepted looks again by itself
     if (this.#shared) await chmod(this.#path, 0o666)
@@ -130,21 +140,33 @@ export class Station {
     const link = connect(address.socket)
     link.unref()
     this.#links.set(address.id, link)
-    let connected = false
+    let accepted = false
     let refused = false
-    link.on('connect', () => (connected = true))
-    link.on('error', (error: NodeJS.ErrnoException) => (refused = error.code === 'ECONNREFUSED'))
+    link.on('connect', () => (accepted = true))
+    link.on('error', ({ code }: NodeJS.ErrnoException) => {
+      refused = code === 'ECONNREFUSED'
+      accepted ||= wasInBacklog(code)
+    })
     link.on('close', () => {
       this.#links.delete(address.id)
       if (this.#closed) return
       if (refused && inodeOf(address.socket) === address.inode) this.#events.onDeath(address)
       // A process that is being torn down may lose this connection before its listening socket, which then still lets a
       // new one queue. That one ends in a moment, and the next is refused.
-      else if (connected) this.#link(address)
+      else if (accepted) this.#link(address)
     })
     link.resume()
     return link
   }
+}
+
+/** The station ended after the kernel let us connect to it and before we heard of that: the next look tells more. */
+function wasInBacklog(code: string | undefined): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE'
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
 }
 
 function inodeOf(path: string): string {

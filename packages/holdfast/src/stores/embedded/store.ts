@@ -353,12 +353,17 @@ export class EmbeddedStore implements Store<true> {
   }
 }
 
+/** Undefined for what is not one of our messages: anybody who may open the folder can write to a socket. */
 function parseGrant(text: string): (PushedGrant & { readonly id: string }) | undefined {
+  let message: unknown
   try {
-    const [id, token, tokens, ttlMs] = JSON.parse(text) as [string, string, number, number]
-    return { id, token: BigInt(token), tokens, ttlMs }
+    message = JSON.parse(text)
   } catch {
-    // Not one of our messages: anybody may write to a socket.
     return undefined
   }
+  if (!Array.isArray(message)) return undefined
+  const [id, token, tokens, ttlMs] = message as readonly unknown[]
+  if (typeof id !== 'string' || typeof token !== 'string' || !/^\d{1,16}$/.test(token)) return undefined
+  if (!Number.isSafeInteger(tokens) || typeof ttlMs !== 'number' || !(ttlMs > 0)) return undefined
+  return { id, token: BigInt(token), tokens: tokens as number, ttlMs }
 }

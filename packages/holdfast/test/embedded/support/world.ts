@@ -6,11 +6,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { EmbeddedStoreOptions } from 'holdfast/embedded'
+import { embeddedStore, type EmbeddedStoreOptions } from 'holdfast/embedded'
 import type { Claim, Granted, Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
 
-export type Machine = NonNullable<EmbeddedStoreOptions['machine']>
+/** What the store asks of the machine. The published types leave it out, since it is there for tests. */
+export interface Machine {
+  monotonicMs(): number
+  wallMs(): number
+  readonly bootId: string
+  readonly pidNamespace: string
+  fileSystemType?(path: string): number
+  readonly systemDirectory?: string
+}
+
+export function openOn(options: EmbeddedStoreOptions & { readonly machine: Machine }): Store<true> {
+  return embeddedStore(options)
+}
 
 export interface RawDatabase {
   exec(sql: string): void

@@ -1,0 +1,212 @@
+/** Several users of one folder: files that vanish, a database that others lock, strangers at the socket, and the end. */
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { StoreUnavailableError } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { describe, expect, test } from 'vitest'
+import { Worker } from './support/workers.js'
+import { closing, collectGarbage, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
+
+const enqueue = { enqueue: true, tokens: 1 }
+
+test('two stores of one process exclude each other, and hand the lock over', async () => {
+  const directory = makeDirectory()
+  const [one, two] = [closing(embeddedStore({ directory })), closing(embeddedStore({ directory }))]
+  const first = makeClaim('a')
+  const { token } = await take(one, first)
+  const second = makeClaim('a')
+  const granted = new Promise<{ token: bigint | undefined } | undefined>((resolve) => {
+    two.watch(second, resolve)
+  })
+  expect(await two.attempt(second, enqueue)).toMatchObject({ outcome: 'waiting' })
+  expect(await one.withdraw(first)).toBe('released')
+  expect((await granted)?.token).toBeGreaterThan(token)
+})
+
+test('a store that is closed leaves the other one alone', async () => {
+  const directory = makeDirectory()
+  const one = embeddedStore({ directory })
+  const two = closing(embeddedStore({ directory }))
+  const claim = makeClaim('a')
+  await take(two, claim)
+  await one.inspect({ lock: 'a' })
+  await one.close()
+  expect(await two.withdraw(claim)).toBe('released')
+})
+
+test('a file that was deleted underneath is made anew', async () => {
+  const directory = makeDirectory()
+  const store = closing(embeddedStore({ directory }))
+  await take(store, makeClaim('a'))
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `locks.db${suffix}`), { force: true })
+  await delay(300) // the file is looked at four times a second
+  const claim = makeClaim('a')
+  await take(store, claim)
+  expect(existsSync(join(directory, 'locks.db'))).toBe(true)
+  // Our station is in the new file as well, so that others can tell us.
+  const other = closing(embeddedStore({ directory }))
+  const waiting = makeClaim('a')
+  const granted = new Promise((resolve) => void other.watch(waiting, resolve))
+  expect(await other.attempt(waiting, enqueue)).toMatchObject({ outcome: 'waiting' })
+  await store.withdraw(claim)
+  expect(await granted).toMatchObject({ tokens: 1 })
+})
+
+describe('a database that somebody else locks', () => {
+  test('for a moment: nothing fails, and the event loop goes on', async () => {
+    const { store, unlock } = await lockedByOther()
+    let ticks = 0
+    const ticking = setInterval(() => (ticks += 1), 5)
+    const pending = Promise.all(
+      Array.from({ length: 50 }, (_, index) => take(store, makeClaim(`lock ${index}`))),
+    )
+    await delay(100)
+    clearInterval(ticking)
+    unlock()
+    expect(await pending).toHaveLength(50)
+    expect(ticks).toBeGreaterThan(5)
+  })
+
+  test('for longer than the patience: a typed error, and what was asked is not done later', async () => {
+    const { store, unlock } = await lockedByOther()
+    const failure = await take(store, makeClaim('a')).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(StoreUnavailableError)
+    expect(failure).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    unlock()
+    expect((await store.inspect({ prefix: '', limit: 10 })).locks).toEqual([])
+  })
+
+  test('a withdrawal does not overtake the attempt that it undoes, and goes before other claims', async () => {
+    const { store, unlock } = await lockedByOther()
+    const [first, second] = [makeClaim('a'), makeClaim('a')]
+    const answers: Promise<unknown>[] = [
+      Promise.resolve(store.attempt(first, enqueue)),
+      Promise.resolve(store.attempt(second, { enqueue: false, tokens: 1 })),
+      Promise.resolve(store.withdraw(first)),
+    ]
+    await delay(20)
+    unlock()
+    expect(await Promise.all<unknown>(answers)).toMatchObject([
+      { outcome: 'granted' },
+      { outcome: 'busy' },
+      'released',
+    ])
+    // A repeated attempt of the withdrawn claim makes no ghost.
+    expect(await store.attempt(first, enqueue)).toEqual({ outcome: 'withdrawn' })
+  })
+})
+
+test('strangers at the socket are not listened to', async () => {
+  const directory = makeDirectory()
+  const store = closing(embeddedStore({ directory }))
+  const holder = makeClaim('a')
+  await take(store, holder)
+  const waiting = makeClaim('a')
+  const wakes: unknown[] = []
+  store.watch(waiting, (grant) => wakes.push(grant))
+  await store.attempt(waiting, enqueue)
+  const [socket] = readdirSync(join(directory, 's'))
+  const messages = [
+    'hello\n',
+    'null\n{}\n[]\n7\n',
+    JSON.stringify([waiting.id]) + '\n',
+    JSON.stringify([waiting.id, 'no number', 1, 30_000]) + '\n',
+    JSON.stringify([waiting.id, '-5', 1, 30_000]) + '\n',
+    JSON.stringify([waiting.id, '99', '1', 30_000]) + '\n',
+    JSON.stringify([waiting.id, '99', 1, null]) + '\n',
+    JSON.stringify([waiting.id, '99', 1, -1]) + '\n',
+    JSON.stringify([{}, '1', 1, 1]) + '\n',
+    'x'.repeat(100_000),
+  ]
+  for (const message of messages) {
+    const stranger = connect(join(directory, 's', socket ?? ''))
+    const ended = new Promise((resolve) => stranger.once('close', resolve))
+    stranger.on('error', () => undefined)
+    stranger.end(message)
+    await ended
+  }
+  expect(wakes).toEqual([])
+  expect(await store.withdraw(holder)).toBe('released')
+  expect(wakes).toHaveLength(1)
+})
+
+describe('the end', () => {
+  test('close gives back files and sockets, and may be called again', async () => {
+    const directory = makeDirectory()
+    const store = embeddedStore({ directory })
+    await take(store, makeClaim('a'))
+    const other = embeddedStore({ directory })
+    await other.attempt(makeClaim('a'), enqueue)
+    for (const one of [store, other, store]) await one.close()
+    expect(readdirSync(join(directory, 's'))).toEqual([])
+    await expect(take(store, makeClaim('b'))).rejects.toBeInstanceOf(StoreUnavailableError)
+    if (process.platform !== 'linux') return
+    await until('the files are closed', () => {
+      collectGarbage()
+      return !openFiles().some((path) => path.startsWith(directory))
+    })
+  })
+
+  test('close right after an attempt leaves no socket', async () => {
+    const directory = makeDirectory()
+    for (let turns = 0; turns < 12; turns += 1) {
+      const store = embeddedStore({ directory })
+      const attempt = take(store, makeClaim(`lock ${turns}`)).catch((error: unknown) => error)
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
+      await store.close()
+      await attempt
+    }
+    await until('no socket is left', () => readdirSync(join(directory, 's')).length === 0, 2000)
+  })
+
+  test('a process that forgot to close ends by itself, with waiters and holders', async () => {
+    const directory = makeDirectory()
+    const holder = new Worker(directory)
+    await holder.ask('acquire', { lock: 'held' })
+    const program = `
+      import { embeddedStore } from 'holdfast/embedded'
+      const store = embeddedStore({ directory: ${JSON.stringify(directory)} })
+      const claim = (lock) => ({ lock, id: 'c.' + lock, kind: 'mutex', capacity: 1, weight: 1, ttlMs: 30000,
+        heartbeatMs: 1000, owner: { clientId: 'c', host: 'h', pid: process.pid } })
+      store.watch(claim('held'), () => {})
+      const free = await store.attempt(claim('free'), { enqueue: false, tokens: 1 })
+      const held = await store.attempt(claim('held'), { enqueue: true, tokens: 1 })
+      console.log(free.outcome, held.outcome)`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: import.meta.dirname,
+      timeout: 10_000,
+    })
+    expect(stdout.trim()).toBe('granted waiting')
+  })
+})
+
+async function lockedByOther(): Promise<{ store: ReturnType<typeof embeddedStore>; unlock: () => void }> {
+  const directory = makeDirectory()
+  const store = closing(embeddedStore({ directory }))
+  const claim = makeClaim('warm-up')
+  await take(store, claim)
+  await store.withdraw(claim)
+  const raw = openRaw(join(directory, 'locks.db'))
+  raw.exec('BEGIN IMMEDIATE')
+  return {
+    store,
+    unlock: () => {
+      raw.exec('COMMIT')
+      raw.close()
+    },
+  }
+}
+
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').map((file) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${file}`)
+    } catch {
+      return ''
+    }
+  })
+}

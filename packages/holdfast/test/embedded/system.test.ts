@@ -1,0 +1,184 @@
+/** One folder for all users of the machine: root makes it, and everybody takes part. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Store } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import {
+  after,
+  closing,
+  makeClaim,
+  makeDirectory,
+  makeMachine,
+  openOn,
+  openRaw,
+  take,
+} from './support/world.js'
+
+/** The user that no file belongs to. */
+const NOBODY = 65_534
+const canChangeUser = process.platform === 'linux' && process.getuid?.() === 0 && nobodyCanRead()
+
+if (!canChangeUser) console.log('left out: other users, which only root can become')
+
+describe.skipIf(!canChangeUser)('the folder for all users', () => {
+  test('is missing: another user is told what root has to run', async () => {
+    const directory = join(makeOpenDirectory(), 'system')
+    const answer = await asNobody(directory, `await store.attempt(claim, { enqueue: false, tokens: 1 })`)
+    expect(answer).toMatch(/STORE_CONFIG.*"holdfast doctor --system" as root/)
+    expect(existsSync(directory)).toBe(false)
+  })
+
+  test('is made by root, and has one lock for both users', async () => {
+    const directory = join(makeOpenDirectory(), 'system')
+    const store = openSystem(directory)
+    const claim = makeClaim('a')
+    const { token } = await take(store, claim)
+    const mode = (path: string): string => (statSync(join(directory, path)).mode & 0o7777).toString(8)
+    expect([mode(''), mode('s'), mode('locks.db'), mode('locks.db-journal')]).toEqual([
+      '755',
+      '1777',
+      '666',
+      '666',
+    ])
+    expect(existsSync(join(directory, 'locks.db-wal'))).toBe(false)
+
+    const attempt = `(await store.attempt(claim, { enqueue: false, tokens: 1 })).outcome`
+    expect(await asNobody(directory, attempt)).toBe('busy')
+    await store.withdraw(claim)
+    const taken = await asNobody(
+      directory,
+      `String((await store.attempt(claim, { enqueue: false, tokens: 1 })).token)`,
+    )
+    expect(BigInt(taken)).toBeGreaterThan(token)
+    // That process has ended without a release.
+    await take(store, makeClaim('a'))
+    expect(statSync(join(directory, 'locks.db-journal')).uid).toBe(0)
+  })
+
+  test('the other user is woken when root releases', async () => {
+    const directory = join(makeOpenDirectory(), 'system')
+    const store = openSystem(directory)
+    const claim = makeClaim('a')
+    await take(store, claim)
+    const waiter = startAsNobody(
+      directory,
+      `await new Promise(async (resolve) => {
+        store.watch(claim, resolve)
+        console.log((await store.attempt(claim, { enqueue: true, tokens: 1 })).outcome)
+        setTimeout(resolve, 10_000)
+      })
+      console.log((await store.attempt(claim, { enqueue: false, tokens: 1 })).outcome)`,
+    )
+    const lines = createInterface({ input: waiter.stdout })
+    const [first] = (await once(lines, 'line')) as [string]
+    expect(first).toBe('waiting')
+    const releasedMs = performance.now()
+    await store.withdraw(claim)
+    const [second] = (await once(lines, 'line')) as [string]
+    expect(second).toBe('granted')
+    expect(performance.now() - releasedMs).toBeLessThan(1000)
+  })
+
+  test('what a killed writer left in the journal is undone by another user, who could not make the file again', async () => {
+    const directory = join(makeOpenDirectory(), 'system')
+    const store = openSystem(directory)
+    await take(store, makeClaim('a'))
+    await store.close()
+    // Its pages are in the file already, and its journal says how they were.
+    const writer = spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { createRequire } from 'node:module'
+        const builtIn = process.getBuiltinModule('node:sqlite')
+        const { DatabaseSync } = builtIn ?? createRequire(process.cwd() + '/x.js')('@photostructure/sqlite')
+        const db = new DatabaseSync(${JSON.stringify(join(directory, 'locks.db'))})
+        db.exec('PRAGMA journal_mode = persist; PRAGMA cache_size = 5; BEGIN IMMEDIATE; DELETE FROM locks')
+        for (let index = 0; index < 500; index += 1)
+          db.exec("INSERT INTO locks VALUES ('x" + index + "', '" + 'y'.repeat(500) + "', 0, 0)")
+        process.kill(process.pid, 'SIGKILL')`,
+      ],
+      { cwd: import.meta.dirname },
+    )
+    expect(writer.signal).toBe('SIGKILL')
+    const count = `(await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock).join()`
+    expect(await asNobody(directory, count)).toBe('a')
+    const raw = openRaw(join(directory, 'locks.db'))
+    expect(raw.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+    raw.close()
+    expect(existsSync(join(directory, 'locks.db-journal'))).toBe(true)
+  })
+})
+
+/** The common folder may be given as a directory, too. */
+test.skipIf(process.getuid?.() !== 0)('a directory that is the common one is opened as such', async () => {
+  const directory = join(makeDirectory(), 'system')
+  await take(openSystem(directory), makeClaim('a'))
+  const other = closing(openOn({ directory, machine: makeMachine({ systemDirectory: directory }) }))
+  expect(await other.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
+    outcome: 'busy',
+  })
+  expect(existsSync(join(directory, 'locks.db-wal'))).toBe(false)
+})
+
+function openSystem(directory: string): Store<true> {
+  return closing(openOn({ system: true, machine: makeMachine({ systemDirectory: directory }) }))
+}
+
+/** A folder that other users can look into. */
+function makeOpenDirectory(): string {
+  const directory = makeDirectory()
+  chmodSync(directory, 0o755)
+  return directory
+}
+
+function startAsNobody(directory: string, body: string): ReturnType<typeof spawnPiped> {
+  const program = `
+    import { embeddedStore } from 'holdfast/embedded'
+    const machine = { monotonicMs: () => Number(process.hrtime.bigint() / 1000n) / 1000, wallMs: () => Date.now(),
+      bootId: 'a boot', pidNamespace: 'a namespace', systemDirectory: ${JSON.stringify(directory)} }
+    const store = embeddedStore({ system: true, machine })
+    const claim = { lock: 'a', id: 'nobody.1', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 30_000, heartbeatMs: 1000,
+      owner: { clientId: 'nobody', host: 'h', pid: process.pid } }
+    ${body}`
+  const child = spawnPiped(program)
+  after(() => child.kill('SIGKILL'))
+  return child
+}
+
+function spawnPiped(program: string) {
+  return spawn(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: import.meta.dirname,
+    uid: NOBODY,
+    gid: NOBODY,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+/** What the expression says in a process of nobody, or the error and its code. */
+async function asNobody(directory: string, expression: string): Promise<string> {
+  const child = startAsNobody(
+    directory,
+    `try { console.log(${expression}) } catch (error) { console.log(error.code, String(error)) }`,
+  )
+  let text = ''
+  for await (const chunk of child.stdout.setEncoding('utf8')) text += String(chunk)
+  return text.trim()
+}
+
+function nobodyCanRead(): boolean {
+  const { status } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', "import 'holdfast/embedded'"],
+    {
+      cwd: import.meta.dirname,
+      uid: NOBODY,
+      gid: NOBODY,
+    },
+  )
+  return status === 0
+}
