@@ -33,14 +33,14 @@ async function released(folder: string): Promise<number[]> {
   const mutex = createLocks(embeddedStore({ directory: folder })).mutex('hand')
   const times: number[] = []
   for (let round = 0; round < 300; round += 1) {
-    child.send('hold')
-    await message(child)
+    await answer(child, 'hold')
     const waiting = mutex.acquire()
     await pause(5)
-    child.send('release')
+    // Listened to from the start: the answer may come before the lease.
+    const released = answer(child, 'release')
     const lease = await waiting
     const ownedNs = process.hrtime.bigint()
-    const releasedNs = BigInt(await message(child))
+    const releasedNs = BigInt(await released)
     times.push(Number(ownedNs - releasedNs) / 1e6)
     await lease.release()
   }
@@ -53,8 +53,7 @@ async function killed(folder: string): Promise<number[]> {
   const times: number[] = []
   for (let round = 0; round < 15; round += 1) {
     const child = start(folder)
-    child.send('hold')
-    await message(child)
+    await answer(child, 'hold')
     const waiting = mutex.acquire()
     await pause(20)
     const killedNs = process.hrtime.bigint()
@@ -88,8 +87,11 @@ function start(folder: string): ChildProcess {
   })
 }
 
-function message(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => void child.once('message', (text: string) => resolve(text)))
+function answer(child: ChildProcess, order: string): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('message', (text: string) => resolve(text))
+    child.send(order)
+  })
 }
 
 function pause(ms: number): Promise<void> {

@@ -112,9 +112,14 @@ export class Acquisition {
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
       wait.serve(this.#leaseAlone(grant))
     }
-    const found = this.#seek(true, (grant, error) => (grant ? take(grant) : wait.fail(error)))
-    if (found instanceof Grant) take(found)
-    else wait.onGiveUp = () => found.stop()
+    try {
+      const found = this.#seek(true, (grant, error) => (grant ? take(grant) : wait.fail(error)))
+      if (found instanceof Grant) take(found)
+      else wait.onGiveUp = () => found.stop()
+    } catch (error) {
+      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
+      wait.fail(error)
+    }
     return wait.promise
   }
 
