@@ -1,15 +1,15 @@
 /** The store with faults does what it is told, and nothing else. */
 import { FaultyStore, Gate, planFor, planForFirst, VirtualClock, type Plan } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
-import type { Claim } from 'holdfast/store'
+import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 
 const CLAIM: Claim = {
   lock: 'lock',
   id: 'one',
   kind: 'mutex',
-  capacity: 1,
-  weight: 1,
+  capacity: CAPACITY_ALL,
+  weight: CAPACITY_ALL,
   ttlMs: 10_000,
   heartbeatMs: 1000,
   owner: { clientId: 'client', host: 'host', pid: 1 },

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
+import { CAPACITY_ALL } from 'holdfast/store'
 
 const [how = '64'] = process.argv.slice(2)
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
@@ -29,8 +30,8 @@ async function throughVerbs(pairs: number): Promise<void> {
       lock: 'bench',
       id: `bench.${index}.${performance.now()}`,
       kind: 'mutex',
-      capacity: 1,
-      weight: 1,
+      capacity: CAPACITY_ALL,
+      weight: CAPACITY_ALL,
       ttlMs: 30_000,
       heartbeatMs: 1000,
       owner: { clientId: 'bench', host: 'here', pid: process.pid },

@@ -89,15 +89,22 @@ const LOSS_TEXT: Record<LossReason, string> = {
 /** The lease ended before the work under it did. Another holder may be at work already. */
 export class LockLostError extends LockError {
   readonly reason: LossReason
+  /** Who stole the lock and why, where that was said. */
+  readonly because: string | undefined
 
-  constructor(reason: LossReason, details: LockErrorDetails & { lock: string }) {
+  constructor(
+    reason: LossReason,
+    details: LockErrorDetails & { lock: string; because?: string | undefined },
+  ) {
+    const { because } = details
     super(
       'LOCK_LOST',
-      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}. ` +
+      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}${because === undefined ? '' : ` (${because})`}. ` +
         'Stop the work, and let the protected resource check the fencing token.',
       details,
     )
     this.reason = reason
+    this.because = because
   }
 }
 

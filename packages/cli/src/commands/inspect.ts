@@ -61,9 +61,14 @@ function holdersText(info: LockInfo): string {
     { title: 'TOKEN', cell: ({ token }) => token?.toString() ?? '-', right: true },
     { title: 'GROUP', cell: ({ owner }) => owner.group?.pgid.toString() ?? '-', right: true },
     { title: 'CLAIM', cell: ({ claimId }) => claimId },
-    { title: 'LABEL', cell: ({ owner, stolen }) => `${stolen ? '(stolen) ' : ''}${labelText(owner, 80)}` },
+    { title: 'LABEL', cell: (holder) => `${stolenText(holder)}${labelText(holder.owner, 80)}` },
   ]
   return renderTable(info.holders, columns)
+}
+
+function stolenText({ stolen, stolenBecause }: HolderInfo): string {
+  if (!stolen) return ''
+  return stolenBecause === undefined ? '(stolen) ' : `(stolen by ${printable(stolenBecause)}) `
 }
 
 function waitersText(info: LockInfo): string {

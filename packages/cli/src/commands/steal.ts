@@ -14,7 +14,7 @@ import type { Command } from './command.js'
 const OPTIONS = {
   ...STORE_OPTIONS,
   confirm: { type: 'string', value: 'NAME', help: 'The name of the lock once more.' },
-  reason: { type: 'string', value: 'TEXT', help: 'Why. Printed with the result, for the log.' },
+  reason: { type: 'string', value: 'TEXT', help: 'Why. The holder is told, and inspect shows it.' },
   now: {
     type: 'boolean',
     help: 'Free the lock at once, under running code. Then only the fencing token protects what the lock protected.',
@@ -40,11 +40,12 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
     const name = oneName('steal', parsed)
     const reason = checkConsent(name, values.confirm, values.reason)
     return withLocks(values, async (locks, location) => {
-      const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false })
       const by = `${userInfo().username}@${hostname()}`
+      const because = `${by}: ${reason}`
+      const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false, because })
       if (values.json === true)
         printJson({ lock: name, store: location.shown, holders, freeInMs: Math.round(freeInMs), reason, by })
-      else process.stdout.write(resultText(name, holders, freeInMs, `${by}: ${reason}`))
+      else process.stdout.write(resultText(name, holders, freeInMs, because))
       return EXIT.ok
     })
   },

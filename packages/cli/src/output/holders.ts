@@ -1,9 +1,7 @@
 /** Says in words who holds a lock and who waits for it. */
-import type { HolderInfo, LockInfo, Owner } from 'holdfast/store'
+import { CAPACITY_ALL, type HolderInfo, type LockInfo, type Owner } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
 import { printable, redact, shorten } from './text.js'
-
-const EXCLUSIVE_CAPACITY = 2 ** 31 - 1
 
 export function ownerText(owner: Owner): string {
   return printable(`${owner.host} pid ${owner.pid}`)
@@ -22,7 +20,7 @@ export function kindText(info: LockInfo): string {
 /** How a holder holds: for readers-writer locks the kind alone does not say it. */
 export function modeText(info: LockInfo, weight: number): string {
   if (info.kind === 'semaphore') return weight === 1 ? '1 permit' : `${weight} permits`
-  return info.kind === 'mutex' || weight >= EXCLUSIVE_CAPACITY ? 'exclusive' : 'shared'
+  return info.kind === 'mutex' || weight >= CAPACITY_ALL ? 'exclusive' : 'shared'
 }
 
 /** One line for whoever waits: who is it that I wait for? */

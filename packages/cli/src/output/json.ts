@@ -22,6 +22,7 @@ function holderJson(holder: HolderInfo): object {
     heldMs: Math.round(holder.heldMs),
     remainingMs: Math.round(holder.remainingMs),
     stolen: holder.stolen,
+    stolenBecause: holder.stolenBecause ?? null,
   }
 }
 

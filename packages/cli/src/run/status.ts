@@ -15,7 +15,7 @@ export type RunOutcome =
   | 'at-most'
   /** A signal ended the wait; the command never started. */
   | 'interrupted'
-  /** Something else went wrong before the command could run; see `error`. */
+  /** Something else went wrong before the command could run; `error` says what. */
   | 'failed'
 
 export interface RunStatus {
@@ -33,6 +33,7 @@ export interface RunStatus {
   heldMs: number | null
   /** What the store said to the release; null when nothing was held, or no answer came. */
   release: 'released' | 'lost' | null
+  /** What went wrong, or why the lock was lost. */
   error: { code: string; message: string } | null
 }
 

@@ -173,6 +173,7 @@ describe('holdfast run', () => {
     expect(await writer.code()).toBe(0)
 
     const exclusive = await box.holder('job')
+    expect((await box.inspect('job'))?.kind).toBe('mutex')
     expect(await box.holdfast(['run', 'job', '--shared', '--wait', '0', '--', 'true']).code()).toBe(75)
     const reader = box.holdfast(['run', 'job', '--shared', '--', 'echo', 'reads'])
     exclusive.kill('SIGTERM')
@@ -278,6 +279,7 @@ describe('a run that loses its lock', () => {
     expect(steal.stdout).toMatch(/Took "job" from its holder \(\S+: it hangs\)/)
     expect(await run.code()).toBe(74)
     expect(run.stdout).toContain('asked')
+    expect(run.stderr).toContain('it hangs')
     // The last line is ours; before it the shell may say that its own child was terminated.
     expect(JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
       outcome: 'lost',

@@ -2,7 +2,15 @@
 import { systemRandom, type Random } from '../clock/clock.js'
 import { createLocks, type Locks } from '../locks/create.js'
 import type { LocksOptions } from '../lease/settings.js'
-import type { AttemptResult, Claim, Granted, LockInfo, Store, WithdrawOutcome } from '../store/contract.js'
+import {
+  CAPACITY_ALL,
+  type AttemptResult,
+  type Claim,
+  type Granted,
+  type LockInfo,
+  type Store,
+  type WithdrawOutcome,
+} from '../store/contract.js'
 import { FaultyStore, type Plan } from './faulty-store.js'
 import { expectOutcome } from './expect.js'
 import type { Subject } from './subject.js'
@@ -85,8 +93,8 @@ export class Context {
       lock: this.name(),
       id,
       kind: 'mutex',
-      capacity: 1,
-      weight: 1,
+      capacity: CAPACITY_ALL,
+      weight: overrides.kind === 'semaphore' ? 1 : CAPACITY_ALL,
       ttlMs,
       heartbeatMs: ttlMs === this.shortMs ? ttlMs / 3 : LONG_HEARTBEAT_MS,
       owner: { clientId: `client-of-${id}`, host: 'conformance', pid: process.pid },

@@ -103,13 +103,13 @@ export class Grant {
   }
 
   /** Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its holder lets go. */
-  lose(reason: LossReason): void {
+  lose(reason: LossReason, because?: string): void {
     if (this.state !== 'held') return
     this.state = 'lost'
     const { client, claim } = this
     client.keeper.remove(this)
     if (reason !== 'stolen') client.withdrawals.inBackground(claim)
-    const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name })
+    const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name, because })
     publish('lost', () => ({
       ...client.event(claim),
       reason,

@@ -267,7 +267,8 @@ export class HeldLease implements WriteLease, GrantHolder {
   lossError(cause?: unknown): LockLostError {
     const nowMs = this.#client.clock.monotonicMs()
     const reason = this.#lost?.reason ?? (nowMs >= this.#endsMs ? 'max-hold' : 'deadline')
-    return new LockLostError(reason, { lock: this.name, store: this.#client.store.name, cause })
+    const because = this.#lost?.because
+    return new LockLostError(reason, { lock: this.name, store: this.#client.store.name, cause, because })
   }
 
   /** Notes a callback that runs under this lease. */

@@ -208,7 +208,7 @@ export class Keeper {
     const { clock } = this.#client
     const event = (): ReturnType<Client['event']> => this.#client.event(grant.claim)
     if (result.outcome === 'lost') {
-      grant.lose(result.reason)
+      grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined)
       return
     }
     if (result.outcome === 'renewed') {

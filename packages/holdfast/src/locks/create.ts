@@ -5,7 +5,7 @@ import { detached } from '../lease/context.js'
 import { checkDuration, checkObject, type LockOptions, type LocksOptions } from '../lease/settings.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
-import { checkName, fullName } from '../store/names.js'
+import { checkName, checkText, fullName } from '../store/names.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import { LockElection, type Election } from './election.js'
 import type { Lockable } from './lock.js'
@@ -26,7 +26,11 @@ export interface InspectOptions {
 export interface StealLockOptions {
   /** Free the lock at once, under running code: then only the fencing token protects. Default false. */
   readonly now?: boolean
+  /** Who steals and why, in at most 256 bytes. The holder's loss and `inspect` say it; with `now` there is nobody to tell. */
+  readonly because?: string
 }
+
+const MAX_REASON_BYTES = 256
 
 /** Locks over one store. `F` says whether its leases have fencing tokens. */
 export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
@@ -108,9 +112,11 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
     },
     singleFlight: (name, lock) => singleFlight(mutex<F>(client, named(name), lock)),
     inspect,
-    async steal(name, { now = false } = {}) {
+    async steal(name, { now = false, because } = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
-      return store.steal(named(name), { now })
+      const lock = named(name)
+      if (because === undefined) return store.steal(lock, { now })
+      return store.steal(lock, { now, because: checkText(because, 'reason', MAX_REASON_BYTES) })
     },
     detached,
     close: (how) => closeClient(client, how),

@@ -16,9 +16,13 @@
 import type { LockError } from '../errors.js'
 import type { MaybePromise } from './maybe-promise.js'
 
+/**
+ * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock and exclude each other. A
+ * semaphore shares its lock with semaphores of the same capacity only.
+ */
 export type LockKind = 'mutex' | 'readWriteLock' | 'semaphore'
 
-/** The capacity of a readers-writer lock: a reader weighs 1, a writer weighs all of it. */
+/** The capacity of a mutex and of a readers-writer lock: a reader weighs 1, a writer and a mutex weigh all of it. */
 export const CAPACITY_ALL = 2 ** 31 - 1
 
 /** The processes of a child that runs under a lock, so that a takeover can see whether it is gone. */
@@ -129,7 +133,8 @@ export interface Renewal extends ClaimRef {
  */
 export type RenewResult =
   | { readonly outcome: 'renewed' }
-  | { readonly outcome: 'lost'; readonly reason: 'expired' | 'stolen' }
+  | { readonly outcome: 'lost'; readonly reason: 'expired' }
+  | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly because?: string }
   | { readonly outcome: 'unknown'; readonly cause: LockError }
 
 /**
@@ -161,6 +166,8 @@ export interface Watch {
 export interface StealOptions {
   /** Free the lock at once, under running code: only the fence protects then. */
   readonly now: boolean
+  /** Who steals and why, for the holder and for `inspect`. At most 256 characters; no control characters. */
+  readonly because?: string
 }
 
 export interface StealResult {
@@ -180,6 +187,8 @@ export interface HolderInfo {
   readonly remainingMs: number
   /** It was stolen: it is not renewed any more. */
   readonly stolen: boolean
+  /** What the thief gave as the reason. */
+  readonly stolenBecause?: string
 }
 
 export interface WaiterInfo {
@@ -247,7 +256,7 @@ export interface Store<F extends boolean = boolean> {
   /**
    * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it gives the same
    * lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those who hold or wait for the lock
-   * use another kind or capacity.
+   * use another kind or capacity; a mutex and a readers-writer lock are one kind in this.
    */
   attempt(claim: Claim, options: AttemptOptions): MaybePromise<AttemptResult>
   /** One result for each renewal, in order. A rejection counts as `unknown` for all of them. */

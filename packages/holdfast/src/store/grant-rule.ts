@@ -9,6 +9,7 @@
  */
 import { LockUsageError } from '../errors.js'
 import {
+  CAPACITY_ALL,
   HEARTBEATS_TO_LIVE,
   type AttemptOptions,
   type AttemptResult,
@@ -36,6 +37,7 @@ export interface Holder {
   ttlMs: number
   expiresMs: number
   stolen: boolean
+  stolenBecause?: string
 }
 
 export interface Waiter {
@@ -82,7 +84,7 @@ export interface Turn {
 export function newLockState(): LockState {
   return {
     kind: 'mutex',
-    capacity: 1,
+    capacity: CAPACITY_ALL,
     lastToken: 0,
     heldWeight: 0,
     nextExpiryMs: Infinity,
@@ -132,7 +134,7 @@ export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResu
   settle(state, turn)
   const holder = state.holders.get(renewal.id)
   if (!holder) return { outcome: 'lost', reason: 'expired' }
-  if (holder.stolen) return { outcome: 'lost', reason: 'stolen' }
+  if (holder.stolen) return { outcome: 'lost', reason: 'stolen', ...because(holder) }
   holder.owner = renewal.owner
   holder.ttlMs = renewal.ttlMs
   holder.expiresMs = turn.nowMs + renewal.ttlMs
@@ -178,6 +180,7 @@ export function steal(state: LockState, options: StealOptions, turn: Turn): Stea
   let freeInMs = 0
   for (const holder of holders) {
     holder.stolen = true
+    if (options.because !== undefined) holder.stolenBecause = options.because
     freeInMs = Math.max(freeInMs, holder.expiresMs - turn.nowMs)
     if (!options.now) continue
     drop(state, holder)
@@ -204,6 +207,7 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
       heldMs: turn.nowMs - holder.grantedMs,
       remainingMs: holder.expiresMs - turn.nowMs,
       stolen: holder.stolen,
+      ...(holder.stolenBecause === undefined ? {} : { stolenBecause: holder.stolenBecause }),
     })),
     waiters: [...state.waiters.values()].map((waiter) => ({
       claimId: waiter.id,
@@ -290,6 +294,10 @@ function grantedTo(holder: Holder, existing: boolean, turn: Turn): Granted {
   }
 }
 
+function because({ stolenBecause }: Holder): { because?: string } {
+  return stolenBecause === undefined ? {} : { because: stolenBecause }
+}
+
 function untilNextExpiry(state: LockState, turn: Turn): number | undefined {
   return state.nextExpiryMs === Infinity ? undefined : state.nextExpiryMs - turn.nowMs
 }
@@ -298,6 +306,11 @@ function untilNextExpiry(state: LockState, turn: Turn): number | undefined {
 function adoptShape(state: LockState, claim: Claim): void {
   if (state.kind === claim.kind && state.capacity === claim.capacity) return
   if (!isIdle(state)) {
+    if (areAlike(state, claim)) {
+      // Whatever is not only a mutex any more is shown as what it has become.
+      if (claim.kind === 'readWriteLock') state.kind = claim.kind
+      return
+    }
     throw new LockUsageError(
       `Lock "${claim.lock}" is in use as a ${state.kind} of capacity ${state.capacity}, ` +
         `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
@@ -307,6 +320,11 @@ function adoptShape(state: LockState, claim: Claim): void {
   }
   state.kind = claim.kind
   state.capacity = claim.capacity
+}
+
+/** Whether two claims can be weighed against each other: a mutex is the writer of a readers-writer lock. */
+function areAlike(one: Pick<Claim, 'kind' | 'capacity'>, other: Pick<Claim, 'kind' | 'capacity'>): boolean {
+  return one.capacity === other.capacity && (one.kind === 'semaphore') === (other.kind === 'semaphore')
 }
 
 function isBuried(state: LockState, id: string, turn: Turn): boolean {

@@ -10,6 +10,11 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
 
 /** Checks one name and returns it. `what` says in the message which argument it was. */
 export function checkName(name: unknown, what = 'lock name'): string {
+  return checkText(name, what, MAX_NAME_BYTES)
+}
+
+/** Checks a text that a store keeps and people read. */
+export function checkText(name: unknown, what: string, maxBytes: number): string {
   if (typeof name !== 'string') {
     throw new LockUsageError(`A ${what} must be a string, not ${name === null ? 'null' : typeof name}.`)
   }
@@ -23,9 +28,9 @@ export function checkName(name: unknown, what = 'lock name'): string {
     )
   }
   const bytes = Buffer.byteLength(name)
-  if (bytes > MAX_NAME_BYTES) {
+  if (bytes > maxBytes) {
     throw new LockUsageError(
-      `The ${what} ${shown(name)} has ${bytes} bytes; at most ${MAX_NAME_BYTES} are allowed. Use a hash of the long part.`,
+      `The ${what} ${shown(name)} has ${bytes} bytes; at most ${maxBytes} are allowed. Shorten it, or use a hash of the long part.`,
     )
   }
   return name

@@ -170,7 +170,7 @@ describe('the end', () => {
     const program = `
       import { embeddedStore } from 'holdfast/embedded'
       const store = embeddedStore({ directory: ${JSON.stringify(directory)} })
-      const claim = (lock) => ({ lock, id: 'c.' + lock, kind: 'mutex', capacity: 1, weight: 1, ttlMs: 30000,
+      const claim = (lock) => ({ lock, id: 'c.' + lock, kind: 'mutex', capacity: 2147483647, weight: 2147483647, ttlMs: 30000,
         heartbeatMs: 1000, owner: { clientId: 'c', host: 'h', pid: process.pid } })
       store.watch(claim('held'), () => {})
       const free = await store.attempt(claim('free'), { enqueue: false, tokens: 1 })

@@ -142,7 +142,7 @@ function startAsNobody(directory: string, body: string): ReturnType<typeof spawn
     const machine = { monotonicMs: () => Number(process.hrtime.bigint() / 1000n) / 1000, wallMs: () => Date.now(),
       bootId: 'a boot', pidNamespace: 'a namespace', systemDirectory: ${JSON.stringify(directory)} }
     const store = embeddedStore({ system: true, machine })
-    const claim = { lock: 'a', id: 'nobody.1', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 30_000, heartbeatMs: 1000,
+    const claim = { lock: 'a', id: 'nobody.1', kind: 'mutex', capacity: 2147483647, weight: 2147483647, ttlMs: 30_000, heartbeatMs: 1000,
       owner: { clientId: 'nobody', host: 'h', pid: process.pid } }
     ${body}`
   const child = spawnPiped(program)

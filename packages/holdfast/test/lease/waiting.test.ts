@@ -1,5 +1,6 @@
 /** Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of unclear attempts. */
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
+import { CAPACITY_ALL } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { count, makeWorld, outcomeOf } from '../support/world.js'
 
@@ -122,8 +123,8 @@ describe('waking up', () => {
         lock: 'a',
         id: 'dead.1',
         kind: 'mutex',
-        capacity: 1,
-        weight: 1,
+        capacity: CAPACITY_ALL,
+        weight: CAPACITY_ALL,
         ttlMs: 700,
         heartbeatMs: 200,
         owner: { clientId: 'dead', host: 'h', pid: 1 },

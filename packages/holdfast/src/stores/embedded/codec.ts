@@ -3,7 +3,7 @@
  * process share its description, and do not repeat its id in theirs.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
-import { newLockState, type LockState } from '../../store/grant-rule.js'
+import { newLockState, type Holder, type LockState } from '../../store/grant-rule.js'
 
 /** A lock as this store keeps it: the rule's state, and which process each claim lives in. */
 export interface StoredLock {
@@ -23,7 +23,8 @@ type PackedHolder = [
   grantedMs: number,
   ttlMs: number,
   expiresMs: number,
-  stolen: 0 | 1,
+  /** Not stolen, stolen, or stolen for a reason. */
+  stolen: 0 | 1 | string,
 ]
 type PackedWaiter = [
   id: string,
@@ -47,6 +48,9 @@ interface PackedLock {
   readonly d: readonly PackedTombstone[]
 }
 
+/** Stands for the whole capacity, which most claims ask for and which has many digits. */
+const WHOLE = 0
+
 export function newStoredLock(): StoredLock {
   return { state: newLockState(), stations: new Map() }
 }
@@ -56,18 +60,18 @@ export function pack({ state, stations }: StoredLock): string {
   const h = Array.from(state.holders.values(), (holder): PackedHolder => [
     shortId(holder),
     sources.indexOf(holder),
-    holder.weight,
+    holder.weight === state.capacity ? WHOLE : holder.weight,
     holder.token,
     holder.tokens,
     holder.grantedMs,
     holder.ttlMs,
     holder.expiresMs,
-    holder.stolen ? 1 : 0,
+    holder.stolen ? (holder.stolenBecause ?? 1) : 0,
   ])
   const w = Array.from(state.waiters.values(), (waiter): PackedWaiter => [
     shortId(waiter),
     sources.indexOf(waiter),
-    waiter.weight,
+    waiter.weight === state.capacity ? WHOLE : waiter.weight,
     waiter.ttlMs,
     waiter.heartbeatMs,
     waiter.tokens,
@@ -90,23 +94,29 @@ export function unpack(text: string): StoredLock {
   state.kind = packed.k
   state.capacity = packed.c
   state.lastToken = packed.t
-  for (const [short, source, weight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
+  for (const [short, source, packedWeight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
     const [station, owner] = sourceAt(packed, source)
     const id = longId(short, owner)
-    const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, stolen: stolen === 1 }
+    const weight = packedWeight === WHOLE ? packed.c : packedWeight
+    const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, ...theft(stolen) }
     state.holders.set(id, holder)
     stations.set(id, station)
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
-  for (const [short, source, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs] of packed.w) {
+  for (const [short, source, packedWeight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs] of packed.w) {
     const [station, owner] = sourceAt(packed, source)
     const id = longId(short, owner)
+    const weight = packedWeight === WHOLE ? packed.c : packedWeight
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
     stations.set(id, station)
   }
   for (const [id, untilMs, outcome] of packed.d) state.tombstones.set(id, { untilMs, outcome })
   return lock
+}
+
+function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stolenBecause'> {
+  return typeof stolen === 'string' ? { stolen: true, stolenBecause: stolen } : { stolen: stolen === 1 }
 }
 
 /** The distinct owners of a lock's claims. Those of one process share one object, so identity tells them apart. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { embeddedStore, type EmbeddedStoreOptions } from 'holdfast/embedded'
-import type { Claim, Granted, Store } from 'holdfast/store'
+import { CAPACITY_ALL, type Claim, type Granted, type Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
 
 /** What the store asks of the machine. The published types leave it out, since it is there for tests. */
@@ -70,8 +70,8 @@ export function makeClaim(lock: string, changes: Partial<Claim> = {}): Claim {
     lock,
     id,
     kind: 'mutex',
-    capacity: 1,
-    weight: 1,
+    capacity: CAPACITY_ALL,
+    weight: CAPACITY_ALL,
     ttlMs: 30_000,
     heartbeatMs: 1000,
     owner,

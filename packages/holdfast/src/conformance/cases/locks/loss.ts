@@ -149,10 +149,11 @@ loss.test(
     const [one, two] = [await context.locks(), await context.locks()]
     const ttlMs = context.shortMs * 3
     const lease = await context.soon(one.mutex(context.name(), { ttlMs }).acquire())
-    await two.steal(context.name())
+    await two.steal(context.name(), { because: 'ada: stuck' })
     assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
     await context.time.within(lost(lease), ttlMs + context.slackMs, 'the loss')
     assert.equal((lease.signal.reason as LockLostError).reason, 'stolen')
+    assert.match((lease.signal.reason as LockLostError).message, /ada: stuck/)
     assert.equal(await context.soon(lease.release()), 'lost')
     const next = await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
     assert.ok(!one.store.traits.fencing || (next.token as bigint) > (lease.token as bigint))

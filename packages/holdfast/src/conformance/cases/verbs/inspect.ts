@@ -59,7 +59,7 @@ inspect.test(
     const [shown] = (await context.inspect())?.waiters ?? []
     assert.equal(shown?.claimId, waiter.id)
     assert.deepEqual(shown?.owner, waiter.owner)
-    assert.equal(shown?.weight, 1)
+    assert.equal(shown?.weight, waiter.weight)
   },
   { needs: [queue] },
 )

@@ -113,8 +113,10 @@ steal.test(
   'a stolen lease is shown as stolen until it ends',
   async (context) => {
     await context.take(context.claim())
-    await context.store.steal(context.name(), { now: false })
-    assert.equal((await context.inspect())?.holders[0]?.stolen, true)
+    await context.store.steal(context.name(), { now: false, because: 'ops: "stuck" since \u00fcber an hour' })
+    const holder = (await context.inspect())?.holders[0]
+    assert.equal(holder?.stolen, true)
+    assert.equal(holder?.stolenBecause, 'ops: "stuck" since \u00fcber an hour')
   },
   { needs: [inspect] },
 )
