@@ -1,8 +1,14 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { leftOut, planOf } from './test/support/plan.js'
+
+const plan = planOf()
+const exclude = leftOut(plan)
+if (exclude.length > 0) console.log(`HOLDFAST_TEST=${plan} leaves out: ${exclude.join(', ')}`)
 
 export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...exclude],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // A flaky test is a bug: nothing is tried twice.

@@ -1,11 +1,14 @@
 /**
  * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on each Node that is
- * supported. `npm run check` and `.ci/run` are this.
+ * supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this with every test on each Node.
  */
 import { step, StepFailed } from './steps.mjs'
 
 const NODES = ['20', '22', '24', '26']
 const running = process.versions.node.split('.')[0]
+const here = process.env.HOLDFAST_TEST ?? 'usual'
+/** What may differ from one Node to the next, unless everything was asked for. */
+const elsewhere = here === 'full' ? 'full' : 'fast'
 
 try {
   await step('what the tests need', 'node', ['scripts/needs.mjs'])
@@ -26,16 +29,10 @@ try {
   }
   for (const node of NODES.filter((version) => version !== running)) {
     // The npm package `node` carries the binary of each version.
-    await step(
-      `fast tests on Node ${node}`,
-      'npx',
-      ['-y', '-p', `node@${node}`, 'node', 'scripts/test.mjs'],
-      {
-        HOLDFAST_TEST: 'fast',
-      },
-    )
+    const command = ['-y', '-p', `node@${node}`, 'node', 'scripts/test.mjs']
+    await step(`${elsewhere} tests on Node ${node}`, 'npx', command, { HOLDFAST_TEST: elsewhere })
   }
-  await step(`tests on Node ${running}`, 'node', ['scripts/test.mjs'])
+  await step(`${here} tests on Node ${running}`, 'node', ['scripts/test.mjs'], { HOLDFAST_TEST: here })
 } catch (error) {
   if (!(error instanceof StepFailed)) throw error
   console.error(`\n${error.message}`)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
+import { killRounds } from '../../support/plan.js'
 
 export interface FolderSubject {
   readonly subject: Subject
@@ -21,6 +22,7 @@ export function embeddedSubject(): FolderSubject {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/embedded.mjs'), directory],
     },
+    killRounds: killRounds(),
     skip: [
       {
         reason: 'there is no service that could restart; its processes are killed instead',
