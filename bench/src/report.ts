@@ -15,15 +15,17 @@ export interface Row {
   readonly rounds: Readonly<Record<string, readonly number[]>>
 }
 
+/** A file of results. */
+export interface Results {
+  readonly suite: string
+  readonly recorded: string
+  readonly machine: { readonly node: string; readonly platform: string; readonly cores: number }
+  readonly rows: readonly Row[]
+}
+
 export function printTable(title: string, rows: readonly Row[]): void {
   const head = ['workload', 'Holdfast', 'against', 'must be', '']
-  const cells = rows.map((row) => [
-    row.workload,
-    row.measured,
-    row.against,
-    row.bar,
-    row.reached ? 'reached' : 'MISSED',
-  ])
+  const cells = rows.map((row) => [row.workload, row.measured, row.against, row.bar, verdictOf(row)])
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...cells.map((line) => line[column]?.length ?? 0)),
   )
@@ -35,12 +37,17 @@ export function printTable(title: string, rows: readonly Row[]): void {
   for (const row of cells) console.log(line(row))
 }
 
+export function verdictOf({ bar, reached }: Row): string {
+  if (bar === '') return ''
+  return reached ? 'reached' : 'MISSED'
+}
+
 export function writeResults(suite: string, rows: readonly Row[]): string {
   const folder = fileURLToPath(new URL('../results/', import.meta.url))
   mkdirSync(folder, { recursive: true })
   const path = `${folder}${suite}.json`
   const machine = { node: process.version, platform: process.platform, cores: cpus().length }
-  const result = { suite, recorded: new Date().toISOString().slice(0, 10), machine, rows }
+  const result: Results = { suite, recorded: new Date().toISOString().slice(0, 10), machine, rows }
   writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`)
   return path
 }

@@ -5,7 +5,8 @@ import { median } from '../stats.js'
 
 interface Workload extends BenchSubject {
   readonly figure: string
-  readonly bar: number
+  /** What must be reached; undefined where a figure is only told. */
+  readonly bar: number | undefined
   readonly kind: 'rate' | 'time'
 }
 
@@ -23,7 +24,7 @@ const WORKLOADS: readonly Workload[] = [
     module: 'embedded-alone',
     args: ['verbs'],
     figure: 'pairs',
-    bar: 30_000,
+    bar: undefined,
     kind: 'rate',
   },
   {
@@ -75,10 +76,16 @@ export async function embeddedSuite(rounds: number, progress: (text: string) => 
       workload: `embedded, ${workload.name}`,
       measured: workload.kind === 'rate' ? rate(value) : ms(value),
       against: extra.join(', '),
-      bar: workload.kind === 'rate' ? `≥ ${rate(workload.bar)}` : `< ${ms(workload.bar)}`,
-      reached: workload.kind === 'rate' ? value >= workload.bar : value < workload.bar,
+      ...judge(workload, value),
       rounds: { [workload.figure]: values },
     })
   }
   return rows
+}
+
+function judge({ bar, kind }: Workload, value: number): Pick<Row, 'bar' | 'reached'> {
+  if (bar === undefined) return { bar: '', reached: true }
+  return kind === 'rate'
+    ? { bar: `≥ ${rate(bar)}`, reached: value >= bar }
+    : { bar: `< ${ms(bar)}`, reached: value < bar }
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a lock as one line of JSON, and back. Kept short, since the line is written at each grant: claims of one
- * process share its description, and do not repeat its id in theirs.
+ * The state of a lock as one line of JSON, and back. Kept short, since the line is read and written at each grant: claims
+ * of one process share its description and do not repeat its id in theirs, and waiters that ask for the same share that.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
 import { newLockState, type Holder, type LockState } from '../../store/grant-rule.js'
@@ -26,16 +26,10 @@ type PackedHolder = [
   /** Not stolen, stolen, or stolen for a reason. */
   stolen: 0 | 1 | string,
 ]
-type PackedWaiter = [
-  id: string,
-  source: number,
-  weight: number,
-  ttlMs: number,
-  heartbeatMs: number,
-  tokens: number,
-  sinceMs: number,
-  seenMs: number,
-]
+/** What a waiter asks for. */
+type PackedWish = [source: number, weight: number, ttlMs: number, heartbeatMs: number, tokens: number]
+/** Whole milliseconds will do for heartbeats. */
+type PackedWaiter = [id: string, wish: number, sinceMs: number, seenAfterMs: number]
 type PackedTombstone = [id: string, untilMs: number, WithdrawOutcome]
 
 interface PackedLock {
@@ -44,6 +38,7 @@ interface PackedLock {
   readonly t: number
   readonly o: readonly PackedSource[]
   readonly h: readonly PackedHolder[]
+  readonly q: readonly PackedWish[]
   readonly w: readonly PackedWaiter[]
   readonly d: readonly PackedTombstone[]
 }
@@ -68,22 +63,25 @@ export function pack({ state, stations }: StoredLock): string {
     holder.expiresMs,
     holder.stolen ? (holder.stolenBecause ?? 1) : 0,
   ])
-  const w = Array.from(state.waiters.values(), (waiter): PackedWaiter => [
-    shortId(waiter),
-    sources.indexOf(waiter),
-    waiter.weight === state.capacity ? WHOLE : waiter.weight,
-    waiter.ttlMs,
-    waiter.heartbeatMs,
-    waiter.tokens,
-    waiter.sinceMs,
-    waiter.seenMs,
-  ])
+  const q: PackedWish[] = []
+  const w = Array.from(state.waiters.values(), (waiter): PackedWaiter => {
+    const weight = waiter.weight === state.capacity ? WHOLE : waiter.weight
+    const wish: PackedWish = [
+      sources.indexOf(waiter),
+      weight,
+      waiter.ttlMs,
+      waiter.heartbeatMs,
+      waiter.tokens,
+    ]
+    const sinceMs = Math.round(waiter.sinceMs)
+    return [shortId(waiter), indexOfWish(q, wish), sinceMs, Math.round(waiter.seenMs) - sinceMs]
+  })
   const d = Array.from(state.tombstones, ([id, { untilMs, outcome }]): PackedTombstone => [
     id,
     untilMs,
     outcome,
   ])
-  const packed: PackedLock = { k: state.kind, c: state.capacity, t: state.lastToken, o: sources.all, h, w, d }
+  const packed: PackedLock = { k: state.kind, c: state.capacity, t: state.lastToken, o: sources.all, h, q, w, d }
   return JSON.stringify(packed)
 }
 
@@ -95,7 +93,7 @@ export function unpack(text: string): StoredLock {
   state.capacity = packed.c
   state.lastToken = packed.t
   for (const [short, source, packedWeight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
-    const [station, owner] = sourceAt(packed, source)
+    const [station, owner] = at(packed.o, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, ...theft(stolen) }
@@ -104,10 +102,12 @@ export function unpack(text: string): StoredLock {
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
-  for (const [short, source, packedWeight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs] of packed.w) {
-    const [station, owner] = sourceAt(packed, source)
+  for (const [short, wish, sinceMs, seenAfterMs] of packed.w) {
+    const [source, packedWeight, ttlMs, heartbeatMs, tokens] = at(packed.q, wish)
+    const [station, owner] = at(packed.o, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
+    const seenMs = sinceMs + seenAfterMs
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
     stations.set(id, station)
   }
@@ -138,10 +138,16 @@ class Sources {
   }
 }
 
-function sourceAt(packed: PackedLock, index: number): PackedSource {
-  const source = packed.o[index]
-  if (!source) throw new Error(`a claim names the source ${index} of ${packed.o.length}`)
-  return source
+/** Waiters of one process come one after the other more often than not: the last wish is looked at first. */
+function indexOfWish(wishes: PackedWish[], wish: PackedWish): number {
+  const index = wishes.findLastIndex((other) => wish.every((part, place) => part === other[place]))
+  return index === -1 ? wishes.push(wish) - 1 : index
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const entry = list[index]
+  if (entry === undefined) throw new Error(`a claim names the entry ${index} of ${list.length}`)
+  return entry
 }
 
 /** Stands for the client's id and a dot. No claim id may contain it. */
