@@ -81,7 +81,16 @@ export function pack({ state, stations }: StoredLock): string {
     untilMs,
     outcome,
   ])
-  const packed: PackedLock = { k: state.kind, c: state.capacity, t: state.lastToken, o: sources.all, h, q, w, d }
+  const packed: PackedLock = {
+    k: state.kind,
+    c: state.capacity,
+    t: state.lastToken,
+    o: sources.all,
+    h,
+    q,
+    w,
+    d,
+  }
   return JSON.stringify(packed)
 }
 
