@@ -21,7 +21,7 @@ export class Agenda {
       this.nowNs = entry.atNs
       entry.happens()
       // What was waiting for it goes on before the next thing happens.
-      for (let turn = 0; turn < 10; turn += 1) await null
+      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
     }
   }
 }
