@@ -15,20 +15,19 @@ export interface Tenure {
   readonly trail: Trail
 }
 
+type Fenced = Tenure & { readonly token: bigint }
+
 /** Finds what the server held of one lock for a hold. */
 export class Truth {
-  readonly #byToken: Tenure[]
+  readonly #byToken: readonly Fenced[]
   readonly #byOwner = new Map<string, Tenure[]>()
 
-  constructor(tenures: readonly Tenure[]) {
-    this.#byToken = tenures.filter(({ token }) => token !== undefined)
-    this.#byToken.sort(
-      (a, b) => compare(a.token as bigint, b.token as bigint) || compare(a.startNs, b.startNs),
-    )
-    for (const tenure of tenures) {
-      const its = this.#byOwner.get(tenure.owner)
-      if (its) its.push(tenure)
-      else this.#byOwner.set(tenure.owner, [tenure])
+  constructor(parts: readonly Tenure[]) {
+    const fenced = parts.filter((part): part is Fenced => part.token !== undefined)
+    this.#byToken = joined(fenced.sort((a, b) => compare(a.token, b.token) || compare(a.startNs, b.startNs)))
+    const plain = parts.filter(({ token }) => token === undefined)
+    for (const part of plain.sort((a, b) => compare(a.startNs, b.startNs))) {
+      this.#byOwner.set(part.owner, joined([...(this.#byOwner.get(part.owner) ?? []), part]))
     }
   }
 
@@ -36,7 +35,7 @@ export class Truth {
     if (token === undefined) return claim === undefined ? [] : (this.#byOwner.get(claim) ?? [])
     const found: Tenure[] = []
     for (let at = this.#lastUpTo(token); at >= 0; at -= 1) {
-      const tenure = this.#byToken[at] as Tenure & { readonly token: bigint }
+      const tenure = this.#byToken[at] as Fenced
       if (token >= tenure.token + BigInt(tenure.tokens)) break
       if (claim === undefined || claim === tenure.owner) found.unshift(tenure)
     }
@@ -47,7 +46,7 @@ export class Truth {
     let [low, high] = [0, this.#byToken.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((this.#byToken[middle]?.token as bigint) <= token) low = middle + 1
+      if ((this.#byToken[middle] as Fenced).token <= token) low = middle + 1
       else high = middle
     }
     return low - 1
@@ -56,19 +55,17 @@ export class Truth {
 
 /** @param events all of them `truth` */
 export function truthOf(events: readonly HistoryEvent[]): Map<string, Truth> {
-  return new Map([...byKey(events)].map(([key, its]) => [key, new Truth(joined(its.map(tenure)))]))
+  return new Map([...byKey(events)].map(([key, its]) => [key, new Truth(its.map(tenure))]))
 }
 
-/** Joins the parts that follow each other without a gap, as after a restart of the server with its data. */
-function joined(parts: Tenure[]): Tenure[] {
-  const result: Tenure[] = []
-  const latest = new Map<string, number>()
-  for (const part of parts.sort((a, b) => compare(a.startNs, b.startNs))) {
-    const at = latest.get(part.owner)
-    const before = at === undefined ? undefined : result[at]
-    const goesOn = before?.token === part.token && before !== undefined && part.startNs <= before.endNs
-    if (goesOn && at !== undefined) result[at] = join(before, part)
-    else latest.set(part.owner, result.push(part) - 1)
+/** Joins neighbours of one claim that follow each other without a gap, as after a restart of the server with its data. */
+function joined<Part extends Tenure>(parts: readonly Part[]): Part[] {
+  const result: Part[] = []
+  for (const part of parts) {
+    const before = result.at(-1)
+    const isSame = before?.token === part.token && before?.owner === part.owner
+    if (before && isSame && part.startNs <= before.endNs) result[result.length - 1] = join(before, part)
+    else result.push(part)
   }
   return result
 }
@@ -78,7 +75,7 @@ function tenure(event: HistoryEvent): Tenure {
   return { key, owner, token, tokens, startNs, endNs, trail: { event, before: undefined } }
 }
 
-function join(before: Tenure, part: Tenure): Tenure {
+function join<Part extends Tenure>(before: Part, part: Part): Part {
   const endNs = part.endNs > before.endNs ? part.endNs : before.endNs
   return { ...before, endNs, trail: { event: part.trail.event, before: before.trail } }
 }
