@@ -4,7 +4,12 @@
 import { spawnSync } from 'node:child_process'
 
 /** Package, and a command that shows that it is there. */
-const NEEDS = [['procps', 'ps --version']]
+const NEEDS = [
+  ['procps', 'ps --version'],
+  // The state-space model: spin makes a C program of it.
+  ['spin', 'spin -V'],
+  ['gcc', 'gcc --version'],
+]
 
 const missing = NEEDS.filter(
   ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
