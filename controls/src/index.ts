@@ -1,0 +1,3 @@
+export * from './port.js'
+export { ModelRedis, type Published } from './model-redis.js'
+export { goodLock } from './locks/good.js'
