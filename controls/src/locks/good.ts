@@ -4,22 +4,22 @@
  * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders in, and then only the
  * fencing token tells them apart.
  */
-import type { Belief, Claim, Parts, Answer } from '../lease-lock/parts.js'
-import { channelOf } from '../lease-lock/parts.js'
-import { LeaseLock } from '../lease-lock/lock.js'
+import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'
+import { LeaseLock } from '../lease-lock/lock.js'
+import { channelOf, type Answer, type Belief, type Claim, type Parts } from '../lease-lock/parts.js'
 import type { ControlLock, ControlSettings, ControlWorld, Reply, Script } from '../port.js'
 import { FREE, RENEW, TAKE } from '../scripts/good.js'
 
 /** The counter outlives every lease; should it get lost all the same, the server's time stands in. */
-const COUNTER_TTL_MS = 24 * 60 * 60 * 1000
+export const COUNTER_TTL_MS = 24 * 60 * 60 * 1000
 
 export const GOOD: Parts = {
   attempt: (world, claim) => take(world, claim, TAKE),
   renew: async ({ redis }, { id, lock, ttlMs }) => (await redis.script(RENEW, [lock], [id, ttlMs])) === 1,
   free: async ({ redis }, { id, lock, ttlMs }) =>
     (await redis.script(FREE, [lock, tombstoneOf(lock, id)], [id, ttlMs, channelOf(lock)])) === 1,
-  believe: ({ base }, ttlMs, clock) => until(base, ttlMs - marginMs(ttlMs), () => clock.monotonicMs()),
+  believe: ({ base }, ttlMs, clock) => until(base, ttlMs - marginMs(ttlMs), clock),
   patienceMs(remainingMs, world, settings) {
     const floorMs = jittered(settings.retryMs, world)
     // The holder's expiry publishes nothing, so look again right after it.
@@ -49,17 +49,18 @@ function answerOf(reply: Reply): Answer {
   return value === null ? { outcome } : { outcome, token: BigInt(String(value)) }
 }
 
-function until(base: Moment, ms: number, nowMs: () => number): Belief {
+/** Belief from a moment on for `ms`, on the monotonic clock. */
+export function until(base: Moment, ms: number, clock: Clock): Belief {
   const endMs = base.monotonicMs + ms
-  return () => endMs - nowMs()
+  return () => endMs - clock.monotonicMs()
 }
 
 /** For clocks that run at different rates, and timers that fire late. */
-function marginMs(ttlMs: number): number {
+export function marginMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2
 }
 
-function counterOf(lock: string): string {
+export function counterOf(lock: string): string {
   return `${lock}:token`
 }
 
