@@ -19,7 +19,7 @@ export const deadlineFromReply = mutant(
     caught: {
       perSeed: 0.033,
       directed:
-        'Delay the answer by 400 ms of a TTL of 1 s, then cut the holder off: a second client gets in beside it.',
+        'Delay the answer by 150 ms, with a TTL of 1 s, then cut the holder off: a second client gets in beside it.',
     },
   },
   () => ({
