@@ -24,6 +24,7 @@ export interface Fate {
   readonly drop?: 'request' | 'reply'
   /** The request arrives when this resolves. */
   readonly hold?: Promise<void>
+  readonly requestMs?: number
   readonly replyMs?: number
   /** The server gets it twice. */
   readonly twice?: boolean
@@ -41,6 +42,7 @@ export interface Pending {
 
 export class Client {
   readonly lock: ControlLock
+  readonly clock: Clock
   faults: Faults = () => undefined
   wallStepMs = 0
   readonly #base: VirtualClock
@@ -60,7 +62,8 @@ export class Client {
   ) {
     this.#base = clock
     this.#server = server
-    const world: ControlWorld = { clock: this.#clock(), random: new SeededRandom(seed), redis: this.#port() }
+    this.clock = this.#ownClock()
+    const world: ControlWorld = { clock: this.clock, random: new SeededRandom(seed), redis: this.#port() }
     this.lock = create(world, {
       lock: 'lock',
       ttlMs,
@@ -118,7 +121,7 @@ export class Client {
     else if (this.#state === 'paused') this.#missed.push(run)
   }
 
-  #clock(): Clock {
+  #ownClock(): Clock {
     const base = this.#base
     return {
       monotonicMs: () => base.monotonicMs(),
@@ -151,7 +154,7 @@ export class Client {
     if (this.#state !== 'running') return new Promise(() => undefined)
     const before = this.#sent.get(name) ?? 0
     this.#sent.set(name, before + 1)
-    const { drop, hold, replyMs = 0, twice = false } = this.faults(name, before) ?? {}
+    const { drop, hold, requestMs = 0, replyMs = 0, twice = false } = this.faults(name, before) ?? {}
     return new Promise((resolve, reject) => {
       const arrive = (): void => {
         try {
@@ -166,6 +169,7 @@ export class Client {
       }
       if (drop === 'request') return
       if (hold) void hold.then(arrive)
+      else if (requestMs > 0) this.#base.timer(requestMs, arrive)
       else arrive()
     })
   }
