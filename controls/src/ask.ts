@@ -9,8 +9,11 @@ export interface Moment {
 }
 
 export type Asked<T> =
-  | { readonly clear: true; readonly value: T; readonly sent: Moment; readonly replied: Moment }
-  | { readonly clear: false; readonly sent: Moment }
+  | { readonly outcome: 'answered'; readonly value: T; readonly sent: Moment; readonly replied: Moment }
+  /** Redis answered with an error. */
+  | { readonly outcome: 'refused'; readonly error: unknown; readonly sent: Moment }
+  /** It may have been carried out, or may still be, even later. */
+  | { readonly outcome: 'unclear'; readonly sent: Moment }
 
 /** Nobody knows what became of a request. */
 export class UnclearError extends Error {
@@ -22,9 +25,8 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Sends and waits for the answer. The outcome is unclear if none came in time, if the connection broke, or if the
- * signal was aborted meanwhile: the request may still be carried out, even later.
- * @throws ReplyError
+ * Sends and waits for the answer; never rejects. The outcome is unclear if no answer came in time, if the connection
+ * broke, or if the signal was aborted meanwhile.
  */
 export function ask<T>(
   { clock }: ControlWorld,
@@ -33,27 +35,18 @@ export function ask<T>(
   signal?: AbortSignal,
 ): Promise<Asked<T>> {
   const sent = momentOf(clock)
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
+  return new Promise((resolve) => {
+    const end = (asked: Asked<T>): void => {
       timer.cancel()
       signal?.removeEventListener('abort', giveUp)
+      resolve(asked)
     }
-    const giveUp = (): void => {
-      end()
-      resolve({ clear: false, sent })
-    }
+    const giveUp = (): void => end({ outcome: 'unclear', sent })
     const timer = clock.timer(timeoutMs, giveUp)
     signal?.addEventListener('abort', giveUp, { once: true })
     send().then(
-      (value) => {
-        end()
-        resolve({ clear: true, value, sent, replied: momentOf(clock) })
-      },
-      (error: unknown) => {
-        end()
-        if (isReplyError(error)) reject(error)
-        else resolve({ clear: false, sent })
-      },
+      (value) => end({ outcome: 'answered', value, sent, replied: momentOf(clock) }),
+      (error: unknown) => end({ outcome: isReplyError(error) ? 'refused' : 'unclear', error, sent }),
     )
   })
 }

@@ -1,7 +1,10 @@
 /** What the catalogue says of a control. */
 import type { ControlLock, ControlSettings, ControlWorld } from './port.js'
 
-/** The promises of Holdfast, as its design numbers them, and what a checker would call a breach. */
+/**
+ * The promise that a control breaks first. What a checker sees may be what follows from it: a release of another's lock
+ * shows as two holders.
+ */
 export type BrokenPromise =
   /** Two believe to hold the lock at once. */
   | 'exclusion'

@@ -14,8 +14,8 @@ export type Reply = string | number | null | readonly Reply[]
 export type Command = readonly [name: string, ...args: (string | number)[]]
 
 /**
- * Redis refused the command, so it certainly had no effect. Whatever else a port throws leaves that open.
- * Clients such as ioredis throw errors of their own with this name.
+ * Redis answered with an error: a command then had no effect, a script may have done a part. Whatever else a port throws
+ * leaves all open. Clients such as ioredis throw errors of their own with this name.
  */
 export class ReplyError extends Error {
   override readonly name = 'ReplyError'
@@ -88,6 +88,6 @@ export interface ControlLease {
   readonly held: boolean
   /** Rejects if it stays unclear what became of the lock. */
   release(): Promise<'released' | 'lost'>
-  /** Called once if the lease ends before it was released. */
+  /** Called once if the lease ends before it is released; at once if it has. */
   onLost(listener: () => void): void
 }

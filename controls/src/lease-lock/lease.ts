@@ -2,15 +2,13 @@
 import type { Timer } from 'holdfast'
 import { ask, UnclearError } from '../ask.js'
 import { note } from '../notes.js'
-import { isReplyError, type ControlLease, type ControlSettings, type ControlWorld } from '../port.js'
-import type { Belief, Claim, Parts, Timing } from './parts.js'
+import type { ControlLease } from '../port.js'
+import type { Belief, Claim, Grant, Means } from './parts.js'
 import { withdraw } from './withdraw.js'
 
 export class Lease implements ControlLease {
   readonly token?: bigint
-  readonly #parts: Parts
-  readonly #world: ControlWorld
-  readonly #settings: ControlSettings
+  readonly #means: Means
   readonly #claim: Claim
   readonly #listeners: (() => void)[] = []
   #state: 'held' | 'lost' | 'released' = 'held'
@@ -19,20 +17,11 @@ export class Lease implements ControlLease {
   #renewTimer: Timer | undefined
   #released: Promise<'released' | 'lost'> | undefined
 
-  constructor(
-    parts: Parts,
-    world: ControlWorld,
-    settings: ControlSettings,
-    claim: Claim,
-    token: bigint | undefined,
-    timing: Timing,
-  ) {
-    this.#parts = parts
-    this.#world = world
-    this.#settings = settings
+  constructor(means: Means, claim: Claim, grant: Grant) {
+    this.#means = means
     this.#claim = claim
-    if (token !== undefined) this.token = token
-    this.#belief = parts.believe(timing, settings.ttlMs, world.clock)
+    if (grant.token !== undefined) this.token = grant.token
+    this.#belief = means.parts.believe(grant, claim.ttlMs, means.world.clock)
   }
 
   get held(): boolean {
@@ -43,14 +32,15 @@ export class Lease implements ControlLease {
   start(): boolean {
     const remainingMs = this.#belief()
     if (remainingMs <= 0) return false
-    note(this.#settings, 'acquire', 'ok', { token: this.token, remainingMs })
+    note(this.#means.settings, 'acquire', 'ok', { token: this.token, remainingMs })
     this.#watchEnd()
-    this.#planRenewal(this.#parts.renewEveryMs(this.#settings.ttlMs))
+    this.#planRenewal(this.#means.parts.renewEveryMs(this.#means.settings.ttlMs))
     return true
   }
 
   onLost(listener: () => void): void {
-    this.#listeners.push(listener)
+    if (this.#state === 'lost') listener()
+    else this.#listeners.push(listener)
   }
 
   release(): Promise<'released' | 'lost'> {
@@ -64,10 +54,10 @@ export class Lease implements ControlLease {
       return 'lost'
     }
     this.#end('released')
-    note(this.#settings, 'release', 'invoke')
-    const freed = await withdraw(this.#parts, this.#world, this.#settings, this.#claim)
-    note(this.#settings, 'release', freed === undefined ? 'info' : freed ? 'ok' : 'fail')
-    if (freed === undefined) throw new UnclearError(`"${this.#settings.lock}" may still be locked.`)
+    note(this.#means.settings, 'release', 'invoke')
+    const freed = await withdraw(this.#means, this.#claim)
+    note(this.#means.settings, 'release', freed === undefined ? 'info' : freed ? 'ok' : 'fail')
+    if (freed === undefined) throw new UnclearError(`"${this.#means.settings.lock}" may still be locked.`)
     return freed ? 'released' : 'lost'
   }
 
@@ -76,64 +66,59 @@ export class Lease implements ControlLease {
     this.#endTimer?.cancel()
     const remainingMs = this.#belief()
     if (remainingMs === Infinity) return
-    this.#endTimer = this.#world.clock.timer(remainingMs, () => {
+    this.#endTimer = this.#means.world.clock.timer(remainingMs, () => {
       if (this.#state !== 'held') return
       if (!this.held) {
         this.#lose()
         return
       }
-      note(this.#settings, 'renew', 'ok', { token: this.token, remainingMs: this.#belief() })
+      note(this.#means.settings, 'renew', 'ok', { token: this.token, remainingMs: this.#belief() })
       this.#watchEnd()
     })
   }
 
   #planRenewal(inMs: number): void {
     if (inMs === Infinity) return
-    this.#renewTimer = this.#world.clock.timer(inMs, () => void this.#renew())
+    this.#renewTimer = this.#means.world.clock.timer(inMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
     if (this.#state !== 'held') return
-    note(this.#settings, 'renew', 'invoke')
+    note(this.#means.settings, 'renew', 'invoke')
     const outcome = await this.#askToRenew()
     if (this.#state !== 'held') return
     // The answer came after the end: that was the loss, whatever the answer says.
-    if (!this.held || (outcome === 'lost' && this.#parts.whenToldLost === 'stop')) {
+    if (!this.held || (outcome === 'lost' && this.#means.parts.whenToldLost === 'stop')) {
       this.#lose()
       return
     }
     if (outcome === 'unclear') {
-      note(this.#settings, 'renew', 'info')
-      this.#planRenewal(this.#settings.retryMs / 2)
+      note(this.#means.settings, 'renew', 'info')
+      this.#planRenewal(this.#means.settings.retryMs / 2)
       return
     }
     if (outcome !== 'lost') this.#belief = outcome
-    note(this.#settings, 'renew', 'ok', { token: this.token, remainingMs: this.#belief() })
+    note(this.#means.settings, 'renew', 'ok', { token: this.token, remainingMs: this.#belief() })
     this.#watchEnd()
-    this.#planRenewal(this.#parts.renewEveryMs(this.#settings.ttlMs))
+    this.#planRenewal(this.#means.parts.renewEveryMs(this.#means.settings.ttlMs))
   }
 
   /** Unclear is not lost: the old end stands, and the watchdog soon tries again. */
   async #askToRenew(): Promise<Belief | 'lost' | 'unclear'> {
-    const { clock } = this.#world
-    try {
-      const asked = await ask(this.#world, this.#settings, () => this.#parts.renew(this.#world, this.#claim))
-      if (!asked.clear) return 'unclear'
-      if (!asked.value) return 'lost'
-      return this.#parts.believe({ base: asked.sent, ...asked }, this.#settings.ttlMs, clock)
-    } catch (error) {
-      if (isReplyError(error)) return 'unclear'
-      throw error
-    }
+    const { parts, world, settings } = this.#means
+    const asked = await ask(world, settings, () => parts.renew(world, this.#claim))
+    if (asked.outcome !== 'answered') return 'unclear'
+    if (!asked.value) return 'lost'
+    return parts.believe({ base: asked.sent, ...asked }, settings.ttlMs, world.clock)
   }
 
   /** What Redis may still hold for this claim is given back, for nobody believes in it any longer. */
   #lose(): void {
     if (this.#state !== 'held') return
     this.#end('lost')
-    note(this.#settings, 'lost', 'info', { token: this.token })
+    note(this.#means.settings, 'lost', 'info', { token: this.token })
+    void withdraw(this.#means, this.#claim)
     for (const listener of this.#listeners) listener()
-    void withdraw(this.#parts, this.#world, this.#settings, this.#claim).catch(() => undefined)
   }
 
   #end(state: 'lost' | 'released'): void {

@@ -48,6 +48,18 @@ export interface Parts {
   readonly whenUnclear: 'withdraw' | 'forget'
 }
 
+/** A grant, and when it was asked for. */
+export interface Grant extends Timing {
+  readonly token: bigint | undefined
+}
+
+/** What a lock and its leases work with. */
+export interface Means {
+  readonly parts: Parts
+  readonly world: ControlWorld
+  readonly settings: ControlSettings
+}
+
 export function channelOf(lock: string): string {
   return `${lock}:freed`
 }

@@ -2,13 +2,20 @@
  * The good lock: the known-good subject, small but with every layer that a lease lock on one Redis needs.
  *
  * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders in, and then only the
- * fencing token tells them apart.
+ * fencing token tells them apart. Nor does it notice that the machine slept, while the monotonic clock stood still.
  */
 import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'
 import { LeaseLock } from '../lease-lock/lock.js'
 import { channelOf, type Answer, type Belief, type Claim, type Parts } from '../lease-lock/parts.js'
-import type { ControlLock, ControlSettings, ControlWorld, Reply, Script } from '../port.js'
+import {
+  ReplyError,
+  type ControlLock,
+  type ControlSettings,
+  type ControlWorld,
+  type Reply,
+  type Script,
+} from '../port.js'
 import { FREE, RENEW, TAKE } from '../scripts/good.js'
 
 /** The counter outlives every lease; should it get lost all the same, the server's time stands in. */
@@ -45,7 +52,8 @@ function answerOf(reply: Reply): Answer {
   const [outcome, value = null] = Array.isArray(reply) ? (reply as readonly Reply[]) : [reply]
   if (outcome === 'busy') return { outcome, remainingMs: Number(value) }
   if (outcome === 'withdrawn') return { outcome }
-  if (outcome !== 'granted' && outcome !== 'existing') throw new Error(`Redis answered ${String(outcome)}.`)
+  if (outcome !== 'granted' && outcome !== 'existing')
+    throw new ReplyError(`ERR unexpected answer: ${String(outcome)}`)
   return value === null ? { outcome } : { outcome, token: BigInt(String(value)) }
 }
 

@@ -5,13 +5,7 @@
 import type { Timer } from 'holdfast'
 import { ask, jittered, pause, UnclearError } from '../ask.js'
 import { note } from '../notes.js'
-import {
-  isReplyError,
-  type ControlLease,
-  type ControlLock,
-  type ControlSettings,
-  type ControlWorld,
-} from '../port.js'
+import { type ControlLease, type ControlLock, type ControlSettings, type ControlWorld } from '../port.js'
 
 /** Who wants which lock, for how long. */
 export interface Wish {
@@ -65,6 +59,7 @@ class PlainLease implements ControlLease {
   readonly #means: Means
   readonly #listeners: (() => void)[] = []
   #held = true
+  #lost = false
   #renewal: Timer | undefined
 
   constructor(means: Means) {
@@ -77,7 +72,8 @@ class PlainLease implements ControlLease {
   }
 
   onLost(listener: () => void): void {
-    this.#listeners.push(listener)
+    if (this.#lost) listener()
+    else this.#listeners.push(listener)
   }
 
   async release(): Promise<'released' | 'lost'> {
@@ -104,18 +100,19 @@ class PlainLease implements ControlLease {
     const { settings, world, wish } = this.#means
     if (!renew || !this.#held) return
     note(settings, 'renew', 'invoke')
-    const renewed = await answered(this.#means, () => renew(world, wish)).catch(unlessUnknown)
+    const asked = await ask(world, settings, () => renew(world, wish))
     if (!this.#held) return
-    if (renewed === false) {
+    if (asked.outcome === 'answered' && !asked.value) {
       this.#lose()
       return
     }
-    note(settings, 'renew', renewed === true ? 'ok' : 'info')
+    note(settings, 'renew', asked.outcome === 'answered' ? 'ok' : 'info')
     this.#planRenewal()
   }
 
   #lose(): void {
     this.#end()
+    this.#lost = true
     note(this.#means.settings, 'lost', 'info')
     for (const listener of this.#listeners) listener()
   }
@@ -133,12 +130,8 @@ async function answered<T>(
 ): Promise<T> {
   signal?.throwIfAborted()
   const asked = await ask(world, settings, send, signal)
-  if (asked.clear) return asked.value
+  if (asked.outcome === 'answered') return asked.value
+  if (asked.outcome === 'refused') throw asked.error
   signal?.throwIfAborted()
   throw new UnclearError(`Redis did not answer about "${settings.lock}".`)
-}
-
-function unlessUnknown(error: unknown): undefined {
-  if (error instanceof UnclearError || isReplyError(error)) return undefined
-  throw error
 }
