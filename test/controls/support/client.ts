@@ -40,6 +40,16 @@ export interface Pending {
   giveUp(): void
 }
 
+export interface ClientSetup {
+  readonly name: string
+  readonly seed: number
+  readonly server: Server
+  readonly clock: VirtualClock
+  readonly create: Control['create']
+  readonly history: HistoryEvent[]
+  readonly ttlMs: number
+}
+
 export class Client {
   readonly lock: ControlLock
   readonly clock: Clock
@@ -51,15 +61,7 @@ export class Client {
   #state: 'running' | 'paused' | 'dead' = 'running'
   #missed: (() => void)[] = []
 
-  constructor(
-    name: string,
-    seed: number,
-    server: Server,
-    clock: VirtualClock,
-    create: Control['create'],
-    history: HistoryEvent[],
-    ttlMs: number,
-  ) {
+  constructor({ name, seed, server, clock, create, history, ttlMs }: ClientSetup) {
     this.#base = clock
     this.#server = server
     this.clock = this.#ownClock()

@@ -20,8 +20,15 @@ export class World {
   /** Bound, for scenarios take it out of the world. */
   readonly client = (): Client => {
     this.#clients += 1
-    const name = `client-${this.#clients}`
-    return new Client(name, this.#clients, this.server, this.clock, this.#create, this.history, this.#ttlMs)
+    return new Client({
+      name: `client-${this.#clients}`,
+      seed: this.#clients,
+      server: this.server,
+      clock: this.clock,
+      create: this.#create,
+      history: this.history,
+      ttlMs: this.#ttlMs,
+    })
   }
 
   /** What the checkers of the history say, by property. */
