@@ -9,6 +9,8 @@ const NEEDS = [
   // The state-space model: spin makes a C program of it.
   ['spin', 'spin -V'],
   ['gcc', 'gcc --version'],
+  ['libc6-dev', 'test -e /usr/include/stdio.h'],
+  ['redis-server', 'redis-server --version'],
 ]
 
 const missing = NEEDS.filter(
