@@ -1,0 +1,121 @@
+/** Makes the faults of a case happen in a world, and ends all of them when it is time to heal. */
+import type { Server } from '../server/server.js'
+import type { Agenda } from '../world/agenda.js'
+import { FAIR_WEATHER, type Link, type Weather } from '../world/link.js'
+import type { MachineClock } from '../world/machine-clock.js'
+import type { Fault } from './plan.js'
+
+/** One of the places where a process runs: killed ones are replaced there. */
+export interface Site {
+  readonly clock: MachineClock
+  readonly link: Link
+  /** Whether a process is at work there: a fault does not strike what is struck already. */
+  readonly runs: boolean
+  stop(): void
+  /** @param sleptSinceMs the true time at which the machine fell asleep, if it did */
+  resume(sleptSinceMs?: number): void
+  kill(): void
+  /** Starts another process in place of a killed one. */
+  revive(): void
+}
+
+export interface Stage {
+  readonly agenda: Agenda
+  readonly sites: readonly Site[]
+  readonly server: Server
+}
+
+/** Enters all faults into the agenda. Returns what ends those that still last. */
+export function arrange(stage: Stage, faults: readonly Fault[]): () => void {
+  const open = new Set<() => void>()
+  for (const fault of faults) {
+    stage.agenda.at(fault.atMs, () => {
+      const undo = begin(stage, fault)
+      if (!undo) return
+      const end = (): void => {
+        if (open.delete(end)) undo()
+      }
+      open.add(end)
+      stage.agenda.after(fault.forMs, end)
+    })
+  }
+  return () => {
+    for (const end of [...open]) end()
+  }
+}
+
+/** Begins a fault. Gives what ends it, for those that last. */
+function begin(stage: Stage, fault: Fault): (() => void) | undefined {
+  const { server } = stage
+  switch (fault.kind) {
+    case 'server-stop':
+      if (!server.runs) return undefined
+      server.stop()
+      return () => server.resume()
+    case 'server-crash':
+      if (!server.runs) return undefined
+      server.crash()
+      return () => server.boot(fault.keepsData)
+    case 'server-clock-step':
+      server.clock.stepWall(fault.byMs)
+      return undefined
+    case 'clock-step':
+      siteOf(stage, fault).clock.stepWall(fault.byMs)
+      return undefined
+    case 'storm': {
+      const { loseRequest, loseReply, twice, loseWake } = fault
+      return changeWeather(siteOf(stage, fault), { loseRequest, loseReply, twice, loseWake })
+    }
+    case 'slow':
+      return changeWeather(siteOf(stage, fault), { meanMs: fault.meanMs })
+    case 'cut': {
+      const { link } = siteOf(stage, fault)
+      link.weather.cut = fault.holds ? 'hold' : 'drop'
+      return () => link.mend()
+    }
+    case 'stop':
+      return stopSite(siteOf(stage, fault))
+    case 'sleep':
+      return putToSleep(stage.agenda, siteOf(stage, fault))
+    case 'kill':
+      return killSite(siteOf(stage, fault))
+  }
+}
+
+function siteOf({ sites }: Stage, { process }: { readonly process: number }): Site {
+  const site = sites[process]
+  if (!site) throw new Error(`There is no process ${process}.`)
+  return site
+}
+
+function changeWeather({ link }: Site, change: Partial<Weather>): () => void {
+  Object.assign(link.weather, change)
+  return () => {
+    for (const name of Object.keys(change) as (keyof Weather)[]) {
+      Object.assign(link.weather, { [name]: FAIR_WEATHER[name] })
+    }
+  }
+}
+
+function stopSite(site: Site): (() => void) | undefined {
+  if (!site.runs) return undefined
+  site.stop()
+  return () => site.resume()
+}
+
+function putToSleep(agenda: Agenda, site: Site): (() => void) | undefined {
+  if (!site.runs) return undefined
+  const sinceMs = agenda.nowMs
+  site.stop()
+  site.clock.sleep()
+  return () => {
+    site.clock.wake()
+    site.resume(sinceMs)
+  }
+}
+
+function killSite(site: Site): (() => void) | undefined {
+  if (!site.runs) return undefined
+  site.kill()
+  return () => site.revive()
+}

@@ -1,0 +1,107 @@
+/** What goes wrong in a run: a list that is drawn from the seed before the run, so that it can be read and cut down. */
+import type { Dice } from '../world/dice.js'
+
+interface During {
+  readonly atMs: number
+  readonly forMs: number
+}
+
+interface OfProcess {
+  readonly process: number
+}
+
+export type Fault =
+  /** Messages between a process and the server get lost or doubled, with these probabilities. */
+  | ({ readonly kind: 'storm' } & During &
+      OfProcess & {
+        readonly loseRequest: number
+        readonly loseReply: number
+        readonly twice: number
+        readonly loseWake: number
+      })
+  | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess)
+  /** A partition. What is sent vanishes, or arrives when it is over. */
+  | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess)
+  /** The process is stopped. */
+  | ({ readonly kind: 'stop' } & During & OfProcess)
+  /** The machine of the process sleeps, and its monotonic clock with it. */
+  | ({ readonly kind: 'sleep' } & During & OfProcess)
+  /** The process is killed; after a while another one does the rest of its work. */
+  | ({ readonly kind: 'kill' } & During & OfProcess)
+  | ({ readonly kind: 'clock-step'; readonly byMs: number } & During & OfProcess)
+  | ({ readonly kind: 'server-stop' } & During)
+  | ({ readonly kind: 'server-crash'; readonly keepsData: boolean } & During)
+  | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
+
+export type FaultKind = Fault['kind']
+
+/** What a run is drawn from. The last two break promises that no store can keep, so they are rarer. */
+const USUAL: readonly FaultKind[] = [
+  'storm',
+  'slow',
+  'cut',
+  'stop',
+  'sleep',
+  'kill',
+  'clock-step',
+  'server-stop',
+  'server-crash',
+]
+const MOST_KINDS = 4
+const MOST_FAULTS = 10
+
+export interface FaultShape {
+  readonly processes: number
+  readonly durationMs: number
+}
+
+export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
+  const kinds = Array.from({ length: dice.whole(0, MOST_KINDS) }, () => dice.pick(USUAL))
+  const losesData = dice.chance(0.1)
+  if (losesData) kinds.push('server-crash')
+  if (dice.chance(0.1)) kinds.push('server-clock-step')
+  if (kinds.length === 0) return []
+  const count = dice.whole(kinds.length, MOST_FAULTS)
+  const faults = Array.from({ length: count }, (_, index) =>
+    drawFault(dice, shape, kinds[index] ?? dice.pick(kinds), losesData),
+  )
+  return faults.sort((a, b) => a.atMs - b.atMs)
+}
+
+function drawFault(dice: Dice, shape: FaultShape, kind: FaultKind, losesData: boolean): Fault {
+  const atMs = dice.between(0.02, 0.95) * shape.durationMs
+  const process = dice.whole(0, shape.processes - 1)
+  const upTo = (mostMs: number): number => Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
+  switch (kind) {
+    case 'storm':
+      return { kind, atMs, forMs: upTo(8000), process, ...drawStorm(dice) }
+    case 'slow':
+      return { kind, atMs, forMs: upTo(5000), process, meanMs: dice.pick([20, 60, 150]) }
+    case 'cut':
+      return { kind, atMs, forMs: upTo(3000), process, holds: dice.chance(0.4) }
+    case 'stop':
+    case 'kill':
+      return { kind, atMs, forMs: upTo(3000), process }
+    case 'sleep':
+      return { kind, atMs, forMs: Math.max(100, upTo(4000)), process }
+    case 'clock-step':
+      return { kind, atMs, forMs: 0, process, byMs: drawStep(dice) }
+    case 'server-stop':
+      return { kind, atMs, forMs: upTo(1500) }
+    case 'server-crash':
+      return { kind, atMs, forMs: upTo(1200), keepsData: !losesData || dice.chance(0.3) }
+    case 'server-clock-step':
+      return { kind, atMs, forMs: 0, byMs: drawStep(dice) }
+  }
+}
+
+function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice: number; loseWake: number } {
+  const some = (most: number): number => (dice.chance(0.5) ? dice.between(0, most) : 0)
+  return { loseRequest: some(0.3), loseReply: some(0.3), twice: some(0.3), loseWake: some(1) }
+}
+
+/** Forward or back; by little, as a time service does, or by a lot. */
+function drawStep(dice: Dice): number {
+  const size = dice.pick([30, 500, 2000, 60_000]) * dice.between(0.5, 1)
+  return dice.chance(0.5) ? size : -size
+}

@@ -1,0 +1,128 @@
+/** Runs one case, from the first event to the last, and hands back all that there is to judge it by. */
+import type { HistoryEvent } from 'holdfast/conformance'
+import type { Case } from './case.js'
+import { arrange } from './faults/apply.js'
+import { realRuntime, type Runtime } from './runtime.js'
+import { storeModel } from './server/models.js'
+import { Server } from './server/server.js'
+import { Truth, type ServerHold } from './server/truth.js'
+import { Site, type Ground } from './site.js'
+import { Chronicle } from './workload/chronicle.js'
+import { FencedCounters } from './workload/fenced-counter.js'
+import { Agenda } from './world/agenda.js'
+import { MachineClock } from './world/machine-clock.js'
+
+/** After arrivals stopped and faults healed, everybody who waits must be served within this time. */
+export const DRAIN_MS = 6000
+/** Closing the clients after that takes no longer than this. */
+const CLOSE_MS = 6000
+/** More events than this, and something goes round in circles. */
+const MOST_EVENTS = 500_000
+
+/** An actor that was still waiting for a lock when everybody should have been served. */
+export interface Stuck {
+  readonly actor: string
+  readonly lock: string
+}
+
+export interface Surprise {
+  readonly actor: string
+  readonly error: unknown
+}
+
+export interface Outcome {
+  readonly events: readonly HistoryEvent[]
+  readonly serverHolds: readonly ServerHold[]
+  readonly counters: FencedCounters
+  readonly stuck: readonly Stuck[]
+  readonly surprises: readonly Surprise[]
+  /** How long it took until everybody was served, from healing on. */
+  readonly drainedMs: number
+  readonly steps: number
+}
+
+export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promise<Outcome> {
+  const agenda = new Agenda()
+  const clock = new MachineClock(agenda, plan.serverClock)
+  const truth = new Truth(agenda, clock)
+  const server = new Server(agenda, clock, storeModel(plan.store, runtime), truth)
+  const surprises: Surprise[] = []
+  const circumstances = {
+    closing: false,
+    surprised: (actor: string, error: unknown) => void surprises.push({ actor, error }),
+  }
+  const ground: Ground = {
+    plan,
+    runtime,
+    agenda,
+    server,
+    chronicle: new Chronicle(agenda),
+    counters: new FencedCounters(),
+    circumstances,
+    nextPid: 100,
+  }
+  const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
+  const deafen = listen(runtime, sites, ground.chronicle)
+  const heal = arrange({ agenda, sites, server }, plan.faults)
+
+  const exhausted = (): boolean => agenda.fired > MOST_EVENTS
+  const idle = (): boolean => sites.every(({ actors }) => actors.every(({ done }) => done))
+  await agenda.run(plan.durationMs, exhausted)
+  circumstances.closing = true
+  heal()
+  await agenda.run(plan.durationMs + DRAIN_MS, () => exhausted() || idle())
+  const drainedMs = agenda.nowMs - plan.durationMs
+  const stuck = sites.flatMap((site) => stuckActors(site, ground.chronicle.events))
+  await closeAll(agenda, sites, exhausted)
+  deafen()
+  return {
+    events: ground.chronicle.events,
+    serverHolds: truth.holds,
+    counters: ground.counters,
+    stuck,
+    surprises,
+    drainedMs,
+    steps: agenda.fired,
+  }
+}
+
+/** Follows the renewals and the queueing of all clients, which only the runtime's events tell of. */
+function listen(runtime: Runtime, sites: readonly Site[], chronicle: Chronicle): () => void {
+  const siteOf = (clientId: string): Site | undefined =>
+    sites.find(({ client }) => client.locks.clientId === clientId)
+  const stopRenewed = runtime.onLockEvent('renewed', ({ clientId, claimId }) => {
+    siteOf(clientId)?.client.renewed(claimId)
+  })
+  const stopQueued = runtime.onLockEvent('queued', ({ clientId, claimId, lock }) => {
+    const site = siteOf(clientId)
+    const asker = site?.store.askers.get(claimId)
+    if (site && asker) {
+      chronicle.note(site.process.pid, asker.actor, { f: 'enqueued', type: 'ok', key: lock })
+    }
+  })
+  return () => {
+    stopRenewed()
+    stopQueued()
+  }
+}
+
+function stuckActors(site: Site, events: readonly HistoryEvent[]): Stuck[] {
+  return site.actors
+    .filter(({ done }) => !done)
+    .map(({ script: { name } }) => {
+      const last = events.findLast(
+        ({ client, f, type }) => client === name && f === 'acquire' && type === 'invoke',
+      )
+      return { actor: name, lock: last?.key ?? '' }
+    })
+}
+
+async function closeAll(agenda: Agenda, sites: readonly Site[], exhausted: () => boolean): Promise<void> {
+  let open = 0
+  for (const { client } of sites) {
+    open += 1
+    const close = (): void => void (open -= 1)
+    client.locks.close({ graceMs: 0 }).then(close, close)
+  }
+  await agenda.run(agenda.nowMs + CLOSE_MS, () => exhausted() || open === 0)
+}

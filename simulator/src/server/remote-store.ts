@@ -1,0 +1,178 @@
+/**
+ * A store as a process sees it: every verb is a message to the server and a message back, either of which may be late,
+ * lost or doubled. After a while without an answer the outcome counts as unknown.
+ */
+import { isLockError, StoreUnavailableError } from 'holdfast'
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  InspectPage,
+  InspectQuery,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  Store,
+  Traits,
+  WakeListener,
+  Watch,
+  WithdrawOutcome,
+} from 'holdfast/store'
+import type { Link } from '../world/link.js'
+import type { Process } from '../world/process.js'
+import type { Server } from './server.js'
+
+type Answer<T> = { readonly value: T } | { readonly error: unknown }
+
+export interface RemoteStoreOptions {
+  readonly process: Process
+  readonly link: Link
+  readonly server: Server
+  readonly timeoutMs: number
+}
+
+/** Who asks for a lock. */
+export interface Asker {
+  readonly actor: string
+  readonly key: string
+}
+
+export class RemoteStore implements Store<true> {
+  readonly name: string
+  readonly traits: Traits<true>
+  /** Who made a claim, for those that are made in the turn in which somebody asks. */
+  readonly askers = new Map<string, Asker>()
+  #asker: Asker | undefined
+  readonly #process: Process
+  readonly #link: Link
+  readonly #server: Server
+  readonly #timeoutMs: number
+
+  constructor({ process, link, server, timeoutMs }: RemoteStoreOptions) {
+    this.name = server.store.name
+    this.traits = server.store.traits
+    this.#process = process
+    this.#link = link
+    this.#server = server
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Runs `ask` so that a claim which it makes at once is known to be of this asker. */
+  onBehalfOf<T>(asker: Asker, ask: () => T): T {
+    this.#asker = asker
+    try {
+      return ask()
+    } finally {
+      this.#asker = undefined
+    }
+  }
+
+  attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+    if (this.#asker?.key === claim.lock) this.askers.set(claim.id, this.#asker)
+    return this.#call('attempt', [claim.lock], (store) => now(store.attempt(claim, options)))
+  }
+
+  renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    const locks = [...new Set(renewals.map(({ lock }) => lock))]
+    return this.#call('renewal', locks, (store) => now(store.renew(renewals)))
+  }
+
+  withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    return this.#call('withdraw', [claim.lock], (store) => now(store.withdraw(claim)))
+  }
+
+  downgrade(claim: ClaimRef): Promise<boolean> {
+    return this.#call('downgrade', [claim.lock], (store) => now(store.downgrade(claim)))
+  }
+
+  steal(lock: string, options: StealOptions): Promise<StealResult> {
+    return this.#call('steal', [lock], (store) => now(store.steal(lock, options)))
+  }
+
+  inspect(query: InspectQuery): Promise<InspectPage> {
+    return this.#call('inspect', [], (store) => now(store.inspect(query)))
+  }
+
+  watch(claim: Claim, wake: WakeListener): Watch {
+    let open = true
+    const { id } = claim
+    const ready = this.#call('watch', [], () =>
+      this.#server.subscribe(claim, (grant) => {
+        this.#link.wake(() => {
+          this.#process.receive(() => {
+            if (open) wake(grant)
+          })
+        })
+      }),
+    )
+    return {
+      ready,
+      close: () => {
+        open = false
+        this.#call('unwatch', [], () => this.#server.unsubscribe(id)).catch(() => undefined)
+      },
+    }
+  }
+
+  close(): void {
+    // The connections belong to the world.
+  }
+
+  /** Sends a request and waits for its answer. The server looks at the locks that it touched once it is done. */
+  #call<T>(verb: string, locks: readonly string[], handle: (store: Store<true>) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#process.timer(this.#timeoutMs, () => reject(this.#unknown(verb, 'no answer came')))
+      const settle = (answer: Answer<T>): void => {
+        timer.cancel()
+        if ('error' in answer) reject(answer.error)
+        else resolve(answer.value)
+      }
+      this.#exchange(verb, locks, handle, settle)
+    })
+  }
+
+  #exchange<T>(
+    verb: string,
+    locks: readonly string[],
+    handle: (store: Store<true>) => T,
+    settle: (answer: Answer<T>) => void,
+  ): void {
+    const lane = this.#link.lane()
+    const answer = (value: Answer<T>): void =>
+      this.#link.reply(lane, () => this.#process.receive(() => settle(value)))
+    this.#link.request(lane, () => {
+      if (this.#server.down) {
+        answer({ error: this.#unknown(verb, 'the connection was refused') })
+        return
+      }
+      this.#server.receive((store) => {
+        const value = attemptTo(() => handle(store))
+        for (const lock of locks) this.#server.truth.look(lock, store)
+        answer(value)
+      })
+    })
+  }
+
+  #unknown(verb: string, why: string): StoreUnavailableError {
+    return new StoreUnavailableError(`Nobody knows what became of the ${verb}: ${why}.`, { store: this.name })
+  }
+}
+
+function attemptTo<T>(step: () => T): Answer<T> {
+  try {
+    return { value: step() }
+  } catch (error) {
+    // A refusal of the store is an answer; anything else is a mistake in the store or in the simulator.
+    if (isLockError(error)) return { error }
+    throw error
+  }
+}
+
+function now<T>(answer: T | PromiseLike<T>): T {
+  if (typeof answer === 'object' && answer !== null && 'then' in answer) {
+    throw new Error('The store of a server must answer at once.')
+  }
+  return answer
+}

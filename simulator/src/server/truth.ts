@@ -1,0 +1,83 @@
+/**
+ * What the server itself held: which claim, from when to when. It is read from the store after each step, through
+ * `inspect`, so that it is right for any store, also for a broken one.
+ */
+import type { HolderInfo, Store } from 'holdfast/store'
+import type { Agenda } from '../world/agenda.js'
+import type { MachineClock } from '../world/machine-clock.js'
+
+/** One grant as the server knew it. Times are true times in milliseconds. */
+export interface ServerHold {
+  readonly lock: string
+  readonly claimId: string
+  readonly clientId: string
+  readonly token: bigint | undefined
+  readonly weight: number
+  readonly startMs: number
+  /** When it was given back, taken away or ran out; for one that stands, when it will run out. */
+  endMs: number
+  /** How it ended, if it did. */
+  ended: 'no' | 'withdrawn' | 'expired' | 'forgotten'
+}
+
+export class Truth {
+  readonly holds: ServerHold[] = []
+  readonly #agenda: Agenda
+  readonly #clock: MachineClock
+  readonly #current = new Map<string, Map<string, ServerHold>>()
+
+  constructor(agenda: Agenda, clock: MachineClock) {
+    this.#agenda = agenda
+    this.#clock = clock
+  }
+
+  /** Looks at a lock after a step that may have changed it. */
+  look(lock: string, store: Store<true>): void {
+    const page = store.inspect({ lock })
+    if ('then' in page) throw new Error('The store of a server must answer at once.')
+    const holders = page.locks[0]?.holders ?? []
+    let known = this.#current.get(lock)
+    if (!known) this.#current.set(lock, (known = new Map()))
+    for (const hold of known.values()) {
+      if (!holders.some(({ claimId }) => claimId === hold.claimId)) this.#end(known, hold)
+    }
+    for (const holder of holders) this.#update(lock, known, holder)
+  }
+
+  /** The data is gone, and every grant with it. */
+  forgetAll(): void {
+    for (const known of this.#current.values()) {
+      for (const hold of known.values()) this.#end(known, hold, 'forgotten')
+    }
+  }
+
+  #update(lock: string, known: Map<string, ServerHold>, holder: HolderInfo): void {
+    const endMs = this.#clock.trueMs(this.#clock.monotonicMs() + holder.remainingMs)
+    const before = known.get(holder.claimId)
+    if (before) {
+      before.endMs = endMs
+      return
+    }
+    const { claimId, owner, token, weight } = holder
+    const startMs = this.#agenda.nowMs
+    const hold: ServerHold = {
+      lock,
+      claimId,
+      clientId: owner.clientId,
+      token,
+      weight,
+      startMs,
+      endMs,
+      ended: 'no',
+    }
+    known.set(claimId, hold)
+    this.holds.push(hold)
+  }
+
+  #end(known: Map<string, ServerHold>, hold: ServerHold, how: 'forgotten' | undefined = undefined): void {
+    known.delete(hold.claimId)
+    const { nowMs } = this.#agenda
+    hold.ended = how ?? (hold.endMs <= nowMs ? 'expired' : 'withdrawn')
+    hold.endMs = Math.min(hold.endMs, nowMs)
+  }
+}
