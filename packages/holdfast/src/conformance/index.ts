@@ -36,17 +36,26 @@ export {
   HistoryError,
   nanoseconds,
   parseHistory,
+  readHistory,
   Recorder,
   type HistoryAction,
   type HistoryEvent,
+  type HistoryMode,
   type HistoryNote,
   type HistoryType,
-} from './history.js'
+  type ReadOptions,
+} from './history/index.js'
 export {
   checkExclusion,
   checkHistory,
   checkTokens,
   holdsOf,
+  tellStory,
+  type CheckOptions,
   type Hold,
+  type Promised,
+  type Release,
+  type Story,
   type Violation,
+  type Wait,
 } from './check/index.js'

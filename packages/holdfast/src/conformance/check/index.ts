@@ -1,14 +1,7 @@
-/** Judges a history: every checker, one list of what is wrong. */
-import type { HistoryEvent } from '../history.js'
-import { checkExclusion } from './exclusion.js'
-import { holdsOf, type Violation } from './holds.js'
-import { checkTokens } from './tokens.js'
-
+/** What histories are judged by. */
+export { checkHistory, type CheckOptions, type Promised } from './check-history.js'
 export { checkExclusion } from './exclusion.js'
-export { holdsOf, type Hold, type Violation } from './holds.js'
+export type { Hold, Release, Wait } from './hold.js'
+export { holdsOf, tellStory, type Story } from './story.js'
 export { checkTokens } from './tokens.js'
-
-export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
-  const holds = holdsOf(events)
-  return [...checkExclusion(holds), ...checkTokens(holds)]
-}
+export type { Violation } from './violation.js'
