@@ -7,6 +7,7 @@ import { storeModel } from './server/models.js'
 import { Server } from './server/server.js'
 import { Truth, type ServerHold } from './server/truth.js'
 import { Site, type Ground } from './site.js'
+import type { Breach } from './workload/circumstances.js'
 import { Chronicle } from './workload/chronicle.js'
 import { FencedCounters } from './workload/fenced-counter.js'
 import { Agenda } from './world/agenda.js'
@@ -25,17 +26,13 @@ export interface Stuck {
   readonly lock: string
 }
 
-export interface Surprise {
-  readonly actor: string
-  readonly error: unknown
-}
-
 export interface Outcome {
   readonly events: readonly HistoryEvent[]
   readonly serverHolds: readonly ServerHold[]
   readonly counters: FencedCounters
   readonly stuck: readonly Stuck[]
-  readonly surprises: readonly Surprise[]
+  /** What those who took part saw broken. */
+  readonly breaches: readonly Breach[]
   /** How long it took until everybody was served, from healing on. */
   readonly drainedMs: number
   readonly steps: number
@@ -46,11 +43,8 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   const clock = new MachineClock(agenda, plan.serverClock)
   const truth = new Truth(agenda, clock)
   const server = new Server(agenda, clock, storeModel(plan.store, runtime), truth)
-  const surprises: Surprise[] = []
-  const circumstances = {
-    closing: false,
-    surprised: (actor: string, error: unknown) => void surprises.push({ actor, error }),
-  }
+  const breaches: Breach[] = []
+  const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
   const ground: Ground = {
     plan,
     runtime,
@@ -80,7 +74,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     serverHolds: truth.holds,
     counters: ground.counters,
     stuck,
-    surprises,
+    breaches,
     drainedMs,
     steps: agenda.fired,
   }
@@ -97,7 +91,12 @@ function listen(runtime: Runtime, sites: readonly Site[], chronicle: Chronicle):
     const site = siteOf(clientId)
     const asker = site?.store.askers.get(claimId)
     if (site && asker) {
-      chronicle.note(site.process.pid, asker.actor, { f: 'enqueued', type: 'ok', key: lock })
+      chronicle.note(site.process.pid, asker.actor, {
+        f: 'enqueued',
+        type: 'info',
+        key: lock,
+        claim: claimId,
+      })
     }
   })
   return () => {

@@ -4,8 +4,9 @@ import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
 import { RemoteStore } from './server/remote-store.js'
 import type { Server } from './server/server.js'
-import { Actor, type Circumstances } from './workload/actor.js'
+import { Actor } from './workload/actor.js'
 import type { Chronicle } from './workload/chronicle.js'
+import type { Circumstances } from './workload/circumstances.js'
 import { Client } from './workload/client.js'
 import type { FencedCounters } from './workload/fenced-counter.js'
 import type { Agenda } from './world/agenda.js'
@@ -95,7 +96,7 @@ export class Site implements FaultySite {
   }
 
   #start(): void {
-    const { agenda, plan, server, runtime, chronicle, counters } = this.#ground
+    const { agenda, plan, server, runtime, chronicle, counters, circumstances } = this.#ground
     const name = `p${this.#index}`
     const dice = Dice.named(plan.seed, `process ${this.#index}.${this.#generation}`)
     this.#generation += 1
@@ -111,6 +112,7 @@ export class Site implements FaultySite {
       chronicle,
       counters,
       dice,
+      circumstances,
       timeoutMs: plan.timeoutMs,
     })
   }

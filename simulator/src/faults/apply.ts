@@ -77,8 +77,8 @@ function begin(stage: Stage, fault: Fault): (() => void) | undefined {
       return stopSite(siteOf(stage, fault))
     case 'sleep':
       return putToSleep(stage.agenda, siteOf(stage, fault))
-    case 'kill':
-      return killSite(siteOf(stage, fault))
+    default:
+      return killSite(siteOf(stage, fault satisfies { kind: 'kill' }))
   }
 }
 

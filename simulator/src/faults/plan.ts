@@ -90,8 +90,8 @@ function drawFault(dice: Dice, shape: FaultShape, kind: FaultKind, losesData: bo
       return { kind, atMs, forMs: upTo(1500) }
     case 'server-crash':
       return { kind, atMs, forMs: upTo(1200), keepsData: !losesData || dice.chance(0.3) }
-    case 'server-clock-step':
-      return { kind, atMs, forMs: 0, byMs: drawStep(dice) }
+    default:
+      return { kind: kind satisfies 'server-clock-step', atMs, forMs: 0, byMs: drawStep(dice) }
   }
 }
 

@@ -71,7 +71,13 @@ export class RemoteStore implements Store<true> {
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     if (this.#asker?.key === claim.lock) this.askers.set(claim.id, this.#asker)
-    return this.#call('attempt', [claim.lock], (store) => now(store.attempt(claim, options)))
+    const { lock, id } = claim
+    const { truth } = this.#server
+    return this.#call('attempt', [lock], (store) => {
+      const answer = now(store.attempt(claim, options))
+      if (answer.outcome === 'granted') truth.reserved(id, answer.tokens)
+      return answer
+    })
   }
 
   renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
@@ -100,6 +106,7 @@ export class RemoteStore implements Store<true> {
     const { id } = claim
     const ready = this.#call('watch', [], () =>
       this.#server.subscribe(claim, (grant) => {
+        if (grant) this.#server.truth.reserved(id, grant.tokens)
         this.#link.wake(() => {
           this.#process.receive(() => {
             if (open) wake(grant)

@@ -12,6 +12,8 @@ export interface ServerHold {
   readonly claimId: string
   readonly clientId: string
   readonly token: bigint | undefined
+  /** How many tokens the grant reserved, from `token` on. */
+  tokens: number
   readonly weight: number
   readonly startMs: number
   /** When it was given back, taken away or ran out; for one that stands, when it will run out. */
@@ -24,6 +26,7 @@ export class Truth {
   readonly holds: ServerHold[] = []
   readonly #agenda: Agenda
   readonly #clock: MachineClock
+  readonly #tokens = new Map<string, number>()
   readonly #current = new Map<string, Map<string, ServerHold>>()
 
   constructor(agenda: Agenda, clock: MachineClock) {
@@ -44,6 +47,11 @@ export class Truth {
     for (const holder of holders) this.#update(lock, known, holder)
   }
 
+  /** A grant reserved so many tokens, which `inspect` does not tell. */
+  reserved(claimId: string, tokens: number): void {
+    this.#tokens.set(claimId, tokens)
+  }
+
   /** The data is gone, and every grant with it. */
   forgetAll(): void {
     for (const known of this.#current.values()) {
@@ -53,18 +61,21 @@ export class Truth {
 
   #update(lock: string, known: Map<string, ServerHold>, holder: HolderInfo): void {
     const endMs = this.#clock.trueMs(this.#clock.monotonicMs() + holder.remainingMs)
-    const before = known.get(holder.claimId)
+    const { claimId, owner, token, weight } = holder
+    const tokens = this.#tokens.get(claimId) ?? 1
+    const before = known.get(claimId)
     if (before) {
       before.endMs = endMs
+      before.tokens = tokens
       return
     }
-    const { claimId, owner, token, weight } = holder
     const startMs = this.#agenda.nowMs
     const hold: ServerHold = {
       lock,
       claimId,
       clientId: owner.clientId,
       token,
+      tokens,
       weight,
       startMs,
       endMs,
@@ -74,7 +85,7 @@ export class Truth {
     this.holds.push(hold)
   }
 
-  #end(known: Map<string, ServerHold>, hold: ServerHold, how: 'forgotten' | undefined = undefined): void {
+  #end(known: Map<string, ServerHold>, hold: ServerHold, how?: 'forgotten'): void {
     known.delete(hold.claimId)
     const { nowMs } = this.#agenda
     hold.ended = how ?? (hold.endMs <= nowMs ? 'expired' : 'withdrawn')

@@ -3,18 +3,11 @@ import type { Lease, WriteLease } from 'holdfast'
 import type { HistoryNote } from 'holdfast/conformance'
 import { AbortedByCaller, isExpected, type Client, type Target } from './client.js'
 import type { Belief, Claimed } from './belief.js'
+import type { Circumstances } from './circumstances.js'
 import type { ActorScript, Operation } from './script.js'
 
 /** How long an actor works before it looks at its lease again. */
 const LOOK_EVERY_MS = 60
-
-/** What an actor shares with the run that it is part of. */
-export interface Circumstances {
-  /** Nothing new is begun, and what is at work comes to its end. */
-  readonly closing: boolean
-  /** The actor met an error that no honest program should meet. */
-  surprised(actor: string, error: unknown): void
-}
 
 export class Actor {
   readonly script: ActorScript
@@ -41,7 +34,8 @@ export class Actor {
         if (!this.#circumstances.closing) await this.#perform(operation)
       }
     } catch (error) {
-      this.#circumstances.surprised(name, error)
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      this.#circumstances.breach({ property: 'error', key: '', message: `${name} met an error: ${text}` })
     }
     this.done = true
   }
@@ -128,10 +122,10 @@ export class Actor {
     if (!belief.exclusive || !belief.look()) return
     const value = await this.#client.visit(() => counters.read(key, owner, token))
     if (value === undefined || !belief.look()) return
-    const shown = token === undefined ? {} : { token }
-    this.#note({ key }, { f: 'write', type: 'invoke', ...shown })
+    const what = { f: 'write', value: value + 1, ...(token === undefined ? {} : { token }) } as const
+    this.#note({ key }, { type: 'invoke', ...what })
     const written = await this.#client.visit(() => counters.write(key, owner, token, value + 1))
-    this.#note({ key }, { f: 'write', type: written ? 'ok' : 'fail', ...shown })
+    this.#note({ key }, { type: written ? 'ok' : 'fail', ...what })
   }
 
   async #giveBack(belief: Belief): Promise<void> {

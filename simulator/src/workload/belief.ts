@@ -66,29 +66,22 @@ export class Belief {
 
   /** The lease was granted. */
   begin(): void {
-    const { token } = this.lease as { token: bigint | undefined }
+    const { token, claimId: claim } = this.lease as Lease & { token: bigint | undefined }
     this.#deadlineMs = this.#localDeadlineMs()
-    const shown = token === undefined ? {} : { token }
-    this.#note({ f: 'acquire', type: 'ok', deadline_ns: nanoseconds(this.#deadlineMs), ...shown })
+    const deadline_ns = nanoseconds(this.#deadlineMs)
+    this.#note({ f: 'acquire', type: 'ok', claim, deadline_ns, ...(token === undefined ? {} : { token }) })
   }
 
-  /**
-   * A writer asks to go on as a reader. From the asking on it must not count on being alone, for others may be let in
-   * before it hears of it; so the history shows the end of one hold and the beginning of another.
-   */
+  /** A writer asks to go on as a reader. From the asking on it must not count on being alone. */
   async downgrade(ask: () => Promise<void>): Promise<void> {
-    this.#note({ f: 'release', type: 'invoke' })
-    this.#note({ f: 'release', type: 'info' })
     this.#claimed = { ...this.#claimed, mode: 'shared', weight: 1 }
-    this.#note({ f: 'acquire', type: 'invoke' })
+    this.#note({ f: 'downgrade', type: 'invoke' })
+    let type: 'ok' | 'info' = 'info'
     try {
       await ask()
+      type = 'ok'
     } finally {
-      if (!this.#over && this.lease.held) {
-        this.#deadlineMs = this.#localDeadlineMs()
-        // The token was counted when the writer came in, and is the same.
-        this.#note({ f: 'acquire', type: 'ok', deadline_ns: nanoseconds(this.#deadlineMs) })
-      } else this.#note({ f: 'acquire', type: 'fail' })
+      this.#note({ f: 'downgrade', type })
     }
   }
 

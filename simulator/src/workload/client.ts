@@ -7,6 +7,7 @@ import type { Agenda } from '../world/agenda.js'
 import type { Dice } from '../world/dice.js'
 import type { Process } from '../world/process.js'
 import { Belief, type Claimed } from './belief.js'
+import type { Breach, Circumstances } from './circumstances.js'
 import type { Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
 import { PERMITS, TTL_MS, type LockName, type Operation } from './script.js'
@@ -20,12 +21,16 @@ export interface ClientOptions {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly timeoutMs: number
+  readonly circumstances: Circumstances
 }
+
+/** By how much a timer may be late, and some more for an answer of the event loop. */
+const TOLD_WITHIN_MS = 10
 
 /** A lock of the catalogue, ready to be taken. */
 export interface Target {
   readonly claimed: Claimed
-  readonly lock: Lockable<Lease>
+  readonly lock: Lockable
   readonly writer: boolean
 }
 
@@ -37,6 +42,7 @@ export class Client {
   readonly agenda: Agenda
   readonly locks: Locks<true>
   readonly #store: RemoteStore
+  readonly #circumstances: Circumstances
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
@@ -46,6 +52,7 @@ export class Client {
     this.dice = options.dice
     this.agenda = options.agenda
     this.#store = options.store
+    this.#circumstances = options.circumstances
     this.locks = options.runtime.createLocks(options.store, {
       ttlMs: TTL_MS,
       requestTimeoutMs: options.timeoutMs,
@@ -82,7 +89,23 @@ export class Client {
     const belief = new Belief({ client, process, chronicle, lease, claimed, nowMs: () => agenda.nowMs })
     belief.begin()
     this.#beliefs.add(belief)
+    // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
+    if (belief.deadlineMs > agenda.nowMs) this.#expectNews(belief)
     return belief
+  }
+
+  /** Whoever holds a lease beyond its deadline must have been told by then, unless its process was stopped. */
+  #expectNews(belief: Belief): void {
+    const { agenda, process } = this
+    const dueMs = Math.max(belief.deadlineMs + TOLD_WITHIN_MS, agenda.nowMs + TOLD_WITHIN_MS)
+    agenda.at(dueMs, () => {
+      if (belief.over || !process.alive) return
+      const told = belief.lease.signal.aborted
+      if (told) return
+      if (agenda.nowMs < belief.deadlineMs + TOLD_WITHIN_MS || process.awakeMs < TOLD_WITHIN_MS) {
+        this.#expectNews(belief)
+      } else this.#circumstances.breach(untold(belief))
+    })
   }
 
   forget(belief: Belief): void {
@@ -115,7 +138,12 @@ export class Client {
   }
 }
 
-function target(lock: Lockable<Lease>, weight: number, capacity: number, writer = false): Target {
+function untold({ client, key, deadlineMs }: Belief): Breach {
+  const message = `"${key}" was lost by ${client} at ${deadlineMs.toFixed(3)} ms, and its signal did not tell.`
+  return { property: 'loss-told', key, message }
+}
+
+function target(lock: Lockable, weight: number, capacity: number, writer = false): Target {
   const mode = weight === capacity ? 'exclusive' : 'shared'
   return { lock, writer, claimed: { key: lock.name, mode, weight, capacity } }
 }

@@ -27,6 +27,7 @@ export class Process implements Clock {
   readonly #agenda: Agenda
   readonly #dice: Dice
   #state: 'runs' | 'stopped' | 'killed' = 'runs'
+  #runsSinceMs: number
   #late: LocalTimer[] = []
   #inbox: (() => void)[] = []
 
@@ -36,6 +37,7 @@ export class Process implements Clock {
     this.#agenda = agenda
     this.machine = machine
     this.#dice = dice
+    this.#runsSinceMs = agenda.nowMs
   }
 
   get runs(): boolean {
@@ -44,6 +46,11 @@ export class Process implements Clock {
 
   get alive(): boolean {
     return this.#state !== 'killed'
+  }
+
+  /** For how long it has been running without a stop. */
+  get awakeMs(): number {
+    return this.runs ? this.#agenda.nowMs - this.#runsSinceMs : 0
   }
 
   monotonicMs(): number {
@@ -80,6 +87,7 @@ export class Process implements Clock {
   resume(): void {
     if (this.#state !== 'stopped') return
     this.#state = 'runs'
+    this.#runsSinceMs = this.#agenda.nowMs
     const late = this.#late.sort((a, b) => a.dueMs - b.dueMs)
     const inbox = this.#inbox
     this.#late = []

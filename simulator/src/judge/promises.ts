@@ -1,0 +1,38 @@
+/**
+ * What is promised under the faults of a case. A run is judged by this alone: no lock over a server that forgets or whose
+ * clock jumps can promise exclusion, and the guarantees of Holdfast say so.
+ */
+import type { Case } from '../case.js'
+
+export interface Promises {
+  /** Leases exclude, stay within what the server holds, and are released truthfully. */
+  readonly exclusion: boolean
+  /** Tokens grow, so that the fenced resource loses nothing. */
+  readonly tokens: boolean
+  /** Nothing overtakes in the queue. */
+  readonly order: boolean
+  /** Why something is not promised. */
+  readonly because: readonly string[]
+}
+
+export function promisesOf({ store, faults }: Case): Promises {
+  const because: string[] = []
+  const forgets = faults.some((fault) => fault.kind === 'server-crash' && !fault.keepsData)
+  const steps = faults.flatMap((fault) => (fault.kind === 'server-clock-step' ? [fault.byMs] : []))
+  const leasesJump = store === 'wall' && steps.length > 0
+  // A server that forgot its counter counts on from its clock, which must not have gone back.
+  const counterReturns = forgets && steps.some((byMs) => byMs < 0)
+  if (forgets) because.push('the server lost its data')
+  if (leasesJump) because.push('the clock that ends the leases was set')
+  if (counterReturns) because.push('the clock was set back, and the counter starts from it')
+  const away = faults.some(({ kind }) => !IN_ORDER.has(kind))
+  return {
+    exclusion: !forgets && !leasesJump,
+    tokens: !counterReturns,
+    order: store !== 'poll' && !forgets && !leasesJump && !away,
+    because,
+  }
+}
+
+/** Under other faults a waiter may be away for so long that the store forgets its place, as it should. */
+const IN_ORDER: ReadonlySet<string> = new Set(['clock-step', 'server-clock-step'])
