@@ -3,7 +3,7 @@ import type { Server } from '../server/server.js'
 import type { Agenda } from '../world/agenda.js'
 import { FAIR_WEATHER, type Link, type Weather } from '../world/link.js'
 import type { MachineClock } from '../world/machine-clock.js'
-import type { Fault } from './plan.js'
+import type { Fault, FaultKind, FaultOf } from './plan.js'
 
 /** One of the places where a process runs: killed ones are replaced there. */
 export interface Site {
@@ -44,45 +44,48 @@ export function arrange(stage: Stage, faults: readonly Fault[]): () => void {
   }
 }
 
+type Undo = () => void
+type Begin = { readonly [Kind in FaultKind]: (stage: Stage, fault: FaultOf<Kind>) => Undo | undefined }
+
 /** Begins a fault. Gives what ends it, for those that last. */
-function begin(stage: Stage, fault: Fault): (() => void) | undefined {
-  const { server } = stage
-  switch (fault.kind) {
-    case 'server-stop':
-      if (!server.runs) return undefined
-      server.stop()
-      return () => server.resume()
-    case 'server-crash':
-      if (!server.runs) return undefined
-      server.crash()
-      return () => server.boot(fault.keepsData)
-    case 'server-clock-step':
-      server.clock.stepWall(fault.byMs)
-      return undefined
-    case 'clock-step':
-      siteOf(stage, fault).clock.stepWall(fault.byMs)
-      return undefined
-    case 'storm': {
-      const { loseRequest, loseReply, twice, loseWake } = fault
-      return changeWeather(siteOf(stage, fault), { loseRequest, loseReply, twice, loseWake })
-    }
-    case 'slow':
-      return changeWeather(siteOf(stage, fault), { meanMs: fault.meanMs })
-    case 'cut': {
-      const { link } = siteOf(stage, fault)
-      link.weather.cut = fault.holds ? 'hold' : 'drop'
-      return () => link.mend()
-    }
-    case 'stop':
-      return stopSite(siteOf(stage, fault))
-    case 'sleep':
-      return putToSleep(stage.agenda, siteOf(stage, fault))
-    default:
-      return killSite(siteOf(stage, fault satisfies { kind: 'kill' }))
-  }
+function begin(stage: Stage, fault: Fault): Undo | undefined {
+  const beginIt = BEGIN[fault.kind] as (stage: Stage, fault: Fault) => Undo | undefined
+  return beginIt(stage, fault)
 }
 
-function siteOf({ sites }: Stage, { process }: { readonly process: number }): Site {
+const BEGIN: Begin = {
+  storm: (stage, { loseRequest, loseReply, twice, loseWake, process }) =>
+    changeWeather(siteOf(stage, process), { loseRequest, loseReply, twice, loseWake }),
+  slow: (stage, { meanMs, process }) => changeWeather(siteOf(stage, process), { meanMs }),
+  cut(stage, { holds, process }) {
+    const { link } = siteOf(stage, process)
+    link.weather.cut = holds ? 'hold' : 'drop'
+    return () => link.mend()
+  },
+  stop: (stage, { process }) => stopSite(siteOf(stage, process)),
+  sleep: (stage, { process }) => putToSleep(stage.agenda, siteOf(stage, process)),
+  kill: (stage, { process }) => killSite(siteOf(stage, process)),
+  'clock-step'(stage, { process, byMs }) {
+    siteOf(stage, process).clock.stepWall(byMs)
+    return undefined
+  },
+  'server-stop'({ server }) {
+    if (!server.runs) return undefined
+    server.stop()
+    return () => server.resume()
+  },
+  'server-crash'({ server }, { keepsData }) {
+    if (!server.runs) return undefined
+    server.crash()
+    return () => server.boot(keepsData)
+  },
+  'server-clock-step'({ server }, { byMs }) {
+    server.clock.stepWall(byMs)
+    return undefined
+  },
+}
+
+function siteOf({ sites }: Stage, process: number): Site {
   const site = sites[process]
   if (!site) throw new Error(`There is no process ${process}.`)
   return site

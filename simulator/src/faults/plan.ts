@@ -34,6 +34,7 @@ export type Fault =
   | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
 
 export type FaultKind = Fault['kind']
+export type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
 
 /** What a run is drawn from. The last two break promises that no store can keep, so they are rarer. */
 const USUAL: readonly FaultKind[] = [
@@ -71,28 +72,64 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
 function drawFault(dice: Dice, shape: FaultShape, kind: FaultKind, losesData: boolean): Fault {
   const atMs = dice.between(0.02, 0.95) * shape.durationMs
   const process = dice.whole(0, shape.processes - 1)
-  const upTo = (mostMs: number): number => Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
-  switch (kind) {
-    case 'storm':
-      return { kind, atMs, forMs: upTo(8000), process, ...drawStorm(dice) }
-    case 'slow':
-      return { kind, atMs, forMs: upTo(5000), process, meanMs: dice.pick([20, 60, 150]) }
-    case 'cut':
-      return { kind, atMs, forMs: upTo(3000), process, holds: dice.chance(0.4) }
-    case 'stop':
-    case 'kill':
-      return { kind, atMs, forMs: upTo(3000), process }
-    case 'sleep':
-      return { kind, atMs, forMs: Math.max(100, upTo(4000)), process }
-    case 'clock-step':
-      return { kind, atMs, forMs: 0, process, byMs: drawStep(dice) }
-    case 'server-stop':
-      return { kind, atMs, forMs: upTo(1500) }
-    case 'server-crash':
-      return { kind, atMs, forMs: upTo(1200), keepsData: !losesData || dice.chance(0.3) }
-    default:
-      return { kind: kind satisfies 'server-clock-step', atMs, forMs: 0, byMs: drawStep(dice) }
-  }
+  const forMs = (mostMs: number): number => Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
+  return DRAWS[kind]({ dice, atMs, process, forMs, losesData })
+}
+
+interface Circumstances {
+  readonly dice: Dice
+  readonly atMs: number
+  readonly process: number
+  /** Draws how long it lasts: at most so long, and not beyond the time of healing. */
+  forMs(mostMs: number): number
+  readonly losesData: boolean
+}
+
+const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
+  storm: ({ dice, atMs, process, forMs }) => ({
+    kind: 'storm',
+    atMs,
+    forMs: forMs(8000),
+    process,
+    ...drawStorm(dice),
+  }),
+  slow: ({ dice, atMs, process, forMs }) => ({
+    kind: 'slow',
+    atMs,
+    forMs: forMs(5000),
+    process,
+    meanMs: dice.pick([20, 60, 150]),
+  }),
+  cut: ({ dice, atMs, process, forMs }) => ({
+    kind: 'cut',
+    atMs,
+    forMs: forMs(3000),
+    process,
+    holds: dice.chance(0.4),
+  }),
+  stop: ({ atMs, process, forMs }) => ({ kind: 'stop', atMs, forMs: forMs(3000), process }),
+  kill: ({ atMs, process, forMs }) => ({ kind: 'kill', atMs, forMs: forMs(3000), process }),
+  sleep: ({ atMs, process, forMs }) => ({ kind: 'sleep', atMs, forMs: Math.max(100, forMs(4000)), process }),
+  'clock-step': ({ dice, atMs, process }) => ({
+    kind: 'clock-step',
+    atMs,
+    forMs: 0,
+    process,
+    byMs: drawStep(dice),
+  }),
+  'server-stop': ({ atMs, forMs }) => ({ kind: 'server-stop', atMs, forMs: forMs(1500) }),
+  'server-crash': ({ dice, atMs, forMs, losesData }) => ({
+    kind: 'server-crash',
+    atMs,
+    forMs: forMs(1200),
+    keepsData: !losesData || dice.chance(0.3),
+  }),
+  'server-clock-step': ({ dice, atMs }) => ({
+    kind: 'server-clock-step',
+    atMs,
+    forMs: 0,
+    byMs: drawStep(dice),
+  }),
 }
 
 function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice: number; loseWake: number } {

@@ -90,7 +90,7 @@ export class Client {
     belief.begin()
     this.#beliefs.add(belief)
     // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
-    if (belief.deadlineMs > agenda.nowMs) this.#expectNews(belief)
+    if (lease.held) this.#expectNews(belief)
     return belief
   }
 
