@@ -45,17 +45,4 @@ export {
   type HistoryType,
   type ReadOptions,
 } from './history/index.js'
-export {
-  checkExclusion,
-  checkHistory,
-  checkTokens,
-  holdsOf,
-  tellStory,
-  type CheckOptions,
-  type Hold,
-  type Promised,
-  type Release,
-  type Story,
-  type Violation,
-  type Wait,
-} from './check/index.js'
+export * from './check/index.js'

@@ -29,6 +29,8 @@ export interface Hold {
   readonly lowered: { readonly atNs: bigint; readonly weight: number } | undefined
   /** When it was given back, and what the answer was: `ok` says released, `fail` says lost. */
   readonly release: Release | undefined
+  /** When the holder saw `held` to be true though the lease was over, for the first time. */
+  readonly overdue: HistoryEvent | undefined
   readonly events: readonly HistoryEvent[]
 }
 
@@ -59,6 +61,22 @@ export function byKey<Item extends { readonly key: string }>(items: readonly Ite
     else groups.set(item.key, [item])
   }
   return groups
+}
+
+/** Where the holds begin that begin after a moment, in a list in the order of their beginnings. */
+export function placeAfter(byStart: readonly Hold[], atNs: bigint): number {
+  let [low, high] = [0, byStart.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((byStart[middle] as Hold).startNs <= atNs) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The first of them. */
+export function firstAfter(byStart: readonly Hold[], atNs: bigint): Hold | undefined {
+  return byStart[placeAfter(byStart, atNs)]
 }
 
 /** A hold as a part of a sentence. */

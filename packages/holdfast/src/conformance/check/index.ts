@@ -1,7 +1,13 @@
 /** What histories are judged by. */
 export { checkHistory, type CheckOptions, type Promised } from './check-history.js'
+export { checkCounter } from './counter.js'
 export { checkExclusion } from './exclusion.js'
+export { checkFifo, type FifoOptions } from './fifo.js'
+export { checkHeld } from './held.js'
 export type { Hold, Release, Wait } from './hold.js'
+export { checkLiveness, type LivenessOptions } from './liveness.js'
+export { checkRelease } from './release.js'
 export { holdsOf, tellStory, type Story } from './story.js'
 export { checkTokens } from './tokens.js'
+export { checkTruth, type TruthOptions } from './truth.js'
 export type { Violation } from './violation.js'

@@ -71,7 +71,7 @@ class Teller {
         if (actor.hold) end(actor.hold, event)
         return
       case 'held':
-        if (event.type === 'fail' && actor.hold) end(actor.hold, event)
+        if (actor.hold) look(actor.hold, event)
     }
   }
 
@@ -158,6 +158,7 @@ function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
     deadlineNs: deadline_ns,
     lowered: undefined,
     release: undefined,
+    overdue: undefined,
     events: wait ? [...wait.events, event] : [event],
     renewal: undefined,
   }
@@ -187,6 +188,12 @@ function release(hold: OpenHold, event: HistoryEvent): void {
   hold.release.answer = event.type
   hold.release.answeredNs = event.t_ns
   hold.events.push(event)
+}
+
+function look(hold: OpenHold, event: HistoryEvent): void {
+  if (event.type === 'fail') return end(hold, event)
+  if (event.t_ns < hold.deadlineNs && hold.endNs === NEVER) return
+  hold.overdue ??= event
 }
 
 /** The first end counts. Later ones are kept for the piece of history that is shown. */
