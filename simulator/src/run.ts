@@ -14,7 +14,7 @@ import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
 
 /** After arrivals stopped and faults healed, everybody who waits must be served within this time. */
-export const DRAIN_MS = 6000
+const DRAIN_MS = 4000
 /** Closing the clients after that takes no longer than this. */
 const CLOSE_MS = 6000
 /** More events than this, and something goes round in circles. */

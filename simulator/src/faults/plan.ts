@@ -81,7 +81,7 @@ interface Circumstances {
   readonly atMs: number
   readonly process: number
   /** Draws how long it lasts: at most so long, and not beyond the time of healing. */
-  forMs(mostMs: number): number
+  readonly forMs: (mostMs: number) => number
   readonly losesData: boolean
 }
 

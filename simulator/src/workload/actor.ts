@@ -120,12 +120,16 @@ export class Actor {
     const { token } = lease as { token: bigint | undefined }
     const owner = `${lease.claimId}/${String(token)}`
     if (!belief.exclusive || !belief.look()) return
+    const shown = token === undefined ? {} : { token }
+    this.#note({ key }, { f: 'read', type: 'invoke', ...shown })
     const value = await this.#client.visit(() => counters.read(key, owner, token))
+    if (value === undefined) this.#note({ key }, { f: 'read', type: 'fail', ...shown })
+    else this.#note({ key }, { f: 'read', type: 'ok', value, ...shown })
     if (value === undefined || !belief.look()) return
-    const what = { f: 'write', value: value + 1, ...(token === undefined ? {} : { token }) } as const
-    this.#note({ key }, { type: 'invoke', ...what })
+    const write = { f: 'write', value: value + 1, ...shown } as const
+    this.#note({ key }, { type: 'invoke', ...write })
     const written = await this.#client.visit(() => counters.write(key, owner, token, value + 1))
-    this.#note({ key }, { type: written ? 'ok' : 'fail', ...what })
+    this.#note({ key }, { type: written ? 'ok' : 'fail', ...write })
   }
 
   async #giveBack(belief: Belief): Promise<void> {

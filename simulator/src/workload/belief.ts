@@ -26,6 +26,9 @@ export interface BeliefOptions {
   readonly nowMs: () => number
 }
 
+/** Differences below this come from converting times. */
+const ROUNDING_MS = 1e-3
+
 export class Belief {
   readonly lease: Lease
   readonly #options: BeliefOptions
@@ -92,16 +95,16 @@ export class Belief {
       this.lost(sinceMs)
       return false
     }
-    this.extend()
+    // Looks are written down where they matter: after the end that was known. Times were converted, hence the tolerance.
+    if (this.#options.nowMs() > this.#deadlineMs + ROUNDING_MS) this.#note({ f: 'held', type: 'ok' })
     return true
   }
 
-  /** The lease was renewed, or is still believed in after it should have ended. */
+  /** The lease was renewed. */
   extend(): void {
     if (this.#over) return
     const deadlineMs = this.#localDeadlineMs()
-    // A difference below this comes from converting times.
-    if (deadlineMs <= this.#deadlineMs + 1e-3) return
+    if (deadlineMs <= this.#deadlineMs + ROUNDING_MS) return
     this.#deadlineMs = deadlineMs
     this.#note({ f: 'renew', type: 'ok', deadline_ns: nanoseconds(deadlineMs) })
   }
