@@ -10,6 +10,7 @@ import { drawScripts, LOCKS, type ActorScript } from './workload/script.js'
 
 export const PROCESSES = 4
 export const DURATION_MS = 20_000
+export const TTL_MS = 1000
 
 /** How far the rate of one clock is off at most. Two such clocks part by no more than the margin of 1% allows. */
 const WORST_RATE = 0.005
@@ -18,6 +19,7 @@ export interface Case {
   readonly seed: number
   readonly store: StoreName
   readonly durationMs: number
+  readonly ttlMs: number
   readonly clocks: readonly ClockErrors[]
   readonly serverClock: ClockErrors
   /** How many connections each process has. */
@@ -34,6 +36,7 @@ export function drawCase(seed: number, store: StoreName): Case {
     seed,
     store,
     durationMs: DURATION_MS,
+    ttlMs: TTL_MS,
     clocks: Array.from({ length: PROCESSES }, () => drawClock(world)),
     serverClock: drawClock(world),
     lanes: world.whole(1, 3),

@@ -29,6 +29,10 @@ export interface Stuck {
 export interface Outcome {
   readonly events: readonly HistoryEvent[]
   readonly serverHolds: readonly ServerHold[]
+  /** Granted although they had been withdrawn. */
+  readonly risen: readonly ServerHold[]
+  /** What the server still held when all clients had given back all they had. */
+  readonly leftOver: readonly ServerHold[]
   readonly counters: FencedCounters
   readonly stuck: readonly Stuck[]
   /** What those who took part saw broken. */
@@ -69,9 +73,12 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   const stuck = sites.flatMap((site) => stuckActors(site, ground.chronicle.events))
   await closeAll(agenda, sites, exhausted)
   deafen()
+  const living = new Set(sites.map(({ client }) => client.locks.clientId))
   return {
     events: ground.chronicle.events,
     serverHolds: truth.holds,
+    risen: truth.risen,
+    leftOver: truth.standing.filter(({ clientId }) => living.has(clientId)),
     counters: ground.counters,
     stuck,
     breaches,

@@ -113,6 +113,7 @@ export class Site implements FaultySite {
       counters,
       dice,
       circumstances,
+      ttlMs: plan.ttlMs,
       timeoutMs: plan.timeoutMs,
     })
   }

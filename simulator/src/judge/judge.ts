@@ -18,7 +18,7 @@ const SLACK = { slackNs: 1000n }
 const ROW_SLACK_NS = 100_000n
 
 export function judge(plan: Case, outcome: Outcome): Finding[] {
-  const { exclusion, tokens, order } = promisesOf(plan)
+  const { exclusion, tokens, order, liveness } = promisesOf(plan)
   const history = [...outcome.events, ...outcome.serverHolds.map(truthEvent)]
   const promised: Promised = {
     exclusion,
@@ -31,7 +31,9 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   return [
     ...checkHistory(history, { promised }),
     ...overtakings(outcome.events, order),
-    ...forgotten(outcome),
+    ...(liveness ? forgotten(outcome) : []),
+    ...(exclusion ? outcome.risen.map(risen) : []),
+    ...(liveness ? outcome.leftOver.map(leftOver) : []),
     ...outcome.breaches,
   ]
 }
@@ -66,6 +68,18 @@ function overtakings(events: readonly HistoryEvent[], inOrder: boolean): Finding
       { promised: rows },
     ),
   ]
+}
+
+function risen({ lock, claimId, startMs }: ServerHold): Finding {
+  const message = `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, after that claim had been withdrawn.`
+  return { property: 'tombstone', key: lock, message }
+}
+
+function leftOver({ lock, claimId, startMs }: ServerHold): Finding {
+  const message =
+    `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, and is held still, ` +
+    'though every client has given back all that it had.'
+  return { property: 'ghost', key: lock, message }
 }
 
 function forgotten({ stuck, drainedMs }: Outcome): Finding[] {

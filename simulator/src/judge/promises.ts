@@ -11,6 +11,8 @@ export interface Promises {
   readonly tokens: boolean
   /** Nothing overtakes in the queue. */
   readonly order: boolean
+  /** Whoever waits is served soon after everything was healed. */
+  readonly liveness: boolean
   /** Why something is not promised. */
   readonly because: readonly string[]
 }
@@ -30,6 +32,8 @@ export function promisesOf({ store, faults }: Case): Promises {
     exclusion: !forgets && !leasesJump,
     tokens: !counterReturns,
     order: store !== 'poll' && !forgets && !leasesJump && !away,
+    // Set back by an hour, the clock makes the lease of a dead holder last an hour more.
+    liveness: !leasesJump || steps.every((byMs) => byMs > 0),
     because,
   }
 }

@@ -86,7 +86,10 @@ export class RemoteStore implements Store<true> {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    return this.#call('withdraw', [claim.lock], (store) => now(store.withdraw(claim)))
+    return this.#call('withdraw', [claim.lock], (store) => {
+      this.#server.truth.withdrawn(claim)
+      return now(store.withdraw(claim))
+    })
   }
 
   downgrade(claim: ClaimRef): Promise<boolean> {

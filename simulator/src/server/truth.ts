@@ -2,7 +2,7 @@
  * What the server itself held: which claim, from when to when. It is read from the store after each step, through
  * `inspect`, so that it is right for any store, also for a broken one.
  */
-import type { HolderInfo, Store } from 'holdfast/store'
+import type { ClaimRef, HolderInfo, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 
@@ -24,8 +24,11 @@ export interface ServerHold {
 
 export class Truth {
   readonly holds: ServerHold[] = []
+  /** Grants to claims that had been withdrawn, and ought to have been refused. */
+  readonly risen: ServerHold[] = []
   readonly #agenda: Agenda
   readonly #clock: MachineClock
+  readonly #buriedUntilMs = new Map<string, number>()
   readonly #tokens = new Map<string, number>()
   readonly #current = new Map<string, Map<string, ServerHold>>()
 
@@ -52,8 +55,23 @@ export class Truth {
     this.#tokens.set(claimId, tokens)
   }
 
+  /** A claim was withdrawn: for its TTL it must not be granted. */
+  withdrawn({ id, ttlMs }: ClaimRef): void {
+    if (this.#buriedUntilMs.has(id)) return
+    this.#buriedUntilMs.set(id, this.#clock.trueMs(this.#clock.monotonicMs() + ttlMs))
+  }
+
+  /** What the server holds now. */
+  get standing(): ServerHold[] {
+    const { nowMs } = this.#agenda
+    return [...this.#current.values()].flatMap((known) =>
+      [...known.values()].filter(({ endMs }) => endMs > nowMs),
+    )
+  }
+
   /** The data is gone, and every grant with it. */
   forgetAll(): void {
+    this.#buriedUntilMs.clear()
     for (const known of this.#current.values()) {
       for (const hold of known.values()) this.#end(known, hold, 'forgotten')
     }
@@ -83,6 +101,7 @@ export class Truth {
     }
     known.set(claimId, hold)
     this.holds.push(hold)
+    if (startMs < (this.#buriedUntilMs.get(claimId) ?? 0)) this.risen.push(hold)
   }
 
   #end(known: Map<string, ServerHold>, hold: ServerHold, how?: 'forgotten'): void {

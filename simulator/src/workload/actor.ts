@@ -41,6 +41,7 @@ export class Actor {
   }
 
   async #perform(operation: Operation): Promise<void> {
+    if (operation.how === 'steal') return this.#steal(operation.lock)
     const target = this.#client.target(operation)
     this.#note(target.claimed, { f: 'acquire', type: 'invoke' })
     let begun = false
@@ -53,6 +54,14 @@ export class Actor {
       if (!isExpected(error)) throw error
     }
     if (!begun) this.#note(target.claimed, { f: 'acquire', type: 'fail' })
+  }
+
+  async #steal(lock: string): Promise<void> {
+    try {
+      await this.#client.locks.steal(lock)
+    } catch (error) {
+      if (!isExpected(error)) throw error
+    }
   }
 
   async #take(operation: Operation, target: Target, believe: (lease: Lease) => Belief): Promise<void> {
@@ -85,6 +94,7 @@ export class Actor {
   }
 
   async #work(operation: Operation, target: Target, belief: Belief): Promise<void> {
+    if (operation.idle) return
     belief.lease.signal.addEventListener('abort', () => belief.lost(), { once: true })
     await this.#increment(belief)
     if (operation.twist !== 'none') await this.#twist(operation, target, belief)

@@ -10,7 +10,7 @@ import { Belief, type Claimed } from './belief.js'
 import type { Breach, Circumstances } from './circumstances.js'
 import type { Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
-import { PERMITS, TTL_MS, type LockName, type Operation } from './script.js'
+import { PERMITS, type LockName, type Operation } from './script.js'
 
 export interface ClientOptions {
   readonly runtime: Runtime
@@ -20,6 +20,7 @@ export interface ClientOptions {
   readonly chronicle: Chronicle
   readonly counters: FencedCounters
   readonly dice: Dice
+  readonly ttlMs: number
   readonly timeoutMs: number
   readonly circumstances: Circumstances
 }
@@ -54,7 +55,7 @@ export class Client {
     this.#store = options.store
     this.#circumstances = options.circumstances
     this.locks = options.runtime.createLocks(options.store, {
-      ttlMs: TTL_MS,
+      ttlMs: options.ttlMs,
       requestTimeoutMs: options.timeoutMs,
       clock: options.process,
       random: { next: () => options.dice.unit(), id: () => options.dice.id() },

@@ -6,20 +6,20 @@ export type LockName = (typeof LOCKS)[number]
 
 /** How many permits the semaphore has. */
 export const PERMITS = 3
-/** All leases of the standard workload have this TTL. */
-export const TTL_MS = 1000
 
 /** One operation: think, take a lock, work under it, give it back. */
 export interface Operation {
   readonly thinkMs: number
   readonly lock: LockName
-  readonly how: 'acquire' | 'run' | 'try'
+  readonly how: 'acquire' | 'run' | 'try' | 'steal'
   /** Of a readers-writer lock: as a writer; else without a meaning. */
   readonly write: boolean
   readonly weight: number
   readonly waitMs: number
   /** The caller gives up the wait by its signal after so long. */
   readonly abortMs: number | undefined
+  /** Do no work at all: hand-offs in one turn of the event loop are where order goes wrong. */
+  readonly idle: boolean
   readonly workMs: number
   readonly renew: boolean
   /** What else is done while it is held. */
@@ -66,7 +66,7 @@ function drawOperations(dice: Dice, { durationMs, locks }: Shape): Operation[] {
 function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: boolean): Operation {
   const lock = dice.pick(locks)
   const further = locks.filter((name) => LOCKS.indexOf(name) > LOCKS.indexOf(lock))
-  const how = dice.pick(['acquire', 'run', 'run', 'try'] as const)
+  const how = dice.chance(0.02) ? 'steal' : dice.pick(['acquire', 'run', 'run', 'try'] as const)
   const write = dice.chance(0.4)
   return {
     thinkMs: dice.exponential(250, 2000),
@@ -76,6 +76,7 @@ function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: boolean)
     weight: lock === 'permits' ? dice.whole(1, PERMITS) : 1,
     waitMs: dice.chance(0.3) ? dice.between(1, 1500) : Infinity,
     abortMs: dice.chance(0.1) ? dice.between(0, 800) : undefined,
+    idle: dice.chance(0.15),
     workMs: dice.chance(0.15) ? dice.between(300, 2500) : dice.exponential(30, 300),
     renew: dice.chance(0.85),
     twist: drawTwist(dice, lock, write),
