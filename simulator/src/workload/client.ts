@@ -153,7 +153,9 @@ function target(lock: Lockable, weight: number, capacity: number, writer = false
 export function isExpected(error: unknown): boolean {
   if (error instanceof AbortedByCaller) return true
   if (!isLockError(error)) return false
-  return ['LOCK_TIMEOUT', 'LOCK_LOST', 'STORE_UNAVAILABLE', 'RELEASE_UNKNOWN'].includes(error.code)
+  return ['LOCK_TIMEOUT', 'LOCK_LOST', 'LOCKS_CLOSED', 'STORE_UNAVAILABLE', 'RELEASE_UNKNOWN'].includes(
+    error.code,
+  )
 }
 
 export class AbortedByCaller extends Error {
