@@ -9,6 +9,7 @@ import { Truth, type ServerHold } from './server/truth.js'
 import { Site, type Ground } from './site.js'
 import type { Breach } from './workload/circumstances.js'
 import { Chronicle } from './workload/chronicle.js'
+import { Claimants } from './workload/claimants.js'
 import { FencedCounters } from './workload/fenced-counter.js'
 import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
@@ -34,6 +35,7 @@ export interface Outcome {
   /** What the server still held when all clients had given back all they had. */
   readonly leftOver: readonly ServerHold[]
   readonly counters: FencedCounters
+  readonly claimants: Claimants
   readonly stuck: readonly Stuck[]
   /** What those who took part saw broken. */
   readonly breaches: readonly Breach[]
@@ -57,10 +59,11 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     chronicle: new Chronicle(agenda),
     counters: new FencedCounters(),
     circumstances,
+    claimants: new Claimants(),
     nextPid: 100,
   }
   const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
-  const deafen = listen(runtime, sites, ground.chronicle)
+  const deafen = listen(ground, sites)
   const heal = arrange({ agenda, sites, server }, plan.faults)
 
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
@@ -80,6 +83,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     risen: truth.risen,
     leftOver: truth.standing.filter(({ clientId }) => living.has(clientId)),
     counters: ground.counters,
+    claimants: ground.claimants,
     stuck,
     breaches,
     drainedMs,
@@ -88,7 +92,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
 }
 
 /** Follows the renewals and the queueing of all clients, which only the runtime's events tell of. */
-function listen(runtime: Runtime, sites: readonly Site[], chronicle: Chronicle): () => void {
+function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[]): () => void {
   const siteOf = (clientId: string): Site | undefined =>
     sites.find(({ client }) => client.locks.clientId === clientId)
   const stopRenewed = runtime.onLockEvent('renewed', ({ clientId, claimId }) => {
@@ -96,7 +100,7 @@ function listen(runtime: Runtime, sites: readonly Site[], chronicle: Chronicle):
   })
   const stopQueued = runtime.onLockEvent('queued', ({ clientId, claimId, lock }) => {
     const site = siteOf(clientId)
-    const asker = site?.store.askers.get(claimId)
+    const asker = claimants.of(claimId)
     if (site && asker) {
       chronicle.note(site.process.pid, asker.actor, {
         f: 'enqueued',

@@ -7,6 +7,7 @@ import type { Server } from './server/server.js'
 import { Actor } from './workload/actor.js'
 import type { Chronicle } from './workload/chronicle.js'
 import type { Circumstances } from './workload/circumstances.js'
+import type { Claimants } from './workload/claimants.js'
 import { Client } from './workload/client.js'
 import type { FencedCounters } from './workload/fenced-counter.js'
 import type { Agenda } from './world/agenda.js'
@@ -24,6 +25,7 @@ export interface Ground {
   readonly chronicle: Chronicle
   readonly counters: FencedCounters
   readonly circumstances: Circumstances
+  readonly claimants: Claimants
   nextPid: number
 }
 
@@ -34,7 +36,6 @@ export class Site implements FaultySite {
   readonly #index: number
   #generation = 0
   #process!: Process
-  #store!: RemoteStore
   #client!: Client
   #actors: Actor[] = []
 
@@ -55,10 +56,6 @@ export class Site implements FaultySite {
 
   get client(): Client {
     return this.#client
-  }
-
-  get store(): RemoteStore {
-    return this.#store
   }
 
   get process(): Process {
@@ -96,23 +93,25 @@ export class Site implements FaultySite {
   }
 
   #start(): void {
-    const { agenda, plan, server, runtime, chronicle, counters, circumstances } = this.#ground
+    const { agenda, plan, server, runtime, chronicle, counters, circumstances, claimants } = this.#ground
     const name = `p${this.#index}`
     const dice = Dice.named(plan.seed, `process ${this.#index}.${this.#generation}`)
     this.#generation += 1
     this.#ground.nextPid += 1
     const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
     this.#process = process
-    this.#store = new RemoteStore({ process, link: this.link, server, timeoutMs: plan.timeoutMs })
+    const store = new RemoteStore({ process, link: this.link, server, timeoutMs: plan.timeoutMs, claimants })
     this.#client = new Client({
       runtime,
       agenda,
       process,
-      store: this.#store,
+      store,
       chronicle,
       counters,
       dice,
       circumstances,
+      claimants,
+      clocksAreSteady: !plan.faults.some(({ kind }) => kind === 'sleep' || kind === 'clock-step'),
       ttlMs: plan.ttlMs,
       timeoutMs: plan.timeoutMs,
     })

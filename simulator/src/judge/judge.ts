@@ -16,6 +16,7 @@ export interface Finding extends Breach {
 const SLACK = { slackNs: 1000n }
 /** A row of hand-offs is timed by the clock of its process, which may be slow. */
 const ROW_SLACK_NS = 100_000n
+const NOTHING_ELSE = { exclusion: false, tokens: false }
 
 export function judge(plan: Case, outcome: Outcome): Finding[] {
   const { exclusion, tokens, order, liveness } = promisesOf(plan)
@@ -30,7 +31,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   }
   return [
     ...checkHistory(history, { promised }),
-    ...overtakings(outcome.events, order),
+    ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
@@ -54,19 +55,18 @@ function truthEvent(hold: ServerHold): HistoryEvent {
   }
 }
 
-/** One lock is strictly in order; on the others each process may overtake by a row, whose length is bound in any case. */
-function overtakings(events: readonly HistoryEvent[], inOrder: boolean): Finding[] {
-  const seen = inOrder ? events : events.filter(({ f }) => f !== 'enqueued')
-  const nothingElse = { exclusion: false, tokens: false }
-  const isStrict = ({ key }: HistoryEvent): boolean => key === 'fifo'
-  const strict = { ...nothingElse, fifo: { inARow: 0 } }
-  const rows = { ...nothingElse, fifo: { slackNs: ROW_SLACK_NS } }
+/**
+ * Claims of their own are served strictly in order. A lease that is handed on inside a process may overtake, but a row of
+ * them is bound in any case.
+ */
+function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
+  const isHandedOn = ({ f, type, token, claim = '' }: HistoryEvent): boolean =>
+    f === 'acquire' && type === 'ok' && !claimants.isOwn(claim, token)
+  const ownClaims = inOrder ? events.filter((event) => !isHandedOn(event)) : []
+  const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
-    ...checkHistory(seen.filter(isStrict), { promised: strict }),
-    ...checkHistory(
-      seen.filter((event) => !isStrict(event)),
-      { promised: rows },
-    ),
+    ...checkHistory(ownClaims, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
+    ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
   ]
 }
 

@@ -20,6 +20,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from 'holdfast/store'
+import type { Claimants } from '../workload/claimants.js'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
 import type { Server } from './server.js'
@@ -31,47 +32,31 @@ export interface RemoteStoreOptions {
   readonly link: Link
   readonly server: Server
   readonly timeoutMs: number
-}
-
-/** Who asks for a lock. */
-export interface Asker {
-  readonly actor: string
-  readonly key: string
+  readonly claimants: Claimants
 }
 
 export class RemoteStore implements Store<true> {
   readonly name: string
   readonly traits: Traits<true>
-  /** Who made a claim, for those that are made in the turn in which somebody asks. */
-  readonly askers = new Map<string, Asker>()
-  #asker: Asker | undefined
   readonly #process: Process
   readonly #link: Link
   readonly #server: Server
   readonly #timeoutMs: number
+  readonly #claimants: Claimants
 
-  constructor({ process, link, server, timeoutMs }: RemoteStoreOptions) {
+  constructor({ process, link, server, timeoutMs, claimants }: RemoteStoreOptions) {
     this.name = server.store.name
     this.traits = server.store.traits
     this.#process = process
     this.#link = link
     this.#server = server
     this.#timeoutMs = timeoutMs
-  }
-
-  /** Runs `ask` so that a claim which it makes at once is known to be of this asker. */
-  onBehalfOf<T>(asker: Asker, ask: () => T): T {
-    this.#asker = asker
-    try {
-      return ask()
-    } finally {
-      this.#asker = undefined
-    }
+    this.#claimants = claimants
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    if (this.#asker?.key === claim.lock) this.askers.set(claim.id, this.#asker)
     const { lock, id } = claim
+    this.#claimants.sent(lock, id)
     const { truth } = this.#server
     return this.#call('attempt', [lock], (store) => {
       const answer = now(store.attempt(claim, options))

@@ -7,6 +7,7 @@ import type { Agenda } from '../world/agenda.js'
 import type { Dice } from '../world/dice.js'
 import type { Process } from '../world/process.js'
 import { Belief, type Claimed } from './belief.js'
+import type { Claimants } from './claimants.js'
 import type { Breach, Circumstances } from './circumstances.js'
 import type { Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
@@ -23,6 +24,9 @@ export interface ClientOptions {
   readonly ttlMs: number
   readonly timeoutMs: number
   readonly circumstances: Circumstances
+  readonly claimants: Claimants
+  /** The clocks of the machine never part, so that no lease is ever in doubt. */
+  readonly clocksAreSteady: boolean
 }
 
 /** By how much a timer may be late, and some more for an answer of the event loop. */
@@ -42,8 +46,9 @@ export class Client {
   readonly dice: Dice
   readonly agenda: Agenda
   readonly locks: Locks<true>
-  readonly #store: RemoteStore
+  readonly #claimants: Claimants
   readonly #circumstances: Circumstances
+  readonly #clocksAreSteady: boolean
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
@@ -52,8 +57,9 @@ export class Client {
     this.counters = options.counters
     this.dice = options.dice
     this.agenda = options.agenda
-    this.#store = options.store
+    this.#claimants = options.claimants
     this.#circumstances = options.circumstances
+    this.#clocksAreSteady = options.clocksAreSteady
     this.locks = options.runtime.createLocks(options.store, {
       ttlMs: options.ttlMs,
       requestTimeoutMs: options.timeoutMs,
@@ -81,17 +87,19 @@ export class Client {
   }
 
   /** Runs `ask` so that the claim which it makes at once is known to be this actor's. */
-  asking<T>(actor: string, key: LockName, ask: () => Promise<T>): Promise<T> {
-    return this.#store.onBehalfOf({ actor, key }, ask)
+  asking<T>(actor: string, lock: LockName, ask: () => Promise<T>): Promise<T> {
+    return this.#claimants.asking({ actor, lock }, ask)
   }
 
   believe(client: string, lease: Lease, claimed: Claimed): Belief {
     const { process, chronicle, agenda } = this
     const belief = new Belief({ client, process, chronicle, lease, claimed, nowMs: () => agenda.nowMs })
     belief.begin()
+    this.#claimants.served(client, lease.claimId, (lease as { token: bigint | undefined }).token)
     this.#beliefs.add(belief)
-    // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
     if (lease.held) this.#expectNews(belief)
+    // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
+    else if (this.#clocksAreSteady) this.#circumstances.breach(stillborn(belief))
     return belief
   }
 
@@ -142,6 +150,11 @@ export class Client {
 function untold({ client, key, deadlineMs }: Belief): Breach {
   const message = `"${key}" was lost by ${client} at ${deadlineMs.toFixed(3)} ms, and its signal did not tell.`
   return { property: 'loss-told', key, message }
+}
+
+function stillborn({ client, key, deadlineMs }: Belief): Breach {
+  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over already.`
+  return { property: 'stillborn', key, message }
 }
 
 function target(lock: Lockable, weight: number, capacity: number, writer = false): Target {
