@@ -7,6 +7,9 @@ import { spawnSync } from 'node:child_process'
 const NEEDS = [
   ['procps', 'ps --version'],
   ['redis-server', 'redis-server --version'],
+  // The state-space model: spin makes a C program of it.
+  ['spin', 'spin -V'],
+  ['gcc', 'gcc --version'],
 ]
 
 const missing = NEEDS.filter(

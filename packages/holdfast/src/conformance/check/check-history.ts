@@ -44,16 +44,16 @@ export function checkHistory(
   { promised = {} }: CheckOptions = {},
 ): Violation[] {
   const { exclusion = true, tokens = true, held, truth, release, fifo, liveness, counter } = promised
-  const { holds, waits, events } = tellStory(history)
+  const story = tellStory(history)
   return [
-    exclusion ? checkExclusion(holds) : [],
-    tokens ? checkTokens(holds) : [],
-    held ? checkHeld(holds) : [],
-    truth ? checkTruth(holds, events, optionsOf(truth)) : [],
-    release ? checkRelease(holds, events, optionsOf(release)) : [],
-    fifo ? checkFifo(holds, waits, optionsOf(fifo)) : [],
-    liveness ? checkLiveness(holds, waits, liveness) : [],
-    counter ? checkCounter(events) : [],
+    exclusion ? checkExclusion(story.holds) : [],
+    tokens ? checkTokens(story.holds) : [],
+    held ? checkHeld(story.holds) : [],
+    truth ? checkTruth(story, optionsOf(truth)) : [],
+    release ? checkRelease(story, optionsOf(release)) : [],
+    fifo ? checkFifo(story, optionsOf(fifo)) : [],
+    liveness ? checkLiveness(story, liveness) : [],
+    counter ? checkCounter(story) : [],
   ].flat()
 }
 

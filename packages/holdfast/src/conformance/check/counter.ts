@@ -9,17 +9,16 @@
  * - Whoever reads sees every increment that was acknowledged before it asked, and none that nobody had asked for. To set
  *   the counter to n is to have read n - 1.
  */
-import type { HistoryEvent } from '../history/index.js'
 import { byKey } from './hold.js'
 import { operationsOf, type Operation } from './operations.js'
+import type { Story } from './story.js'
 import { compare, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 type Answered = Operation & { readonly answeredNs: bigint }
 type Fenced = Answered & { readonly token: bigint }
 type Counted = Answered & { readonly value: number }
 
-/** @param events in the order of time */
-export function checkCounter(events: readonly HistoryEvent[]): Violation[] {
+export function checkCounter({ events }: Story): Violation[] {
   return [...byKey(operationsOf(events)).values()].flatMap((operations) => {
     const accepted = operations.filter((one): one is Answered => one.outcome === 'ok')
     const writes = accepted.filter(({ f }) => f === 'write')

@@ -9,6 +9,7 @@
  * there the tokens say who was first; where there are none, such a pair is passed over.
  */
 import { byKey, describe, placeAfter, type Hold, type Wait } from './hold.js'
+import type { Story } from './story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 export interface FifoOptions {
@@ -24,8 +25,7 @@ const IN_A_ROW = 32
 const FOR_NS = 10_000_000n
 
 export function checkFifo(
-  holds: readonly Hold[],
-  waits: readonly Wait[],
+  { holds, waits }: Story,
   { inARow = IN_A_ROW, forNs = FOR_NS, slackNs = 0n }: FifoOptions = {},
 ): Violation[] {
   const found: Violation[] = []
@@ -70,19 +70,22 @@ function tooOften(mine: Hold | Wait, row: readonly Hold[]): Violation {
   return { property: 'fifo', key, message, events: piece(...row, mine) }
 }
 
-/** Leases under one claim are a row: it has a most in number, and an end in time. */
+/** Leases under one claim, one after the other, are a row: it has a most in number, and an end in time. */
 function rowsTooLong(holds: readonly Hold[], inARow: number, forNs: bigint): Violation[] {
   const found: Violation[] = []
-  const rows = new Map<string, { readonly first: Hold; length: number }>()
+  let first: Hold | undefined
+  let length = 0
   for (const hold of holds) {
-    if (hold.claim === undefined) continue
-    const row = rows.get(hold.claim) ?? { first: hold, length: 0 }
-    rows.set(hold.claim, row)
-    row.length += 1
-    const late = hold.startNs - row.first.startNs
+    if (!first || hold.claim === undefined || hold.claim !== first.claim) {
+      first = hold
+      length = 1
+      continue
+    }
+    length += 1
+    const late = hold.startNs - first.startNs
     // The first hold of a row is no hand-off, so a queue without any has rows of one.
-    if (row.length <= Math.max(1, inARow) && (row.length === 1 || late <= forNs)) continue
-    found.push(rowTooLong(row.first, hold, row.length, late))
+    if (length <= Math.max(1, inARow) && late <= forNs) continue
+    found.push(rowTooLong(first, hold, length, late))
     if (found.length >= MOST_VIOLATIONS) break
   }
   return found

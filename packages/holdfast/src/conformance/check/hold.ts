@@ -1,6 +1,6 @@
 /** Leases and waits, as those who had them saw them. */
 import type { HistoryEvent } from '../history/index.js'
-import { milliseconds } from './violation.js'
+import { milliseconds, type Trail } from './violation.js'
 
 /** An end that a history does not tell. */
 export const NEVER = 2n ** 63n
@@ -31,7 +31,7 @@ export interface Hold {
   readonly release: Release | undefined
   /** When the holder saw `held` to be true though the lease was over, for the first time. */
   readonly overdue: HistoryEvent | undefined
-  readonly events: readonly HistoryEvent[]
+  readonly trail: Trail
 }
 
 export interface Release {
@@ -49,7 +49,7 @@ export interface Wait {
   readonly enqueuedNs: bigint | undefined
   /** When it failed, became unclear, or its process was killed; missing when it waits to the end of the history. */
   readonly endNs: bigint | undefined
-  readonly events: readonly HistoryEvent[]
+  readonly trail: Trail
 }
 
 /** Groups what is of one lock each, in the order given. */

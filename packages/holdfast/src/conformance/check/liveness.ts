@@ -6,7 +6,8 @@
  * has room for.
  */
 import type { Hold, Wait } from './hold.js'
-import { milliseconds, MOST_VIOLATIONS, type Violation } from './violation.js'
+import type { Story } from './story.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 export interface LivenessOptions {
   /** From when on nothing is broken, on the clock of the history, in nanoseconds. */
@@ -18,8 +19,7 @@ export interface LivenessOptions {
 }
 
 export function checkLiveness(
-  holds: readonly Hold[],
-  waits: readonly Wait[],
+  { holds, waits }: Story,
   { healedNs, boundNs, watchedNs }: LivenessOptions,
 ): Violation[] {
   const found: Violation[] = []
@@ -36,9 +36,9 @@ export function checkLiveness(
 }
 
 function forgotten(wish: Hold | Wait, from: bigint, settledNs: bigint | undefined): Violation {
-  const { key, client, pid, events } = wish
+  const { key, client, pid } = wish
   const wait = settledNs === undefined ? 'to the end' : `for ${milliseconds(settledNs - from)}`
   const since = from === wish.invokedNs ? 'it was asked for' : 'everything was healed'
   const message = `"${key}" was waited for ${wait} by ${client} (pid ${pid}), counted from when ${since}.`
-  return { property: 'liveness', key, message, events }
+  return { property: 'liveness', key, message, events: piece(wish) }
 }

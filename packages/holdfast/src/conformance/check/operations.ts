@@ -1,5 +1,6 @@
 /** Reads and writes of a locked counter, each from its request to its answer. */
 import type { HistoryEvent } from '../history/index.js'
+import type { Trail } from './violation.js'
 
 export interface Operation {
   readonly key: string
@@ -15,7 +16,7 @@ export interface Operation {
   readonly answeredNs: bigint | undefined
   /** `info` also where no answer came. */
   readonly outcome: 'ok' | 'fail' | 'info'
-  readonly events: readonly HistoryEvent[]
+  readonly trail: Trail
 }
 
 /** @param events in the order of time */
@@ -39,6 +40,7 @@ export function operationsOf(events: readonly HistoryEvent[]): Operation[] {
 
 function operation(request: HistoryEvent, answer?: HistoryEvent): Operation {
   const outcome = answer === undefined || answer.type === 'invoke' ? 'info' : answer.type
+  const asked = { event: request, before: undefined }
   return {
     key: request.key,
     pid: request.pid,
@@ -50,6 +52,6 @@ function operation(request: HistoryEvent, answer?: HistoryEvent): Operation {
     invokedNs: request.t_ns,
     answeredNs: outcome === 'info' ? undefined : answer?.t_ns,
     outcome,
-    events: answer && answer !== request ? [request, answer] : [request],
+    trail: answer && answer !== request ? { event: answer, before: asked } : asked,
   }
 }

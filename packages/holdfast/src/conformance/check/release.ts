@@ -8,23 +8,19 @@
  */
 import type { HistoryEvent } from '../history/index.js'
 import { byKey, describe, firstAfter, type Hold, type Release } from './hold.js'
-import { Truth, tenuresOf, type Tenure, type TruthOptions } from './truth.js'
+import type { Tenure, Truth } from './server-truth.js'
+import type { Story } from './story.js'
+import type { TruthOptions } from './truth.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 type Released = Hold & { readonly release: Release & { readonly answeredNs: bigint } }
 
-/** @param events with the server's `truth` among them, if that is known */
-export function checkRelease(
-  holds: readonly Hold[],
-  events: readonly HistoryEvent[],
-  { slackNs = 0n }: TruthOptions = {},
-): Violation[] {
+export function checkRelease(story: Story, { slackNs = 0n }: TruthOptions = {}): Violation[] {
   const found: Violation[] = []
-  const tenures = byKey(tenuresOf(events))
-  for (const [key, its] of byKey(holds)) {
-    const known = tenures.get(key)
+  for (const [key, its] of byKey(story.holds)) {
+    const truth = story.truth.get(key)
     const released = its.filter((hold): hold is Released => hold.release?.answer === 'ok')
-    const lies = known ? byTruth(released, new Truth(known), slackNs) : byWitness(released, its)
+    const lies = truth ? byTruth(released, truth, slackNs) : byWitness(released, its)
     found.push(...lies.slice(0, MOST_VIOLATIONS))
   }
   return found
@@ -36,8 +32,7 @@ function byTruth(released: readonly Released[], truth: Truth, slackNs: bigint): 
     const last = tenures.at(-1)
     const reason = last ? lieAgainst(last, hold, slackNs) : 'the server never held it for this claim'
     if (reason === undefined) return []
-    const proof = tenures.flatMap(({ events }) => events)
-    return [lie(hold, reason, [...hold.events, ...proof])]
+    return [lie(hold, reason, piece(hold, ...tenures))]
   })
 }
 

@@ -1,25 +1,27 @@
 /** From a history to its story: who believed to hold what, from when to when, and who waited. */
 import type { HistoryEvent } from '../history/index.js'
 import { NEVER, type Hold, type Release, type Wait } from './hold.js'
-import { inOrder } from './violation.js'
+import { truthOf, type Truth } from './server-truth.js'
+import { inOrder, type Trail } from './violation.js'
 
 export interface Story {
   /** In the order in which they began. */
   readonly holds: Hold[]
   /** The wishes that did not become leases. */
   readonly waits: Wait[]
+  /** What the server held, by lock; empty where the history does not tell. */
+  readonly truth: ReadonlyMap<string, Truth>
   /** Everything, in the order of time. */
   readonly events: readonly HistoryEvent[]
 }
 
 type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] }
-type OpenHold = Writable<Omit<Hold, 'events' | 'release'>> & {
-  events: HistoryEvent[]
+type OpenHold = Writable<Omit<Hold, 'release'>> & {
   release: Writable<Release> | undefined
   /** The event that extended it last, for the piece of history that is shown. */
   renewal: HistoryEvent | undefined
 }
-type OpenWait = Writable<Omit<Wait, 'events'>> & { events: HistoryEvent[] }
+type OpenWait = Writable<Wait>
 
 /** What one client does with one lock. */
 interface Actor {
@@ -32,7 +34,16 @@ export function tellStory(events: readonly HistoryEvent[]): Story {
   const sorted = inOrder(events)
   const teller = new Teller()
   for (const event of sorted) teller.take(event)
-  return { holds: teller.finish(), waits: teller.waits, events: sorted }
+  let truth: ReadonlyMap<string, Truth> | undefined
+  return {
+    holds: teller.finish(),
+    waits: teller.waits,
+    // Made when it is asked for: most histories are judged without it.
+    get truth() {
+      return (truth ??= truthOf(teller.truths))
+    },
+    events: sorted,
+  }
 }
 
 /** The holds of a history, in the order in which they began. */
@@ -42,13 +53,15 @@ export function holdsOf(events: readonly HistoryEvent[]): Hold[] {
 
 class Teller {
   readonly waits: OpenWait[] = []
+  readonly truths: HistoryEvent[] = []
   readonly #holds: OpenHold[] = []
   /** By process, client and lock: maps in maps, since joining the three to one name costs more than all else. */
   readonly #processes = new Map<number, Map<string, Map<string, Actor>>>()
 
   take(event: HistoryEvent): void {
     if (event.f === 'kill') return this.#kill(event)
-    if (event.f === 'truth' || event.f === 'write' || event.f === 'read') return
+    if (event.f === 'truth') return void this.truths.push(event)
+    if (event.f === 'write' || event.f === 'read') return
     const actor = this.#actor(event)
     switch (event.f) {
       case 'acquire':
@@ -56,7 +69,7 @@ class Teller {
       case 'enqueued':
         if (!actor.wait) return
         actor.wait.enqueuedNs ??= event.t_ns
-        actor.wait.events.push(event)
+        follow(actor.wait, event)
         return
       case 'renew':
         if (event.type === 'ok' && actor.hold) extend(actor.hold, event)
@@ -79,7 +92,7 @@ class Teller {
   finish(): Hold[] {
     for (const hold of this.#holds) {
       if (hold.deadlineNs < hold.endNs) hold.endNs = hold.deadlineNs
-      if (hold.renewal) hold.events.push(hold.renewal)
+      if (hold.renewal) follow(hold, hold.renewal)
     }
     for (const clients of this.#processes.values()) {
       for (const locks of clients.values()) {
@@ -109,7 +122,7 @@ class Teller {
       this.#holds.push(actor.hold)
     } else if (wait) {
       wait.endNs = event.t_ns
-      wait.events.push(event)
+      follow(wait, event)
       this.waits.push(wait)
     }
   }
@@ -123,7 +136,7 @@ class Teller {
         if (hold) end(hold, event)
         if (!wait) continue
         wait.endNs = event.t_ns
-        wait.events.push(event)
+        follow(wait, event)
         this.waits.push(wait)
       }
     }
@@ -136,9 +149,21 @@ function inserted<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value)
   return value
 }
 
+function follow(one: { trail: Trail }, event: HistoryEvent): void {
+  one.trail = { event, before: one.trail }
+}
+
 function begun(event: HistoryEvent): OpenWait {
   const { key, client, pid, t_ns: invokedNs } = event
-  return { key, client, pid, invokedNs, enqueuedNs: undefined, endNs: undefined, events: [event] }
+  return {
+    key,
+    client,
+    pid,
+    invokedNs,
+    enqueuedNs: undefined,
+    endNs: undefined,
+    trail: { event, before: undefined },
+  }
 }
 
 function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
@@ -159,7 +184,7 @@ function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
     lowered: undefined,
     release: undefined,
     overdue: undefined,
-    events: wait ? [...wait.events, event] : [event],
+    trail: { event, before: wait?.trail },
     renewal: undefined,
   }
 }
@@ -175,7 +200,7 @@ function extend(hold: OpenHold, event: HistoryEvent): void {
 function lower(hold: OpenHold, event: HistoryEvent): void {
   if (hold.endNs !== NEVER || hold.lowered) return
   hold.lowered = { atNs: event.t_ns, weight: event.weight ?? 1 }
-  hold.events.push(event)
+  follow(hold, event)
 }
 
 function release(hold: OpenHold, event: HistoryEvent): void {
@@ -187,7 +212,7 @@ function release(hold: OpenHold, event: HistoryEvent): void {
   if (!hold.release || hold.release.answer) return
   hold.release.answer = event.type
   hold.release.answeredNs = event.t_ns
-  hold.events.push(event)
+  follow(hold, event)
 }
 
 function look(hold: OpenHold, event: HistoryEvent): void {
@@ -199,5 +224,5 @@ function look(hold: OpenHold, event: HistoryEvent): void {
 /** The first end counts. Later ones are kept for the piece of history that is shown. */
 function end(hold: OpenHold, event: HistoryEvent): void {
   if (hold.endNs === NEVER) hold.endNs = event.t_ns
-  hold.events.push(event)
+  follow(hold, event)
 }

@@ -16,23 +16,22 @@ export function checkTokens(holds: readonly Hold[]): Violation[] {
   const found: Violation[] = []
   for (const all of byKey(holds).values()) {
     const its = all.filter((hold): hold is Fenced => hold.token !== undefined)
-    const order = [...repeated(its), ...disordered(its)]
-    found.push(...order, ...(order.length === 0 ? explained(its) : []))
+    const byToken = its.toSorted((a, b) => compare(a.token, b.token))
+    const order = [...repeated(byToken), ...disordered(its)]
+    found.push(...order, ...(order.length === 0 ? explained(its, byToken) : []))
   }
   return found
 }
 
-function repeated(holds: readonly Fenced[]): Violation[] {
+function repeated(byToken: readonly Fenced[]): Violation[] {
   const found: Violation[] = []
-  const seen = new Map<bigint, Fenced>()
-  for (const hold of holds) {
-    const before = seen.get(hold.token)
-    if (!before) {
-      seen.set(hold.token, hold)
-      continue
-    }
-    const message = `"${hold.key}" gave the token ${hold.token} to ${before.client} and to ${hold.client}.`
-    found.push({ property: 'token-unique', key: hold.key, message, events: piece(before, hold) })
+  let before: Fenced | undefined
+  for (const hold of byToken) {
+    const first = before
+    before = hold
+    if (first?.token !== hold.token) continue
+    const message = `"${hold.key}" gave the token ${hold.token} to ${first.client} and to ${hold.client}.`
+    found.push({ property: 'token-unique', key: hold.key, message, events: piece(first, hold) })
     if (found.length >= MOST_VIOLATIONS) break
   }
   return found
@@ -63,8 +62,8 @@ function disordered(byStart: readonly Fenced[]): Violation[] {
  * Moves the beginning of each hold to where a larger token was first told of, and looks for exclusion again. Since
  * nothing overtakes in a store's queue, that is true of stores whose token is a place in the queue as well.
  */
-function explained(byStart: readonly Fenced[]): Violation[] {
-  const moved = movedForward(byStart)
+function explained(byStart: readonly Fenced[], byToken: readonly Fenced[]): Violation[] {
+  const moved = movedForward(byToken)
   // Overlaps that are there anyhow are none of the tokens' doing.
   if (!moved || checkExclusion(byStart).length > 0) return []
   return checkExclusion(moved)
@@ -77,11 +76,11 @@ function explained(byStart: readonly Fenced[]): Violation[] {
 }
 
 /** Gives `undefined` where nothing had to be moved. */
-function movedForward(byStart: readonly Fenced[]): Fenced[] | undefined {
+function movedForward(byToken: readonly Fenced[]): Fenced[] | undefined {
   const result: Fenced[] = []
   let moves = 0
   let toldNs: bigint | undefined
-  for (const hold of byStart.toSorted((a, b) => compare(b.token, a.token))) {
+  for (const hold of byToken.toReversed()) {
     if (toldNs === undefined || hold.startNs < toldNs) toldNs = hold.startNs
     if (hold.endNs <= hold.startNs) continue
     if (toldNs < hold.startNs) moves += 1
