@@ -51,7 +51,7 @@ export function drawCase(seed: number, store: StoreName): Case {
   }
 }
 
-function drawClock(dice: Dice): ClockErrors {
+export function drawClock(dice: Dice): ClockErrors {
   return {
     startMs: dice.between(0, 1e7),
     wallOffMs: dice.between(-2000, 2000),

@@ -64,7 +64,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   }
   const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
   const deafen = listen(ground, sites)
-  const heal = arrange({ agenda, sites, server }, plan.faults)
+  const heal = arrange({ agenda, sites, server: server.host }, plan.faults)
 
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
   const idle = (): boolean => sites.every(({ actors }) => actors.every(({ done }) => done))

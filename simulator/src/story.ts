@@ -77,13 +77,16 @@ function serverLines({ lock, claimId, token, startMs, endMs, ended }: ServerHold
   ]
 }
 
+/** What a line on a fault says anyway. */
+const SAID = new Set(['kind', 'atMs', 'forMs'])
+
 function describeFault(fault: Fault): string {
-  const { kind, atMs, forMs, ...rest } = fault
-  const details = Object.entries(rest).map(([name, value]) => `${name} ${shorten(value)}`)
+  const { kind, forMs } = fault
+  const details = Object.entries(fault).filter(([name]) => !SAID.has(name)).map(([name, value]) => `${name} ${shorten(value)}`)
   const lasting = forMs > 0 ? `for ${forMs.toFixed(0)} ms` : 'once'
   return [kind, lasting, ...details].join(', ')
 }
 
-function shorten(value: number | boolean): string {
+function shorten(value: unknown): string {
   return typeof value === 'number' ? String(Math.round(value * 1000) / 1000) : String(value)
 }

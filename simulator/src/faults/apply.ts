@@ -1,5 +1,5 @@
 /** Makes the faults of a case happen in a world, and ends all of them when it is time to heal. */
-import type { Server } from '../server/server.js'
+import type { Host } from '../server/host.js'
 import type { Agenda } from '../world/agenda.js'
 import { FAIR_WEATHER, type Link, type Weather } from '../world/link.js'
 import type { MachineClock } from '../world/machine-clock.js'
@@ -22,7 +22,7 @@ export interface Site {
 export interface Stage {
   readonly agenda: Agenda
   readonly sites: readonly Site[]
-  readonly server: Server
+  readonly server: Host
 }
 
 /** Enters all faults into the agenda. Returns what ends those that still last. */

@@ -1,8 +1,8 @@
 /** Directed scenarios: small cases written by hand, where chance would take too long to find the one moment. */
+import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from '../case.js'
 import type { Fault } from '../faults/plan.js'
 import type { Finding } from '../judge/judge.js'
-import type { Outcome } from '../run.js'
 import type { ActorScript, LockName, Operation } from '../workload/script.js'
 
 export interface Scenario {
@@ -66,7 +66,10 @@ export function once(
 }
 
 /** Who waited for too long, or waits still. */
-export function longWaits({ longestWaitMs }: Scenario, { events }: Outcome): Finding[] {
+export function longWaits(
+  { longestWaitMs }: { readonly longestWaitMs: number },
+  events: readonly HistoryEvent[],
+): Finding[] {
   const found: Finding[] = []
   const asked = new Map<string, number>()
   for (const { f, type, client, key, t_ns } of events) {

@@ -111,7 +111,7 @@ export const SCENARIOS: readonly Scenario[] = [
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */
 export async function examineScenario(scenario: Scenario, runtime?: Runtime): Promise<Examined> {
   const examined = await examine(scenario.plan, runtime)
-  return { ...examined, findings: [...examined.findings, ...longWaits(scenario, examined.outcome)] }
+  return { ...examined, findings: [...examined.findings, ...longWaits(scenario, examined.outcome.events)] }
 }
 
 export function scenarioNamed(name: string): Scenario {

@@ -138,11 +138,12 @@ export class RemoteStore implements Store<true> {
     const answer = (value: Answer<T>): void =>
       this.#link.reply(lane, () => this.#process.receive(() => settle(value)))
     this.#link.request(lane, () => {
-      if (this.#server.down) {
+      if (this.#server.host.down) {
         answer({ error: this.#unknown(verb, 'the connection was refused') })
         return
       }
-      this.#server.receive((store) => {
+      this.#server.host.receive(() => {
+        const { store } = this.#server
         const value = attemptTo(() => handle(store))
         for (const lock of locks) this.#server.truth.look(lock, store)
         answer(value)
