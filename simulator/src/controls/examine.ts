@@ -2,7 +2,8 @@
 import type { Control } from '@holdfast/controls'
 import { checkHistory, type HistoryEvent } from 'holdfast/conformance'
 import { arrange } from '../faults/apply.js'
-import type { Finding } from '../judge/judge.js'
+import { firstLossMs } from '../faults/plan.js'
+import { overlaps, type Finding } from '../judge/judge.js'
 import { longWaits } from '../scenarios/build.js'
 import { Chronicle } from '../workload/chronicle.js'
 import { FencedCounters } from '../workload/fenced-counter.js'
@@ -46,8 +47,14 @@ export async function examineControl(create: Control['create'], plan: ControlCas
   await agenda.run(plan.durationMs + DRAIN_MS, () => exhausted() || sites.every(({ done }) => done))
   const stuck = sites.filter(({ done }) => !done).map(({ name }) => forgotten(name))
   const { events } = chronicle
-  const promised = { exclusion: true, tokens: true, held: true, release: true, counter: true }
-  return { events, findings: [...checkHistory(events, { promised }), ...longWaits(plan, events), ...stuck] }
+  const promised = { exclusion: false, tokens: true, held: true, release: true, counter: true }
+  const findings = [
+    ...overlaps(events, firstLossMs(plan.faults)),
+    ...checkHistory(events, { promised }),
+    ...longWaits(plan, events),
+    ...stuck,
+  ]
+  return { events, findings }
 }
 
 function forgotten(name: string): Finding {

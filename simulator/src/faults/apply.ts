@@ -79,6 +79,10 @@ const BEGIN: Begin = {
     server.crash()
     return () => server.boot(keepsData)
   },
+  'server-flush'({ server }) {
+    server.loseData()
+    return undefined
+  },
   'server-clock-step'({ server }, { byMs }) {
     server.clock.stepWall(byMs)
     return undefined

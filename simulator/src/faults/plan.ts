@@ -31,6 +31,8 @@ export type Fault =
   | ({ readonly kind: 'clock-step'; readonly byMs: number } & During & OfProcess)
   | ({ readonly kind: 'server-stop' } & During)
   | ({ readonly kind: 'server-crash'; readonly keepsData: boolean } & During)
+  /** All data is gone from one moment to the next, as after FLUSHALL; connections stay. */
+  | ({ readonly kind: 'server-flush' } & During)
   | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
 
 export type FaultKind = Fault['kind']
@@ -59,11 +61,25 @@ export interface FaultShape {
 export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
   const kinds = Array.from({ length: dice.whole(0, MOST_KINDS) }, () => dice.pick(USUAL))
   const losesData = dice.chance(0.1)
-  if (losesData) kinds.push('server-crash')
+  if (losesData) kinds.push(dice.pick(['server-crash', 'server-flush'] as const))
   if (dice.chance(0.1)) kinds.push('server-clock-step')
-  if (kinds.length === 0) return []
-  const count = dice.whole(kinds.length, MOST_FAULTS)
-  const faults = Array.from({ length: count }, (_, index) =>
+  return kinds.length === 0 ? [] : drawAmong(dice, shape, kinds, { most: MOST_FAULTS, losesData })
+}
+
+export interface FaultLimits {
+  readonly most: number
+  /** Whether a server that crashes may lose its data. */
+  readonly losesData: boolean
+}
+
+/** At least one of each kind that is named, in the order of time. */
+export function drawAmong(
+  dice: Dice,
+  shape: FaultShape,
+  kinds: readonly FaultKind[],
+  { most, losesData }: FaultLimits,
+): Fault[] {
+  const faults = Array.from({ length: dice.whole(kinds.length, most) }, (_, index) =>
     drawFault(dice, shape, kinds[index] ?? dice.pick(kinds), losesData),
   )
   return faults.sort((a, b) => a.atMs - b.atMs)
@@ -124,6 +140,7 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
     forMs: forMs(1200),
     keepsData: !losesData || dice.chance(0.3),
   }),
+  'server-flush': ({ atMs }) => ({ kind: 'server-flush', atMs, forMs: 0 }),
   'server-clock-step': ({ dice, atMs }) => ({
     kind: 'server-clock-step',
     atMs,
@@ -141,4 +158,12 @@ function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice:
 function drawStep(dice: Dice): number {
   const size = dice.pick([30, 500, 2000, 60_000]) * dice.between(0.5, 1)
   return dice.chance(0.5) ? size : -size
+}
+
+/** When the server first loses its data; never, where it is not told to. */
+export function firstLossMs(faults: readonly Fault[]): number {
+  const losses = faults.filter(
+    (fault) => fault.kind === 'server-flush' || (fault.kind === 'server-crash' && !fault.keepsData),
+  )
+  return Math.min(Infinity, ...losses.map(({ atMs }) => atMs))
 }

@@ -19,17 +19,18 @@ const ROW_SLACK_NS = 100_000n
 const NOTHING_ELSE = { exclusion: false, tokens: false }
 
 export function judge(plan: Case, outcome: Outcome): Finding[] {
-  const { exclusion, tokens, order, liveness } = promisesOf(plan)
+  const { exclusionUntilMs, exclusion, release, tokens, order, liveness } = promisesOf(plan)
   const history = [...outcome.events, ...outcome.serverHolds.map(truthEvent)]
   const promised: Promised = {
-    exclusion,
+    exclusion: false,
     tokens,
     held: true,
     truth: exclusion && SLACK,
-    release: exclusion && SLACK,
+    release: release && SLACK,
     counter: tokens,
   }
   return [
+    ...overlaps(outcome.events, exclusionUntilMs),
     ...checkHistory(history, { promised }),
     ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
@@ -37,6 +38,13 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
     ...outcome.breaches,
   ]
+}
+
+/** Two at a time, before the server lost its data: what comes after that was promised by nobody. */
+export function overlaps(events: readonly HistoryEvent[], untilMs: number): Finding[] {
+  if (untilMs === 0) return []
+  const before = untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
+  return checkHistory(before, { promised: { ...NOTHING_ELSE, exclusion: true } })
 }
 
 function truthEvent(hold: ServerHold): HistoryEvent {

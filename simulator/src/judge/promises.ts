@@ -3,10 +3,14 @@
  * clock jumps can promise exclusion, and the guarantees of Holdfast say so.
  */
 import type { Case } from '../case.js'
+import { firstLossMs } from '../faults/plan.js'
 
 export interface Promises {
-  /** Leases exclude, stay within what the server holds, and are released truthfully. */
+  /** Until when leases exclude, and whether they stay within what the server holds for as long as the run goes. */
+  readonly exclusionUntilMs: number
   readonly exclusion: boolean
+  /** `released` is answered only if the server still held the lock. */
+  readonly release: boolean
   /** Tokens grow, so that the fenced resource loses nothing. */
   readonly tokens: boolean
   /** Nothing overtakes in the queue. */
@@ -19,7 +23,8 @@ export interface Promises {
 
 export function promisesOf({ store, faults }: Case): Promises {
   const because: string[] = []
-  const forgets = faults.some((fault) => fault.kind === 'server-crash' && !fault.keepsData)
+  const lossMs = firstLossMs(faults)
+  const forgets = lossMs < Infinity
   const steps = faults.flatMap((fault) => (fault.kind === 'server-clock-step' ? [fault.byMs] : []))
   const leasesJump = store === 'wall' && steps.length > 0
   // A server that forgot its counter counts on from its clock, which must not have gone back.
@@ -29,7 +34,10 @@ export function promisesOf({ store, faults }: Case): Promises {
   if (counterReturns) because.push('the clock was set back, and the counter starts from it')
   const away = faults.some(({ kind }) => !IN_ORDER.has(kind))
   return {
+    exclusionUntilMs: leasesJump ? 0 : lossMs,
     exclusion: !forgets && !leasesJump,
+    // A server that forgot says so when it is asked.
+    release: !leasesJump,
     tokens: !counterReturns,
     order: store !== 'poll' && !forgets && !leasesJump && !away,
     // Set back by an hour, the clock makes the lease of a dead holder last an hour more.

@@ -57,8 +57,12 @@ export class Host {
     this.#hosted.onCrash()
   }
 
+  loseData(): void {
+    this.#hosted.onDataLoss()
+  }
+
   boot(keepsData: boolean): void {
-    if (!keepsData) this.#hosted.onDataLoss()
+    if (!keepsData) this.loseData()
     this.#state = 'runs'
   }
 }
