@@ -32,20 +32,21 @@ export interface ControlCase {
 const KINDS: readonly FaultKind[] = [
   'storm',
   'slow',
+  'slow',
   'cut',
   'cut',
+  'cut',
+  'stop',
   'stop',
   'stop',
   'kill',
-  'clock-step',
-  'clock-step',
   'server-stop',
   'server-crash',
 ]
-const MOST_FAULTS = 24
+const MOST_FAULTS = 32
 /** In how many runs the server loses its data, from some time on: then tokens and truthful releases are what is promised. */
-const LOSES_DATA = 0.5
-const MOST_LOSSES = 8
+const LOSES_DATA = 0.7
+const MOST_LOSSES = 16
 
 export function drawControlCase(seed: number): ControlCase {
   const world = Dice.named(seed, 'control world')
@@ -69,16 +70,16 @@ function drawControlFaults(dice: Dice): Fault[] {
   const losses = dice.chance(LOSES_DATA) ? dice.whole(1, MOST_LOSSES) : 0
   const flushes = Array.from({ length: losses }, () => {
     // In the second half, so that the first one shows what breaks exclusion.
-    return { kind: 'server-flush', atMs: dice.between(0.5, 1) * DURATION_MS, forMs: 0 } as const
+    return { kind: 'server-flush', atMs: dice.between(0.7, 1) * DURATION_MS, forMs: 0 } as const
   })
   return [...faults, ...faults.flatMap((fault) => withClockStep(dice, fault)), ...flushes]
 }
 
 /** A machine that was away often comes back with its clock set. */
 function withClockStep(dice: Dice, fault: Fault): Fault[] {
-  if ((fault.kind !== 'stop' && fault.kind !== 'cut') || !dice.chance(0.5)) return []
+  if ((fault.kind !== 'stop' && fault.kind !== 'cut') || dice.chance(0.1)) return []
   const { process, atMs, forMs } = fault
-  const byMs = dice.pick([-1, 1]) * dice.pick([500, 2000, 60_000])
+  const byMs = dice.pick([-1, -1, -1, 1]) * dice.pick([500, 2000, 60_000])
   return [{ kind: 'clock-step', process, atMs: atMs + dice.unit() * forMs, forMs: 0, byMs }]
 }
 
@@ -86,7 +87,7 @@ function drawOperations(dice: Dice): ControlOperation[] {
   const operations: ControlOperation[] = []
   for (let atMs = 0; atMs < DURATION_MS;) {
     const operation = {
-      thinkMs: dice.exponential(100, 1000),
+      thinkMs: dice.exponential(60, 1000),
       workMs: dice.chance(0.3) ? dice.between(300, 2500) : dice.exponential(40, 300),
       giveUpMs: dice.chance(0.1) ? dice.between(50, 1500) : undefined,
     }
