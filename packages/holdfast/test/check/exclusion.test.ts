@@ -1,5 +1,5 @@
 /** Exclusion on small stories whose end is known. */
-import { checkHistory, holdsOf, type HistoryEvent } from 'holdfast/conformance'
+import { checkHistory, holdsOf, SeededRandom, type HistoryEvent } from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { broken, story } from './support/story.js'
 
@@ -40,6 +40,12 @@ describe('exclusion', () => {
     expect(broken(`${fixed}\n9 a renew ok deadline_ns=20`)).toEqual(['exclusion'])
   })
 
+  test('ends no sooner for a renewal whose answer comes after that of a later one', () => {
+    const renewed = '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'
+    expect(broken(`${renewed}\n17 b acquire ok`)).toEqual(['exclusion'])
+    expect(broken(`${renewed}\n20 b acquire ok`)).toEqual([])
+  })
+
   test('ends when the holder is told of the loss, or is killed', () => {
     for (const end of ['lost info', 'kill info']) {
       expect(broken(`1 a acquire ok\n5 a ${end}\n6 b acquire ok\n7 b release invoke`)).toEqual([])
@@ -76,6 +82,7 @@ describe('exclusion', () => {
 
   test('is over before it began when the holder was told too late', () => {
     expect(broken('5 a acquire ok deadline_ns=4\n5 b acquire ok deadline_ns=9')).toEqual([])
+    expect(broken('5 b acquire ok deadline_ns=9\n6 a acquire ok deadline_ns=4')).toEqual([])
   })
 
   test('lets readers in from the moment at which a writer begins to be one', () => {
@@ -118,4 +125,29 @@ describe('exclusion', () => {
       ['b', 4n],
     ])
   })
+})
+
+test('exclusion among many is what counting at each moment says', () => {
+  let passed = 0
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const random = new SeededRandom(seed)
+    const capacity = 8 + Math.floor(random.next() * 12)
+    const times = Array.from({ length: 30 }, () => {
+      const start = Math.floor(random.next() * 100)
+      return { start, end: start + Math.floor(random.next() * 60) }
+    })
+    const most = Math.max(
+      ...times.map(({ start: now }) => times.filter(({ start, end }) => start <= now && now < end).length),
+    )
+    const events = times.flatMap(({ start, end }, at) =>
+      story(`${start} a acquire ok capacity=${capacity}\n${end} a release invoke`).map((event) => ({
+        ...event,
+        client: `c${at}`,
+      })),
+    )
+    expect(checkHistory(events).length === 0, `seed ${seed}`).toBe(most <= capacity)
+    passed += Number(most <= capacity)
+  }
+  expect(passed).toBeGreaterThan(400)
+  expect(passed).toBeLessThan(1600)
 })

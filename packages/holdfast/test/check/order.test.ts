@@ -39,6 +39,10 @@ describe('the FIFO bound', () => {
     expect(broken(`${waiting}\n${row('a', 3, 3)}\n${granted}`, { fifo: { inARow: 2 } })).toEqual(['fifo'])
   })
 
+  test('counts from the first time that the wait was acknowledged', () => {
+    expect(broken(`${waiting}\n${row('a', 3, 1)}\n9 w enqueued info\n${granted}`, strict)).toEqual(['fifo'])
+  })
+
   test('holds for those too who are never granted, or give up', () => {
     expect(broken(`${waiting}\n${row('a', 3, 33)}`, { fifo: true })).toEqual(['fifo'])
     expect(broken(`${waiting}\n${row('a', 3, 33)}\n4000 w acquire fail`, { fifo: true })).toEqual(['fifo'])

@@ -51,6 +51,12 @@ describe('a claim', () => {
     ).toEqual(['truth'])
   })
 
+  test('does not go on over to another claim that the server gave the same token', () => {
+    const before = '20 s truth info owner=c token=7 start_ns=2 end_ns=5'
+    const after = '20 s truth info owner=d token=7 start_ns=5 end_ns=9'
+    expect(broken(`${hold}\n${before}\n${after}`, promised)).toEqual(['truth'])
+  })
+
   test('is found by its claim where a store has no tokens', () => {
     const plain = '3 a acquire ok claim=c\n8 a release invoke'
     expect(broken(`${plain}\n20 s truth info owner=c start_ns=2 end_ns=9`, promised)).toEqual([])
@@ -117,6 +123,15 @@ describe('the answer "released", with no more than the other holders as witnesse
 
   test('is no lie by a grant that was over when it was told of', () => {
     expect(broken(`${late()}\n7 b acquire ok deadline_ns=5`, promised)).toEqual([])
+  })
+
+  test('of a writer that became a reader is no lie by the readers who came then', () => {
+    const writer = '1 a acquire ok mode=exclusive capacity=3\n2 a downgrade invoke weight=1'
+    const ends = '8 a release invoke\n9 a release ok'
+    expect(broken(`${writer}\n5 b acquire ok capacity=3\n${ends}`, promised)).toEqual([])
+    expect(broken(`${writer}\n7 b acquire ok mode=exclusive capacity=3\n${ends}`, promised)).toContain(
+      'release',
+    )
   })
 
   test('of a reader is a lie when a writer had got the lock, and not by other readers', () => {

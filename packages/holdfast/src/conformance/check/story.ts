@@ -191,7 +191,7 @@ function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
 
 function extend(hold: OpenHold, event: HistoryEvent): void {
   const { deadline_ns } = event
-  if (hold.endNs !== NEVER || deadline_ns === undefined || deadline_ns <= hold.deadlineNs) return
+  if (deadline_ns === undefined || deadline_ns <= hold.deadlineNs) return
   hold.deadlineNs = deadline_ns
   hold.renewal = event
 }
