@@ -10,6 +10,8 @@ export interface Command {
   readonly mutation: string | undefined
   /** Try all mutations and print the table of the documentation. */
   readonly mutations: boolean
+  /** Run the controls, and print how often each was caught. */
+  readonly controls: boolean
   /** Where to write the history of the last run. */
   readonly history: string | undefined
 }
@@ -24,6 +26,7 @@ export const USAGE = `npm run simulate -- [--seeds N] [--seed S] [--store ${STOR
 ${STORE_NAMES.map((name) => `                   ${name}: ${STORE_NOTES[name]}`).join('\n')}
   --mutation NAME  simulate a runtime that is broken on purpose
   --mutations      search the seed that catches each mutation, and print the table
+  --controls       run the broken locks of controls/, and print how often each is caught
   --history FILE   write the history of the last run to a file, one line of JSON an event
   --help           show this`
 
@@ -38,6 +41,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
       values.seeds === undefined ? (seed === undefined ? 300 : 1) : wholeNumber('seeds', values.seeds, 1),
     mutation: values.mutation,
     mutations: values.mutations === true,
+    controls: values.controls === true,
     history: values.history,
   }
 }
@@ -48,6 +52,7 @@ interface Values {
   readonly store?: string[]
   readonly mutation?: string
   readonly mutations?: boolean
+  readonly controls?: boolean
   readonly history?: string
   readonly help?: boolean
 }
@@ -64,6 +69,7 @@ function parse(args: readonly string[]): Values {
         store: { type: 'string', multiple: true },
         mutation: text,
         mutations: flag,
+        controls: flag,
         history: text,
         help: flag,
       },

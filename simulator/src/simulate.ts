@@ -4,6 +4,7 @@ import { formatEvent } from 'holdfast/conformance'
 import { drawCase } from './case.js'
 import { UsageError, type Command } from './command.js'
 import { examine, explore, type Examined, type Tally } from './explore.js'
+import { searchControls } from './controls/search.js'
 import type { Finding } from './judge/judge.js'
 import { promisesOf } from './judge/promises.js'
 import { MUTATIONS } from './mutations/catalogue.js'
@@ -22,6 +23,7 @@ const PROGRESS_EVERY_MS = 2000
 
 export async function simulate(command: Command): Promise<number> {
   if (command.mutations) return searchMutations(showProgress)
+  if (command.controls) return searchControls(command, showProgress)
   const runtime = await runtimeOf(command)
   const tallies: Tally[] = []
   for (const store of command.stores) {

@@ -82,7 +82,9 @@ const SAID = new Set(['kind', 'atMs', 'forMs'])
 
 function describeFault(fault: Fault): string {
   const { kind, forMs } = fault
-  const details = Object.entries(fault).filter(([name]) => !SAID.has(name)).map(([name, value]) => `${name} ${shorten(value)}`)
+  const details = Object.entries(fault)
+    .filter(([name]) => !SAID.has(name))
+    .map(([name, value]) => `${name} ${shorten(value)}`)
   const lasting = forMs > 0 ? `for ${forMs.toFixed(0)} ms` : 'once'
   return [kind, lasting, ...details].join(', ')
 }

@@ -142,7 +142,11 @@ export class ControlSite implements FaultySite {
     if (!lease.held) return
     this.#note(process, { f: 'read', type: 'invoke', ...shown })
     const value = await this.#visit(process, () => counters.read(LOCK, owner, token))
-    this.#note(process, { f: 'read', ...(value === undefined ? { type: 'fail' } : { type: 'ok', value }), ...shown })
+    this.#note(process, {
+      f: 'read',
+      ...(value === undefined ? { type: 'fail' } : { type: 'ok', value }),
+      ...shown,
+    })
     if (value === undefined || !lease.held) return
     const write = { f: 'write', value: value + 1, ...shown } as const
     this.#note(process, { type: 'invoke', ...write })

@@ -135,8 +135,8 @@ describe('the answer "released", with no more than the other holders as witnesse
   })
 
   test('is no lie by a grant that was earlier, but told of later', () => {
-    expect(broken(`${late(' token=2')}\n4 b acquire ok token=1`, promised)).toEqual([])
-    expect(broken(`${late(' token=2')}\n4 b acquire ok token=3`, promised)).toEqual(['release'])
+    expect(broken(`${late(' token=2')}\n4 b acquire ok token=1`, promised)).not.toContain('release')
+    expect(broken(`${late(' token=2')}\n4 b acquire ok token=3`, promised)).toContain('release')
   })
 
   test('of a reader is a lie when a writer had got the lock, and not by other readers', () => {
