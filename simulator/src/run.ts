@@ -79,7 +79,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   const living = new Set(sites.map(({ client }) => client.locks.clientId))
   return {
     events: ground.chronicle.events,
-    serverHolds: truth.holds,
+    serverHolds: truth.all,
     risen: truth.risen,
     leftOver: truth.standing.filter(({ clientId }) => living.has(clientId)),
     counters: ground.counters,

@@ -111,6 +111,7 @@ export class Site implements FaultySite {
       dice,
       circumstances,
       claimants,
+      serverHolds: (claimId) => server.truth.holds(claimId),
       clocksAreSteady: !plan.faults.some(({ kind }) => kind === 'sleep' || kind === 'clock-step'),
       ttlMs: plan.ttlMs,
       timeoutMs: plan.timeoutMs,

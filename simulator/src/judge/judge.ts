@@ -36,7 +36,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
     ...(liveness ? outcome.leftOver.map(leftOver) : []),
-    ...outcome.breaches,
+    ...outcome.breaches.filter(({ property }) => exclusion || property !== 'regained'),
   ]
 }
 

@@ -38,6 +38,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
         "const holder = state.holders.get(renewal.id) ?? [...state.holders.values()][0];\n    if (!holder)\n        return { outcome: 'lost', reason: 'expired' };",
       ),
     ],
+    scenario: 'sleeping-holder',
   },
   {
     name: 'withdraw-without-owner',

@@ -106,6 +106,21 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     longestWaitMs: 2500,
   },
+  {
+    name: 'sleeping-holder',
+    about: 'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
+    plan: quietCase({
+      processes: 2,
+      durationMs: 8000,
+      ttlMs: 1000,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 3000 }),
+        once(1, 'p1.a', 'fifo', { atMs: 600, workMs: 6000 }),
+      ],
+      faults: [{ kind: 'sleep', process: 0, atMs: 650, forMs: 3000 }],
+    }),
+    longestWaitMs: 2500,
+  },
 ]
 
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */

@@ -23,7 +23,7 @@ export interface ServerHold {
 }
 
 export class Truth {
-  readonly holds: ServerHold[] = []
+  readonly all: ServerHold[] = []
   /** Grants to claims that had been withdrawn, and ought to have been refused. */
   readonly risen: ServerHold[] = []
   readonly #agenda: Agenda
@@ -69,6 +69,11 @@ export class Truth {
     )
   }
 
+  /** Whether the server holds a lock for this claim now. */
+  holds(claimId: string): boolean {
+    return this.standing.some((hold) => hold.claimId === claimId)
+  }
+
   /** The data is gone, and every grant with it. */
   forgetAll(): void {
     this.#buriedUntilMs.clear()
@@ -100,7 +105,7 @@ export class Truth {
       ended: 'no',
     }
     known.set(claimId, hold)
-    this.holds.push(hold)
+    this.all.push(hold)
     if (startMs < (this.#buriedUntilMs.get(claimId) ?? 0)) this.risen.push(hold)
   }
 

@@ -106,8 +106,16 @@ export class Actor {
   async #hold(workMs: number, belief: Belief): Promise<void> {
     for (let leftMs = workMs; leftMs > 0 && !this.#circumstances.closing; leftMs -= LOOK_EVERY_MS) {
       await this.#client.sleep(Math.min(leftMs, LOOK_EVERY_MS))
-      if (!belief.look()) return
+      if (!belief.look()) return this.#lookAgain(belief)
     }
+  }
+
+  /** While the clocks disagree a lease is in doubt: it may be held again when the store has answered. */
+  async #lookAgain({ lease, key, client }: Belief): Promise<void> {
+    await this.#client.sleep(LOOK_EVERY_MS)
+    if (!lease.held || this.#client.serverHolds(lease.claimId)) return
+    const message = `"${key}" was in doubt, and is held again by ${client}, though the server holds it for others.`
+    this.#circumstances.breach({ property: 'regained', key, message })
   }
 
   async #twist({ twist, how }: Operation, target: Target, belief: Belief): Promise<void> {

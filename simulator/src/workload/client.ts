@@ -25,6 +25,8 @@ export interface ClientOptions {
   readonly timeoutMs: number
   readonly circumstances: Circumstances
   readonly claimants: Claimants
+  /** Asks the truth, which no program can. */
+  readonly serverHolds: (claimId: string) => boolean
   /** The clocks of the machine never part, so that no lease is ever in doubt. */
   readonly clocksAreSteady: boolean
 }
@@ -46,6 +48,7 @@ export class Client {
   readonly dice: Dice
   readonly agenda: Agenda
   readonly locks: Locks<true>
+  readonly serverHolds: (claimId: string) => boolean
   readonly #claimants: Claimants
   readonly #circumstances: Circumstances
   readonly #clocksAreSteady: boolean
@@ -58,6 +61,7 @@ export class Client {
     this.dice = options.dice
     this.agenda = options.agenda
     this.#claimants = options.claimants
+    this.serverHolds = options.serverHolds
     this.#circumstances = options.circumstances
     this.#clocksAreSteady = options.clocksAreSteady
     this.locks = options.runtime.createLocks(options.store, {
