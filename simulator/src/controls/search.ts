@@ -60,7 +60,9 @@ export async function searchControls(
   progress('the good lock')
   const good = await rateOf('good', goodLock, options)
   rows.push(row(good, 'none', undefined))
-  for (const { id, create, caught } of CONTROLS) {
+  for (const control of CONTROLS) {
+    const { id, caught } = control
+    const create: Control['create'] = (world, settings) => control.create(world, settings)
     progress(`control ${rows.length} of ${CONTROLS.length}: ${id}`)
     const rate = await rateOf(id, create, options)
     const directed = await scenarioFindings(id, create)
