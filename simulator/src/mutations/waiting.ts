@@ -32,6 +32,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
       { file: 'lease/seek.js', find: 'this.#inFlight = 0;\n        this.#send();', replace: 'this.#send();' },
     ],
     masked: 'the counter is both reset and kept apart for each claim',
+    scenario: 'restarted-waiter',
   },
   {
     name: 'no-withdraw-when-unclear',

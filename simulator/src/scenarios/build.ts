@@ -20,19 +20,24 @@ export interface Setting {
   readonly ttlMs: number
   readonly actors: readonly ActorScript[]
   readonly faults?: readonly Fault[]
+  /** Where messages have to overtake one another: how many connections, and which seed makes them do so. */
+  readonly reorder?: { readonly lanes: number; readonly seed: number }
 }
 
-/** Right clocks, one connection for each process, and no faults but those that are named. */
-export function quietCase({ processes, durationMs, ttlMs, actors, faults = [] }: Setting): Case {
+const IN_ORDER = { lanes: 1, seed: 1 }
+
+/** Right clocks, one connection for each process unless told otherwise, and no faults but those that are named. */
+export function quietCase(setting: Setting): Case {
+  const { processes, durationMs, ttlMs, actors, faults = [], reorder = IN_ORDER } = setting
   const right = { startMs: 0, wallOffMs: 0, rate: 1 }
   return {
-    seed: 1,
+    seed: reorder.seed,
     store: 'memory',
     durationMs,
     ttlMs,
     clocks: Array.from({ length: processes }, () => right),
     serverClock: right,
-    lanes: 1,
+    lanes: reorder.lanes,
     timeoutMs: 300,
     actors,
     faults,

@@ -107,6 +107,25 @@ export const SCENARIOS: readonly Scenario[] = [
     longestWaitMs: 2500,
   },
   {
+    name: 'restarted-waiter',
+    about: 'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
+    plan: quietCase({
+      processes: 2,
+      durationMs: 6000,
+      ttlMs: 1000,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 1400 }),
+        once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
+      ],
+      faults: [
+        { kind: 'stop', process: 1, atMs: 1400, forMs: 2000 },
+        { kind: 'server-crash', atMs: 3300, forMs: 800, keepsData: true },
+      ],
+      reorder: { lanes: 3, seed: 3 },
+    }),
+    longestWaitMs: 4500,
+  },
+  {
     name: 'sleeping-holder',
     about: 'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
     plan: quietCase({
