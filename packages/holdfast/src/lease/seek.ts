@@ -128,14 +128,19 @@ export class Seek {
     this.#inFlight += 1
     this.#client.bounded(answer, sent.claim.lock, 'the attempt').then(
       (result) => {
-        this.#inFlight -= 1
+        this.#answered(sent)
         this.#take(sent, result)
       },
       (error: unknown) => {
-        this.#inFlight -= 1
+        this.#answered(sent)
         this.#fail(sent, error)
       },
     )
+  }
+
+  /** Answers about an earlier claim do not count: nothing can be hoped of them. */
+  #answered(sent: Sent): void {
+    if (sent.claim.id === this.#claim.id) this.#inFlight -= 1
   }
 
   #take(sent: Sent, result: AttemptResult): void {
@@ -251,6 +256,7 @@ export class Seek {
   #restart(): void {
     this.#forget()
     this.#claim = this.#client.newClaim(this.#shape)
+    this.#inFlight = 0
     this.#send()
   }
 

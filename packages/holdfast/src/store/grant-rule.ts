@@ -158,10 +158,10 @@ export function withdraw(state: LockState, claim: ClaimRef, turn: Turn): Withdra
     promote(state, turn)
     return 'left'
   }
-  const before = state.tombstones.get(claim.id)
-  if (before) return before.outcome
-  bury(state, claim, 'absent', turn)
-  return 'absent'
+  // Buried anew even if it was before: what was known of its end may be so old that it refuses nothing any more.
+  const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent'
+  bury(state, claim, outcome, turn)
+  return outcome
 }
 
 export function downgrade(state: LockState, claim: ClaimRef, turn: Turn): boolean {
@@ -339,6 +339,8 @@ function bury(
   turn: Turn,
 ): void {
   const { tombstones } = state
+  // The oldest stands first, and the first that is not over ends the search below.
+  tombstones.delete(claim.id)
   tombstones.set(claim.id, { untilMs: turn.nowMs + claim.ttlMs, outcome })
   for (const [id, oldest] of tombstones) {
     if (tombstones.size <= turn.tombstoneLimit && oldest.untilMs > turn.nowMs) return

@@ -134,6 +134,11 @@ describe('the answer "released", with no more than the other holders as witnesse
     )
   })
 
+  test('is no lie by a grant that was earlier, but told of later', () => {
+    expect(broken(`${late(' token=2')}\n4 b acquire ok token=1`, promised)).not.toContain('release')
+    expect(broken(`${late(' token=2')}\n4 b acquire ok token=3`, promised)).toContain('release')
+  })
+
   test('of a reader is a lie when a writer had got the lock, and not by other readers', () => {
     const reader = late(' capacity=3')
     expect(broken(`${reader}\n7 b acquire ok capacity=3`, promised)).toEqual([])

@@ -47,15 +47,20 @@ function lieAgainst({ endNs, tokens }: Tenure, { release }: Released, slackNs: b
 
 /** Looks for a holder that came in before a lease was given back and cannot have been there beside it. */
 function byWitness(released: readonly Released[], byStart: readonly Hold[]): Violation[] {
-  // A grant that was over when it was told of may have been one of earlier times, so it is no witness.
+  // A grant that was over when it was told of may have been one of earlier times, so it is no witness. Where there are
+  // tokens, they say which of two was earlier: news of a grant may come later than the next one's, if the server forgot.
   const all = byStart.filter(({ startNs, endNs }) => endNs > startNs)
   const exclusive = all.filter(({ weight, capacity }) => weight >= capacity)
   return released.flatMap((hold) => {
     const sharesNothing = hold.weight >= hold.capacity && !hold.lowered
     const witness = firstAfter(sharesNothing ? all : exclusive, hold.startNs)
-    if (!witness || witness.startNs >= hold.release.askedNs) return []
+    if (!witness || witness.startNs >= hold.release.askedNs || isEarlier(witness, hold)) return []
     return [lie(hold, `${describe(witness)} had got it before`, piece(hold, witness))]
   })
+}
+
+function isEarlier({ token }: Hold, hold: Hold): boolean {
+  return token !== undefined && hold.token !== undefined && token < hold.token
 }
 
 function lie(hold: Released, reason: string, events: readonly HistoryEvent[]): Violation {

@@ -152,3 +152,18 @@ withdraw.test(
   },
   { needs: [queue] },
 )
+
+withdraw.test(
+  'an attempt behind a withdraw is refused, also long after the lease had expired',
+  async (context) => {
+    const [claim, other] = [context.claim({ ttlMs: context.shortMs }), context.claim()]
+    await context.take(claim)
+    // Somebody else makes the store notice that the lease is over; then so much time passes that it may forget that.
+    await context.granted(other, context.shortMs + context.slackMs)
+    await context.withdraw(other)
+    await context.time.pass(context.shortMs * 1.2 + 100)
+    assert.equal(await context.withdraw(claim), 'absent')
+    expectOutcome(await context.attempt(claim), 'withdrawn')
+  },
+  { needs: [leaseExpiry] },
+)

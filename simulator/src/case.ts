@@ -1,0 +1,62 @@
+/**
+ * A case: everything that a run depends on. It is drawn from a seed, and may be cut down afterwards; the same case always
+ * runs the same way.
+ */
+import { drawFaults, type Fault } from './faults/plan.js'
+import type { StoreName } from './server/models.js'
+import { Dice } from './world/dice.js'
+import type { ClockErrors } from './world/machine-clock.js'
+import { drawScripts, LOCKS, type ActorScript } from './workload/script.js'
+
+export const PROCESSES = 4
+export const DURATION_MS = 20_000
+export const TTL_MS = 1000
+
+/** How far the rate of one clock is off at most. Two such clocks part by no more than the margin of 1% allows. */
+const WORST_RATE = 0.005
+
+export interface Case {
+  readonly seed: number
+  readonly store: StoreName
+  readonly durationMs: number
+  readonly ttlMs: number
+  readonly clocks: readonly ClockErrors[]
+  readonly serverClock: ClockErrors
+  /** How many connections each process has. */
+  readonly lanes: number
+  readonly timeoutMs: number
+  readonly actors: readonly ActorScript[]
+  readonly faults: readonly Fault[]
+}
+
+export function drawCase(seed: number, store: StoreName): Case {
+  const world = Dice.named(seed, 'world')
+  const shape = { processes: PROCESSES, durationMs: DURATION_MS }
+  return {
+    seed,
+    store,
+    durationMs: DURATION_MS,
+    ttlMs: TTL_MS,
+    clocks: Array.from({ length: PROCESSES }, () => drawClock(world)),
+    serverClock: drawClock(world),
+    lanes: world.whole(1, 3),
+    timeoutMs: world.pick([150, 300, 600]),
+    actors: drawScripts(Dice.named(seed, 'script'), {
+      ...shape,
+      actorsPerProcess: world.whole(1, 3),
+      // Few locks make a crowd, many make variety.
+      locks: world.chance(0.4) ? [world.pick(LOCKS)] : LOCKS,
+    }),
+    faults: drawFaults(Dice.named(seed, 'faults'), shape),
+  }
+}
+
+export function drawClock(dice: Dice): ClockErrors {
+  return {
+    startMs: dice.between(0, 1e7),
+    wallOffMs: dice.between(-2000, 2000),
+    rate: dice.chance(0.5)
+      ? 1 + dice.pick([-1, 1]) * WORST_RATE
+      : dice.between(1 - WORST_RATE, 1 + WORST_RATE),
+  }
+}

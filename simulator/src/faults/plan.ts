@@ -1,0 +1,169 @@
+/** What goes wrong in a run: a list that is drawn from the seed before the run, so that it can be read and cut down. */
+import type { Dice } from '../world/dice.js'
+
+interface During {
+  readonly atMs: number
+  readonly forMs: number
+}
+
+interface OfProcess {
+  readonly process: number
+}
+
+export type Fault =
+  /** Messages between a process and the server get lost or doubled, with these probabilities. */
+  | ({ readonly kind: 'storm' } & During &
+      OfProcess & {
+        readonly loseRequest: number
+        readonly loseReply: number
+        readonly twice: number
+        readonly loseWake: number
+      })
+  | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess)
+  /** A partition. What is sent vanishes, or arrives when it is over. */
+  | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess)
+  /** The process is stopped. */
+  | ({ readonly kind: 'stop' } & During & OfProcess)
+  /** The machine of the process sleeps, and its monotonic clock with it. */
+  | ({ readonly kind: 'sleep' } & During & OfProcess)
+  /** The process is killed; after a while another one does the rest of its work. */
+  | ({ readonly kind: 'kill' } & During & OfProcess)
+  | ({ readonly kind: 'clock-step'; readonly byMs: number } & During & OfProcess)
+  | ({ readonly kind: 'server-stop' } & During)
+  | ({ readonly kind: 'server-crash'; readonly keepsData: boolean } & During)
+  /** All data is gone from one moment to the next, as after FLUSHALL; connections stay. */
+  | ({ readonly kind: 'server-flush' } & During)
+  | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
+
+export type FaultKind = Fault['kind']
+export type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
+
+/** What a run is drawn from. The last two break promises that no store can keep, so they are rarer. */
+const USUAL: readonly FaultKind[] = [
+  'storm',
+  'slow',
+  'cut',
+  'stop',
+  'sleep',
+  'kill',
+  'clock-step',
+  'server-stop',
+  'server-crash',
+]
+const MOST_KINDS = 4
+const MOST_FAULTS = 10
+
+export interface FaultShape {
+  readonly processes: number
+  readonly durationMs: number
+}
+
+export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
+  const kinds = Array.from({ length: dice.whole(0, MOST_KINDS) }, () => dice.pick(USUAL))
+  const losesData = dice.chance(0.1)
+  if (losesData) kinds.push(dice.pick(['server-crash', 'server-flush'] as const))
+  if (dice.chance(0.1)) kinds.push('server-clock-step')
+  return kinds.length === 0 ? [] : drawAmong(dice, shape, kinds, { most: MOST_FAULTS, losesData })
+}
+
+export interface FaultLimits {
+  readonly most: number
+  /** Whether a server that crashes may lose its data. */
+  readonly losesData: boolean
+}
+
+/** At least one of each kind that is named, in the order of time. */
+export function drawAmong(
+  dice: Dice,
+  shape: FaultShape,
+  kinds: readonly FaultKind[],
+  { most, losesData }: FaultLimits,
+): Fault[] {
+  const faults = Array.from({ length: dice.whole(kinds.length, most) }, (_, index) =>
+    drawFault(dice, shape, kinds[index] ?? dice.pick(kinds), losesData),
+  )
+  return faults.sort((a, b) => a.atMs - b.atMs)
+}
+
+function drawFault(dice: Dice, shape: FaultShape, kind: FaultKind, losesData: boolean): Fault {
+  const atMs = dice.between(0.02, 0.95) * shape.durationMs
+  const process = dice.whole(0, shape.processes - 1)
+  const forMs = (mostMs: number): number => Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
+  return DRAWS[kind]({ dice, atMs, process, forMs, losesData })
+}
+
+interface Circumstances {
+  readonly dice: Dice
+  readonly atMs: number
+  readonly process: number
+  /** Draws how long it lasts: at most so long, and not beyond the time of healing. */
+  readonly forMs: (mostMs: number) => number
+  readonly losesData: boolean
+}
+
+const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
+  storm: ({ dice, atMs, process, forMs }) => ({
+    kind: 'storm',
+    atMs,
+    forMs: forMs(8000),
+    process,
+    ...drawStorm(dice),
+  }),
+  slow: ({ dice, atMs, process, forMs }) => ({
+    kind: 'slow',
+    atMs,
+    forMs: forMs(5000),
+    process,
+    meanMs: dice.pick([20, 60, 150]),
+  }),
+  cut: ({ dice, atMs, process, forMs }) => ({
+    kind: 'cut',
+    atMs,
+    forMs: forMs(3000),
+    process,
+    holds: dice.chance(0.4),
+  }),
+  stop: ({ atMs, process, forMs }) => ({ kind: 'stop', atMs, forMs: forMs(3000), process }),
+  kill: ({ atMs, process, forMs }) => ({ kind: 'kill', atMs, forMs: forMs(3000), process }),
+  sleep: ({ atMs, process, forMs }) => ({ kind: 'sleep', atMs, forMs: Math.max(100, forMs(4000)), process }),
+  'clock-step': ({ dice, atMs, process }) => ({
+    kind: 'clock-step',
+    atMs,
+    forMs: 0,
+    process,
+    byMs: drawStep(dice),
+  }),
+  'server-stop': ({ atMs, forMs }) => ({ kind: 'server-stop', atMs, forMs: forMs(1500) }),
+  'server-crash': ({ dice, atMs, forMs, losesData }) => ({
+    kind: 'server-crash',
+    atMs,
+    forMs: forMs(1200),
+    keepsData: !losesData || dice.chance(0.3),
+  }),
+  'server-flush': ({ atMs }) => ({ kind: 'server-flush', atMs, forMs: 0 }),
+  'server-clock-step': ({ dice, atMs }) => ({
+    kind: 'server-clock-step',
+    atMs,
+    forMs: 0,
+    byMs: drawStep(dice),
+  }),
+}
+
+function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice: number; loseWake: number } {
+  const some = (most: number): number => (dice.chance(0.5) ? dice.between(0, most) : 0)
+  return { loseRequest: some(0.3), loseReply: some(0.3), twice: some(0.3), loseWake: some(1) }
+}
+
+/** Forward or back; by little, as a time service does, or by a lot. */
+function drawStep(dice: Dice): number {
+  const size = dice.pick([30, 500, 2000, 60_000]) * dice.between(0.5, 1)
+  return dice.chance(0.5) ? size : -size
+}
+
+/** When the server first loses its data; never, where it is not told to. */
+export function firstLossMs(faults: readonly Fault[]): number {
+  const losses = faults.filter(
+    (fault) => fault.kind === 'server-flush' || (fault.kind === 'server-crash' && !fault.keepsData),
+  )
+  return Math.min(Infinity, ...losses.map(({ atMs }) => atMs))
+}

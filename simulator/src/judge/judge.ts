@@ -1,0 +1,99 @@
+/** Judges a run by what was promised under its faults. */
+import { checkHistory, type HistoryEvent, type Promised } from 'holdfast/conformance'
+import type { Case } from '../case.js'
+import type { Outcome } from '../run.js'
+import type { ServerHold } from '../server/truth.js'
+import { nanoseconds } from '../workload/chronicle.js'
+import type { Breach } from '../workload/circumstances.js'
+import { promisesOf } from './promises.js'
+
+export interface Finding extends Breach {
+  /** The piece of the history that shows it, where there is one. */
+  readonly events?: readonly HistoryEvent[]
+}
+
+/** Times are converted between clocks and cut to whole nanoseconds. */
+const SLACK = { slackNs: 1000n }
+/** A row of hand-offs is timed by the clock of its process, which may be slow. */
+const ROW_SLACK_NS = 100_000n
+const NOTHING_ELSE = { exclusion: false, tokens: false }
+
+export function judge(plan: Case, outcome: Outcome): Finding[] {
+  const { exclusionUntilMs, exclusion, release, tokens, order, liveness } = promisesOf(plan)
+  const history = [...outcome.events, ...outcome.serverHolds.map(truthEvent)]
+  const promised: Promised = {
+    exclusion: false,
+    tokens,
+    held: true,
+    truth: exclusion && SLACK,
+    release: release && SLACK,
+    counter: tokens,
+  }
+  return [
+    ...overlaps(outcome.events, exclusionUntilMs),
+    ...checkHistory(history, { promised }),
+    ...overtakings(outcome, order),
+    ...(liveness ? forgotten(outcome) : []),
+    ...(exclusion ? outcome.risen.map(risen) : []),
+    ...(liveness ? outcome.leftOver.map(leftOver) : []),
+    ...outcome.breaches.filter(({ property }) => exclusion || property !== 'regained'),
+  ]
+}
+
+/** Two at a time, before the server lost its data: what comes after that was promised by nobody. */
+export function overlaps(events: readonly HistoryEvent[], untilMs: number): Finding[] {
+  if (untilMs === 0) return []
+  const before = untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
+  return checkHistory(before, { promised: { ...NOTHING_ELSE, exclusion: true } })
+}
+
+function truthEvent(hold: ServerHold): HistoryEvent {
+  return {
+    t_ns: nanoseconds(hold.endMs),
+    pid: 0,
+    client: 'server',
+    key: hold.lock,
+    f: 'truth',
+    type: 'info',
+    owner: hold.claimId,
+    weight: hold.weight,
+    start_ns: nanoseconds(hold.startMs),
+    end_ns: nanoseconds(hold.endMs),
+    ...(hold.token === undefined ? {} : { token: hold.token, tokens: hold.tokens }),
+  }
+}
+
+/**
+ * Claims of their own are served strictly in order. A lease that is handed on inside a process may overtake, but a row of
+ * them is bound in any case.
+ */
+function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
+  const isHandedOn = ({ f, type, token, claim = '' }: HistoryEvent): boolean =>
+    f === 'acquire' && type === 'ok' && !claimants.isOwn(claim, token)
+  const ownClaims = inOrder ? events.filter((event) => !isHandedOn(event)) : []
+  const unordered = events.filter(({ f }) => f !== 'enqueued')
+  return [
+    ...checkHistory(ownClaims, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
+    ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
+  ]
+}
+
+function risen({ lock, claimId, startMs }: ServerHold): Finding {
+  const message = `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, after that claim had been withdrawn.`
+  return { property: 'tombstone', key: lock, message }
+}
+
+function leftOver({ lock, claimId, startMs }: ServerHold): Finding {
+  const message =
+    `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, and is held still, ` +
+    'though every client has given back all that it had.'
+  return { property: 'ghost', key: lock, message }
+}
+
+function forgotten({ stuck, drainedMs }: Outcome): Finding[] {
+  return stuck.map(({ actor, lock }) => ({
+    property: 'liveness',
+    key: lock,
+    message: `${actor} still waited for "${lock}" ${drainedMs.toFixed(0)} ms after everything was healed.`,
+  }))
+}

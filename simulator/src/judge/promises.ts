@@ -1,0 +1,50 @@
+/**
+ * What is promised under the faults of a case. A run is judged by this alone: no lock over a server that forgets or whose
+ * clock jumps can promise exclusion, and the guarantees of Holdfast say so.
+ */
+import type { Case } from '../case.js'
+import { firstLossMs } from '../faults/plan.js'
+
+export interface Promises {
+  /** Until when leases exclude, and whether they stay within what the server holds for as long as the run goes. */
+  readonly exclusionUntilMs: number
+  readonly exclusion: boolean
+  /** `released` is answered only if the server still held the lock. */
+  readonly release: boolean
+  /** Tokens grow, so that the fenced resource loses nothing. */
+  readonly tokens: boolean
+  /** Nothing overtakes in the queue. */
+  readonly order: boolean
+  /** Whoever waits is served soon after everything was healed. */
+  readonly liveness: boolean
+  /** Why something is not promised. */
+  readonly because: readonly string[]
+}
+
+export function promisesOf({ store, faults }: Case): Promises {
+  const because: string[] = []
+  const lossMs = firstLossMs(faults)
+  const forgets = lossMs < Infinity
+  const steps = faults.flatMap((fault) => (fault.kind === 'server-clock-step' ? [fault.byMs] : []))
+  const leasesJump = store === 'wall' && steps.length > 0
+  // A server that forgot its counter counts on from its clock, which must not have gone back.
+  const counterReturns = forgets && steps.some((byMs) => byMs < 0)
+  if (forgets) because.push('the server lost its data')
+  if (leasesJump) because.push('the clock that ends the leases was set')
+  if (counterReturns) because.push('the clock was set back, and the counter starts from it')
+  const away = faults.some(({ kind }) => !IN_ORDER.has(kind))
+  return {
+    exclusionUntilMs: leasesJump ? 0 : lossMs,
+    exclusion: !forgets && !leasesJump,
+    // A server that forgot says so when it is asked.
+    release: !leasesJump,
+    tokens: !counterReturns,
+    order: store !== 'poll' && !forgets && !leasesJump && !away,
+    // Set back by an hour, the clock makes the lease of a dead holder last an hour more.
+    liveness: !leasesJump || steps.every((byMs) => byMs > 0),
+    because,
+  }
+}
+
+/** Under other faults a waiter may be away for so long that the store forgets its place, as it should. */
+const IN_ORDER: ReadonlySet<string> = new Set(['clock-step', 'server-clock-step'])

@@ -1,0 +1,44 @@
+/**
+ * Makes a runtime that is broken on purpose: a copy of the built package with a few lines replaced.
+ *
+ * The product code knows nothing of it. A text that is not found exactly once is an error, so that a mutation cannot go
+ * stale unseen.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Runtime } from '../runtime.js'
+import type { Mutation } from './catalogue.js'
+
+const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
+
+export async function mutated(mutation: Mutation): Promise<Runtime> {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
+  try {
+    cpSync(PACKAGE, copy, { recursive: true, filter: (path) => !path.endsWith('.map') })
+    // Outside of its package the copy has to say itself that it is made of modules.
+    writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
+    for (const { file, find, replace } of mutation.edits) edit(mutation.name, join(copy, file), find, replace)
+    const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
+    const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
+    return { createLocks, onLockEvent, memoryStore }
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+function edit(mutation: string, file: string, find: string, replace: string): void {
+  const text = readFileSync(file, 'utf8')
+  const parts = text.split(find)
+  if (parts.length !== 2) {
+    throw new Error(
+      `The mutation ${mutation} expects once in ${file} what is there ${parts.length - 1} times: ${find}`,
+    )
+  }
+  writeFileSync(file, parts.join(replace))
+}
+
+async function load<Module>(file: string): Promise<Module> {
+  return (await import(pathToFileURL(file).href)) as Module
+}

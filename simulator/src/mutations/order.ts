@@ -1,0 +1,42 @@
+/** Mutations of cohorts: who is served next inside a process, and with which token. */
+import type { Mutation } from './catalogue.js'
+
+export const ORDER_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'cohort-bound-in-time',
+    breaks: 'A row of hand-offs ends after 10 ms',
+    edits: [{ file: 'lease/cohort.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
+  },
+  {
+    name: 'cohort-bound-in-number',
+    breaks: 'A row has at most 32 hand-offs',
+    edits: [
+      { file: 'lease/cohort.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
+    ],
+    scenario: 'long-row',
+  },
+  {
+    name: 'cohort-shares-token',
+    breaks: 'Each lease of a row has its own, larger token',
+    edits: [{ file: 'lease/cohort.js', find: 'BigInt(this.#handOffs)', replace: '0n' }],
+  },
+  {
+    name: 'cohort-exceeds-its-tokens',
+    breaks: 'A row ends with the block of tokens that the grant reserved',
+    edits: [{ file: 'lease/cohort.js', find: 'this.#handOffs + 1 < grant.tokens &&', replace: '' }],
+  },
+  {
+    name: 'dead-grant-handed-on',
+    breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
+    edits: [
+      {
+        file: 'lease/cohort.js',
+        find: 'const alive = grant.isAlive(nowMs);',
+        replace: 'const alive = true;',
+      },
+      { file: 'lease/cohort.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
+      { file: 'lease/cohort.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
+    ],
+    masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',
+  },
+]

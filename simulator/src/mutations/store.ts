@@ -1,0 +1,101 @@
+/** Mutations of the grant rule, which every store runs in one form or another. */
+import type { Edit, Mutation } from './catalogue.js'
+
+const inRule = (find: string, replace: string): Edit => ({ file: 'store/grant-rule.js', find, replace })
+
+export const STORE_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'capacity-ignored',
+    breaks: 'A claim is granted when the weights fit the capacity',
+    edits: [
+      inRule(
+        'state.waiters.size === 0 && state.heldWeight + claim.weight <= state.capacity',
+        'state.waiters.size === 0 && state.heldWeight < state.capacity + claim.weight',
+      ),
+    ],
+  },
+  {
+    name: 'queue-overtaken',
+    breaks: 'Nothing overtakes a claim that waits',
+    edits: [
+      inRule(
+        'state.waiters.size === 0 && state.heldWeight + claim.weight',
+        'state.heldWeight + claim.weight',
+      ),
+    ],
+  },
+  {
+    name: 'lease-expires-early',
+    breaks: 'The store keeps a grant for the whole of its TTL',
+    edits: [inRule('expiresMs: turn.nowMs + ttlMs,', 'expiresMs: turn.nowMs + ttlMs * 0.9,')],
+  },
+  {
+    name: 'renewal-without-owner',
+    breaks: 'A renewal extends only the lease of its own claim',
+    edits: [
+      inRule(
+        "const holder = state.holders.get(renewal.id);\n    if (!holder)\n        return { outcome: 'lost', reason: 'expired' };",
+        "const holder = state.holders.get(renewal.id) ?? [...state.holders.values()][0];\n    if (!holder)\n        return { outcome: 'lost', reason: 'expired' };",
+      ),
+    ],
+    scenario: 'sleeping-holder',
+  },
+  {
+    name: 'withdraw-without-owner',
+    breaks: 'Only the owner releases',
+    edits: [
+      inRule(
+        'const holder = state.holders.get(claim.id);\n    if (holder) {\n        drop',
+        'const holder = state.holders.get(claim.id) ?? [...state.holders.values()][0];\n    if (holder) {\n        drop',
+      ),
+    ],
+  },
+  {
+    name: 'no-tombstone',
+    breaks: 'An attempt that arrives after its own withdraw is refused',
+    edits: [inRule('return tombstone !== undefined && tombstone.untilMs > turn.nowMs;', 'return false;')],
+  },
+  {
+    name: 'tombstone-not-renewed',
+    breaks:
+      'A withdraw refuses late attempts for a whole TTL, also when an older end of the claim is remembered',
+    edits: [
+      inRule(
+        "const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent';",
+        "const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent';\n    if (state.tombstones.has(claim.id))\n        return outcome;",
+      ),
+    ],
+  },
+  {
+    name: 'resent-attempt-restarts',
+    breaks: 'The same claim sent twice gives the same lease, and does not restart its clock',
+    edits: [inRule('return grantedTo(holder, true, turn);', 'return grantedTo(holder, false, turn);')],
+  },
+  {
+    name: 'token-block-forgotten',
+    breaks: 'Tokens that a grant reserved are given to nobody else',
+    edits: [inRule('state.lastToken = token + tokens - 1;', 'state.lastToken = token;')],
+  },
+  {
+    name: 'token-stands-still',
+    breaks: 'Every grant has a token larger than each earlier one',
+    edits: [
+      inRule(
+        'Math.max(state.lastToken + 1, turn.tokenFloor)',
+        'Math.max(state.lastToken, turn.tokenFloor - 1)',
+      ),
+    ],
+  },
+  {
+    name: 'dead-waiter-stays',
+    breaks: 'A dead waiter does not block the queue for longer than its heartbeats',
+    edits: [inRule('if (waiter.seenMs + livesMs <= turn.nowMs) {', 'if (false) {')],
+    scenario: 'dead-waiters',
+  },
+  {
+    name: 'stolen-lease-renewed',
+    breaks: 'The renewals of a stolen lease are refused',
+    edits: [inRule('if (holder.stolen)', 'if (false)')],
+    scenario: 'steal',
+  },
+]

@@ -1,0 +1,117 @@
+/** Mutations of when a lease ends, and of who is told. */
+import type { Mutation } from './catalogue.js'
+
+const SENT_AT_REPLY = 'this.#client.clock.monotonicMs()'
+
+export const TIME_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'held-without-deadline',
+    breaks:
+      '`held` is checked against the deadline, so that it is false after a pause before any timer has run',
+    edits: [
+      {
+        file: 'lease/grant.js',
+        find: "this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)",
+        replace: "this.state === 'held' && !this.clocksDisagree(nowMs)",
+      },
+    ],
+  },
+  {
+    name: 'held-while-clocks-disagree',
+    breaks: 'When wall clock and monotonic clock part, as after a sleep of the machine, `held` is false',
+    edits: [
+      {
+        file: 'lease/grant.js',
+        find: "this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)",
+        replace: "this.state === 'held' && nowMs < this.deadlineMs",
+      },
+    ],
+  },
+  {
+    name: 'no-margin',
+    breaks: 'A margin is taken off the TTL, for clocks that run at different rates',
+    edits: [{ file: 'lease/deadline.js', find: 'return ttlMs * 0.01 + 2;', replace: 'return 0;' }],
+  },
+  {
+    name: 'grant-from-reply',
+    breaks: 'A lease counts from when the request left, not from when the answer came',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'grantBaseMs(granted, sent.sentMs, waiting?.sentMs)',
+        replace: `grantBaseMs(granted, ${SENT_AT_REPLY}, waiting?.sentMs)`,
+      },
+    ],
+  },
+  {
+    name: 'renewal-from-reply',
+    breaks: 'A renewed lease counts from when the renewal left, not from when the answer came',
+    edits: [
+      {
+        file: 'lease/renewal.js',
+        find: 'grant.extend(asked.sentMs, ',
+        replace: `grant.extend(${SENT_AT_REPLY}, `,
+      },
+    ],
+  },
+  {
+    name: 'existing-grant-restarts',
+    breaks: 'An answer that reports an existing grant does not restart its clock',
+    edits: [
+      {
+        file: 'lease/deadline.js',
+        find: 'if (!granted.existing)\n        return sentMs;',
+        replace: 'return sentMs;',
+      },
+    ],
+  },
+  {
+    name: 'pushed-grant-restarts',
+    breaks: 'A pushed grant counts from the last request that was answered "waiting"',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: '...pushed, baseMs: since.sentMs',
+        replace: `...pushed, baseMs: ${SENT_AT_REPLY}`,
+      },
+    ],
+  },
+  {
+    name: 'unknown-renewal-extends',
+    breaks: 'A renewal whose outcome is unknown keeps the old deadline',
+    edits: [
+      {
+        file: 'lease/renewal.js',
+        find: "if (result.outcome === 'renewed') {",
+        replace: "if (result.outcome !== 'lost') {",
+      },
+    ],
+  },
+  {
+    name: 'loss-not-told',
+    breaks: 'Loss is told by the deadline, whatever the network does',
+    edits: [{ file: 'lease/renewal.js', find: "grant.lose('deadline');", replace: '' }],
+  },
+  {
+    name: 'renewal-ignores-loss',
+    breaks: 'A holder whose renewal is refused stops at once',
+    edits: [
+      {
+        file: 'lease/renewal.js',
+        find: 'grant.lose(result.reason);\n            return;',
+        replace: "result = { outcome: 'renewed' };",
+      },
+    ],
+  },
+  {
+    name: 'late-grant-handed-out',
+    breaks: 'A lease that ended on the way is never handed out',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {',
+        replace: 'if (false) {',
+      },
+    ],
+  },
+]

@@ -1,0 +1,95 @@
+/** Mutations of waiting, of giving up, and of giving back. */
+import type { Mutation } from './catalogue.js'
+
+export const WAITING_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'no-floor',
+    breaks: 'Whoever waits attempts again by itself, whatever becomes of the wake-ups',
+    edits: [
+      { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
+      {
+        file: 'lease/seek.js',
+        find: 'timer(delayMs + 1, () => this.#send())',
+        replace: 'timer(delayMs + 1, () => undefined)',
+      },
+    ],
+    masked: 'the heartbeat and the attempt at the expiry of the holder stand in for each other',
+  },
+  {
+    name: 'no-heartbeat',
+    breaks: 'A waiter keeps its place by heartbeats',
+    edits: [{ file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' }],
+  },
+  {
+    name: 'forgotten-after-restart',
+    breaks: 'A waiter that begins anew does not wait for answers about its earlier claim',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'if (sent.claim.id === this.#claim.id)\n            this.#inFlight -= 1;',
+        replace: 'this.#inFlight -= 1;',
+      },
+      { file: 'lease/seek.js', find: 'this.#inFlight = 0;\n        this.#send();', replace: 'this.#send();' },
+    ],
+    masked: 'the counter is both reset and kept apart for each claim',
+    scenario: 'restarted-waiter',
+  },
+  {
+    name: 'no-withdraw-when-unclear',
+    breaks: 'An attempt whose outcome is unclear is withdrawn',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'this.#end();\n        this.#client.withdrawals.inBackground(this.#claim);\n        this.#done(undefined, error);',
+        replace: 'this.#end();\n        this.#done(undefined, error);',
+      },
+    ],
+    scenario: 'unanswered-attempt',
+  },
+  {
+    name: 'no-withdraw-when-given-up',
+    breaks: 'A wait that is given up is withdrawn',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'if (sent)\n            this.#client.withdrawals.inBackground(this.#claim);',
+        replace: '',
+      },
+    ],
+    scenario: 'given-up-wait',
+  },
+  {
+    name: 'withdraw-once',
+    breaks: 'A withdraw that was not answered is repeated',
+    edits: [
+      {
+        file: 'lease/withdrawal.js',
+        find: 'if (!isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)',
+        replace: 'if (true)',
+      },
+    ],
+    scenario: 'unanswered-release',
+  },
+  {
+    name: 'lying-release',
+    breaks: '`released` is answered only if it was ours until then',
+    edits: [
+      {
+        file: 'lease/cohort.js',
+        find: "outcome === 'released' && !overdue ? 'released' : 'lost'",
+        replace: "'released'",
+      },
+    ],
+  },
+  {
+    name: 'unclear-release-is-released',
+    breaks: 'A release whose outcome stays unknown is not taken for a success',
+    edits: [
+      {
+        file: 'lease/withdrawal.js',
+        find: 'throw this.#unknownRelease(claim, error);',
+        replace: "return 'released';",
+      },
+    ],
+  },
+]

@@ -1,0 +1,138 @@
+/** Runs one case, from the first event to the last, and hands back all that there is to judge it by. */
+import type { HistoryEvent } from 'holdfast/conformance'
+import type { Case } from './case.js'
+import { arrange } from './faults/apply.js'
+import { realRuntime, type Runtime } from './runtime.js'
+import { storeModel } from './server/models.js'
+import { Server } from './server/server.js'
+import { Truth, type ServerHold } from './server/truth.js'
+import { Site, type Ground } from './site.js'
+import type { Breach } from './workload/circumstances.js'
+import { Chronicle } from './workload/chronicle.js'
+import { Claimants } from './workload/claimants.js'
+import { FencedCounters } from './workload/fenced-counter.js'
+import { Agenda } from './world/agenda.js'
+import { MachineClock } from './world/machine-clock.js'
+
+/** After arrivals stopped and faults healed, everybody who waits must be served within this time. */
+const DRAIN_MS = 4000
+/** Closing the clients after that takes no longer than this. */
+const CLOSE_MS = 6000
+/** More events than this, and something goes round in circles. */
+const MOST_EVENTS = 500_000
+
+/** An actor that was still waiting for a lock when everybody should have been served. */
+export interface Stuck {
+  readonly actor: string
+  readonly lock: string
+}
+
+export interface Outcome {
+  readonly events: readonly HistoryEvent[]
+  readonly serverHolds: readonly ServerHold[]
+  /** Granted although they had been withdrawn. */
+  readonly risen: readonly ServerHold[]
+  /** What the server still held when all clients had given back all they had. */
+  readonly leftOver: readonly ServerHold[]
+  readonly counters: FencedCounters
+  readonly claimants: Claimants
+  readonly stuck: readonly Stuck[]
+  /** What those who took part saw broken. */
+  readonly breaches: readonly Breach[]
+  /** How long it took until everybody was served, from healing on. */
+  readonly drainedMs: number
+  readonly steps: number
+}
+
+export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promise<Outcome> {
+  const agenda = new Agenda()
+  const clock = new MachineClock(agenda, plan.serverClock)
+  const truth = new Truth(agenda, clock)
+  const server = new Server(agenda, clock, storeModel(plan.store, runtime), truth)
+  const breaches: Breach[] = []
+  const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
+  const ground: Ground = {
+    plan,
+    runtime,
+    agenda,
+    server,
+    chronicle: new Chronicle(agenda),
+    counters: new FencedCounters(),
+    circumstances,
+    claimants: new Claimants(),
+    nextPid: 100,
+  }
+  const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
+  const deafen = listen(ground, sites)
+  const heal = arrange({ agenda, sites, server: server.host }, plan.faults)
+
+  const exhausted = (): boolean => agenda.fired > MOST_EVENTS
+  const idle = (): boolean => sites.every(({ actors }) => actors.every(({ done }) => done))
+  await agenda.run(plan.durationMs, exhausted)
+  circumstances.closing = true
+  heal()
+  await agenda.run(plan.durationMs + DRAIN_MS, () => exhausted() || idle())
+  const drainedMs = agenda.nowMs - plan.durationMs
+  const stuck = sites.flatMap((site) => stuckActors(site, ground.chronicle.events))
+  await closeAll(agenda, sites, exhausted)
+  deafen()
+  const living = new Set(sites.map(({ client }) => client.locks.clientId))
+  return {
+    events: ground.chronicle.events,
+    serverHolds: truth.all,
+    risen: truth.risen,
+    leftOver: truth.standing.filter(({ clientId }) => living.has(clientId)),
+    counters: ground.counters,
+    claimants: ground.claimants,
+    stuck,
+    breaches,
+    drainedMs,
+    steps: agenda.fired,
+  }
+}
+
+/** Follows the renewals and the queueing of all clients, which only the runtime's events tell of. */
+function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[]): () => void {
+  const siteOf = (clientId: string): Site | undefined =>
+    sites.find(({ client }) => client.locks.clientId === clientId)
+  const stopRenewed = runtime.onLockEvent('renewed', ({ clientId, claimId }) => {
+    siteOf(clientId)?.client.renewed(claimId)
+  })
+  const stopQueued = runtime.onLockEvent('queued', ({ clientId, claimId, lock }) => {
+    const site = siteOf(clientId)
+    const asker = claimants.of(claimId)
+    if (site && asker) {
+      chronicle.note(site.process.pid, asker.actor, {
+        f: 'enqueued',
+        type: 'info',
+        key: lock,
+        claim: claimId,
+      })
+    }
+  })
+  return () => {
+    stopRenewed()
+    stopQueued()
+  }
+}
+
+function stuckActors(site: Site, events: readonly HistoryEvent[]): Stuck[] {
+  return site.actors
+    .filter(({ done }) => !done)
+    .map(({ script: { name } }) => {
+      const last = events.findLast(
+        ({ client, f, type }) => client === name && f === 'acquire' && type === 'invoke',
+      )
+      return { actor: name, lock: last?.key ?? '' }
+    })
+}
+
+async function closeAll(agenda: Agenda, sites: readonly Site[], exhausted: () => boolean): Promise<void> {
+  let open = 0
+  for (const { client } of sites) {
+    open += 1
+    const close = (): void => void (open -= 1)
+    client.locks.close({ graceMs: 0 }).then(close, close)
+  }
+  await agenda.run(agenda.nowMs + CLOSE_MS, () => exhausted() || open === 0)
+}

@@ -1,0 +1,90 @@
+/** Directed scenarios: small cases written by hand, where chance would take too long to find the one moment. */
+import type { HistoryEvent } from 'holdfast/conformance'
+import type { Case } from '../case.js'
+import type { Fault } from '../faults/plan.js'
+import type { Finding } from '../judge/judge.js'
+import type { ActorScript, LockName, Operation } from '../workload/script.js'
+
+export interface Scenario {
+  readonly name: string
+  /** What happens, as a sentence. */
+  readonly about: string
+  readonly plan: Case
+  /** Nobody waits longer than this for a lock, in milliseconds. */
+  readonly longestWaitMs: number
+}
+
+export interface Setting {
+  readonly processes: number
+  readonly durationMs: number
+  readonly ttlMs: number
+  readonly actors: readonly ActorScript[]
+  readonly faults?: readonly Fault[]
+  /** Where messages have to overtake one another: how many connections, and which seed makes them do so. */
+  readonly reorder?: { readonly lanes: number; readonly seed: number }
+}
+
+const IN_ORDER = { lanes: 1, seed: 1 }
+
+/** Right clocks, one connection for each process unless told otherwise, and no faults but those that are named. */
+export function quietCase(setting: Setting): Case {
+  const { processes, durationMs, ttlMs, actors, faults = [], reorder = IN_ORDER } = setting
+  const right = { startMs: 0, wallOffMs: 0, rate: 1 }
+  return {
+    seed: reorder.seed,
+    store: 'memory',
+    durationMs,
+    ttlMs,
+    clocks: Array.from({ length: processes }, () => right),
+    serverClock: right,
+    lanes: reorder.lanes,
+    timeoutMs: 300,
+    actors,
+    faults,
+  }
+}
+
+/** An actor that takes a lock once: it asks for it at a time, and works under it for a while. */
+export function once(
+  process: number,
+  name: string,
+  lock: LockName,
+  times: { readonly atMs: number; readonly workMs: number },
+  more: Partial<Operation> = {},
+): ActorScript {
+  const operation: Operation = {
+    thinkMs: times.atMs,
+    lock,
+    how: 'acquire',
+    write: false,
+    weight: 1,
+    waitMs: Infinity,
+    abortMs: undefined,
+    idle: false,
+    workMs: times.workMs,
+    renew: true,
+    twist: 'none',
+    nested: undefined,
+    ...more,
+  }
+  return { process, name, operations: [operation] }
+}
+
+/** Who waited for too long, or waits still. */
+export function longWaits(
+  { longestWaitMs }: { readonly longestWaitMs: number },
+  events: readonly HistoryEvent[],
+): Finding[] {
+  const found: Finding[] = []
+  const asked = new Map<string, number>()
+  for (const { f, type, client, key, t_ns } of events) {
+    if (f !== 'acquire') continue
+    const nowMs = Number(t_ns) / 1e6
+    if (type === 'invoke') asked.set(client, nowMs)
+    const waitedMs = nowMs - (asked.get(client) ?? nowMs)
+    if (waitedMs <= longestWaitMs) continue
+    const message = `${client} waited ${waitedMs.toFixed(0)} ms for "${key}", more than ${longestWaitMs} ms.`
+    found.push({ property: 'wait', key, message })
+  }
+  return found
+}

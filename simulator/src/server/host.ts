@@ -1,0 +1,68 @@
+/**
+ * The machine of a server: what arrives is handled in the order in which it arrives, unless the server is stopped, when it
+ * waits, or down, when it is refused.
+ */
+import type { Agenda } from '../world/agenda.js'
+import type { MachineClock } from '../world/machine-clock.js'
+
+/** What becomes of the server's data when it dies and comes back. */
+export interface Hosted {
+  /** Connections and subscriptions are gone. */
+  onCrash(): void
+  onDataLoss(): void
+}
+
+export class Host {
+  readonly clock: MachineClock
+  readonly #agenda: Agenda
+  readonly #hosted: Hosted
+  #state: 'runs' | 'stopped' | 'down' = 'runs'
+  #backlog: (() => void)[] = []
+
+  constructor(agenda: Agenda, clock: MachineClock, hosted: Hosted) {
+    this.#agenda = agenda
+    this.clock = clock
+    this.#hosted = hosted
+  }
+
+  get runs(): boolean {
+    return this.#state === 'runs'
+  }
+
+  /** Whether connections are refused. */
+  get down(): boolean {
+    return this.#state === 'down'
+  }
+
+  /** A request has arrived. `handle` runs as one atomic step, now or when the server gets to it. */
+  receive(handle: () => void): void {
+    if (this.#state === 'stopped') this.#backlog.push(() => this.receive(handle))
+    else if (this.#state === 'runs') handle()
+  }
+
+  stop(): void {
+    if (this.#state === 'runs') this.#state = 'stopped'
+  }
+
+  resume(): void {
+    if (this.#state !== 'stopped') return
+    this.#state = 'runs'
+    for (const handle of this.#backlog.splice(0)) this.#agenda.after(0, handle)
+  }
+
+  /** It dies: what it had not handled yet is gone. */
+  crash(): void {
+    this.#state = 'down'
+    this.#backlog = []
+    this.#hosted.onCrash()
+  }
+
+  loseData(): void {
+    this.#hosted.onDataLoss()
+  }
+
+  boot(keepsData: boolean): void {
+    if (!keepsData) this.loseData()
+    this.#state = 'runs'
+  }
+}

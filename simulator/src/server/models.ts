@@ -1,0 +1,57 @@
+/**
+ * The stores that a server can run. All of them run the real grant rule, as the memory store does, in a server with a
+ * clock of its own.
+ */
+import type { Clock } from 'holdfast'
+import type { Store } from 'holdfast/store'
+import type { Runtime } from '../runtime.js'
+import type { MachineClock } from '../world/machine-clock.js'
+import type { StoreModel } from './server.js'
+
+export const STORE_NAMES = ['memory', 'wall', 'poll'] as const
+export type StoreName = (typeof STORE_NAMES)[number]
+
+/** What a model stands for, as the command line shows it. */
+export const STORE_NOTES: Readonly<Record<StoreName, string>> = {
+  memory: 'the memory store behind a network; leases end by the monotonic clock of the server',
+  wall: 'the same by the wall clock of the server, as Redis and SQL have it: a step of it ends leases early or late',
+  poll: 'the same without wake-ups: waiters learn of a grant only by attempting again',
+}
+
+export function isStoreName(name: string): name is StoreName {
+  return (STORE_NAMES as readonly string[]).includes(name)
+}
+
+/** With a network in front, more withdrawn claims have to be remembered than within one process. */
+const TOMBSTONES_PER_LOCK = 10_000
+
+export function storeModel(name: StoreName, runtime: Runtime): StoreModel {
+  return (machine) => {
+    const clock = name === 'wall' ? wallTime(machine) : machineTime(machine)
+    const store = runtime.memoryStore({ clock, tombstonesPerLock: TOMBSTONES_PER_LOCK })
+    return name === 'poll' ? withoutWakeUps(store) : store
+  }
+}
+
+function machineTime(machine: MachineClock): Clock {
+  return { monotonicMs: () => machine.monotonicMs(), wallMs: () => machine.wallMs(), timer: noTimer }
+}
+
+function wallTime(machine: MachineClock): Clock {
+  return { monotonicMs: () => machine.wallMs(), wallMs: () => machine.wallMs(), timer: noTimer }
+}
+
+function noTimer(): never {
+  throw new Error('A store starts no timers.')
+}
+
+function withoutWakeUps(store: Store<true>): Store<true> {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'traits') return { ...target.traits, wakeUp: 'poll' }
+      if (name === 'watch') return () => ({ ready: undefined, close: () => undefined })
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}

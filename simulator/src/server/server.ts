@@ -1,0 +1,54 @@
+/**
+ * The server of a store: it runs a real one, whose verbs are the atomic steps of the service, and pushes wake-ups to
+ * those that subscribed.
+ */
+import type { Claim, PushedGrant, Store } from 'holdfast/store'
+import type { Agenda } from '../world/agenda.js'
+import type { MachineClock } from '../world/machine-clock.js'
+import { Host } from './host.js'
+import type { Truth } from './truth.js'
+
+/** Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer at once. */
+export type StoreModel = (clock: MachineClock) => Store<true>
+
+/** What the server sends unasked. */
+export type WakeSender = (grant: PushedGrant | undefined) => void
+
+export class Server {
+  readonly host: Host
+  readonly truth: Truth
+  #store: Store<true>
+  readonly #subscriptions = new Map<string, () => void>()
+
+  constructor(agenda: Agenda, clock: MachineClock, model: StoreModel, truth: Truth) {
+    this.#store = model(clock)
+    this.truth = truth
+    this.host = new Host(agenda, clock, {
+      onCrash: () => this.#disconnect(),
+      onDataLoss: () => {
+        this.#store = model(clock)
+        truth.forgetAll()
+      },
+    })
+  }
+
+  get store(): Store<true> {
+    return this.#store
+  }
+
+  subscribe(claim: Claim, send: WakeSender): void {
+    this.unsubscribe(claim.id)
+    const watch = this.#store.watch(claim, (grant) => send(grant))
+    this.#subscriptions.set(claim.id, () => watch.close())
+  }
+
+  unsubscribe(claimId: string): void {
+    this.#subscriptions.get(claimId)?.()
+    this.#subscriptions.delete(claimId)
+  }
+
+  #disconnect(): void {
+    for (const close of this.#subscriptions.values()) close()
+    this.#subscriptions.clear()
+  }
+}

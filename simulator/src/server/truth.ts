@@ -1,0 +1,118 @@
+/**
+ * What the server itself held: which claim, from when to when. It is read from the store after each step, through
+ * `inspect`, so that it is right for any store, also for a broken one.
+ */
+import type { ClaimRef, HolderInfo, Store } from 'holdfast/store'
+import type { Agenda } from '../world/agenda.js'
+import type { MachineClock } from '../world/machine-clock.js'
+
+/** One grant as the server knew it. Times are true times in milliseconds. */
+export interface ServerHold {
+  readonly lock: string
+  readonly claimId: string
+  readonly clientId: string
+  readonly token: bigint | undefined
+  /** How many tokens the grant reserved, from `token` on. */
+  tokens: number
+  readonly weight: number
+  readonly startMs: number
+  /** When it was given back, taken away or ran out; for one that stands, when it will run out. */
+  endMs: number
+  /** How it ended, if it did. */
+  ended: 'no' | 'withdrawn' | 'expired' | 'forgotten'
+}
+
+export class Truth {
+  readonly all: ServerHold[] = []
+  /** Grants to claims that had been withdrawn, and ought to have been refused. */
+  readonly risen: ServerHold[] = []
+  readonly #agenda: Agenda
+  readonly #clock: MachineClock
+  readonly #buriedUntilMs = new Map<string, number>()
+  readonly #tokens = new Map<string, number>()
+  readonly #current = new Map<string, Map<string, ServerHold>>()
+
+  constructor(agenda: Agenda, clock: MachineClock) {
+    this.#agenda = agenda
+    this.#clock = clock
+  }
+
+  /** Looks at a lock after a step that may have changed it. */
+  look(lock: string, store: Store<true>): void {
+    const page = store.inspect({ lock })
+    if ('then' in page) throw new Error('The store of a server must answer at once.')
+    const holders = page.locks[0]?.holders ?? []
+    let known = this.#current.get(lock)
+    if (!known) this.#current.set(lock, (known = new Map()))
+    for (const hold of known.values()) {
+      if (!holders.some(({ claimId }) => claimId === hold.claimId)) this.#end(known, hold)
+    }
+    for (const holder of holders) this.#update(lock, known, holder)
+  }
+
+  /** A grant reserved so many tokens, which `inspect` does not tell. */
+  reserved(claimId: string, tokens: number): void {
+    this.#tokens.set(claimId, tokens)
+  }
+
+  /** A claim was withdrawn: for its TTL it must not be granted. */
+  withdrawn({ id, ttlMs }: ClaimRef): void {
+    if (this.#buriedUntilMs.has(id)) return
+    this.#buriedUntilMs.set(id, this.#clock.trueMs(this.#clock.monotonicMs() + ttlMs))
+  }
+
+  /** What the server holds now. */
+  get standing(): ServerHold[] {
+    const { nowMs } = this.#agenda
+    return [...this.#current.values()].flatMap((known) =>
+      [...known.values()].filter(({ endMs }) => endMs > nowMs),
+    )
+  }
+
+  /** Whether the server holds a lock for this claim now. */
+  holds(claimId: string): boolean {
+    return this.standing.some((hold) => hold.claimId === claimId)
+  }
+
+  /** The data is gone, and every grant with it. */
+  forgetAll(): void {
+    this.#buriedUntilMs.clear()
+    for (const known of this.#current.values()) {
+      for (const hold of known.values()) this.#end(known, hold, 'forgotten')
+    }
+  }
+
+  #update(lock: string, known: Map<string, ServerHold>, holder: HolderInfo): void {
+    const endMs = this.#clock.trueMs(this.#clock.monotonicMs() + holder.remainingMs)
+    const { claimId, owner, token, weight } = holder
+    const tokens = this.#tokens.get(claimId) ?? 1
+    const before = known.get(claimId)
+    if (before) {
+      before.endMs = endMs
+      before.tokens = tokens
+      return
+    }
+    const startMs = this.#agenda.nowMs
+    const hold: ServerHold = {
+      lock,
+      claimId,
+      clientId: owner.clientId,
+      token,
+      tokens,
+      weight,
+      startMs,
+      endMs,
+      ended: 'no',
+    }
+    known.set(claimId, hold)
+    this.all.push(hold)
+    if (startMs < (this.#buriedUntilMs.get(claimId) ?? 0)) this.risen.push(hold)
+  }
+
+  #end(known: Map<string, ServerHold>, hold: ServerHold, how?: 'forgotten'): void {
+    known.delete(hold.claimId)
+    const { nowMs } = this.#agenda
+    hold.ended = how ?? (hold.endMs <= nowMs ? 'expired' : 'withdrawn')
+    hold.endMs = Math.min(hold.endMs, nowMs)
+  }
+}

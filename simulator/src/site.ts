@@ -1,0 +1,125 @@
+/** The place of one process: its machine, its network, and the processes that live there one after the other. */
+import type { Case } from './case.js'
+import type { Site as FaultySite } from './faults/apply.js'
+import type { Runtime } from './runtime.js'
+import { RemoteStore } from './server/remote-store.js'
+import type { Server } from './server/server.js'
+import { Actor } from './workload/actor.js'
+import type { Chronicle } from './workload/chronicle.js'
+import type { Circumstances } from './workload/circumstances.js'
+import type { Claimants } from './workload/claimants.js'
+import { Client } from './workload/client.js'
+import type { FencedCounters } from './workload/fenced-counter.js'
+import type { Agenda } from './world/agenda.js'
+import { Dice } from './world/dice.js'
+import { Link } from './world/link.js'
+import { MachineClock, type ClockErrors } from './world/machine-clock.js'
+import { Process } from './world/process.js'
+
+/** What all sites of a run share. */
+export interface Ground {
+  readonly plan: Case
+  readonly runtime: Runtime
+  readonly agenda: Agenda
+  readonly server: Server
+  readonly chronicle: Chronicle
+  readonly counters: FencedCounters
+  readonly circumstances: Circumstances
+  readonly claimants: Claimants
+  nextPid: number
+}
+
+export class Site implements FaultySite {
+  readonly clock: MachineClock
+  readonly link: Link
+  readonly #ground: Ground
+  readonly #index: number
+  #generation = 0
+  #process!: Process
+  #client!: Client
+  #actors: Actor[] = []
+
+  constructor(ground: Ground, index: number, clock: ClockErrors) {
+    const { agenda, plan } = ground
+    this.#ground = ground
+    this.#index = index
+    this.clock = new MachineClock(agenda, clock)
+    this.link = new Link(agenda, Dice.named(plan.seed, `link ${index}`), plan.lanes)
+    this.#start()
+    const scripts = plan.actors.filter(({ process }) => process === index)
+    this.#employ(scripts.map((script) => new Actor(script, this.#client, ground.circumstances)))
+  }
+
+  get runs(): boolean {
+    return this.#process.runs
+  }
+
+  get client(): Client {
+    return this.#client
+  }
+
+  get process(): Process {
+    return this.#process
+  }
+
+  get actors(): readonly Actor[] {
+    return this.#actors
+  }
+
+  stop(): void {
+    this.#process.stop()
+  }
+
+  resume(sleptSinceMs?: number): void {
+    const client = this.#client
+    this.#process.onWake = () => client.woke(sleptSinceMs)
+    this.#process.resume()
+  }
+
+  kill(): void {
+    this.#process.kill()
+    this.#ground.chronicle.note(this.#process.pid, this.#process.name, { f: 'kill', type: 'info', key: '' })
+  }
+
+  /** The operation at which an actor was killed is over; its successor goes on with the next one. */
+  revive(): void {
+    this.#start()
+    const { circumstances } = this.#ground
+    this.#employ(
+      this.#actors
+        .filter(({ done }) => !done)
+        .map(({ script, position }) => new Actor(script, this.#client, circumstances, position)),
+    )
+  }
+
+  #start(): void {
+    const { agenda, plan, server, runtime, chronicle, counters, circumstances, claimants } = this.#ground
+    const name = `p${this.#index}`
+    const dice = Dice.named(plan.seed, `process ${this.#index}.${this.#generation}`)
+    this.#generation += 1
+    this.#ground.nextPid += 1
+    const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
+    this.#process = process
+    const store = new RemoteStore({ process, link: this.link, server, timeoutMs: plan.timeoutMs, claimants })
+    this.#client = new Client({
+      runtime,
+      agenda,
+      process,
+      store,
+      chronicle,
+      counters,
+      dice,
+      circumstances,
+      claimants,
+      serverHolds: (claimId) => server.truth.holds(claimId),
+      clocksAreSteady: !plan.faults.some(({ kind }) => kind === 'sleep' || kind === 'clock-step'),
+      ttlMs: plan.ttlMs,
+      timeoutMs: plan.timeoutMs,
+    })
+  }
+
+  #employ(actors: Actor[]): void {
+    this.#actors = actors
+    for (const actor of actors) void actor.run()
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Who made which claim for one wish of their own. A claim that a process makes for a whole queue of callers, or that
+ * serves a later wish than the one it was made for, is nobody's own.
+ */
+export interface Asker {
+  readonly actor: string
+  readonly lock: string
+}
+
+export class Claimants {
+  readonly #askers = new Map<string, Asker>()
+  /** The claim that each actor's present wish for a lock has made. */
+  readonly #present = new Map<string, string>()
+  readonly #served = new Set<string>()
+  #asking: Asker | undefined
+
+  /** Runs `ask` so that a claim which it makes in this very turn is known to be of this asker. */
+  asking<T>(asker: Asker, ask: () => T): T {
+    this.#present.delete(nameOf(asker))
+    this.#asking = asker
+    try {
+      return ask()
+    } finally {
+      this.#asking = undefined
+    }
+  }
+
+  /** A claim is sent for the first time, or again. */
+  sent(lock: string, claimId: string): void {
+    if (this.#asking?.lock !== lock) return
+    this.#askers.set(claimId, this.#asking)
+    this.#present.set(nameOf(this.#asking), claimId)
+  }
+
+  /** Whose own wish a claim stands for now. */
+  of(claimId: string): Asker | undefined {
+    const asker = this.#askers.get(claimId)
+    return asker && this.#present.get(nameOf(asker)) === claimId ? asker : undefined
+  }
+
+  /** An actor got a lease. */
+  served(actor: string, claimId: string, token: bigint | undefined): void {
+    if (this.of(claimId)?.actor === actor) this.#served.add(leaseOf(claimId, token))
+  }
+
+  /** Whether a lease was got by a claim of one's own, and not handed on inside the process. */
+  isOwn(claimId: string, token: bigint | undefined): boolean {
+    return this.#served.has(leaseOf(claimId, token))
+  }
+}
+
+function nameOf({ actor, lock }: Asker): string {
+  return `${actor} ${lock}`
+}
+
+function leaseOf(claimId: string, token: bigint | undefined): string {
+  return `${claimId} ${String(token)}`
+}

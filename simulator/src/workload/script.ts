@@ -1,0 +1,92 @@
+/** What the clients are going to do: a script that is drawn from the seed before the run, so that it can be cut down. */
+import type { Dice } from '../world/dice.js'
+
+export const LOCKS = ['cohort-a', 'cohort-b', 'fifo', 'readers', 'permits'] as const
+export type LockName = (typeof LOCKS)[number]
+
+/** How many permits the semaphore has. */
+export const PERMITS = 3
+
+/** One operation: think, take a lock, work under it, give it back. */
+export interface Operation {
+  readonly thinkMs: number
+  readonly lock: LockName
+  readonly how: 'acquire' | 'run' | 'try' | 'steal'
+  /** Of a readers-writer lock: as a writer; else without a meaning. */
+  readonly write: boolean
+  readonly weight: number
+  readonly waitMs: number
+  /** The caller gives up the wait by its signal after so long. */
+  readonly abortMs: number | undefined
+  /** Do no work at all: hand-offs in one turn of the event loop are where order goes wrong. */
+  readonly idle: boolean
+  readonly workMs: number
+  readonly renew: boolean
+  /** What else is done while it is held. */
+  readonly twist: 'none' | 'downgrade' | 'renew' | 're-enter'
+  /** Taken while this one is held; always a lock further down the list, so that nobody waits in a circle. */
+  readonly nested: Operation | undefined
+}
+
+export interface ActorScript {
+  readonly process: number
+  readonly name: string
+  readonly operations: readonly Operation[]
+}
+
+export interface Shape {
+  readonly processes: number
+  readonly actorsPerProcess: number
+  readonly durationMs: number
+  readonly locks: readonly LockName[]
+}
+
+export function drawScripts(dice: Dice, shape: Shape): ActorScript[] {
+  const scripts: ActorScript[] = []
+  for (let process = 0; process < shape.processes; process += 1) {
+    for (let actor = 0; actor < shape.actorsPerProcess; actor += 1) {
+      const name = `p${process}.${String.fromCharCode(97 + actor)}`
+      scripts.push({ process, name, operations: drawOperations(dice, shape) })
+    }
+  }
+  return scripts
+}
+
+/** As many as fit if nobody ever had to wait. */
+function drawOperations(dice: Dice, { durationMs, locks }: Shape): Operation[] {
+  const operations: Operation[] = []
+  for (let atMs = 0; atMs < durationMs;) {
+    const operation = drawOperation(dice, locks, true)
+    operations.push(operation)
+    atMs += operation.thinkMs + operation.workMs + 5
+  }
+  return operations
+}
+
+function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: boolean): Operation {
+  const lock = dice.pick(locks)
+  const further = locks.filter((name) => LOCKS.indexOf(name) > LOCKS.indexOf(lock))
+  const how = dice.chance(0.02) ? 'steal' : dice.pick(['acquire', 'run', 'run', 'try'] as const)
+  const write = dice.chance(0.4)
+  return {
+    thinkMs: dice.exponential(250, 2000),
+    lock,
+    how,
+    write,
+    weight: lock === 'permits' ? dice.whole(1, PERMITS) : 1,
+    waitMs: dice.chance(0.3) ? dice.between(1, 1500) : Infinity,
+    abortMs: dice.chance(0.1) ? dice.between(0, 800) : undefined,
+    idle: dice.chance(0.15),
+    workMs: dice.chance(0.15) ? dice.between(300, 2500) : dice.exponential(30, 300),
+    renew: dice.chance(0.85),
+    twist: drawTwist(dice, lock, write),
+    nested:
+      mayNest && further.length > 0 && dice.chance(0.1) ? drawOperation(dice, further, false) : undefined,
+  }
+}
+
+function drawTwist(dice: Dice, lock: LockName, write: boolean): Operation['twist'] {
+  if (!dice.chance(0.2)) return 'none'
+  if (lock === 'readers' && write) return 'downgrade'
+  return dice.pick(['renew', 're-enter'] as const)
+}

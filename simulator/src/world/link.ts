@@ -1,0 +1,109 @@
+/**
+ * The network between one process and the server: a few connections, each of which keeps its order, none of which keeps
+ * the order of the others.
+ *
+ * What is lost on the way is lost: a real connection would resend until it breaks, and what the sender then knows is
+ * the same, namely nothing.
+ */
+import type { Agenda } from './agenda.js'
+import type { Dice } from './dice.js'
+
+/** What the network does at present. Faults change it for a while. */
+export interface Weather {
+  /** How long a message travels: at least, and on average beyond that. */
+  leastMs: number
+  meanMs: number
+  /** How likely a request is lost, a reply is lost, a request arrives twice, a wake-up is lost. */
+  loseRequest: number
+  loseReply: number
+  twice: number
+  loseWake: number
+  /** Nothing passes: it vanishes, or it arrives when the network is whole again. */
+  cut: 'no' | 'drop' | 'hold'
+}
+
+export const FAIR_WEATHER: Readonly<Weather> = {
+  leastMs: 0.3,
+  meanMs: 1.2,
+  loseRequest: 0,
+  loseReply: 0,
+  twice: 0,
+  loseWake: 0,
+  cut: 'no',
+}
+
+/** A repeated message comes within this time: a tombstone is promised for a TTL, and the TTL of all runs is 1 s. */
+const LATEST_REPEAT_MS = 800
+
+interface Lane {
+  /** When the latest message of each direction arrives: the next one is not faster. */
+  upMs: number
+  downMs: number
+}
+
+export class Link {
+  readonly weather: Weather = { ...FAIR_WEATHER }
+  readonly #agenda: Agenda
+  readonly #dice: Dice
+  readonly #lanes: readonly Lane[]
+  #held: (() => void)[] = []
+
+  constructor(agenda: Agenda, dice: Dice, lanes: number) {
+    this.#agenda = agenda
+    this.#dice = dice
+    this.#lanes = Array.from({ length: lanes }, () => ({ upMs: 0, downMs: 0 }))
+  }
+
+  /** Which connection the next request takes. */
+  lane(): number {
+    return this.#lanes.length === 1 ? 0 : this.#dice.whole(0, this.#lanes.length - 1)
+  }
+
+  request(lane: number, arrive: () => void): void {
+    if (this.#dice.chance(this.weather.loseRequest)) return
+    this.#pass(() => this.#up(lane, arrive))
+    if (this.#dice.chance(this.weather.twice)) {
+      // The client library sends it again over another connection; nobody listens to that answer.
+      const again = this.lane()
+      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () => this.#up(again, arrive))
+    }
+  }
+
+  reply(lane: number, arrive: () => void): void {
+    if (this.#dice.chance(this.weather.loseReply)) return
+    this.#pass(() => this.#down(lane, arrive))
+  }
+
+  /** A push of the server, over the first connection. */
+  wake(arrive: () => void): void {
+    if (this.#dice.chance(this.weather.loseWake)) return
+    this.#pass(() => this.#down(0, arrive))
+  }
+
+  /** The end of a partition: what was held back goes on its way. */
+  mend(): void {
+    this.weather.cut = 'no'
+    for (const go of this.#held.splice(0)) go()
+  }
+
+  #pass(go: () => void): void {
+    if (this.weather.cut === 'no') go()
+    else if (this.weather.cut === 'hold') this.#held.push(go)
+  }
+
+  #up(index: number, arrive: () => void): void {
+    const lane = this.#lanes[index] as Lane
+    lane.upMs = Math.max(lane.upMs, this.#agenda.nowMs + this.#latencyMs())
+    this.#agenda.at(lane.upMs, arrive)
+  }
+
+  #down(index: number, arrive: () => void): void {
+    const lane = this.#lanes[index] as Lane
+    lane.downMs = Math.max(lane.downMs, this.#agenda.nowMs + this.#latencyMs())
+    this.#agenda.at(lane.downMs, arrive)
+  }
+
+  #latencyMs(): number {
+    return this.weather.leastMs + this.#dice.exponential(this.weather.meanMs, 20 * this.weather.meanMs)
+  }
+}

@@ -1,0 +1,32 @@
+/** The good lock: the real runtime keeps every promise under every fault, in each store model. */
+import { drawCase, examine, explore, STORE_NAMES } from '@holdfast/simulator'
+import { describe, expect, test } from 'vitest'
+
+const SEEDS = 300
+
+describe('the real runtime', () => {
+  test.each(STORE_NAMES)(
+    `keeps its promises over the model "%s", in ${SEEDS} seeds`,
+    { timeout: 120_000 },
+    async (store) => {
+      const tally = await explore({ store, firstSeed: 1, seeds: SEEDS })
+      expect(tally.failed).toEqual([])
+      // Much must have happened, or nothing was shown.
+      expect(tally.holds).toBeGreaterThan(50 * SEEDS)
+      expect(tally.faults).toBeGreaterThan(2 * SEEDS)
+      expect(tally.exclusionPromised).toBeGreaterThan(0.7 * SEEDS)
+    },
+  )
+
+  test('runs the same again from the same seed', async () => {
+    const [one, two] = [await examine(drawCase(11, 'memory')), await examine(drawCase(11, 'memory'))]
+    expect(one.outcome.events).toEqual(two.outcome.events)
+    expect(one.outcome.serverHolds).toEqual(two.outcome.serverHolds)
+    expect(one.outcome.steps).toBe(two.outcome.steps)
+  })
+
+  test('runs differently from another seed', async () => {
+    const [one, two] = [await examine(drawCase(11, 'memory')), await examine(drawCase(12, 'memory'))]
+    expect(one.outcome.events).not.toEqual(two.outcome.events)
+  })
+})

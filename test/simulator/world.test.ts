@@ -1,0 +1,167 @@
+/** The modelled world: time, clocks, processes and the network behave as their comments say. */
+import { Agenda, Dice, Link, MachineClock, Process } from '@holdfast/simulator'
+import { describe, expect, test } from 'vitest'
+
+const RIGHT = { startMs: 0, wallOffMs: 0, rate: 1 }
+
+function newProcess(agenda: Agenda, errors = RIGHT): Process {
+  return new Process('p', 1, agenda, new MachineClock(agenda, errors), new Dice(1))
+}
+
+async function runTo(agenda: Agenda, untilMs: number): Promise<void> {
+  await agenda.run(untilMs, () => false)
+}
+
+describe('the agenda', () => {
+  test('lets things happen in the order of time, and of entry at one time', async () => {
+    const agenda = new Agenda()
+    const seen: string[] = []
+    for (const [atMs, name] of [
+      [5, 'c'],
+      [1, 'a'],
+      [5, 'd'],
+      [3, 'b'],
+    ] as const) {
+      agenda.at(atMs, () => seen.push(`${name}@${agenda.nowMs}`))
+    }
+    agenda.at(4, () => seen.push('never')).cancel()
+    await runTo(agenda, 10)
+    expect(seen).toEqual(['a@1', 'b@3', 'c@5', 'd@5'])
+    expect(agenda.nowMs).toBe(10)
+  })
+
+  test('lets all promises settle before the next event', async () => {
+    const agenda = new Agenda()
+    const seen: string[] = []
+    const deep = async (): Promise<void> => {
+      for (let hop = 0; hop < 100; hop += 1) await Promise.resolve()
+      seen.push('settled')
+    }
+    agenda.at(1, () => void deep())
+    agenda.at(1, () => seen.push('next'))
+    await runTo(agenda, 2)
+    expect(seen).toEqual(['settled', 'next'])
+  })
+})
+
+describe('a machine', () => {
+  test('has a monotonic clock of its own rate, and a wall clock that can be set', async () => {
+    const agenda = new Agenda()
+    const clock = new MachineClock(agenda, { startMs: 100, wallOffMs: 7, rate: 1.01 })
+    await runTo(agenda, 1000)
+    expect(clock.monotonicMs()).toBeCloseTo(1110)
+    expect(clock.trueMs(1110)).toBeCloseTo(1000)
+    const before = clock.wallMs()
+    clock.stepWall(-500)
+    expect(clock.wallMs() - before).toBeCloseTo(-500)
+    expect(clock.monotonicMs()).toBeCloseTo(1110)
+  })
+
+  test('stops its monotonic clock while it sleeps, and not its wall clock', async () => {
+    const agenda = new Agenda()
+    const clock = new MachineClock(agenda, RIGHT)
+    const wallMs = clock.wallMs()
+    await runTo(agenda, 100)
+    clock.sleep()
+    await runTo(agenda, 600)
+    clock.wake()
+    await runTo(agenda, 700)
+    expect(clock.monotonicMs()).toBeCloseTo(200)
+    expect(clock.wallMs() - wallMs).toBeCloseTo(700)
+  })
+})
+
+describe('a process', () => {
+  test('that is stopped runs what fell due when it wakes: a look first, then timers, then messages', async () => {
+    const agenda = new Agenda()
+    const process = newProcess(agenda)
+    const seen: string[] = []
+    process.onWake = () => void seen.push(`look at ${Math.round(process.monotonicMs())}`)
+    process.timer(50, () => seen.push('timer'))
+    agenda.at(10, () => process.stop())
+    agenda.at(20, () => process.receive(() => seen.push('message')))
+    agenda.at(500, () => process.resume())
+    await runTo(agenda, 499)
+    expect(seen).toEqual([])
+    await runTo(agenda, 600)
+    expect(seen).toEqual(['look at 500', 'timer', 'message'])
+  })
+
+  test('that slept with its machine has its timers later', async () => {
+    const agenda = new Agenda()
+    const process = newProcess(agenda)
+    let firedMs = 0
+    process.timer(100, () => (firedMs = agenda.nowMs))
+    agenda.at(50, () => {
+      process.stop()
+      process.machine.sleep()
+    })
+    agenda.at(1050, () => {
+      process.machine.wake()
+      process.resume()
+    })
+    await runTo(agenda, 2000)
+    expect(firedMs).toBeGreaterThanOrEqual(1100)
+    expect(firedMs).toBeLessThan(1110)
+  })
+
+  test('that was killed does nothing any more', async () => {
+    const agenda = new Agenda()
+    const process = newProcess(agenda)
+    process.timer(10, () => expect.unreachable())
+    process.kill()
+    process.receive(() => expect.unreachable())
+    process.resume()
+    await runTo(agenda, 100)
+    expect(process.alive).toBe(false)
+  })
+})
+
+describe('a link', () => {
+  test('keeps the order of each connection, and not that of several', async () => {
+    const agenda = new Agenda()
+    const link = new Link(agenda, new Dice(3), 2)
+    link.weather.meanMs = 20
+    const arrived: [number, number][] = []
+    for (let nth = 0; nth < 40; nth += 1) link.request(nth % 2, () => arrived.push([nth % 2, nth]))
+    await runTo(agenda, 10_000)
+    const order = arrived.map(([, nth]) => nth)
+    for (const lane of [0, 1]) {
+      const its = arrived.filter(([over]) => over === lane).map(([, nth]) => nth)
+      expect(its).toEqual(its.toSorted((a, b) => a - b))
+    }
+    expect(order).toHaveLength(40)
+    expect(order).not.toEqual(order.toSorted((a, b) => a - b))
+  })
+
+  test('that is cut drops what is sent, or delivers it when it is whole again', async () => {
+    for (const cut of ['drop', 'hold'] as const) {
+      const agenda = new Agenda()
+      const link = new Link(agenda, new Dice(1), 1)
+      let arrived = 0
+      link.weather.cut = cut
+      link.request(0, () => (arrived += 1))
+      link.reply(0, () => (arrived += 1))
+      await runTo(agenda, 1000)
+      expect(arrived).toBe(0)
+      link.mend()
+      link.wake(() => (arrived += 1))
+      await runTo(agenda, 2000)
+      expect(arrived).toBe(cut === 'hold' ? 3 : 1)
+    }
+  })
+
+  test('loses and doubles as often as it is told to', async () => {
+    const agenda = new Agenda()
+    const link = new Link(agenda, new Dice(1), 1)
+    Object.assign(link.weather, { loseRequest: 1, loseReply: 1, loseWake: 1 })
+    link.request(0, () => expect.unreachable())
+    link.reply(0, () => expect.unreachable())
+    link.wake(() => expect.unreachable())
+    Object.assign(link.weather, { loseRequest: 0, twice: 1 })
+    let arrived = 0
+    link.request(0, () => (arrived += 1))
+    await runTo(agenda, 2000)
+    expect(arrived).toBe(2)
+  })
+})
