@@ -108,7 +108,8 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'restarted-waiter',
-    about: 'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
+    about:
+      'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
     plan: quietCase({
       processes: 2,
       durationMs: 6000,
