@@ -4,7 +4,10 @@
 import { spawnSync } from 'node:child_process'
 
 /** Package, and a command that shows that it is there. */
-const NEEDS = [['procps', 'ps --version']]
+const NEEDS = [
+  ['procps', 'ps --version'],
+  ['redis-server', 'redis-server --version'],
+]
 
 const missing = NEEDS.filter(
   ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
