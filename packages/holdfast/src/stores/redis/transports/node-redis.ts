@@ -1,0 +1,75 @@
+/** node-redis (`redis`) 5 and 6. */
+import type { NodeRedisClient } from '../clients.js'
+import type { ChannelConnection, ChannelListener, StateListener, Transport } from './transport.js'
+
+export function nodeRedisTransport(client: NodeRedisClient): Transport {
+  const keyPrefix = prefixOf(client)
+  return {
+    keyPrefix,
+    get isReady() {
+      return client.isReady
+    },
+    run: (by, { sha, source }, keys, args) =>
+      client.sendCommand([
+        by === 'hash' ? 'EVALSHA' : 'EVAL',
+        by === 'hash' ? sha : source,
+        String(keys.length),
+        // The library does so only for commands that it knows by name.
+        ...(keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key)),
+        ...args,
+      ]),
+    command: (name, ...args) => client.sendCommand([name, ...args]),
+    watchState: (listener) => watchState(client, listener),
+    listen: (channel, listener) => listen(client, channel, listener),
+  }
+}
+
+/** Version 6 has such a setting. */
+function prefixOf({ options }: NodeRedisClient): string {
+  const prefix = (options as { readonly keyPrefix?: unknown } | undefined)?.keyPrefix
+  return prefix === undefined ? '' : String(prefix)
+}
+
+function watchState(client: NodeRedisClient, { ready, lost }: StateListener): () => void {
+  const onError = (error?: unknown): void => lost(error)
+  const onEnd = (): void => lost()
+  client.on('ready', ready)
+  client.on('error', onError)
+  client.on('end', onEnd)
+  return () => {
+    client.off('ready', ready)
+    client.off('error', onError)
+    client.off('end', onEnd)
+  }
+}
+
+function listen(client: NodeRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
+  const subscriber = client.duplicate()
+  let subscribed = false
+  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
+  subscriber.on('error', () => undefined)
+  // The library subscribes again by itself, and is ready when it has.
+  subscriber.on('ready', () => {
+    if (subscribed) listener.listening()
+  })
+  subscriber
+    .connect()
+    .then(() => subscriber.subscribe(channel, (text) => listener.message(String(text))))
+    .then(
+      () => {
+        subscribed = true
+        listener.listening()
+      },
+      () => undefined,
+    )
+  return { close: () => destroy(subscriber) }
+}
+
+/** A connection that was never made cannot be destroyed, says the library. */
+function destroy(subscriber: { destroy(): void }): void {
+  try {
+    subscriber.destroy()
+  } catch {
+    // It is closed already.
+  }
+}
