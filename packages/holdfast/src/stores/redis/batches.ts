@@ -7,8 +7,8 @@
 import { explain } from './errors.js'
 import { textOf } from './scripts.js'
 
-/** `a`: attempt, `r`: renew, `w`: withdraw. */
-export type Verb = 'a' | 'r' | 'w'
+/** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract. */
+export type Verb = 'a' | 'r' | 'w' | 't'
 
 export interface Item {
   readonly verb: Verb

@@ -123,6 +123,16 @@ export class RedisStore implements Store<true> {
     })
   }
 
+  /**
+   * Takes a vote back: the claim does not hold the lock any more, and may be attempted again. Only for a claim none of
+   * whose attempts is under way or unclear, since nothing refuses one that comes late.
+   */
+  async retract(claim: ClaimRef): Promise<void> {
+    await new Promise((resolve, reject) => {
+      this.#add('t', claim, '[]', { done: resolve, failed: reject })
+    })
+  }
+
   async downgrade(claim: ClaimRef): Promise<boolean> {
     const reply = await this.#admin(claim.lock, 'downgrade', claim.id)
     return textOf(reply) === '1'

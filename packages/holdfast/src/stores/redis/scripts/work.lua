@@ -4,11 +4,12 @@
 -- ARGV 1  JSON: [channel, [shape, ...], [verb, shape index from 0, claim id, verb, ...]]
 --         channel: where this client listens for grants
 --         verb and its shape: "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
---                             "r" [ttl, owner]    "w" [ttl, firm 0|1]
+--                             "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
 -- Returns one line for each item:
 --         a: "g <existing 0|1> <token> <tokens> <ttl> <remaining>"  "w [<next expiry in>]"  "b [<next expiry in>]"
 --            "x" was withdrawn  "m <kind> <capacity>" is in use as another kind
 --         r: "r" renewed  "l" lost  "s <reason>" stolen         w: "released"  "left"  "absent"
+--         t: "released"  "absent"
 --         "e <error>" for an item that failed; the others are done all the same
 --
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter there that now holds.
@@ -19,7 +20,7 @@
 -- @include parts/verbs.lua
 -- @include parts/publish.lua
 
-local verbs = { a = attempt, r = renew, w = withdraw }
+local verbs = { a = attempt, r = renew, w = withdraw, t = retract }
 local request = cjson.decode(ARGV[1])
 local channel, shapes, items = request[1], request[2], request[3]
 local lines = {}

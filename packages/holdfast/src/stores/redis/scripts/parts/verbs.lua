@@ -138,3 +138,17 @@ local function withdraw(key, id, shape)
   if changed or not before then save_state(key, state, write_always) end
   return before or OUTCOMES[0]
 end
+
+-- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which
+-- are no leases; whoever sends it knows that no attempt of the claim is on its way.
+local function retract(key, id)
+  local state = load_state(key)
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  if holder then
+    drop_holder(key, state, holder)
+    promote(key, state)
+  end
+  if holder or changed then save_state(key, state, write_always) end
+  return holder and 'released' or 'absent'
+end

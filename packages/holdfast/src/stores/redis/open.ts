@@ -1,0 +1,36 @@
+/** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
+import { LockUsageError } from '../../errors.js'
+import { isIoRedis, isNodeRedis, type RedisClient } from './clients.js'
+import { STORE_NAME } from './errors.js'
+import type { RedisStoreOptions } from './index.js'
+import { RedisStore } from './store.js'
+import { ioRedisTransport } from './transports/ioredis.js'
+import { nodeRedisTransport } from './transports/node-redis.js'
+import type { Transport } from './transports/transport.js'
+
+const LONGEST_PREFIX = 64
+const LONGEST_TIMEOUT_MS = 3_600_000
+
+/** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
+export function openRedis(options: RedisStoreOptions): RedisStore {
+  const { client, prefix = 'hf', timeoutMs = 5000 } = options
+  if (typeof prefix !== 'string' || !/^[\w.:-]+$/.test(prefix) || prefix.length > LONGEST_PREFIX) {
+    throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
+  }
+  if (!Number.isFinite(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
+    throw usage(`timeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  return new RedisStore(transportOf(client), { prefix, timeoutMs })
+}
+
+function transportOf(client: RedisClient): Transport {
+  if (typeof client === 'object' && client !== null) {
+    if (isIoRedis(client)) return ioRedisTransport(client)
+    if (isNodeRedis(client)) return nodeRedisTransport(client)
+  }
+  throw usage('client must be a Redis of ioredis 5 or 6, or a client of node-redis 5 or 6.')
+}
+
+function usage(message: string): LockUsageError {
+  return new LockUsageError(`redisStore: ${message}`, { store: STORE_NAME })
+}
