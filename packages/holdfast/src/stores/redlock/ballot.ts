@@ -9,11 +9,11 @@
  */
 import { LockUsageError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
-import { noMajority, silent, tooLate } from './errors.js'
 import { lookAt } from './look.js'
 import { quorumOf, type Panel } from './node.js'
 import { Seat, type SeatState } from './seat.js'
 import { driftMs, reachedBy } from './tally.js'
+import { isDecided, refusalOf } from './verdict.js'
 
 /** How often votes that were split are tried for again in one attempt. After that it is the caller who comes back. */
 const ROUNDS = 8
@@ -61,11 +61,16 @@ export class Ballot {
     return answer
   }
 
-  /** The claim is being withdrawn from all nodes: nothing is granted, and nothing is taken back from here any more. */
-  withdraw(): void {
+  /**
+   * The claim is being withdrawn from all nodes: nothing is granted, and nothing is taken back from here any more. Gives
+   * whether it had been granted.
+   */
+  withdraw(): boolean {
+    const { held } = this
     this.#withdrawn = true
     this.held = false
     this.#onChange?.()
+    return held
   }
 
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */
@@ -77,19 +82,26 @@ export class Ballot {
     const startMs = this.#panel.clock.monotonicMs()
     if (!this.held) this.claim = claim
     for (let round = 1; ; round += 1) {
-      await this.#try()
+      const timedOutMs = await this.#try()
+      // Only here: a vote that came since the try was decided counts as well.
+      this.#trying = false
       if (this.#withdrawn) return { outcome: 'withdrawn' }
       const granted = this.#grant(startMs)
       if (granted) return granted
-      const states = this.#seats.map(({ state }) => state)
+      const states = this.#states
       // Of a claim that is held already each vote counts, whoever has not answered this time.
       const hadVotes = !this.held && (await this.#takeBack())
-      const refusal = this.#refusal(states, startMs)
-      const elapsedMs = this.#panel.clock.monotonicMs() - startMs
+      const nowMs = this.#panel.clock.monotonicMs()
+      const elapsedMs = nowMs - startMs
+      const refusal = refusalOf(states, { claim, nowMs, elapsedMs, timedOutMs })
       const again = hadVotes && refusal.outcome === 'busy' && round < ROUNDS && elapsedMs < claim.ttlMs / 4
       if (!again || (await this.#isHeldByAnother())) return refusal
       await this.#pause(round)
     }
+  }
+
+  get #states(): readonly SeatState[] {
+    return this.#seats.map(({ state }) => state)
   }
 
   /** How long a try waits for its votes: after that nothing would be left of the lease. */
@@ -98,31 +110,24 @@ export class Ballot {
     return Math.min(this.#panel.nodeTimeoutMs, ttlMs - driftMs(ttlMs))
   }
 
-  /** Asks all nodes and waits until it is decided, or until waiting has no use. */
-  #try(): Promise<void> {
+  /** Asks all nodes and waits until it is decided. Gives how long that was, if it was as long as it may be. */
+  #try(): Promise<number | undefined> {
     const { clock } = this.#panel
     this.#trying = true
     for (const seat of this.#seats) seat.ask(this.claim)
     return new Promise((resolve) => {
-      const end = (): void => {
+      const end = (timedOutMs?: number): void => {
         timer.cancel()
         this.#onChange = undefined
-        this.#trying = false
-        resolve()
+        resolve(timedOutMs)
       }
-      const timer = clock.timer(this.#limitMs, end)
+      const limitMs = this.#limitMs
+      const timer = clock.timer(limitMs, () => end(limitMs))
       this.#onChange = () => {
-        if (this.#withdrawn || this.#isDecided()) end()
+        if (this.#withdrawn || isDecided(this.#states)) end()
       }
       this.#onChange()
     })
-  }
-
-  #isDecided(): boolean {
-    const quorum = quorumOf(this.#panel)
-    const votes = this.#seats.filter(({ state }) => state.is === 'voted').length
-    const open = this.#seats.filter(({ state }) => state.is === 'asking').length
-    return votes >= quorum || votes + open < quorum
   }
 
   /** The grant, if a majority gives it and it still lasts. */
@@ -148,48 +153,6 @@ export class Ballot {
       existing: made < quorum,
       remainingMs: endMs - nowMs,
     }
-  }
-
-  /** What to answer when there is no grant. Throws when it is not known who has the lock. */
-  #refusal(states: readonly SeatState[], startMs: number): Exclude<AttemptResult, Granted> {
-    const quorum = quorumOf(this.#panel)
-    const count = (...kinds: readonly SeatState['is'][]): number =>
-      states.filter((state) => kinds.includes(state.is)).length
-    const { lock, ttlMs } = this.claim
-    const elapsedMs = this.#panel.clock.monotonicMs() - startMs
-    if (count('voted') >= quorum) throw tooLate(lock, ttlMs, elapsedMs)
-    for (const state of states) {
-      if (state.is === 'failed' && state.error instanceof LockUsageError) throw state.error
-    }
-    if (count('buried') > this.#seats.length - quorum) return { outcome: 'withdrawn' }
-    if (count('voted', 'busy', 'buried') < quorum) throw this.#unknown(states)
-    return { outcome: 'busy', holderRemainingMs: this.#freeInMs(states) }
-  }
-
-  /** When a majority of the nodes could be free, as far as they say. */
-  #freeInMs(states: readonly SeatState[]): number | undefined {
-    const nowMs = this.#panel.clock.monotonicMs()
-    const freeMs = states.flatMap((state) => {
-      if (state.is === 'voted') return [0]
-      return state.is === 'busy' && state.untilMs !== undefined ? [Math.max(0, state.untilMs - nowMs)] : []
-    })
-    const soonest = reachedBy(
-      freeMs.map((ms) => -ms),
-      quorumOf(this.#panel),
-    )
-    return soonest === undefined ? undefined : -soonest
-  }
-
-  #unknown(states: readonly SeatState[]): Error {
-    const failures = new Map(
-      states.flatMap((state, index) => {
-        if (state.is === 'failed') return [[index, state.error] as const]
-        return state.is === 'asking' || state.is === 'retracting'
-          ? [[index, silent(this.#limitMs)] as const]
-          : []
-      }),
-    )
-    return noMajority('the attempt', states.length, failures, this.claim.lock)
   }
 
   /** Takes back what was voted, and says whether there was any. Does not wait for a slow node for long. */

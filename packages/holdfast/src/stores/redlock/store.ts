@@ -84,7 +84,7 @@ export class RedlockStore implements Store<false> {
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    this.#ballots.get(claim.id)?.withdraw()
+    const wasHeld = this.#ballots.get(claim.id)?.withdraw()
     this.#ballots.delete(claim.id)
     const all = this.#panel.nodes.length
     const answers = await this.#poll(
@@ -98,6 +98,8 @@ export class RedlockStore implements Store<false> {
     if (released >= this.#quorum) return 'released'
     // Without these it cannot have been a majority, whatever the others would say.
     if (answers.values.length - released > all - this.#quorum) return 'absent'
+    // A claim that was never granted has some votes at the most, and what is not withdrawn yet is owed.
+    if (wasHeld === false) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
 
