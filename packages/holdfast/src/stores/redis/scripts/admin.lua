@@ -43,7 +43,8 @@ local function steal(key, at_once, because)
   local holders = all_holders(key, state)
   local free_in_ms = 0
   for _, holder in ipairs(holders) do
-    holder[BECAUSE] = because
+    -- A second thief without a reason leaves that of the first.
+    if because ~= '' or not holder[BECAUSE] then holder[BECAUSE] = because end
     free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
     if at_once then
       drop_holder(key, state, holder)
