@@ -57,6 +57,8 @@ class Story {
   }
 
   passMs(): number {
+    // Now and then just as long as a TTL: what ends at a moment is over at that moment.
+    if (this.#random() < 0.1) return this.pick(50, 300)
     return Math.floor(this.#random() * this.pick(1, 20, 20, 60, 60, 400))
   }
 
@@ -82,7 +84,7 @@ class Story {
   }
 
   #attempt(claim: Claim): Step {
-    return { verb: 'attempt', claim, enqueue: this.#random() < 0.8, tokens: this.pick(1, 1, 1, 32) }
+    return { verb: 'attempt', claim, enqueue: this.#random() < 0.8, tokens: this.pick(1, 1, 32, 100_000) }
   }
 
   #other(claim: Claim): Step {
