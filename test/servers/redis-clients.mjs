@@ -29,7 +29,7 @@ export function openClient(library, url, options = {}) {
     case 'redis6':
       return fromNodeRedis(createClient6({ url, ...options }))
     default:
-      throw new Error(`There is no library ${library}.`)
+      throw new Error(`There is no library ${String(library)}.`)
   }
 }
 

@@ -12,10 +12,24 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { mismatch } from './errors.js'
-import { textOf } from './scripts.js'
+import { textOf } from './replies.js'
 
-/** @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else. */
-export function readAttempt(line: string, claim: Claim): AttemptResult {
+/**
+ * @param tokens how many tokens the attempt asked for
+ * @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else.
+ */
+export function readAttempt(line: string, claim: Claim, tokens: number): AttemptResult {
+  if (line.startsWith('n')) {
+    const { ttlMs } = claim
+    return {
+      outcome: 'granted',
+      existing: false,
+      token: BigInt(line.slice(1)),
+      tokens,
+      ttlMs,
+      remainingMs: ttlMs,
+    }
+  }
   const [letter, ...rest] = line.split(' ') as [string, ...string[]]
   switch (letter) {
     case 'g':

@@ -5,7 +5,7 @@
  * itself withdrawn, which is as good an answer as any. Each item has a result of its own.
  */
 import { explain } from './errors.js'
-import { textOf } from './scripts.js'
+import { textOf } from './replies.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract. */
 export type Verb = 'a' | 'r' | 'w' | 't'
@@ -22,8 +22,11 @@ export interface Item {
   failed(error: unknown): void
 }
 
-/** So many items go in one call at most, so that nobody else waits for the server for long. */
-const LARGEST_BATCH = 128
+/**
+ * So many items go in one call at most. The call leaves as soon as it is full: then the server works on it while the rest
+ * of the turn's work is still being done here.
+ */
+const LARGEST_BATCH = 32
 
 export class Batches {
   readonly #channel: string
@@ -31,6 +34,10 @@ export class Batches {
   #withdrawals: Item[] = []
   #others: Item[] = []
   #scheduled = false
+  readonly #onTurnEnd = (): void => {
+    this.#scheduled = false
+    this.#flush()
+  }
 
   /** @param channel where grants for waiters of this client are published */
   constructor(channel: string, run: (keys: readonly string[], payload: string) => Promise<unknown>) {
@@ -41,20 +48,22 @@ export class Batches {
   add(item: Item): void {
     const queue = item.verb === 'w' ? this.#withdrawals : this.#others
     queue.push(item)
+    if (this.#withdrawals.length + this.#others.length >= LARGEST_BATCH) {
+      this.#flush()
+      return
+    }
     if (this.#scheduled) return
     this.#scheduled = true
     // After the promises that are settled in this turn have had their say: they may have more to ask.
-    process.nextTick(() => this.#flush())
+    process.nextTick(this.#onTurnEnd)
   }
 
   #flush(): void {
-    this.#scheduled = false
     const items = this.#withdrawals.length === 0 ? this.#others : this.#withdrawals.concat(this.#others)
+    if (items.length === 0) return
     this.#withdrawals = []
     this.#others = []
-    for (let start = 0; start < items.length; start += LARGEST_BATCH) {
-      this.#send(items.length <= LARGEST_BATCH ? items : items.slice(start, start + LARGEST_BATCH))
-    }
+    this.#send(items)
   }
 
   #send(items: readonly Item[]): void {

@@ -2,7 +2,7 @@
 import type { InspectPage, LockInfo } from '../../store/contract.js'
 import { readLock } from './answers.js'
 import { lockOf, patternOf } from './keys.js'
-import { textOf } from './scripts.js'
+import { textOf } from './replies.js'
 
 /** So many locks are described in one call. */
 const DESCRIBED_TOGETHER = 64

@@ -5,8 +5,8 @@
  * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
  * under way when the connection broke is sent again when it is back: every verb may be repeated.
  */
-import { StoreUnavailableError } from '../../errors.js'
-import { explain, isServerError, STORE_NAME } from './errors.js'
+import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 
 /** A connection that was good may be away for so long before calls fail. */
@@ -29,7 +29,7 @@ export class Link {
   readonly #readyWaiters = new Set<() => void>()
   #wasReady: boolean
   /** Why there is no connection, once there has been none for too long. */
-  #down: StoreUnavailableError | undefined
+  #down: LockError | undefined
   #lastError: unknown
   #absence: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
@@ -45,8 +45,11 @@ export class Link {
     })
   }
 
-  /** Calls the server. Rejects with a typed error, at the latest after the timeout. */
-  call<T>(send: () => Promise<T>): Promise<T> {
+  /**
+   * Calls the server. Rejects with a typed error, at the latest after the timeout.
+   * @param send sends the call; `bySource` when the server does not know the script that it runs
+   */
+  call<T>(send: (bySource: boolean) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const refusal = this.#refusal()
       if (refusal) {
@@ -56,16 +59,16 @@ export class Link {
       const call: Call = { sentMs: performance.now(), reject }
       this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
-      this.#send(send, RESENDS).then(
-        (value) => {
-          this.#calls.delete(call)
-          resolve(value)
-        },
-        (error: unknown) => {
-          this.#calls.delete(call)
-          reject(explain(error))
-        },
-      )
+      const finish = (value: T): void => {
+        this.#calls.delete(call)
+        resolve(value)
+      }
+      const fail = (error: unknown): void => {
+        this.#calls.delete(call)
+        reject(explain(error))
+      }
+      // Nearly every call goes well: what is done about the others is kept out of its way.
+      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error).then(finish, fail))
     })
   }
 
@@ -80,19 +83,29 @@ export class Link {
     this.#wakeWaiters()
   }
 
-  async #send<T>(send: () => Promise<T>, resends: number): Promise<T> {
-    try {
-      return await send()
-    } catch (error) {
-      // Before the first connection nothing can have been under way: the error says what is wrong.
-      if (resends === 0 || !this.#wasReady || isServerError(error)) throw error
-      if (!this.#transport.isReady) await this.#readyAgain()
-      if (this.#refusal()) throw error
-      return this.#send(send, resends - 1)
+  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown): Promise<T> {
+    let failure = error
+    let bySource = false
+    for (let resends = 0; resends < RESENDS; resends += 1) {
+      if (isUnknownScript(failure)) {
+        // The server was restarted, or told SCRIPT FLUSH. It says so before anything is done.
+        bySource = true
+      } else {
+        // Before the first connection nothing can have been under way: the error says what is wrong.
+        if (!this.#wasReady || isServerError(failure)) break
+        if (!this.#transport.isReady) await this.#readyAgain()
+        if (this.#refusal()) break
+      }
+      try {
+        return await send(bySource)
+      } catch (again) {
+        failure = again
+      }
     }
+    throw failure
   }
 
-  #refusal(): StoreUnavailableError | undefined {
+  #refusal(): LockError | undefined {
     return this.#closed ? closedError() : this.#down
   }
 
@@ -120,7 +133,7 @@ export class Link {
 
   #giveUp(): void {
     this.#absence = undefined
-    const error = explain(this.#lastError ?? new Error('The connection is closed')) as StoreUnavailableError
+    const error = explain(this.#lastError ?? new Error('The connection is closed'))
     this.#down = error
     this.#wasReady = false
     this.#failAll(error)
@@ -133,7 +146,7 @@ export class Link {
   }
 
   #failAll(error: unknown): void {
-    for (const { reject } of this.#calls) reject(error)
+    for (const call of this.#calls) call.reject(error)
     this.#calls.clear()
   }
 

@@ -19,13 +19,13 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { readAttempt, readRenewal, readWithdrawal } from './answers.js'
-import { Batches, type Verb } from './batches.js'
+import { Batches, type Item, type Verb } from './batches.js'
 import { explain, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { Link } from './link.js'
 import { admin, work, type Script } from './scripts.generated.js'
-import { runScript, textOf } from './scripts.js'
+import { textOf } from './replies.js'
 import type { Transport } from './transports/transport.js'
 import { Wakes } from './wakes.js'
 
@@ -81,7 +81,7 @@ export class RedisStore implements Store<true> {
     return new Promise((resolve, reject) => {
       this.#add('a', claim, shape, {
         done: (line) => {
-          const result = readAttempt(line, claim)
+          const result = readAttempt(line, claim, tokens)
           this.#wakes.answered(claim.id)
           resolve(result)
         },
@@ -170,13 +170,8 @@ export class RedisStore implements Store<true> {
     this.#link.close()
   }
 
-  #add(
-    verb: Verb,
-    { id, lock }: ClaimRef,
-    shape: string,
-    { done, failed }: { done(line: string): void; failed(error: unknown): void },
-  ): void {
-    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, done, failed })
+  #add(verb: Verb, { id, lock }: ClaimRef, shape: string, answer: Pick<Item, 'done' | 'failed'>): void {
+    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {
@@ -188,7 +183,9 @@ export class RedisStore implements Store<true> {
   }
 
   #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#link.call(() => runScript(this.#transport, script, keys, args))
+    return this.#link.call((bySource) =>
+      this.#transport.run(bySource ? 'source' : 'hash', script, keys, args),
+    )
   }
 
   /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */

@@ -11,8 +11,9 @@
 --
 -- Publishes as work.lua does.
 
--- @include parts/state.lua
+-- @include parts/base.lua
 -- @include parts/tombstones.lua
+-- @include parts/state.lua
 -- @include parts/rule.lua
 -- @include parts/publish.lua
 
@@ -21,7 +22,7 @@ local function number(value)
 end
 
 local function downgrade(key, id)
-  local state = load_state(key)
+  local state = load_state(key, call('GET', key))
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
   local done = holder and state[KIND] == 'readWriteLock'
@@ -37,13 +38,14 @@ local function downgrade(key, id)
 end
 
 local function steal(key, at_once, because)
-  local state = load_state(key)
+  local state = load_state(key, call('GET', key))
   local changed = settle(key, state)
   local holders = all_holders(key, state)
   local free_in_ms = 0
   for _, holder in ipairs(holders) do
-    holder[BECAUSE] = because
-    free_in_ms = math.max(free_in_ms, holder[EXPIRES] - now)
+    -- A second thief without a reason leaves that of the first.
+    if because ~= '' or not holder[BECAUSE] then holder[BECAUSE] = because end
+    free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
     if at_once then
       drop_holder(key, state, holder)
       bury(key, state, holder[ID], holder[TTL], 0, true)
@@ -72,8 +74,8 @@ end
 local function describe_waiters(key, state)
   local waiters = {}
   if state[WAITERS] == 0 then return waiters end
-  for _, id in ipairs(redis.call('ZRANGE', key .. ':q', 0, -1)) do
-    local packed = redis.call('HGET', key .. ':w', id)
+  for _, id in ipairs(call('ZRANGE', key .. ':q', 0, -1)) do
+    local packed = call('HGET', key .. ':w', id)
     if packed then
       local waiter = cmsgpack.unpack(packed)
       table.insert(waiters, { id, waiter[OWNER], number(waiter[WEIGHT]), number(now - waiter[SINCE]) })
@@ -83,7 +85,7 @@ local function describe_waiters(key, state)
 end
 
 local function describe(key)
-  local state = load_state(key)
+  local state = load_state(key, call('GET', key))
   if settle(key, state) then save_state(key, state, write_always) end
   if is_idle(state) then return 0 end
   local holders = all_holders(key, state)

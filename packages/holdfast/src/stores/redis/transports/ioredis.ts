@@ -23,13 +23,14 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
   }
 }
 
-function watchState(client: IoRedisClient, { ready, lost }: StateListener): () => void {
-  const onLost = (error?: unknown): void => lost(error)
-  client.on('ready', ready)
+function watchState(client: IoRedisClient, listener: StateListener): () => void {
+  const onReady = (): void => listener.ready()
+  const onLost = (error?: unknown): void => listener.lost(error)
+  client.on('ready', onReady)
   client.on('close', onLost)
   client.on('error', onLost)
   return () => {
-    client.off('ready', ready)
+    client.off('ready', onReady)
     client.off('close', onLost)
     client.off('error', onLost)
   }

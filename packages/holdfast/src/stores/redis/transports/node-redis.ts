@@ -26,18 +26,19 @@ export function nodeRedisTransport(client: NodeRedisClient): Transport {
 
 /** Version 6 has such a setting. */
 function prefixOf({ options }: NodeRedisClient): string {
-  const prefix = (options as { readonly keyPrefix?: unknown } | undefined)?.keyPrefix
-  return prefix === undefined ? '' : String(prefix)
+  const prefix = options && 'keyPrefix' in options ? options.keyPrefix : undefined
+  return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
 }
 
-function watchState(client: NodeRedisClient, { ready, lost }: StateListener): () => void {
-  const onError = (error?: unknown): void => lost(error)
-  const onEnd = (): void => lost()
-  client.on('ready', ready)
+function watchState(client: NodeRedisClient, listener: StateListener): () => void {
+  const onReady = (): void => listener.ready()
+  const onError = (error?: unknown): void => listener.lost(error)
+  const onEnd = (): void => listener.lost()
+  client.on('ready', onReady)
   client.on('error', onError)
   client.on('end', onEnd)
   return () => {
-    client.off('ready', ready)
+    client.off('ready', onReady)
     client.off('error', onError)
     client.off('end', onEnd)
   }
@@ -54,7 +55,7 @@ function listen(client: NodeRedisClient, channel: string, listener: ChannelListe
   })
   subscriber
     .connect()
-    .then(() => subscriber.subscribe(channel, (text) => listener.message(String(text))))
+    .then(() => subscriber.subscribe(channel, (text) => listener.message(text)))
     .then(
       () => {
         subscribed = true

@@ -1,11 +1,25 @@
 -- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody waits
 -- before it. It decides as the rule of the memory store does, step by step, and is tested against it.
 
+local function bury(key, state, id, ttl_ms, outcome, firm)
+  state[BURIED], state[TOMBS_UNTIL] =
+    put_tomb(key, id, ttl_ms, outcome, firm, state[BURIED], state[TOMBS_UNTIL])
+end
+
+-- The outcome of the withdrawal of a claim, and until when it is refused; nil for a claim that was not withdrawn.
+local function tomb_of(key, id)
+  local score = call('ZSCORE', key .. ':t', id)
+  if not score then return nil end
+  score = tonumber(score)
+  if score >= FIRM then score = score - FIRM end
+  return score % 4, floor(score / 4)
+end
+
 local function find_holder(key, state, id)
   local sole = state[SOLE]
   if sole then return sole[ID] == id and sole or nil end
   if state[SHARING] == 0 then return nil end
-  local packed = redis.call('HGET', key .. ':h', id)
+  local packed = call('HGET', key .. ':h', id)
   return packed and cmsgpack.unpack(packed) or nil
 end
 
@@ -29,14 +43,14 @@ local function drop_holder(key, state, holder)
   if state[SOLE] then
     state[SOLE] = false
   else
-    redis.call('HDEL', key .. ':h', holder[ID])
+    call('HDEL', key .. ':h', holder[ID])
     state[SHARING] = state[SHARING] - 1
   end
   if state[HELD] == 0 then state[NEXT_EXPIRY] = 0 end
 end
 
 local function hold(key, state, claim, ttl_ms, write)
-  local token = math.max(state[LAST_TOKEN] + 1, token_floor)
+  local token = max(state[LAST_TOKEN] + 1, token_floor)
   local holder =
     { claim[ID], claim[OWNER], claim[WEIGHT], ttl_ms, claim[TOKENS], token, now, now + ttl_ms, false }
   state[LAST_TOKEN] = token + claim[TOKENS] - 1
@@ -49,7 +63,7 @@ local function all_holders(key, state)
   if state[SOLE] then return { state[SOLE] } end
   local holders = {}
   if state[SHARING] > 0 then
-    for index, packed in ipairs(redis.call('HVALS', key .. ':h')) do
+    for index, packed in ipairs(call('HVALS', key .. ':h')) do
       holders[index] = cmsgpack.unpack(packed)
     end
   end
@@ -63,7 +77,7 @@ local function expire(key, state)
   for _, holder in ipairs(holders) do
     if holder[EXPIRES] <= now then
       drop_holder(key, state, holder)
-      bury(key, state, holder[ID], holder[TTL], 0, true)
+      bury(key, state, holder[ID], holder[TTL], ABSENT, true)
     end
   end
   for _, holder in ipairs(holders) do
@@ -75,8 +89,8 @@ local function expire(key, state)
 end
 
 local function drop_waiter(key, state, id)
-  redis.call('ZREM', key .. ':q', id)
-  redis.call('HDEL', key .. ':w', id)
+  call('ZREM', key .. ':q', id)
+  call('HDEL', key .. ':w', id)
   state[WAITERS] = state[WAITERS] - 1
 end
 
@@ -95,12 +109,12 @@ end
 local function promote(key, state, asking)
   local changed = false
   while state[WAITERS] > 0 do
-    local id = redis.call('ZRANGE', key .. ':q', 0, 0)[1]
+    local id = call('ZRANGE', key .. ':q', 0, 0)[1]
     if not id then
       state[WAITERS] = 0
       return true
     end
-    local packed = redis.call('HGET', key .. ':w', id)
+    local packed = call('HGET', key .. ':w', id)
     local waiter = packed and cmsgpack.unpack(packed)
     local lives_ms = waiter and waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE
     if waiter and waiter[SEEN] + lives_ms > now then

@@ -1,6 +1,6 @@
 -- The state of one lock, and where it is kept.
 --
---   <key>    string  the head: everything about a lock but what the next four hold, packed as the array below
+--   <key>    string  the head: everything about a lock but what the next four hold
 --   <key>:h  hash    holders that share the lock, claim id -> packed holder; who holds all of it stands in the head
 --   <key>:q  zset    the queue, claim id by its number in the line
 --   <key>:w  hash    waiters, claim id -> packed waiter
@@ -8,53 +8,72 @@
 --
 -- Times are milliseconds of the server's clock, with fractions. Whether something has ended is decided by the times in
 -- the state; the TTLs of the keys only clear away what nobody asks for any more, and are never shorter.
+--
+-- A head has one of three forms. The first two are all that a lock without a queue needs, and cheap to read and write:
+--   "I"  idle: nobody holds it or waits
+--   "S"  one claim holds all of it, and nobody waits
+--   else the array below, packed
 
--- A head.
-local KIND, CAPACITY, LAST_TOKEN, HELD, NEXT_EXPIRY, WAITERS = 1, 2, 3, 4, 5, 6
--- The last number given in the line; how many share; until when helper keys live; withdrawals since tombstones were
--- trimmed; until when the tombstones live; the last end of a lease or waiter; who holds all of it, or false.
-local SEQUENCE, SHARING, HELPERS_UNTIL, BURIED, TOMBS_UNTIL, NEEDED_UNTIL, SOLE = 7, 8, 9, 10, 11, 12, 13
+local function foreign(key)
+  error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)
+end
 
--- A holder, and as far as it goes a waiter. BECAUSE is false, or the reason of a steal, "" where none was given.
-local ID, OWNER, WEIGHT, TTL, TOKENS, TOKEN, GRANTED, EXPIRES, BECAUSE = 1, 2, 3, 4, 5, 6, 7, 8, 9
--- The rest of a waiter.
-local HEARTBEAT, SINCE, SEEN, CHANNEL = 6, 7, 8, 9
+local function idle_state(last_token, buried, tombs_until, kept_until)
+  return { 'mutex', 0, last_token, 0, 0, 0, 0, 0, 0, buried, tombs_until, 0, false, kept_until }
+end
 
-local HEARTBEATS_TO_LIVE = 3
--- The keys of a lock outlive what is in them by this, so that the last token is remembered: it only has to bridge how
--- far blocks of tokens may run ahead of the clock, since a clock that is set back keeps the key for longer, too.
-local KEEP_MS = 60000
+local function sole_state(head)
+  local _, buried, tombs_until, kept_until, ttl_ms, tokens, token, granted, expires, capacity, kind, id, owner =
+    unpack_form(SOLE_FORM, head)
+  local holder = { id, owner, capacity, ttl_ms, tokens, token, granted, expires, false }
+  local last_token = token + tokens - 1
+  return {
+    kind, capacity, last_token, capacity, expires, 0, 0, 0, 0, buried, tombs_until, expires, holder,
+    kept_until,
+  }
+end
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
-local token_floor = time[1] * 1000000 + time[2]
-
--- Waiters that became holders in this call, by channel: who is to be told at its end.
-local wakes = {}
-
-local function load_state(key)
-  local packed = redis.call('GET', key)
-  if packed then
-    local readable, state = pcall(cmsgpack.unpack, packed)
-    if readable and type(state) == 'table' and #state == SOLE then return state end
-    error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)
+local function read_head(head)
+  local form = string.sub(head, 1, 1)
+  if form == 'S' then return sole_state(head) end
+  if form == 'I' then
+    local _, last_token, buried, tombs_until, kept_until = unpack_form(IDLE_FORM, head)
+    return idle_state(last_token, buried, tombs_until, kept_until)
   end
-  return { 'mutex', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false }
+  return cmsgpack.unpack(head)
+end
+
+-- head: what GET found at the key
+local function load_state(key, head)
+  if not head then return idle_state(0, 0, 0, 0) end
+  local readable, state = pcall(read_head, head)
+  if readable and type(state) == 'table' and #state == LENGTH then return state end
+  foreign(key)
 end
 
 local function is_idle(state)
   return state[HELD] == 0 and state[WAITERS] == 0
 end
 
--- A server that is out of memory refuses SET and the like, until a script has made one write that it allows. Whatever
--- keeps or ends a lease must get through: a full server is no reason to lose the locks that are held. The write that
--- opens the door changes nothing, since no claim has an empty id.
-local function write_always(key, ...)
-  local reply = redis.pcall(...)
-  if type(reply) ~= 'table' or not reply.err then return reply end
-  if not string.find(reply.err, 'OOM', 1, true) then error(reply.err, 0) end
-  redis.call('HDEL', key .. ':w', '')
-  return redis.call(...)
+local function write_head(state)
+  if is_idle(state) then
+    return pack_form(
+      IDLE_FORM, 'I', state[LAST_TOKEN], state[BURIED], state[TOMBS_UNTIL], state[KEPT_UNTIL]
+    )
+  end
+  local holder = state[SOLE]
+  -- After a downgrade or a block of tokens for somebody else the last token is not the holder's: then the long form.
+  if state[WAITERS] > 0 or not holder or holder[BECAUSE] then return cmsgpack.pack(state) end
+  if state[LAST_TOKEN] ~= holder[TOKEN] + holder[TOKENS] - 1 then return cmsgpack.pack(state) end
+  return pack_form(
+    SOLE_FORM, 'S', state[BURIED], state[TOMBS_UNTIL], state[KEPT_UNTIL], holder[TTL], holder[TOKENS],
+    holder[TOKEN], holder[GRANTED], holder[EXPIRES], state[CAPACITY], state[KIND], holder[ID], holder[OWNER]
+  )
+end
+
+-- For what may as well be refused: new claims.
+local function write_if_room(_, ...)
+  return call(...)
 end
 
 local function save_state(key, state, write)
@@ -62,12 +81,8 @@ local function save_state(key, state, write)
   if not is_idle(state) and state[NEEDED_UNTIL] > now then
     needed_ms = needed_ms + state[NEEDED_UNTIL] - now
   end
-  write(key, 'SET', key, cmsgpack.pack(state), 'PX', string.format('%.0f', needed_ms))
-end
-
--- For what may as well be refused: new claims.
-local function write_if_room(_, ...)
-  return redis.call(...)
+  state[KEPT_UNTIL] = now + needed_ms
+  write(key, 'SET', key, write_head(state), 'PX', ceil(needed_ms))
 end
 
 -- Notes how long the state will be needed, which the TTLs of its keys follow.
@@ -78,9 +93,9 @@ end
 -- Gives the helper keys a TTL. Not at each step: they get more than they need, and are looked at again when it is used up.
 local function keep_helpers(key, state, anew)
   if not anew and state[HELPERS_UNTIL] >= state[NEEDED_UNTIL] then return end
-  local ttl_ms = 2 * math.max(0, state[NEEDED_UNTIL] - now) + KEEP_MS
+  local ttl_ms = 2 * max(0, state[NEEDED_UNTIL] - now) + KEEP_MS
   state[HELPERS_UNTIL] = now + ttl_ms
   for _, suffix in ipairs({ ':h', ':q', ':w' }) do
-    redis.call('PEXPIRE', key .. suffix, string.format('%.0f', ttl_ms))
+    call('PEXPIRE', key .. suffix, ceil(ttl_ms))
   end
 end

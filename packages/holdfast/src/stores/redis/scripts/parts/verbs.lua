@@ -1,4 +1,4 @@
--- The three verbs that make up nearly all the work. Each works on one lock and returns its result as one line.
+-- Attempts, renewals and withdrawals in full. Each works on one lock, whose head was read, and returns one line.
 
 local function granted(holder, existing)
   return string.format(
@@ -13,7 +13,7 @@ end
 
 local function not_yet(letter, state)
   if state[NEXT_EXPIRY] == 0 then return letter end
-  return string.format('%s %.3f', letter, math.max(0, state[NEXT_EXPIRY] - now))
+  return string.format('%s %.3f', letter, max(0, state[NEXT_EXPIRY] - now))
 end
 
 -- A lock that nobody uses takes the kind and capacity of whoever comes first. Returns what is in the way, and whether a
@@ -36,8 +36,8 @@ end
 
 local function join_queue(key, state, waiter)
   local number = state[SEQUENCE] + 1
-  redis.call('ZADD', key .. ':q', string.format('%.0f', number), waiter[ID])
-  redis.call('HSET', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
+  call('ZADD', key .. ':q', string.format('%.0f', number), waiter[ID])
+  call('HSET', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
   state[SEQUENCE] = number
   state[WAITERS] = state[WAITERS] + 1
   need_until(state, now + waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE)
@@ -46,7 +46,7 @@ end
 
 -- A waiter is heard of again. Returns false when it does not wait.
 local function hear_again(key, state, id, owner, tokens)
-  local packed = state[WAITERS] > 0 and redis.call('HGET', key .. ':w', id)
+  local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
   if not packed then return false end
   local waiter = cmsgpack.unpack(packed)
   waiter[SEEN] = now
@@ -58,9 +58,9 @@ local function hear_again(key, state, id, owner, tokens)
 end
 
 -- shape: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
-local function attempt(key, id, shape, channel)
+local function attempt(key, head, id, shape, channel)
   local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(shape)
-  local state = load_state(key)
+  local state = load_state(key, head)
   local changed = settle(key, state, id)
   local function answer(line)
     if changed then save_state(key, state, write_always) end
@@ -94,9 +94,9 @@ local function attempt(key, id, shape, channel)
 end
 
 -- shape: { ttl, owner }
-local function renew(key, id, shape)
+local function renew(key, head, id, shape)
   local ttl_ms, owner = unpack(shape)
-  local state = load_state(key)
+  local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
   if holder and not holder[BECAUSE] then
@@ -111,19 +111,24 @@ local function renew(key, id, shape)
   return holder and 's ' .. holder[BECAUSE] or 'l'
 end
 
+local function outcome_name(outcome)
+  if outcome == RELEASED then return 'released' end
+  return outcome == LEFT and 'left' or 'absent'
+end
+
 -- shape: { ttl, firm 0|1 }
-local function withdraw(key, id, shape)
+local function withdraw(key, head, id, shape)
   local ttl_ms, firm = unpack(shape)
-  local state = load_state(key)
+  local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
   local outcome
   if holder then
-    outcome = 2
+    outcome = RELEASED
     bury(key, state, id, ttl_ms, outcome, firm == 1)
     drop_holder(key, state, holder)
-  elseif state[WAITERS] > 0 and redis.call('HEXISTS', key .. ':w', id) == 1 then
-    outcome = 1
+  elseif state[WAITERS] > 0 and call('HEXISTS', key .. ':w', id) == 1 then
+    outcome = LEFT
     bury(key, state, id, ttl_ms, outcome, firm == 1)
     drop_waiter(key, state, id)
   end
@@ -131,18 +136,18 @@ local function withdraw(key, id, shape)
     -- Also the one that left may have been all that stood before a smaller claim.
     promote(key, state)
     save_state(key, state, write_always)
-    return OUTCOMES[outcome]
+    return outcome_name(outcome)
   end
   local before = tomb_of(key, id)
-  if not before then bury(key, state, id, ttl_ms, 0, firm == 1) end
+  if not before then bury(key, state, id, ttl_ms, ABSENT, firm == 1) end
   if changed or not before then save_state(key, state, write_always) end
-  return before or OUTCOMES[0]
+  return outcome_name(before or ABSENT)
 end
 
 -- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which
 -- are no leases; whoever sends it knows that no attempt of the claim is on its way.
-local function retract(key, id)
-  local state = load_state(key)
+local function retract(key, head, id)
+  local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
   if holder then
