@@ -52,7 +52,7 @@ export async function redisSubject(library: Library): Promise<RedisSubject> {
 }
 
 /** The suite knows stores only; the client that a store was given is ours to close. */
-function closingBoth(store: Store, end: () => void): Store {
+export function closingBoth(store: Store, end: () => void): Store {
   const close = store.close.bind(store)
   return Object.assign(store, {
     async close() {

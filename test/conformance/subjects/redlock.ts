@@ -6,6 +6,7 @@ import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '../../servers/redis-clients.mjs'
 import { startRedis } from '../../servers/redis.js'
 import { killRounds } from '../../support/plan.js'
+import { closingBoth } from './redis.js'
 import { mixed } from '../workers/redlock-libraries.mjs'
 
 const NODES = 5
@@ -24,16 +25,11 @@ export async function redlockSubject(): Promise<RedlockSubject> {
     const opened = urls.map((url, index) => openClient(mixed(index), url))
     for (const one of opened) clients.add(one)
     const store = redlockStore({ clients: opened.map(({ client }) => client) })
-    const close = store.close.bind(store)
-    // The suite knows stores only; the clients that a store was given are ours to close.
-    return Object.assign(store, {
-      async close() {
-        await close()
-        for (const one of opened) {
-          clients.delete(one)
-          one.end()
-        }
-      },
+    return closingBoth(store, () => {
+      for (const one of opened) {
+        clients.delete(one)
+        one.end()
+      }
     })
   }
   const probe = open()

@@ -3,5 +3,5 @@ import { serveWorker } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import { openClient } from '../../servers/redis-clients.mjs'
 
-const [library, url] = process.argv.slice(2)
-await serveWorker(() => redisStore({ client: openClient(library, url).client }))
+const [library, url, mode = 'scripts'] = process.argv.slice(2)
+await serveWorker(() => redisStore({ client: openClient(library, url).client, mode }))

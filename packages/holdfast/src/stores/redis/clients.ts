@@ -10,20 +10,24 @@ export interface IoRedisClient {
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }
   call(command: string, ...args: string[]): Promise<unknown>
-  duplicate(override?: IoRedisOverride): IoRedisSubscriber
+  duplicate(override?: IoRedisOverride): IoRedisDuplicate
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }
 
-/** Settings that a connection for messages needs, whatever the caller's own connection has. */
+/** Settings that a connection of the store's own needs, whatever the caller's has. */
 export interface IoRedisOverride {
   readonly lazyConnect: boolean
-  readonly autoResubscribe: boolean
+  readonly autoResubscribe?: boolean
   readonly enableOfflineQueue: boolean
   readonly maxRetriesPerRequest: null
+  readonly keyPrefix?: string
+  readonly retryStrategy?: null
+  readonly reconnectOnError?: null
 }
 
-export interface IoRedisSubscriber {
+export interface IoRedisDuplicate {
+  call(command: string, ...args: string[]): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   on(event: string, listener: Listener): unknown
   disconnect(): void
@@ -35,12 +39,13 @@ export interface NodeRedisClient {
   readonly isReady: boolean
   readonly options?: object | undefined
   sendCommand(args: string[]): Promise<unknown>
-  duplicate(): NodeRedisSubscriber
+  duplicate(override?: { readonly socket: object }): NodeRedisDuplicate
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }
 
-export interface NodeRedisSubscriber {
+export interface NodeRedisDuplicate {
+  sendCommand(args: string[]): Promise<unknown>
   connect(): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   on(event: string, listener: Listener): unknown

@@ -6,8 +6,9 @@
  */
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
-import { openRedis } from './open.js'
+import { openRedis, openSimpleRedis } from './open.js'
 
+export { redisMode } from './simple/mode.js'
 export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js'
 
 export interface RedisStoreOptions {
@@ -15,6 +16,11 @@ export interface RedisStoreOptions {
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
+  /**
+   * `simple` is for servers where EVAL is banned: mutexes without tokens and queue, changed in transactions. All programs
+   * that are to exclude each other use the same mode; `redisMode` finds out which one the server allows. Default `scripts`.
+   */
+  readonly mode?: 'scripts' | 'simple'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
 }
@@ -23,6 +29,9 @@ export interface RedisStoreOptions {
  * Makes a store on a Redis server. Nothing is sent before the store is used.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function redisStore(options: RedisStoreOptions): Store<true> {
-  return openRedis(options)
+export function redisStore(options: RedisStoreOptions & { readonly mode?: 'scripts' }): Store<true>
+export function redisStore(options: RedisStoreOptions & { readonly mode: 'simple' }): Store<false>
+export function redisStore(options: RedisStoreOptions): Store
+export function redisStore(options: RedisStoreOptions): Store {
+  return options.mode === 'simple' ? openSimpleRedis(options) : openRedis(options)
 }

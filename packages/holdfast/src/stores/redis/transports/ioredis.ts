@@ -1,6 +1,13 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
-import type { ChannelConnection, ChannelListener, StateListener, Transport } from './transport.js'
+import { isServerError } from '../errors.js'
+import type {
+  ChannelConnection,
+  ChannelListener,
+  OwnConnection,
+  StateListener,
+  Transport,
+} from './transport.js'
 
 export function ioRedisTransport(client: IoRedisClient): Transport {
   return {
@@ -19,6 +26,7 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
       ),
     command: (name, ...args) => client.call(name, ...args),
     watchState: (listener) => watchState(client, listener),
+    connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
 }
@@ -54,4 +62,29 @@ function listen(client: IoRedisClient, channel: string, listener: ChannelListene
     )
   })
   return { close: () => subscriber.disconnect() }
+}
+
+function connect(client: IoRedisClient): OwnConnection {
+  const own = client.duplicate({
+    lazyConnect: false,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    keyPrefix: '',
+    // Without it the library does not connect again, and rejects what it still has.
+    retryStrategy: null,
+    reconnectOnError: null,
+  })
+  let failure: unknown
+  own.on('error', (error) => (failure = error))
+  return {
+    async call(name, ...args) {
+      try {
+        return await own.call(name, ...args)
+      } catch (error) {
+        // The library only says that the connection is closed; the event said why.
+        throw isServerError(error) ? error : (failure ?? error)
+      }
+    },
+    close: () => own.disconnect(),
+  }
 }

@@ -1,6 +1,13 @@
 /** node-redis (`redis`) 5 and 6. */
 import type { NodeRedisClient } from '../clients.js'
-import type { ChannelConnection, ChannelListener, StateListener, Transport } from './transport.js'
+import { isServerError } from '../errors.js'
+import type {
+  ChannelConnection,
+  ChannelListener,
+  OwnConnection,
+  StateListener,
+  Transport,
+} from './transport.js'
 
 export function nodeRedisTransport(client: NodeRedisClient): Transport {
   const keyPrefix = prefixOf(client)
@@ -20,6 +27,7 @@ export function nodeRedisTransport(client: NodeRedisClient): Transport {
       ]),
     command: (name, ...args) => client.sendCommand([name, ...args]),
     watchState: (listener) => watchState(client, listener),
+    connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
 }
@@ -64,6 +72,27 @@ function listen(client: NodeRedisClient, channel: string, listener: ChannelListe
       () => undefined,
     )
   return { close: () => destroy(subscriber) }
+}
+
+function connect(client: NodeRedisClient): OwnConnection {
+  const { socket }: { readonly socket?: object } = client.options ?? {}
+  // Without a strategy the library does not connect again, and rejects what it still has.
+  const own = client.duplicate({ socket: { ...socket, reconnectStrategy: false } })
+  let failure: unknown
+  own.on('error', (error) => (failure = error))
+  const connected = own.connect()
+  connected.catch(() => undefined)
+  return {
+    async call(name, ...args) {
+      try {
+        return await own.sendCommand([name, ...args])
+      } catch (error) {
+        // The library only says that the connection is closed; the event said why.
+        throw isServerError(error) ? error : (failure ?? error)
+      }
+    },
+    close: () => destroy(own),
+  }
 }
 
 /** A connection that was never made cannot be destroyed, says the library. */

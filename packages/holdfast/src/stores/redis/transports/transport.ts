@@ -23,8 +23,19 @@ export interface Transport {
   command(name: string, ...args: string[]): Promise<unknown>
   /** Tells of the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
+  /** Opens a connection of the store's own for transactions. */
+  connect(): OwnConnection
   /** Opens a connection of the store's own that listens on one channel. */
   listen(channel: string, listener: ChannelListener): ChannelConnection
+}
+
+/**
+ * Connects once. When it breaks, every call fails, and nothing is ever sent again over another connection. Keys are
+ * complete: no prefix is put before them.
+ */
+export interface OwnConnection {
+  call(name: string, ...args: string[]): Promise<unknown>
+  close(): void
 }
 
 export interface ChannelListener {
