@@ -1,6 +1,6 @@
 /** The controls' port on a real server, by ioredis. */
 import type { RedisPort, Reply } from '@holdfast/controls'
-import { Redis } from 'ioredis'
+import { Redis } from 'ioredis6'
 
 export interface RealPort extends RedisPort {
   close(): void

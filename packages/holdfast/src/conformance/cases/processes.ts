@@ -7,7 +7,7 @@ import { Group } from '../case.js'
 import { checkHistory, holdsOf } from '../check/index.js'
 import type { Context } from '../context.js'
 import { parseHistory, type HistoryEvent } from '../history/index.js'
-import { fencing, inspect, queue, worker as needsWorker } from '../needs.js'
+import { inspect, queue, worker as needsWorker } from '../needs.js'
 import { WorkerProcess } from '../worker/process.js'
 
 export const processes = new Group('processes', [needsWorker])
@@ -123,7 +123,7 @@ processes.test(
     assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
     assert.ok(holdsOf(events).length >= rounds, 'the lock was held more often than processes were killed')
   },
-  { limitMs: 180_000, needs: [fencing] },
+  { limitMs: 180_000 },
 )
 
 interface Contest {

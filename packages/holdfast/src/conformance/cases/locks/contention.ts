@@ -127,8 +127,8 @@ async function fight(
     checkHistory(events).map(({ message }) => message),
     [],
   )
-  assert.ok(
-    holds.every((count) => count > 0),
-    `each of the actors held the lock: ${holds.join()}`,
-  )
+  const served = holds.filter((count) => count > 0).length
+  // Without a queue nobody is promised a turn in so short a time.
+  const expected = context.subject.traits.fair ? holds.length : 1
+  assert.ok(served >= expected, `${served} of the actors held the lock: ${holds.join()}`)
 }

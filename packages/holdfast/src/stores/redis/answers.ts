@@ -1,0 +1,140 @@
+/** What the scripts answer, read. The formats are in the headers of `scripts/work.lua` and `scripts/admin.lua`. */
+import type {
+  AttemptResult,
+  Claim,
+  HolderInfo,
+  LockInfo,
+  LockKind,
+  Owner,
+  PushedGrant,
+  RenewResult,
+  WaiterInfo,
+  WithdrawOutcome,
+} from '../../store/contract.js'
+import { mismatch } from './errors.js'
+import { textOf } from './replies.js'
+
+/**
+ * @param tokens how many tokens the attempt asked for
+ * @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else.
+ */
+export function readAttempt(line: string, claim: Claim, tokens: number): AttemptResult {
+  if (line.startsWith('n')) {
+    const { ttlMs } = claim
+    return {
+      outcome: 'granted',
+      existing: false,
+      token: BigInt(line.slice(1)),
+      tokens,
+      ttlMs,
+      remainingMs: ttlMs,
+    }
+  }
+  const [letter, ...rest] = line.split(' ') as [string, ...string[]]
+  switch (letter) {
+    case 'g':
+      return {
+        outcome: 'granted',
+        existing: rest[0] === '1',
+        token: BigInt(rest[1] as string),
+        tokens: Number(rest[2]),
+        ttlMs: Number(rest[3]),
+        remainingMs: Number(rest[4]),
+      }
+    case 'w':
+      return { outcome: 'waiting', holderRemainingMs: optional(rest[0]) }
+    case 'b':
+      return { outcome: 'busy', holderRemainingMs: optional(rest[0]) }
+    case 'x':
+      return { outcome: 'withdrawn' }
+    case 'm':
+      throw mismatch(claim.lock, { kind: rest[0] as string, capacity: rest[1] as string }, claim)
+    default:
+      throw strange(line)
+  }
+}
+
+export function readRenewal(line: string): RenewResult {
+  if (line === 'r') return { outcome: 'renewed' }
+  if (line === 'l') return { outcome: 'lost', reason: 'expired' }
+  if (!line.startsWith('s ')) throw strange(line)
+  const because = readReason(line.slice(2))
+  return { outcome: 'lost', reason: 'stolen', ...(because === undefined ? {} : { because }) }
+}
+
+export function readWithdrawal(line: string): WithdrawOutcome {
+  if (line === 'released' || line === 'left' || line === 'absent') return line
+  throw strange(line)
+}
+
+/** A grant that was published. Undefined for anything else: whoever may publish can write what he likes. */
+export function readGrant(line: string): (PushedGrant & { readonly claimId: string }) | undefined {
+  const [claimId, token = '', tokens, ttl, ...more] = line.split(' ')
+  const [tokenCount, ttlMs] = [Number(tokens), Number(ttl)]
+  if (claimId === undefined || claimId === '' || more.length > 0 || !/^\d{1,16}$/.test(token))
+    return undefined
+  if (!Number.isSafeInteger(tokenCount) || tokenCount < 1 || !(ttlMs > 0)) return undefined
+  return { claimId, token: BigInt(token), tokens: tokenCount, ttlMs }
+}
+
+/** Undefined for a lock that nobody uses. */
+export function readLock(lock: string, reply: unknown): LockInfo | undefined {
+  if (!Array.isArray(reply)) return undefined
+  const [kind, capacity, lastToken, holders, waiters] = reply as [
+    unknown,
+    unknown,
+    unknown,
+    unknown[],
+    unknown[],
+  ]
+  return {
+    lock,
+    kind: textOf(kind) as LockKind,
+    capacity: Number(textOf(capacity)),
+    lastToken: textOf(lastToken) === '0' ? undefined : BigInt(textOf(lastToken)),
+    holders: holders.map(readHolder),
+    waiters: waiters.map(readWaiter),
+  }
+}
+
+function readHolder(reply: unknown): HolderInfo {
+  const [claimId, owner, weight, token, heldMs, remainingMs, stolen, reason] = texts(reply)
+  const because = readReason(reason ?? '')
+  return {
+    claimId: claimId as string,
+    owner: JSON.parse(owner as string) as Owner,
+    weight: Number(weight),
+    token: BigInt(token as string),
+    heldMs: Number(heldMs),
+    remainingMs: Number(remainingMs),
+    stolen: stolen === '1',
+    ...(because === undefined ? {} : { stolenBecause: because }),
+  }
+}
+
+function readWaiter(reply: unknown): WaiterInfo {
+  const [claimId, owner, weight, waitedMs] = texts(reply)
+  return {
+    claimId: claimId as string,
+    owner: JSON.parse(owner as string) as Owner,
+    weight: Number(weight),
+    waitedMs: Number(waitedMs),
+  }
+}
+
+/** Reasons travel as JSON, so that whatever is in them stays on its line; an empty one is none. */
+function readReason(text: string): string | undefined {
+  return text === '' ? undefined : (JSON.parse(text) as string)
+}
+
+function texts(reply: unknown): string[] {
+  return (reply as unknown[]).map(textOf)
+}
+
+function optional(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text)
+}
+
+function strange(line: string): Error {
+  return new Error(`The script gave an answer that makes no sense: ${line.slice(0, 100)}`)
+}

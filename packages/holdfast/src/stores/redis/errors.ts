@@ -1,0 +1,122 @@
+/**
+ * Whatever a server or a client library says, as an error of Holdfast that tells what to do.
+ *
+ * The original is not passed on as the cause: the libraries attach the command that failed, and with a failed AUTH
+ * that is the password.
+ */
+import {
+  isLockError,
+  LockUsageError,
+  StoreUnavailableError,
+  type LockError,
+  type UnavailableCode,
+} from '../../errors.js'
+
+export const STORE_NAME = 'redis'
+
+interface Advice {
+  readonly code: UnavailableCode
+  readonly text: string
+}
+
+const unavailable = (text: string): Advice => ({ code: 'STORE_UNAVAILABLE', text })
+const config = (text: string): Advice => ({ code: 'STORE_CONFIG', text })
+const auth = (text: string): Advice => ({ code: 'STORE_AUTH', text })
+
+/** By the first word of what the server answers. */
+const ADVICE = new Map<string, Advice>([
+  ['WRONGPASS', auth('Check the user name and the password of the client.')],
+  ['NOAUTH', auth('The server asks for a password: give the client one.')],
+  [
+    'NOPERM',
+    auth(
+      'Allow this user the scripts and keys of the store: ~hf:* &hf:* +eval +evalsha +scan +publish +subscribe and the ' +
+        "commands inside the scripts. Where scripts are banned, use mode: 'simple', which needs +watch +unwatch +multi " +
+        '+exec +get +set +del +pttl +pexpire.',
+    ),
+  ],
+  [
+    'WRONGTYPE',
+    config('Something else uses a key of this lock. Use another lock name, or another prefix for the store.'),
+  ],
+  [
+    'FOREIGN',
+    config('Something else uses a key of this lock. Use another lock name, or another prefix for the store.'),
+  ],
+  ['OOM', unavailable('The server is out of memory (maxmemory): no new locks until there is room.')],
+  ['READONLY', unavailable('The client is connected to a read-only replica: connect it to the primary.')],
+  [
+    'MISCONF',
+    unavailable('The server refuses writes since it cannot save its data: look at its log and its disk.'),
+  ],
+  ['NOREPLICAS', unavailable('The server refuses writes since too few replicas follow it.')],
+  ['LOADING', unavailable('The server is still loading its data.')],
+  ['BUSY', unavailable('A script of somebody else keeps the server busy.')],
+])
+
+/** A server answers with a word in capitals first; client libraries speak in sentences. */
+const SERVER_ERROR = /^-?([A-Z][A-Z0-9]+) /
+
+/** Whether the error came from the server itself: it has got the command, and did not do it. */
+export function isServerError(error: unknown): boolean {
+  return SERVER_ERROR.test(messageOf(error))
+}
+
+export function isUnknownScript(error: unknown): boolean {
+  return messageOf(error).startsWith('NOSCRIPT')
+}
+
+/** Any failure, explained. `lock` where one lock is concerned. */
+export function explain(error: unknown, lock?: string): LockError {
+  if (isLockError(error)) return error
+  const message = redact(messageOf(error))
+  const word = SERVER_ERROR.exec(message)?.[1]
+  const { code, text } = ADVICE.get(word ?? '') ?? adviceFor(word)
+  return new StoreUnavailableError(`Redis: ${message}${message.endsWith('.') ? '' : '.'} ${text}`, {
+    code,
+    store: STORE_NAME,
+    lock,
+    cause: withoutSecrets(error, message),
+  })
+}
+
+function adviceFor(word: string | undefined): Advice {
+  return unavailable(
+    word === undefined
+      ? 'Check that the server runs and can be reached, and that the client is connected.'
+      : 'The server refused the command.',
+  )
+}
+
+/** Clients that disagree on what a lock is. */
+export function mismatch(
+  lock: string,
+  used: { readonly kind: string; readonly capacity: string },
+  asked: { readonly kind: string; readonly capacity: number },
+): LockUsageError {
+  return new LockUsageError(
+    `Lock "${lock}" is in use as a ${used.kind} of capacity ${used.capacity}, ` +
+      `and was asked for as a ${asked.kind} of capacity ${asked.capacity}. ` +
+      'Let all its users agree on one kind and one number of permits, or use another name.',
+    { code: 'LOCK_MISMATCH', lock, store: STORE_NAME },
+  )
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Several addresses were tried, and each has an error of its own.
+  if (error.message === '' && error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
+  return error.message === '' ? error.name : error.message
+}
+
+/** Takes the credentials out of a URL. */
+function redact(text: string): string {
+  return text.replace(/(rediss?:\/\/)[^@\s/]*@/g, '$1***@')
+}
+
+function withoutSecrets(error: unknown, message: string): Error {
+  const { name, code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
+  const cause = new Error(message)
+  if (name !== undefined) cause.name = name
+  return code === undefined ? cause : Object.assign(cause, { code })
+}

@@ -1,0 +1,28 @@
+/**
+ * The names of keys. `{…}` around the lock name keeps all keys of a lock on one node of a Cluster, so braces in the name
+ * itself are escaped, and the sign that escapes them.
+ */
+
+const SPECIAL = /[{}%]/
+const GLOB = /[\\*?[\]^-]/g
+
+/** The key of a lock's state; the other keys of the lock begin with it. */
+export function keyOf(prefix: string, lock: string): string {
+  return `${prefix}:{${escape(lock)}}`
+}
+
+/** The lock of a key, or undefined for one that is not the key of a lock's state. */
+export function lockOf(prefix: string, key: string): string | undefined {
+  const start = `${prefix}:{`
+  if (!key.startsWith(start) || key.indexOf('}') !== key.length - 1) return undefined
+  return key.slice(start.length, -1).replace(/%(25|7B|7D)/g, (code) => decodeURIComponent(code))
+}
+
+/** A pattern for SCAN that fits the keys of all locks whose names begin alike. */
+export function patternOf(prefix: string, beginning: string): string {
+  return `${`${prefix}:{${escape(beginning)}`.replace(GLOB, String.raw`\$&`)}*}`
+}
+
+function escape(name: string): string {
+  return SPECIAL.test(name) ? name.replace(/[{}%]/g, encodeURIComponent) : name
+}

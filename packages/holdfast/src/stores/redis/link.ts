@@ -1,0 +1,171 @@
+/**
+ * The connection of the caller's client, as the store sees it: calls through it end, one way or another.
+ *
+ * Client libraries keep commands while there is no connection, some of them for ever. Here a call waits for a connection
+ * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
+ * under way when the connection broke is sent again when it is back: every verb may be repeated.
+ */
+import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
+import type { Transport } from './transports/transport.js'
+
+/** A connection that was good may be away for so long before calls fail. */
+const ABSENCE_MS = 2500
+/** How often a call is sent again when connections break under it. */
+const RESENDS = 3
+/** How often to look for calls that have had no answer for too long. */
+const SWEEPS_PER_TIMEOUT = 4
+
+interface Call {
+  readonly sentMs: number
+  reject(error: unknown): void
+}
+
+export class Link {
+  readonly #transport: Transport
+  readonly #timeoutMs: number
+  readonly #stopWatching: () => void
+  readonly #calls = new Set<Call>()
+  readonly #readyWaiters = new Set<() => void>()
+  #wasReady: boolean
+  /** Why there is no connection, once there has been none for too long. */
+  #down: LockError | undefined
+  #lastError: unknown
+  #absence: NodeJS.Timeout | undefined
+  #sweep: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(transport: Transport, timeoutMs: number) {
+    this.#transport = transport
+    this.#timeoutMs = timeoutMs
+    this.#wasReady = transport.isReady
+    this.#stopWatching = transport.watchState({
+      ready: () => this.#onReady(),
+      lost: (error) => this.#onLost(error),
+    })
+  }
+
+  /**
+   * Calls the server. Rejects with a typed error, at the latest after the timeout.
+   * @param send sends the call; `bySource` when the server does not know the script that it runs
+   */
+  call<T>(send: (bySource: boolean) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const refusal = this.#refusal()
+      if (refusal) {
+        reject(refusal)
+        return
+      }
+      const call: Call = { sentMs: performance.now(), reject }
+      this.#calls.add(call)
+      this.#sweep ??= this.#startSweep()
+      const finish = (value: T): void => {
+        this.#calls.delete(call)
+        resolve(value)
+      }
+      const fail = (error: unknown): void => {
+        this.#calls.delete(call)
+        reject(explain(error))
+      }
+      // Nearly every call goes well: what is done about the others is kept out of its way.
+      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error).then(finish, fail))
+    })
+  }
+
+  /** Calls under way are given up. The client itself stays open: it is the caller's. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stopWatching()
+    clearTimeout(this.#absence)
+    clearInterval(this.#sweep)
+    this.#failAll(closedError())
+    this.#wakeWaiters()
+  }
+
+  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown): Promise<T> {
+    let failure = error
+    let bySource = false
+    for (let resends = 0; resends < RESENDS; resends += 1) {
+      if (isUnknownScript(failure)) {
+        // The server was restarted, or told SCRIPT FLUSH. It says so before anything is done.
+        bySource = true
+      } else {
+        // Before the first connection nothing can have been under way: the error says what is wrong.
+        if (!this.#wasReady || isServerError(failure)) break
+        if (!this.#transport.isReady) await this.#readyAgain()
+        if (this.#refusal()) break
+      }
+      try {
+        return await send(bySource)
+      } catch (again) {
+        failure = again
+      }
+    }
+    throw failure
+  }
+
+  #refusal(): LockError | undefined {
+    return this.#closed ? closedError() : this.#down
+  }
+
+  /** Resolves when the connection is back, or is given up. */
+  #readyAgain(): Promise<void> {
+    this.#onLost()
+    return new Promise((resolve) => this.#readyWaiters.add(resolve))
+  }
+
+  #onReady(): void {
+    this.#wasReady = true
+    this.#down = undefined
+    this.#lastError = undefined
+    clearTimeout(this.#absence)
+    this.#absence = undefined
+    this.#wakeWaiters()
+  }
+
+  #onLost(error?: unknown): void {
+    if (error !== undefined) this.#lastError = error
+    if (this.#transport.isReady || this.#closed) return
+    if (this.#down || !this.#wasReady) this.#giveUp()
+    else this.#absence ??= setTimeout(() => this.#giveUp(), ABSENCE_MS).unref()
+  }
+
+  #giveUp(): void {
+    this.#absence = undefined
+    const error = explain(this.#lastError ?? new Error('The connection is closed'))
+    this.#down = error
+    this.#wasReady = false
+    this.#failAll(error)
+    this.#wakeWaiters()
+  }
+
+  #wakeWaiters(): void {
+    for (const wake of this.#readyWaiters) wake()
+    this.#readyWaiters.clear()
+  }
+
+  #failAll(error: unknown): void {
+    for (const call of this.#calls) call.reject(error)
+    this.#calls.clear()
+  }
+
+  /** A server that is stopped, or a network that swallows everything, breaks no connection. */
+  #startSweep(): NodeJS.Timeout {
+    return setInterval(() => {
+      const oldestMs = performance.now() - this.#timeoutMs
+      for (const call of this.#calls) {
+        if (call.sentMs > oldestMs) break
+        this.#calls.delete(call)
+        call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
+      }
+      if (this.#calls.size > 0) return
+      clearInterval(this.#sweep)
+      this.#sweep = undefined
+    }, this.#timeoutMs / SWEEPS_PER_TIMEOUT).unref()
+  }
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
+}

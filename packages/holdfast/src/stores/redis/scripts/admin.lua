@@ -1,0 +1,107 @@
+-- What is done now and then, on one lock or on several.
+--
+-- KEYS    the keys of the locks
+-- ARGV 1  what to do:
+--   "downgrade"  ARGV 2: claim id
+--   "steal"      ARGV 2: "1" to free the lock at once  ARGV 3: the reason, or ""
+--   "describe"
+-- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each key 0 where nobody uses
+-- the lock, else {kind, capacity, last token, holders, waiters}, where a holder is
+-- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason} and a waiter {id, owner, weight, waited for}.
+--
+-- Publishes as work.lua does.
+
+-- @include parts/base.lua
+-- @include parts/tombstones.lua
+-- @include parts/state.lua
+-- @include parts/rule.lua
+-- @include parts/publish.lua
+
+local function number(value)
+  return string.format('%.3f', value)
+end
+
+local function downgrade(key, id)
+  local state = load_state(key, call('GET', key))
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  local done = holder and state[KIND] == 'readWriteLock'
+  if done then
+    drop_holder(key, state, holder)
+    holder[WEIGHT] = 1
+    state[HELD] = state[HELD] + 1
+    put_holder(key, state, holder, true, write_always)
+    promote(key, state)
+  end
+  if changed or done then save_state(key, state, write_always) end
+  return done and 1 or 0
+end
+
+local function steal(key, at_once, because)
+  local state = load_state(key, call('GET', key))
+  local changed = settle(key, state)
+  local holders = all_holders(key, state)
+  local free_in_ms = 0
+  for _, holder in ipairs(holders) do
+    -- A second thief without a reason leaves that of the first.
+    if because ~= '' or not holder[BECAUSE] then holder[BECAUSE] = because end
+    free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
+    if at_once then
+      drop_holder(key, state, holder)
+      bury(key, state, holder[ID], holder[TTL], 0, true)
+    else
+      put_holder(key, state, holder, false, write_always)
+    end
+  end
+  if at_once then promote(key, state) end
+  if changed or #holders > 0 then save_state(key, state, write_always) end
+  return { #holders, number(at_once and 0 or free_in_ms) }
+end
+
+local function describe_holder(holder)
+  return {
+    holder[ID],
+    holder[OWNER],
+    number(holder[WEIGHT]),
+    string.format('%.0f', holder[TOKEN]),
+    number(now - holder[GRANTED]),
+    number(holder[EXPIRES] - now),
+    holder[BECAUSE] and 1 or 0,
+    holder[BECAUSE] or '',
+  }
+end
+
+local function describe_waiters(key, state)
+  local waiters = {}
+  if state[WAITERS] == 0 then return waiters end
+  for _, id in ipairs(call('ZRANGE', key .. ':q', 0, -1)) do
+    local packed = call('HGET', key .. ':w', id)
+    if packed then
+      local waiter = cmsgpack.unpack(packed)
+      table.insert(waiters, { id, waiter[OWNER], number(waiter[WEIGHT]), number(now - waiter[SINCE]) })
+    end
+  end
+  return waiters
+end
+
+local function describe(key)
+  local state = load_state(key, call('GET', key))
+  if settle(key, state) then save_state(key, state, write_always) end
+  if is_idle(state) then return 0 end
+  local holders = all_holders(key, state)
+  for index, holder in ipairs(holders) do holders[index] = describe_holder(holder) end
+  local waiters = describe_waiters(key, state)
+  return { state[KIND], number(state[CAPACITY]), string.format('%.0f', state[LAST_TOKEN]), holders, waiters }
+end
+
+local result
+if ARGV[1] == 'downgrade' then
+  result = downgrade(KEYS[1], ARGV[2])
+elseif ARGV[1] == 'steal' then
+  result = steal(KEYS[1], ARGV[2] == '1', ARGV[3])
+else
+  result = {}
+  for index, key in ipairs(KEYS) do result[index] = describe(key) end
+end
+publish_wakes()
+return result

@@ -1,0 +1,138 @@
+-- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody waits
+-- before it. It decides as the rule of the memory store does, step by step, and is tested against it.
+
+local function bury(key, state, id, ttl_ms, outcome, firm)
+  state[BURIED], state[TOMBS_UNTIL] =
+    put_tomb(key, id, ttl_ms, outcome, firm, state[BURIED], state[TOMBS_UNTIL])
+end
+
+-- The outcome of the withdrawal of a claim, and until when it is refused; nil for a claim that was not withdrawn.
+local function tomb_of(key, id)
+  local score = call('ZSCORE', key .. ':t', id)
+  if not score then return nil end
+  score = tonumber(score)
+  if score >= FIRM then score = score - FIRM end
+  return score % 4, floor(score / 4)
+end
+
+local function find_holder(key, state, id)
+  local sole = state[SOLE]
+  if sole then return sole[ID] == id and sole or nil end
+  if state[SHARING] == 0 then return nil end
+  local packed = call('HGET', key .. ':h', id)
+  return packed and cmsgpack.unpack(packed) or nil
+end
+
+-- Writes down a holder that is new or has changed.
+local function put_holder(key, state, holder, is_new, write)
+  need_until(state, holder[EXPIRES])
+  if state[NEXT_EXPIRY] == 0 or holder[EXPIRES] < state[NEXT_EXPIRY] then
+    state[NEXT_EXPIRY] = holder[EXPIRES]
+  end
+  if holder[WEIGHT] == state[CAPACITY] then
+    state[SOLE] = holder
+    return
+  end
+  write(key, 'HSET', key .. ':h', holder[ID], cmsgpack.pack(holder))
+  if is_new then state[SHARING] = state[SHARING] + 1 end
+  keep_helpers(key, state, state[SHARING] == 1)
+end
+
+local function drop_holder(key, state, holder)
+  state[HELD] = state[HELD] - holder[WEIGHT]
+  if state[SOLE] then
+    state[SOLE] = false
+  else
+    call('HDEL', key .. ':h', holder[ID])
+    state[SHARING] = state[SHARING] - 1
+  end
+  if state[HELD] == 0 then state[NEXT_EXPIRY] = 0 end
+end
+
+local function hold(key, state, claim, ttl_ms, write)
+  local token = max(state[LAST_TOKEN] + 1, token_floor)
+  local holder =
+    { claim[ID], claim[OWNER], claim[WEIGHT], ttl_ms, claim[TOKENS], token, now, now + ttl_ms, false }
+  state[LAST_TOKEN] = token + claim[TOKENS] - 1
+  state[HELD] = state[HELD] + claim[WEIGHT]
+  put_holder(key, state, holder, true, write)
+  return holder
+end
+
+local function all_holders(key, state)
+  if state[SOLE] then return { state[SOLE] } end
+  local holders = {}
+  if state[SHARING] > 0 then
+    for index, packed in ipairs(call('HVALS', key .. ':h')) do
+      holders[index] = cmsgpack.unpack(packed)
+    end
+  end
+  return holders
+end
+
+-- Ends the leases that are over. Renewals leave NEXT_EXPIRY too early, which costs one more look.
+local function expire(key, state)
+  local holders = all_holders(key, state)
+  state[NEXT_EXPIRY] = 0
+  for _, holder in ipairs(holders) do
+    if holder[EXPIRES] <= now then
+      drop_holder(key, state, holder)
+      bury(key, state, holder[ID], holder[TTL], ABSENT, true)
+    end
+  end
+  for _, holder in ipairs(holders) do
+    local expires = holder[EXPIRES]
+    if expires > now and (state[NEXT_EXPIRY] == 0 or expires < state[NEXT_EXPIRY]) then
+      state[NEXT_EXPIRY] = expires
+    end
+  end
+end
+
+local function drop_waiter(key, state, id)
+  call('ZREM', key .. ':q', id)
+  call('HDEL', key .. ':w', id)
+  state[WAITERS] = state[WAITERS] - 1
+end
+
+-- Tells a waiter at the end of the call that it holds the lock.
+local function wake(waiter, holder)
+  local channel = waiter[CHANNEL]
+  wakes[channel] = wakes[channel] or {}
+  table.insert(
+    wakes[channel],
+    string.format('%s %.0f %.0f %.3f', holder[ID], holder[TOKEN], holder[TOKENS], holder[TTL])
+  )
+end
+
+-- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops the queue. Returns
+-- whether anything changed. The grant is short until the first renewal: a waiter that died a moment ago must not cost a TTL.
+local function promote(key, state, asking)
+  local changed = false
+  while state[WAITERS] > 0 do
+    local id = call('ZRANGE', key .. ':q', 0, 0)[1]
+    if not id then
+      state[WAITERS] = 0
+      return true
+    end
+    local packed = call('HGET', key .. ':w', id)
+    local waiter = packed and cmsgpack.unpack(packed)
+    local lives_ms = waiter and waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE
+    if waiter and waiter[SEEN] + lives_ms > now then
+      if state[HELD] + waiter[WEIGHT] > state[CAPACITY] then return changed end
+      local holder = hold(key, state, waiter, math.min(waiter[TTL], lives_ms), write_always)
+      -- Whoever asks learns it from the answer.
+      if id ~= asking then wake(waiter, holder) end
+    end
+    drop_waiter(key, state, id)
+    changed = true
+  end
+  return changed
+end
+
+-- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the head has changed.
+local function settle(key, state, asking)
+  local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY]
+  if expired then expire(key, state) end
+  if state[WAITERS] > 0 then return promote(key, state, asking) or expired end
+  return expired
+end

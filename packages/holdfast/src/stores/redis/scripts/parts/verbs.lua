@@ -1,0 +1,159 @@
+-- Attempts, renewals and withdrawals in full. Each works on one lock, whose head was read, and returns one line.
+
+local function granted(holder, existing)
+  return string.format(
+    'g %d %.0f %.0f %.3f %.3f',
+    existing and 1 or 0,
+    holder[TOKEN],
+    holder[TOKENS],
+    holder[TTL],
+    holder[EXPIRES] - now
+  )
+end
+
+local function not_yet(letter, state)
+  if state[NEXT_EXPIRY] == 0 then return letter end
+  return string.format('%s %.3f', letter, max(0, state[NEXT_EXPIRY] - now))
+end
+
+-- A lock that nobody uses takes the kind and capacity of whoever comes first. Returns what is in the way, and whether a
+-- lock in use is shown as another kind from now on.
+local function adopt_shape(state, kind, capacity)
+  if state[KIND] == kind and state[CAPACITY] == capacity then return nil end
+  if is_idle(state) then
+    state[KIND] = kind
+    state[CAPACITY] = capacity
+    return nil
+  end
+  -- A mutex is the writer of a readers-writer lock.
+  if state[CAPACITY] == capacity and (state[KIND] == 'semaphore') == (kind == 'semaphore') then
+    local other = kind == 'readWriteLock' and state[KIND] ~= kind
+    if other then state[KIND] = kind end
+    return nil, other
+  end
+  return string.format('m %s %.0f', state[KIND], state[CAPACITY])
+end
+
+local function join_queue(key, state, waiter)
+  local number = state[SEQUENCE] + 1
+  call('ZADD', key .. ':q', string.format('%.0f', number), waiter[ID])
+  call('HSET', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
+  state[SEQUENCE] = number
+  state[WAITERS] = state[WAITERS] + 1
+  need_until(state, now + waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE)
+  keep_helpers(key, state, state[WAITERS] == 1)
+end
+
+-- A waiter is heard of again. Returns false when it does not wait.
+local function hear_again(key, state, id, owner, tokens)
+  local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
+  if not packed then return false end
+  local waiter = cmsgpack.unpack(packed)
+  waiter[SEEN] = now
+  waiter[OWNER] = owner
+  waiter[TOKENS] = tokens
+  write_always(key, 'HSET', key .. ':w', id, cmsgpack.pack(waiter))
+  need_until(state, now + waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE)
+  return true
+end
+
+-- shape: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
+local function attempt(key, head, id, shape, channel)
+  local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(shape)
+  local state = load_state(key, head)
+  local changed = settle(key, state, id)
+  local function answer(line)
+    if changed then save_state(key, state, write_always) end
+    return line
+  end
+  -- An attempt that arrives after its own withdrawal, or after its lease ended, must not become a ghost.
+  local _, refused_until = tomb_of(key, id)
+  if refused_until and refused_until > now then return answer('x') end
+  local holder = find_holder(key, state, id)
+  if holder then return answer(granted(holder, true)) end
+  local helpers_until, needed_until = state[HELPERS_UNTIL], state[NEEDED_UNTIL]
+  if hear_again(key, state, id, owner, tokens) then
+    if state[NEEDED_UNTIL] > needed_until then
+      keep_helpers(key, state, false)
+      changed = changed or state[HELPERS_UNTIL] ~= helpers_until
+    end
+    return answer(not_yet('w', state))
+  end
+  local mismatch, other_kind = adopt_shape(state, kind, capacity)
+  changed = changed or other_kind
+  if mismatch then return answer(mismatch) end
+  if state[WAITERS] == 0 and state[HELD] + weight <= state[CAPACITY] then
+    holder = hold(key, state, { id, owner, weight, ttl_ms, tokens }, ttl_ms, write_if_room)
+    save_state(key, state, write_if_room)
+    return granted(holder, false)
+  end
+  if enqueue == 0 then return answer(not_yet('b', state)) end
+  join_queue(key, state, { id, owner, weight, ttl_ms, tokens, heartbeat_ms, now, now, channel })
+  save_state(key, state, write_always)
+  return not_yet('w', state)
+end
+
+-- shape: { ttl, owner }
+local function renew(key, head, id, shape)
+  local ttl_ms, owner = unpack(shape)
+  local state = load_state(key, head)
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  if holder and not holder[BECAUSE] then
+    holder[OWNER] = owner
+    holder[TTL] = ttl_ms
+    holder[EXPIRES] = now + ttl_ms
+    put_holder(key, state, holder, false, write_always)
+    save_state(key, state, write_always)
+    return 'r'
+  end
+  if changed then save_state(key, state, write_always) end
+  return holder and 's ' .. holder[BECAUSE] or 'l'
+end
+
+local function outcome_name(outcome)
+  if outcome == RELEASED then return 'released' end
+  return outcome == LEFT and 'left' or 'absent'
+end
+
+-- shape: { ttl, firm 0|1 }
+local function withdraw(key, head, id, shape)
+  local ttl_ms, firm = unpack(shape)
+  local state = load_state(key, head)
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  local outcome
+  if holder then
+    outcome = RELEASED
+    bury(key, state, id, ttl_ms, outcome, firm == 1)
+    drop_holder(key, state, holder)
+  elseif state[WAITERS] > 0 and call('HEXISTS', key .. ':w', id) == 1 then
+    outcome = LEFT
+    bury(key, state, id, ttl_ms, outcome, firm == 1)
+    drop_waiter(key, state, id)
+  end
+  if outcome then
+    -- Also the one that left may have been all that stood before a smaller claim.
+    promote(key, state)
+    save_state(key, state, write_always)
+    return outcome_name(outcome)
+  end
+  local before = tomb_of(key, id)
+  if not before then bury(key, state, id, ttl_ms, ABSENT, firm == 1) end
+  if changed or not before then save_state(key, state, write_always) end
+  return outcome_name(before or ABSENT)
+end
+
+-- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which
+-- are no leases; whoever sends it knows that no attempt of the claim is on its way.
+local function retract(key, head, id)
+  local state = load_state(key, head)
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, id)
+  if holder then
+    drop_holder(key, state, holder)
+    promote(key, state)
+  end
+  if holder or changed then save_state(key, state, write_always) end
+  return holder and 'released' or 'absent'
+end

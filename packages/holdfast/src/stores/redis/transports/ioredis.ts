@@ -1,0 +1,90 @@
+/** ioredis 5 and 6. */
+import type { IoRedisClient } from '../clients.js'
+import { isServerError } from '../errors.js'
+import type {
+  ChannelConnection,
+  ChannelListener,
+  OwnConnection,
+  StateListener,
+  Transport,
+} from './transport.js'
+
+export function ioRedisTransport(client: IoRedisClient): Transport {
+  return {
+    // The library puts it before the keys itself.
+    keyPrefix: client.options.keyPrefix ?? '',
+    get isReady() {
+      return client.status === 'ready'
+    },
+    run: (by, { sha, source }, keys, args) =>
+      client.call(
+        by === 'hash' ? 'EVALSHA' : 'EVAL',
+        by === 'hash' ? sha : source,
+        String(keys.length),
+        ...keys,
+        ...args,
+      ),
+    command: (name, ...args) => client.call(name, ...args),
+    watchState: (listener) => watchState(client, listener),
+    connect: () => connect(client),
+    listen: (channel, listener) => listen(client, channel, listener),
+  }
+}
+
+function watchState(client: IoRedisClient, listener: StateListener): () => void {
+  const onReady = (): void => listener.ready()
+  const onLost = (error?: unknown): void => listener.lost(error)
+  client.on('ready', onReady)
+  client.on('close', onLost)
+  client.on('error', onLost)
+  return () => {
+    client.off('ready', onReady)
+    client.off('close', onLost)
+    client.off('error', onLost)
+  }
+}
+
+function listen(client: IoRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
+  const subscriber = client.duplicate({
+    lazyConnect: false,
+    // Done below instead, since the library does not tell when it is through.
+    autoResubscribe: false,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+  })
+  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
+  subscriber.on('error', () => undefined)
+  subscriber.on('message', (_channel, text) => listener.message(String(text)))
+  subscriber.on('ready', () => {
+    subscriber.subscribe(channel).then(
+      () => listener.listening(),
+      () => undefined,
+    )
+  })
+  return { close: () => subscriber.disconnect() }
+}
+
+function connect(client: IoRedisClient): OwnConnection {
+  const own = client.duplicate({
+    lazyConnect: false,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+    keyPrefix: '',
+    // Without it the library does not connect again, and rejects what it still has.
+    retryStrategy: null,
+    reconnectOnError: null,
+  })
+  let failure: unknown
+  own.on('error', (error) => (failure = error))
+  return {
+    async call(name, ...args) {
+      try {
+        return await own.call(name, ...args)
+      } catch (error) {
+        // The library only says that the connection is closed; the event said why.
+        throw isServerError(error) ? error : (failure ?? error)
+      }
+    },
+    close: () => own.disconnect(),
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * The votes on one claim, from its first attempt to its end.
+ *
+ * One try asks all nodes at once. A majority whose votes still last is a grant. Otherwise every vote is taken back, so
+ * that two who split the votes do not keep each other out; when nobody has the majority, the try is repeated after a
+ * random pause. A vote that comes after its try has ended is taken back, too.
+ *
+ * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time on the monotonic clock.
+ */
+import { LockUsageError } from '../../errors.js'
+import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
+import { lookAt } from './look.js'
+import { quorumOf, type Panel } from './node.js'
+import { Seat, type SeatState } from './seat.js'
+import { driftMs, reachedBy } from './tally.js'
+import { isDecided, refusalOf } from './verdict.js'
+
+/** How often votes that were split are tried for again in one attempt. After that it is the caller who comes back. */
+const ROUNDS = 8
+/** The pause before the next try is random, up to this times two to the number of tries, in milliseconds. */
+const PAUSE_MS = 4
+const LONGEST_PAUSE_MS = 64
+
+export class Ballot {
+  /** As it was attempted last, or as it is since its downgrade. */
+  claim: Claim
+  /** A majority was found, and the caller was told. From then on no vote is taken back before the withdrawal. */
+  held = false
+  readonly #panel: Panel
+  readonly #seats: readonly Seat[]
+  readonly #onOver: () => void
+  /** Attempts of one claim go one after the other, or one would take back what the other counts. */
+  #last: Promise<unknown> = Promise.resolve()
+  #attempts = 0
+  #trying = false
+  #withdrawn = false
+  #onChange: (() => void) | undefined
+
+  /** @param onOver called when nothing of it is left: it can be forgotten */
+  constructor(claim: Claim, panel: Panel, onOver: () => void) {
+    this.claim = claim
+    this.#panel = panel
+    this.#onOver = onOver
+    this.#seats = panel.nodes.map((node) => new Seat(node, panel, (seat) => this.#changed(seat)))
+  }
+
+  /** Whether nothing of it is left anywhere, nor on its way. */
+  get over(): boolean {
+    return this.#attempts === 0 && !this.held && !this.#seats.some(({ isOpen }) => isOpen)
+  }
+
+  attempt(claim: Claim): Promise<AttemptResult> {
+    this.#attempts += 1
+    const answer = this.#last
+      .then(() => this.#attempt(claim))
+      .finally(() => {
+        this.#attempts -= 1
+        if (this.over) this.#onOver()
+      })
+    this.#last = answer.catch(() => undefined)
+    return answer
+  }
+
+  /**
+   * The claim is being withdrawn from all nodes: nothing is granted, and nothing is taken back from here any more. Gives
+   * whether it had been granted.
+   */
+  withdraw(): boolean {
+    const { held } = this
+    this.#withdrawn = true
+    this.held = false
+    this.#onChange?.()
+    return held
+  }
+
+  /** Asks a node again that has lost its vote, for a claim that holds the majority. */
+  heal(index: number): void {
+    if (this.held) this.#seats[index]?.ask(this.claim)
+  }
+
+  async #attempt(claim: Claim): Promise<AttemptResult> {
+    const startMs = this.#panel.clock.monotonicMs()
+    if (!this.held) this.claim = claim
+    for (let round = 1; ; round += 1) {
+      const timedOutMs = await this.#try()
+      // Only here: a vote that came since the try was decided counts as well.
+      this.#trying = false
+      if (this.#withdrawn) return { outcome: 'withdrawn' }
+      const granted = this.#grant(startMs)
+      if (granted) return granted
+      const states = this.#states
+      // Of a claim that is held already each vote counts, whoever has not answered this time.
+      const hadVotes = !this.held && (await this.#takeBack())
+      const nowMs = this.#panel.clock.monotonicMs()
+      const elapsedMs = nowMs - startMs
+      const refusal = refusalOf(states, { claim, nowMs, elapsedMs, timedOutMs })
+      const again = hadVotes && refusal.outcome === 'busy' && round < ROUNDS && elapsedMs < claim.ttlMs / 4
+      if (!again || (await this.#isHeldByAnother())) return refusal
+      await this.#pause(round)
+    }
+  }
+
+  get #states(): readonly SeatState[] {
+    return this.#seats.map(({ state }) => state)
+  }
+
+  /** How long a try waits for its votes: after that nothing would be left of the lease. */
+  get #limitMs(): number {
+    const { ttlMs } = this.claim
+    return Math.min(this.#panel.nodeTimeoutMs, ttlMs - driftMs(ttlMs))
+  }
+
+  /** Asks all nodes and waits until it is decided. Gives how long that was, if it was as long as it may be. */
+  #try(): Promise<number | undefined> {
+    const { clock } = this.#panel
+    this.#trying = true
+    for (const seat of this.#seats) seat.ask(this.claim)
+    return new Promise((resolve) => {
+      const end = (timedOutMs?: number): void => {
+        timer.cancel()
+        this.#onChange = undefined
+        resolve(timedOutMs)
+      }
+      const limitMs = this.#limitMs
+      const timer = clock.timer(limitMs, () => end(limitMs))
+      this.#onChange = () => {
+        if (this.#withdrawn || isDecided(this.#states)) end()
+      }
+      this.#onChange()
+    })
+  }
+
+  /** The grant, if a majority gives it and it still lasts. */
+  #grant(startMs: number): Granted | undefined {
+    const { clock } = this.#panel
+    const quorum = quorumOf(this.#panel)
+    const { ttlMs } = this.claim
+    const votes = this.#seats.flatMap(({ state }) => (state.is === 'voted' ? [state] : []))
+    const endMs = reachedBy(
+      votes.map((vote) => vote.endMs),
+      quorum,
+    )
+    const nowMs = clock.monotonicMs()
+    if (endMs === undefined || endMs - driftMs(ttlMs) <= nowMs) return undefined
+    // New only if this very attempt made it: else the caller must not count from when it asked.
+    const made = votes.filter(({ newSince }) => newSince !== undefined && newSince >= startMs).length
+    this.held = true
+    return {
+      outcome: 'granted',
+      token: undefined,
+      tokens: 1,
+      ttlMs,
+      existing: made < quorum,
+      remainingMs: endMs - nowMs,
+    }
+  }
+
+  /** Takes back what was voted, and says whether there was any. Does not wait for a slow node for long. */
+  async #takeBack(): Promise<boolean> {
+    const voted = this.#seats.filter(({ state }) => state.is === 'voted')
+    if (voted.length === 0) return false
+    const gone = Promise.all(voted.map((seat) => seat.retract(this.claim)))
+    await new Promise<void>((resolve) => {
+      const timer = this.#panel.clock.timer(this.#panel.nodeTimeoutMs, resolve)
+      void gone.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+    return true
+  }
+
+  async #isHeldByAnother(): Promise<boolean> {
+    try {
+      const info = await lookAt(this.#panel, this.claim.lock)
+      return info !== undefined && info.holders.some(({ claimId }) => claimId !== this.claim.id)
+    } catch {
+      // Too few nodes can be asked: whoever comes back later will see.
+      return true
+    }
+  }
+
+  #pause(round: number): Promise<void> {
+    const { clock, random } = this.#panel
+    const delayMs = random.next() * Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** round)
+    return new Promise((resolve) => void clock.timer(delayMs, resolve))
+  }
+
+  #changed(seat: Seat): void {
+    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any case.
+    if (!this.held && !this.#withdrawn) this.#tidy(seat)
+    this.#onChange?.()
+    if (this.over) this.#onOver()
+  }
+
+  #tidy(seat: Seat): void {
+    const { state } = seat
+    if (state.is === 'voted' && !this.#trying) void seat.retract(this.claim)
+    // Wrong use was refused before anything was done.
+    if (state.is === 'failed' && !(state.error instanceof LockUsageError)) seat.owe(this.claim)
+  }
+}

@@ -1,0 +1,68 @@
+/** The errors of a store made of stores. What each node said is the cause of what all of them together say. */
+import {
+  isLockError,
+  StoreUnavailableError,
+  UnsupportedLockError,
+  type LockError,
+  type UnavailableCode,
+} from '../../errors.js'
+
+export const STORE_NAME = 'redlock'
+
+/** Any failure of one node, as an error of Holdfast. */
+export function asLockError(error: unknown): LockError {
+  if (isLockError(error)) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new StoreUnavailableError(message, { store: STORE_NAME, cause: error })
+}
+
+export function silent(timeoutMs: number): StoreUnavailableError {
+  return new StoreUnavailableError(`no answer within ${Math.round(timeoutMs)} ms`, { store: STORE_NAME })
+}
+
+export function owing(): StoreUnavailableError {
+  return new StoreUnavailableError('it has not confirmed an earlier withdrawal yet', { store: STORE_NAME })
+}
+
+/**
+ * Too few nodes answered to know. `failures` are what the others said, by their place in the list of clients. When all
+ * of them are alike, such as a wrong password everywhere, so is the whole.
+ */
+export function noMajority(
+  what: string,
+  nodes: number,
+  failures: ReadonlyMap<number, LockError>,
+  lock?: string,
+): StoreUnavailableError {
+  const codes = new Set([...failures.values()].map(({ code }) => code))
+  const [only] = codes
+  const alike = codes.size === 1 && (only === 'STORE_AUTH' || only === 'STORE_CONFIG')
+  const code: UnavailableCode = alike ? only : 'STORE_UNAVAILABLE'
+  const said = [...failures].map(([index, { message }]) => `node ${index + 1}: ${message}`).join('; ')
+  return new StoreUnavailableError(
+    `Redlock: ${failures.size} of ${nodes} nodes failed at ${what}, and no majority is left (${said}). ` +
+      'Check that most of the servers run and can be reached.',
+    {
+      code,
+      lock,
+      store: STORE_NAME,
+      cause: new AggregateError([...failures.values()], 'what the nodes said'),
+    },
+  )
+}
+
+export function tooLate(lock: string, ttlMs: number, elapsedMs: number): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `Redlock: a majority granted "${lock}", but after ${Math.round(elapsedMs)} ms nothing was left of its TTL of ${ttlMs} ms. ` +
+      'Use a longer TTL, or nodes that are nearer.',
+    { lock, store: STORE_NAME },
+  )
+}
+
+export function noSemaphore(lock: string): UnsupportedLockError {
+  return new UnsupportedLockError(
+    `The redlock store has no semaphore ("${lock}"): majorities of nodes cannot count permits. ` +
+      'It offers mutex and readWriteLock; use the Redis store for semaphores.',
+    { lock, store: STORE_NAME },
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * `holdfast/redlock`: locks over several independent Redis servers, so that they outlive the loss of some of them.
+ *
+ * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue; what that means, and what
+ * to use instead, is in docs/stores.md.
+ */
+import { systemClock, systemRandom } from '../../clock/clock.js'
+import { LockUsageError } from '../../errors.js'
+import type { Store } from '../../store/contract.js'
+import type { RedisClient } from '../redis/clients.js'
+import { openRedis } from '../redis/open.js'
+import { Debts } from './debts.js'
+import { STORE_NAME } from './errors.js'
+import { RedlockStore } from './store.js'
+
+export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clients.js'
+
+export interface RedlockStoreOptions {
+  /**
+   * One client for each server, ioredis or node-redis, mixed as you like. At least three, and servers that know nothing of
+   * each other: no replicas, no Cluster. The same servers for all programs that are to exclude each other. An odd number
+   * is best, since a fourth server helps no more than three; an even one is allowed, since servers are safely added and
+   * removed one at a time only.
+   */
+  readonly clients: readonly RedisClient[]
+  /** Stands before every key. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
+  readonly prefix?: string
+  /** How long a server may take to answer before the others decide without it, in milliseconds. Default 500. */
+  readonly nodeTimeoutMs?: number
+  /** How long a server may take before the outcome there counts as unknown, in milliseconds. Default 5 000. */
+  readonly timeoutMs?: number
+}
+
+const FEWEST_NODES = 3
+const LONGEST_TIMEOUT_MS = 3_600_000
+
+/**
+ * Makes a store on independent Redis servers. Nothing is sent before the store is used.
+ * @throws LockUsageError for fewer than three clients, for one client twice, or when an option makes no sense.
+ */
+export function redlockStore(options: RedlockStoreOptions): Store<false> {
+  const { clients, nodeTimeoutMs = 500, prefix, timeoutMs } = options
+  if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
+    throw usage(
+      `clients must be a list of at least ${FEWEST_NODES} clients, one for each independent server. ` +
+        'With fewer no server can be missed; use redisStore for a single one.',
+    )
+  }
+  if (new Set(clients).size < clients.length) {
+    throw usage('clients has the same client twice; one server must not vote twice.')
+  }
+  if (!Number.isFinite(nodeTimeoutMs) || nodeTimeoutMs < 1 || nodeTimeoutMs > LONGEST_TIMEOUT_MS) {
+    throw usage(`nodeTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  const settings = {
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }
+  const nodes = clients.map((client: RedisClient) => {
+    const store = openRedis({ client, ...settings })
+    return { store, debts: new Debts(store, systemClock) }
+  })
+  return new RedlockStore({ nodes, clock: systemClock, random: systemRandom, nodeTimeoutMs })
+}
+
+function usage(message: string): LockUsageError {
+  return new LockUsageError(`redlockStore: ${message}`, { store: STORE_NAME })
+}

@@ -1,0 +1,123 @@
+/**
+ * Looking at locks. A claim is shown as a holder when a majority of the nodes says so: votes of a try that is under way,
+ * and what a node kept that was away, are no leases. The nodes are looked at one by one, not in one moment.
+ */
+import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../store/contract.js'
+import { noMajority } from './errors.js'
+import { quorumOf, type Panel } from './node.js'
+import { poll } from './poll.js'
+import { reachedBy } from './tally.js'
+
+type PageQuery = Extract<InspectQuery, { readonly prefix: string }>
+
+/** @throws StoreUnavailableError when no majority of the nodes answers */
+export async function lookAt(panel: Panel, lock: string): Promise<LockInfo | undefined> {
+  const [info] = merge(await ask(panel, { lock }, lock), quorumOf(panel))
+  return info
+}
+
+export async function look(panel: Panel, query: InspectQuery): Promise<InspectPage> {
+  if ('lock' in query) {
+    const info = await lookAt(panel, query.lock)
+    return { locks: info ? [info] : [], cursor: undefined }
+  }
+  const locks: LockInfo[] = []
+  let { cursor } = query
+  // Some names may turn out to have no holder: their places on the page go to the next ones.
+  do {
+    const page = await onePage(panel, { ...query, cursor, limit: query.limit - locks.length })
+    locks.push(...page.locks)
+    cursor = page.cursor
+  } while (cursor !== undefined && locks.length < query.limit)
+  return { locks, cursor }
+}
+
+async function onePage(panel: Panel, query: PageQuery): Promise<InspectPage> {
+  const pages = await ask(panel, query)
+  // A node whose page ended early says nothing of the names that come after its last one.
+  const ends = pages.flatMap(({ cursor }) => cursor ?? []).sort()
+  const end = ends[0]
+  const merged = merge(pages, quorumOf(panel)).filter(({ lock }) => end === undefined || lock <= end)
+  if (merged.length <= query.limit) return { locks: merged, cursor: end }
+  const locks = merged.slice(0, query.limit)
+  return { locks, cursor: locks.at(-1)?.lock }
+}
+
+async function ask(panel: Panel, query: InspectQuery, lock?: string): Promise<InspectPage[]> {
+  const { clock, nodes, nodeTimeoutMs } = panel
+  const answers = await poll(
+    nodes.map(({ store }) => store.inspect(query)),
+    // All of them: a holder may have its majority in any of the nodes.
+    { clock, timeoutMs: nodeTimeoutMs, enough: () => false },
+  )
+  const { values } = answers
+  if (values.length >= quorumOf(panel)) return values
+  throw noMajority('the inspection', nodes.length, answers.failures(nodeTimeoutMs), lock)
+}
+
+/** In the order of the names. */
+function merge(pages: readonly InspectPage[], quorum: number): LockInfo[] {
+  const byName = new Map<string, LockInfo[]>()
+  for (const info of pages.flatMap(({ locks }) => locks)) {
+    const infos = byName.get(info.lock)
+    if (infos) infos.push(info)
+    else byName.set(info.lock, [info])
+  }
+  return [...byName.keys()].sort().flatMap((name) => mergeLock(byName.get(name) ?? [], quorum) ?? [])
+}
+
+function mergeLock(infos: readonly LockInfo[], quorum: number): LockInfo | undefined {
+  const byClaim = new Map<string, { readonly holder: HolderInfo; readonly info: LockInfo }[]>()
+  for (const info of infos) {
+    for (const holder of info.holders) {
+      byClaim.set(holder.claimId, [...(byClaim.get(holder.claimId) ?? []), { holder, info }])
+    }
+  }
+  const held = [...byClaim.values()].filter((votes) => votes.length >= quorum)
+  const info = held[0]?.[0]?.info
+  if (!info) return undefined
+  const holders = held.map((votes) =>
+    mergeHolder(
+      votes.map(({ holder }) => holder),
+      quorum,
+    ),
+  )
+  return {
+    lock: info.lock,
+    kind: info.kind,
+    capacity: info.capacity,
+    holders,
+    waiters: [],
+    lastToken: undefined,
+  }
+}
+
+/** A lease began with the vote that made the majority, and ends with the one that breaks it. */
+function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
+  const [any] = votes as [HolderInfo, ...HolderInfo[]]
+  const stolen = votes.filter((vote) => vote.stolen)
+  const isStolen = votes.length - stolen.length < quorum
+  const because = stolen.find(({ stolenBecause }) => stolenBecause !== undefined)?.stolenBecause
+  return {
+    claimId: any.claimId,
+    owner: any.owner,
+    weight:
+      reachedBy(
+        votes.map(({ weight }) => weight),
+        quorum,
+      ) ?? any.weight,
+    token: undefined,
+    heldMs:
+      reachedBy(
+        votes.map(({ heldMs }) => heldMs),
+        quorum,
+      ) ?? any.heldMs,
+    remainingMs:
+      reachedBy(
+        votes.map(({ remainingMs }) => remainingMs),
+        quorum,
+      ) ?? any.remainingMs,
+    stolen: isStolen,
+    ...(isStolen && because !== undefined ? { stolenBecause: because } : {}),
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The Redlock store: a lock is held by whoever holds it on a majority of independent nodes, each a Redis store.
+ *
+ * Any two majorities have a node in common, and that node lets only one of two claims in that exclude each other. So
+ * whatever is exclusive two by two works here: mutexes, and readers and writers. Permits do not: of a semaphore with two
+ * permits on five nodes three claims can have a majority each, while no node has let in more than two.
+ */
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  InspectPage,
+  InspectQuery,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  Store,
+  Traits,
+  Watch,
+  WithdrawOutcome,
+} from '../../store/contract.js'
+import type { MaybePromise } from '../../store/maybe-promise.js'
+import { Ballot } from './ballot.js'
+import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
+import { look, lookAt } from './look.js'
+import { quorumOf, type Panel, type Voter } from './node.js'
+import { poll, type Answers } from './poll.js'
+import { judgeRenewal, renewalFailures } from './renewals.js'
+
+const TRAITS: Traits<false> = {
+  fencing: false,
+  tokenBlocks: false,
+  kinds: ['mutex', 'readWriteLock'],
+  fair: false,
+  wakeUp: 'poll',
+  expiry: 'server',
+  downgrade: true,
+  steal: true,
+  inspect: true,
+  pollMs: [50, 250],
+  // Less than this is used up by the way to the nodes and back.
+  ttlMs: [100, 366 * 24 * 3_600_000],
+}
+
+export class RedlockStore implements Store<false> {
+  readonly name = STORE_NAME
+  readonly traits = TRAITS
+  readonly #panel: Panel
+  readonly #quorum: number
+  readonly #ballots = new Map<string, Ballot>()
+
+  constructor(panel: Panel) {
+    this.#panel = panel
+    this.#quorum = quorumOf(panel)
+  }
+
+  // oxlint-disable-next-line require-await -- so that a refusal is a rejection
+  async attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
+    if (!TRAITS.kinds.includes(claim.kind)) throw noSemaphore(claim.lock)
+    return this.#ballotOf(claim).attempt(claim)
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    if (renewals.length === 0) return []
+    const { clock, nodes, nodeTimeoutMs } = this.#panel
+    const sentMs = clock.monotonicMs()
+    const judge = (answers: Answers<readonly RenewResult[]>): (RenewResult | undefined)[] =>
+      renewals.map((_, index) => judgeRenewal(answers, index, this.#quorum))
+    const answers = await this.#poll(
+      (node) => node.renew(renewals),
+      (sofar) => !judge(sofar).includes(undefined),
+    )
+    const elapsedMs = clock.monotonicMs() - sentMs
+    return judge(answers).map((result, index) => {
+      const renewal = renewals[index] as Renewal
+      if (result?.outcome === 'renewed') this.#heal(renewal, answers, index)
+      // An answer that came after the end of what it grants says nothing any more.
+      if (result && (result.outcome === 'lost' || elapsedMs < renewal.ttlMs)) return result
+      const failures = renewalFailures(answers, index, nodeTimeoutMs)
+      return { outcome: 'unknown', cause: noMajority('the renewal', nodes.length, failures, renewal.lock) }
+    })
+  }
+
+  async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    const wasHeld = this.#ballots.get(claim.id)?.withdraw()
+    this.#ballots.delete(claim.id)
+    const all = this.#panel.nodes.length
+    const answers = await this.#poll(
+      (node, index) => this.#withdrawFrom(node, index, claim),
+      (sofar) => {
+        const released = sofar.count((outcome) => outcome === 'released')
+        return released >= this.#quorum || sofar.values.length - released > all - this.#quorum
+      },
+    )
+    const released = answers.count((outcome) => outcome === 'released')
+    if (released >= this.#quorum) return 'released'
+    // Without these it cannot have been a majority, whatever the others would say.
+    if (answers.values.length - released > all - this.#quorum) return 'absent'
+    // A claim that was never granted has some votes at the most, and what is not withdrawn yet is owed.
+    if (wasHeld === false) return 'absent'
+    throw this.#unknown('the release', answers, claim.lock)
+  }
+
+  async downgrade(claim: ClaimRef): Promise<boolean> {
+    const all = this.#panel.nodes.length
+    const answers = await this.#poll(
+      (node) => node.downgrade(claim),
+      (sofar) => sofar.count(Boolean) >= this.#quorum || sofar.count(isFalse) > all - this.#quorum,
+    )
+    const ballot = this.#ballots.get(claim.id)
+    // From the first node on that let readers in: whoever asks again must not ask for more than a reader's part.
+    if (ballot && answers.count(Boolean) > 0) ballot.claim = { ...ballot.claim, weight: 1 }
+    if (answers.count(Boolean) >= this.#quorum) return true
+    if (answers.count(isFalse) > all - this.#quorum) return false
+    throw this.#unknown('the downgrade', answers, claim.lock)
+  }
+
+  /** There are no wake-ups: whoever waits comes back now and then. */
+  watch(): Watch {
+    return { ready: undefined, close: () => undefined }
+  }
+
+  async steal(lock: string, options: StealOptions): Promise<StealResult> {
+    // The nodes count votes. Which of them make up leases is looked up before.
+    const holders = (await lookAt(this.#panel, lock))?.holders.length ?? 0
+    const answers = await this.#poll(
+      (node) => node.steal(lock, options),
+      () => false,
+    )
+    if (answers.values.length < this.#quorum) throw this.#unknown('the stealing', answers, lock)
+    return { holders, freeInMs: Math.max(...answers.values.map(({ freeInMs }) => freeInMs)) }
+  }
+
+  // oxlint-disable-next-line require-await -- so that a refusal is a rejection
+  async inspect(query: InspectQuery): Promise<InspectPage> {
+    return look(this.#panel, query)
+  }
+
+  async close(): Promise<void> {
+    for (const { debts } of this.#panel.nodes) debts.close()
+    await Promise.all(this.#panel.nodes.map(async ({ store }) => store.close()))
+  }
+
+  #ballotOf(claim: Claim): Ballot {
+    let ballot = this.#ballots.get(claim.id)
+    if (!ballot) {
+      const made = new Ballot(claim, this.#panel, () => {
+        if (this.#ballots.get(claim.id) === made) this.#ballots.delete(claim.id)
+      })
+      ballot = made
+      this.#ballots.set(claim.id, ballot)
+    }
+    return ballot
+  }
+
+  /** A node that does not answer may hold a vote, now or later: it is asked until it says that the claim is gone. */
+  async #withdrawFrom(node: Voter, index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
+    try {
+      return await node.withdraw(claim)
+    } catch (error) {
+      this.#panel.nodes[index]?.debts.owe(claim)
+      throw error
+    }
+  }
+
+  /** A node that came back without its data votes again, so that nodes may be restarted one after the other. */
+  #heal({ id }: Renewal, answers: Answers<readonly RenewResult[]>, renewal: number): void {
+    for (const [index, answer] of answers.byNode.entries()) {
+      if (!answer || !('value' in answer)) continue
+      const result = answer.value[renewal]
+      if (result?.outcome === 'lost' && result.reason === 'expired') this.#ballots.get(id)?.heal(index)
+    }
+  }
+
+  #poll<T>(
+    ask: (node: Voter, index: number) => MaybePromise<T>,
+    enough: (answers: Answers<T>) => boolean,
+  ): Promise<Answers<T>> {
+    const { nodes, clock, nodeTimeoutMs } = this.#panel
+    const calls = nodes.map(async ({ store }, index) => ask(store, index))
+    return poll(calls, { clock, timeoutMs: nodeTimeoutMs, enough })
+  }
+
+  #unknown<T>(what: string, answers: Answers<T>, lock: string): ReturnType<typeof noMajority> {
+    const { nodes, nodeTimeoutMs } = this.#panel
+    return noMajority(what, nodes.length, answers.failures(nodeTimeoutMs), lock)
+  }
+}
+
+function isFalse(value: boolean): boolean {
+  return !value
+}

@@ -1,0 +1,264 @@
+/** What a server may do to a store: forget scripts and data, be full, hold foreign keys, refuse. */
+import { LockUsageError, createLocks } from 'holdfast'
+import type { Store } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import type { RedisServer } from '../../../../test/servers/redis.js'
+import { makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
+
+/** The keys of the server, each with its remaining life in milliseconds. */
+async function keysOf(server: RedisServer): Promise<Map<string, number>> {
+  const reply = await server.command('KEYS', '*')
+  const keys = reply.split('\r\n').filter((line) => line.startsWith('hf:'))
+  const lives = await Promise.all(keys.map((key) => server.command('PTTL', key)))
+  return new Map(keys.map((key, index) => [key, Number((lives[index] ?? '').slice(1))]))
+}
+
+/** How often the server did each command since the last reset, scripts' own commands included. */
+async function countsOf(server: RedisServer): Promise<Map<string, number>> {
+  const reply = await server.command('INFO', 'commandstats')
+  const found = reply.matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)
+  return new Map([...found].map(([, name, calls]) => [name as string, Number(calls)]))
+}
+
+describe('scripts', () => {
+  test('are sent again after SCRIPT FLUSH, and the state is as it was', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const claim = makeClaim('lock')
+    const { token } = await take(store, claim)
+    await server.command('SCRIPT', 'FLUSH')
+    expect(await store.attempt(claim, TRY)).toMatchObject({ outcome: 'granted', existing: true, token })
+    await server.command('SCRIPT', 'FLUSH')
+    expect(await store.inspect({ lock: 'lock' })).toMatchObject({
+      locks: [{ holders: [{ claimId: claim.id }] }],
+    })
+    await server.command('SCRIPT', 'FLUSH')
+    expect(await Promise.all([store.withdraw(claim), store.renew([claim])])).toEqual([
+      'released',
+      [{ outcome: 'lost', reason: 'expired' }],
+    ])
+  })
+
+  test('make at most two calls for an uncontended pair, and publish nothing', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const locks = createLocks(store)
+    await (await locks.mutex('lock').acquire()).release()
+    await server.command('CONFIG', 'RESETSTAT')
+    for (let pair = 0; pair < 10; pair += 1) await (await locks.mutex('lock').acquire()).release()
+    const counts = await countsOf(server)
+    expect(counts.get('evalsha')).toBe(20)
+    expect(counts.get('publish')).toBeUndefined()
+    expect(counts.get('subscribe')).toBeUndefined()
+    await locks.close()
+  })
+
+  test('make two calls and one publication for a hand-off, however many wait', async () => {
+    const server = await startServer()
+    const [holders, waiters] = [openStore(server), openStore(server)]
+    let holder = makeClaim('lock')
+    await take(holders, holder)
+    const crowd = Array.from({ length: 40 }, () => makeClaim('lock', { heartbeatMs: 10_000 }))
+    for (const claim of crowd) await waiters.attempt(claim, QUEUE)
+    await server.command('CONFIG', 'RESETSTAT')
+    for (const next of crowd.slice(0, 10)) {
+      expect(await holders.withdraw(holder)).toBe('released')
+      holder = next
+    }
+    const counts = await countsOf(server)
+    expect(counts.get('evalsha')).toBe(10)
+    expect(counts.get('publish')).toBe(10)
+  })
+
+  test('do all that is asked in one turn in one call', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const claims = Array.from({ length: 30 }, (_, index) => makeClaim(`lock ${index}`))
+    await take(store, makeClaim('warm'))
+    await server.command('CONFIG', 'RESETSTAT')
+    await Promise.all(claims.map((claim) => take(store, claim)))
+    await store.renew(claims)
+    await Promise.all(claims.map((claim) => store.withdraw(claim)))
+    expect((await countsOf(server)).get('evalsha')).toBe(3)
+  })
+})
+
+describe('keys', () => {
+  test('all have a TTL, longer than what is in them, and one hash tag for each lock', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const readers = { kind: 'readWriteLock', weight: 1 } as const
+    const claims = [makeClaim('a{b}c', readers), makeClaim('a{b}c', readers), makeClaim('a{b}c')]
+    for (const claim of claims) await store.attempt(claim, QUEUE)
+    await store.withdraw(makeClaim('a{b}c', { ttlMs: 600_000 }))
+    const keys = await keysOf(server)
+    expect([...keys.keys()].sort()).toEqual(
+      ['', ':h', ':q', ':t', ':w'].map((suffix) => `hf:{a%7Bb%7Dc}${suffix}`),
+    )
+    for (const [key, lifeMs] of keys) {
+      const neededMs = key.endsWith(':t') ? 600_000 : 30_000
+      expect(lifeMs, key).toBeGreaterThan(neededMs)
+      expect(lifeMs, key).toBeLessThan(3 * neededMs + 120_000)
+    }
+  })
+
+  test('all have a TTL through a long life of every kind of lock', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    for (let round = 0; round < 300; round += 1) {
+      const kind = (['mutex', 'readWriteLock', 'semaphore'] as const)[round % 3] ?? 'mutex'
+      const shape = kind === 'semaphore' ? { kind, capacity: 2, weight: 1 } : { kind }
+      const claims = Array.from({ length: 4 }, () => makeClaim(`a ${kind}`, shape))
+      for (const claim of claims) await store.attempt(claim, { enqueue: true, tokens: 3 })
+      for (const claim of claims) await store.withdraw(claim)
+    }
+    for (const [key, lifeMs] of await keysOf(server)) expect(lifeMs, key).toBeGreaterThan(0)
+  })
+
+  test('of a lease that is renewed for long live on', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const reader = makeClaim('lock', { kind: 'readWriteLock', weight: 1, ttlMs: 1000 })
+    await take(store, reader)
+    await store.renew([{ ...reader, ttlMs: 3_600_000 }])
+    for (const [key, lifeMs] of await keysOf(server)) expect(lifeMs, key).toBeGreaterThan(3_600_000)
+  })
+
+  test('of another type, or with other contents, are told from a busy lock, and harm no other lock', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    await server.command('LPUSH', 'hf:{a list}', 'x')
+    await server.command('SET', 'hf:{a text}', 'somebody else')
+    await server.command('SET', 'hf:{a queue}:q', 'x')
+    const errors = await Promise.allSettled([
+      store.attempt(makeClaim('a list'), TRY),
+      take(store, makeClaim('fine')),
+      store.attempt(makeClaim('a text'), TRY),
+      store.withdraw(makeClaim('a list')),
+    ])
+    expect(errors.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'rejected'])
+    for (const result of errors) {
+      if (result.status === 'fulfilled') continue
+      expect(result.reason).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
+      expect((result.reason as { lock: string }).lock).toMatch(/^a (list|text)$/)
+      expect(String(result.reason)).toMatch(/another lock name, or another prefix/)
+    }
+    const [renewed] = await store.renew([makeClaim('a list')])
+    expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'STORE_CONFIG' } })
+    await take(store, makeClaim('a queue'))
+    await expect(store.attempt(makeClaim('a queue'), QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    expect(await server.command('GET', 'hf:{a text}')).toContain('somebody else')
+  })
+})
+
+describe('a server that loses everything', () => {
+  test('tells holders so, and its tokens grow', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const claim = makeClaim('lock')
+    const before = await store.attempt(claim, { enqueue: true, tokens: 32 })
+    await server.command('FLUSHALL')
+    expect(await store.renew([claim])).toEqual([{ outcome: 'lost', reason: 'expired' }])
+    const next = await take(store, makeClaim('lock'))
+    if (before.outcome !== 'granted' || before.token === undefined) throw new Error('not granted')
+    expect(next.token).toBeGreaterThan(before.token + 31n)
+    expect(await store.withdraw(claim)).toBe('absent')
+  })
+
+  test('aborts the work under its locks', async () => {
+    const server = await startServer()
+    const locks = createLocks(openStore(server), { ttlMs: 600 })
+    const lease = await locks.mutex('lock').acquire()
+    await server.command('FLUSHALL')
+    await until('the loss', () => lease.signal.aborted, 1000)
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+    await locks.close()
+  })
+
+  test('serves those who waited', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const [one, two] = [createLocks(store), createLocks(openStore(server))]
+    await one.mutex('lock').acquire()
+    const waiting = two.mutex('lock').acquire()
+    await until(
+      'it waits',
+      async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
+    )
+    await server.command('FLUSHALL')
+    const lease = await waiting
+    expect(lease.held).toBe(true)
+    await Promise.all([one.close(), two.close()])
+  })
+})
+
+describe('a server that is out of memory', () => {
+  async function fill(server: RedisServer): Promise<void> {
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+    await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
+  }
+
+  test('refuses new claims in a typed way, and keeps and frees what is held', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const shared = { kind: 'semaphore', capacity: 2, weight: 1 } as const
+    const [mutex, permit] = [makeClaim('mutex'), makeClaim('permits', shared)]
+    await take(store, mutex)
+    await take(store, permit)
+    await fill(server)
+    for (const claim of [makeClaim('new'), makeClaim('permits', shared)]) {
+      await expect(store.attempt(claim, TRY)).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        lock: claim.lock,
+      })
+      await expect(store.attempt(claim, TRY)).rejects.toThrow(/out of memory/)
+    }
+    for (const claim of [mutex, permit]) {
+      expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+      expect(await store.withdraw(claim)).toBe('released')
+      expect(await store.withdraw(claim)).toBe('released')
+    }
+    await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    await take(store, makeClaim('new'))
+    expect((await store.inspect({ lock: 'permits' })).locks).toEqual([])
+  })
+
+  test('hands a lock on to those who waited before', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
+    await take(store, holder)
+    await store.attempt(waiter, QUEUE)
+    await fill(server)
+    expect((await store.attempt(waiter, QUEUE)).outcome).toBe('waiting')
+    expect(await store.withdraw(holder)).toBe('released')
+    expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', existing: true })
+  })
+})
+
+test('a read-only replica says what to do', async () => {
+  const server = await startServer()
+  const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
+  const store: Store = openStore(replica)
+  const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
+    (caught: unknown) => caught,
+  )
+  expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', store: 'redis' })
+  expect(String(error)).toMatch(/connect it to the primary/)
+})
+
+test('a user without the right to run scripts is told what is missing', async () => {
+  const server = await startServer()
+  await server.command('ACL', 'SETUSER', 'weak', 'on', '>secret', '~*', '&*', '+@connection', '+info')
+  const store = openStore({ url: server.url.replace('redis://', 'redis://weak:secret@') })
+  await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+  await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toThrow(/\+evalsha/)
+})
+
+test('clients that disagree on a lock are told', async () => {
+  const server = await startServer()
+  const store = openStore(server)
+  await take(store, makeClaim('lock'))
+  const other = makeClaim('lock', { kind: 'semaphore', capacity: 3 })
+  await expect(store.attempt(other, TRY)).rejects.toBeInstanceOf(LockUsageError)
+})

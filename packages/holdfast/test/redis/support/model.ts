@@ -1,0 +1,80 @@
+/** The memory store's rule, as a model that the scripts are compared with. */
+import type { Claim, LockInfo } from 'holdfast/store'
+import * as rule from '../../../dist/store/grant-rule.js'
+
+/** One step of a history. */
+export type Step =
+  | { readonly verb: 'attempt'; readonly claim: Claim; readonly enqueue: boolean; readonly tokens: number }
+  | { readonly verb: 'renew' | 'withdraw' | 'downgrade'; readonly claim: Claim }
+  | { readonly verb: 'steal'; readonly lock: string; readonly now: boolean; readonly because?: string }
+  | { readonly verb: 'describe'; readonly lock: string }
+
+export class Model {
+  readonly #locks = new Map<string, rule.LockState>()
+  readonly #turn: rule.Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
+  readonly #buried = new Set<string>()
+  /** Who was to be told that it holds a lock, and what. */
+  readonly pushed: string[] = []
+
+  /** Does the step, and returns what it answers, or the message of its refusal. */
+  do(step: Step, nowMs: number): unknown {
+    const lock = 'lock' in step ? step.lock : step.claim.lock
+    const state = this.#state(lock)
+    this.#turn.nowMs = nowMs
+    this.#turn.tokenFloor = nowMs * 1000
+    try {
+      return this.#do(step, state, lock)
+    } catch (error) {
+      return (error as Error).message
+    } finally {
+      const asking = step.verb === 'attempt' ? step.claim.id : undefined
+      for (const { id, token, tokens } of this.#turn.promoted.splice(0)) {
+        // Whoever asks learns it from the answer.
+        if (id !== asking) this.pushed.push(`${id} ${token} ${tokens}`)
+      }
+      for (const id of state.tombstones.keys()) this.#buried.add(id)
+    }
+  }
+
+  /** Whether the claim was withdrawn so long ago that a store may have forgotten it, or may not. */
+  isVague({ lock, id }: Claim, nowMs: number): boolean {
+    const tombstone = this.#state(lock).tombstones.get(id)
+    return this.#buried.has(id) && !(tombstone && tombstone.untilMs > nowMs)
+  }
+
+  /** When the first lease on the step's lock ends. */
+  firstEndMs(step: Step): number {
+    const { holders } = this.#state('lock' in step ? step.lock : step.claim.lock)
+    return Math.min(...Array.from(holders.values(), ({ expiresMs }) => expiresMs))
+  }
+
+  #state(lock: string): rule.LockState {
+    const state = this.#locks.get(lock) ?? rule.newLockState()
+    this.#locks.set(lock, state)
+    return state
+  }
+
+  #do(step: Step, state: rule.LockState, lock: string): unknown {
+    switch (step.verb) {
+      case 'attempt':
+        return rule.attempt(state, step.claim, step, this.#turn)
+      case 'renew':
+        return rule.renew(state, step.claim, this.#turn)
+      case 'withdraw':
+        return rule.withdraw(state, step.claim, this.#turn)
+      case 'downgrade':
+        return rule.downgrade(state, step.claim, this.#turn)
+      case 'steal':
+        return rule.steal(state, step, this.#turn)
+      case 'describe':
+        return sorted(rule.describe(lock, state, this.#turn))
+    }
+  }
+}
+
+/** Those who share a lock have no order. */
+export function sorted(info: LockInfo | undefined): LockInfo | undefined {
+  if (!info) return undefined
+  const holders = info.holders.toSorted((a, b) => (a.claimId < b.claimId ? -1 : 1))
+  return { ...info, holders }
+}

@@ -1,0 +1,164 @@
+/** Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes. */
+import { createLocks, LockLostError } from 'holdfast'
+import { afterEach, expect, test } from 'vitest'
+import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
+
+let world: World
+
+afterEach(() => world.end())
+
+test('a lock is taken, renewed and released while a minority is down', async () => {
+  world = await startWorld(5)
+  const [store, other] = [world.open(), world.open()]
+  await world.servers[0]!.kill()
+  await world.servers[1]!.kill()
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  expect(await attempt(other, claimOf('order:1'))).toBe('busy')
+  expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+  expect(await store.withdraw(claim)).toBe('released')
+  expect(await attempt(other, claimOf('order:1'))).toBe('granted')
+})
+
+test('a minority that fails under a lease does not end it', async () => {
+  world = await startWorld(3)
+  const store = world.open()
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  await world.servers[2]!.kill()
+  expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+  expect(await store.withdraw(claim)).toBe('released')
+})
+
+test('without a majority nothing is granted, and it works again when the nodes are back', async () => {
+  world = await startWorld(3)
+  const locks = createLocks(world.open())
+  await world.servers[0]!.kill()
+  await world.servers[1]!.kill()
+  await expect(locks.mutex('order:1').acquire()).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    store: 'redlock',
+    message: expect.stringMatching(/2 of 3 nodes failed.*node 1: .*node 2: /s),
+  })
+  await world.servers[0]!.start()
+  await soon(async () => {
+    const lease = await locks.mutex('order:1').acquire()
+    expect(await lease.release()).toBe('released')
+  })
+  await locks.close()
+})
+
+test('a lease is told that it is lost when the majority is gone', async () => {
+  world = await startWorld(3)
+  const locks = createLocks(world.open())
+  const lease = await locks.mutex('order:1', { ttlMs: 600 }).acquire()
+  const lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+  await world.servers[0]!.kill()
+  await world.servers[1]!.kill()
+  await lost
+  expect(lease.held).toBe(false)
+  expect(lease.signal.reason).toBeInstanceOf(LockLostError)
+  await locks.close()
+})
+
+test('an inspection and a steal without a majority say so instead of guessing', async () => {
+  world = await startWorld(3)
+  const store = world.open()
+  await attempt(store, claimOf('order:1'))
+  await world.servers[0]!.kill()
+  await world.servers[1]!.kill()
+  await expect(store.inspect({ lock: 'order:1' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(store.inspect({ prefix: '', limit: 10 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(store.steal('order:1', { now: true })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(await holderAt(world, 2, 'order:1')).toBeDefined()
+})
+
+test('a node that does not answer is not waited for when the others have decided', async () => {
+  world = await startWorld(3)
+  // Longer than the test may take.
+  const [store, other] = [world.open({ nodeTimeoutMs: 60_000 }), world.open({ nodeTimeoutMs: 60_000 })]
+  world.servers[1]!.pause()
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  expect(await attempt(other, claimOf('order:1'))).toBe('busy')
+  expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+  expect(await store.withdraw(claim)).toBe('released')
+  world.servers[1]!.resume()
+})
+
+test('a node that does not answer is given up on after its own timeout', async () => {
+  world = await startWorld(3)
+  const store = world.open({ nodeTimeoutMs: 100 })
+  world.servers[0]!.pause()
+  world.servers[1]!.pause()
+  const startedMs = performance.now()
+  await expect(attempt(store, claimOf('order:1'))).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringContaining('no answer within 100 ms'),
+  })
+  // Well before the five seconds after which the connection itself counts as dead.
+  expect(performance.now() - startedMs).toBeLessThan(4000)
+  world.servers[0]!.resume()
+  world.servers[1]!.resume()
+})
+
+test('a node that was down during the release withdraws its vote when it is back', async () => {
+  world = await startWorld(3, { appendOnly: true })
+  const store = world.open()
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  await soon(async () => expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]))
+  await world.servers[2]!.kill()
+  expect(await store.withdraw(claim)).toBe('released')
+  await world.servers[2]!.start()
+  await soon(async () => expect(await holderAt(world, 2, 'order:1')).toBeUndefined())
+  // It is remembered there as well: an attempt that comes late finds it buried.
+  expect(await attempt(world.node(2), claim)).toBe('withdrawn')
+})
+
+test('a node that comes back without its data votes for the holder again', async () => {
+  world = await startWorld(3)
+  const [store, other] = [world.open(), world.open()]
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  // One after the other: without their votes the second one would end the lease.
+  for (const [index, server] of world.servers.entries()) {
+    await server.kill()
+    await server.start()
+    await soon(async () => {
+      expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+      expect(await holderAt(world, index, 'order:1')).toBe(claim.id)
+    })
+    expect(await attempt(other, claimOf('order:1'))).toBe('busy')
+  }
+  expect(await store.withdraw(claim)).toBe('released')
+})
+
+test('when a majority forgot, the former holder learns it from its next renewal', async () => {
+  world = await startWorld(3)
+  const [store, other] = [world.open(), world.open()]
+  const [former, next] = [claimOf('order:1'), claimOf('order:1')]
+  expect(await attempt(store, former)).toBe('granted')
+  for (const server of world.servers.slice(0, 2)) {
+    await server.kill()
+    await server.start()
+  }
+  // This is the double grant that no number of nodes prevents: docs/stores.md says so.
+  await soon(async () => expect(await attempt(other, next)).toBe('granted'))
+  await soon(async () => {
+    expect(await store.renew([former])).toEqual([{ outcome: 'lost', reason: 'expired' }])
+  })
+  expect(await store.withdraw(former)).not.toBe('released')
+  expect(await other.renew([next])).toEqual([{ outcome: 'renewed' }])
+})
+
+test('broken connections to all nodes at once harm no lease', async () => {
+  world = await startWorld(3)
+  const store = world.open()
+  const claim = claimOf('order:1')
+  expect(await attempt(store, claim)).toBe('granted')
+  await Promise.all(world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')))
+  await soon(async () => expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }]))
+  await Promise.all(world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')))
+  await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
+})

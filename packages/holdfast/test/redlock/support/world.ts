@@ -1,0 +1,99 @@
+/** Independent servers, stores over all of them, and a look at each node past Redlock. */
+import { randomUUID } from 'node:crypto'
+import { redisStore } from 'holdfast/redis'
+import { redlockStore } from 'holdfast/redlock'
+import type { AttemptResult, Claim, Store } from 'holdfast/store'
+import { expect } from 'vitest'
+import { Proxy } from '../../../../../test/servers/proxy.js'
+import { openClient, type OpenClient } from '../../../../../test/servers/redis-clients.mjs'
+import { startRedis, type RedisServer, type RedisServerOptions } from '../../../../../test/servers/redis.js'
+
+const CAPACITY_ALL = 2 ** 31 - 1
+/** How long a test waits for what must come soon, in milliseconds: far less than the TTL of its claims. */
+const SOON_MS = 8000
+
+export interface World {
+  readonly servers: readonly RedisServer[]
+  /** One for each server. Only stores opened with `throughProxies` use them. */
+  readonly proxies: readonly Proxy[]
+  /** A store over all servers, as one process has. */
+  open(options?: { nodeTimeoutMs?: number; throughProxies?: boolean }): Store<false>
+  /** The store of one server alone: what a node itself says. */
+  node(index: number): Store<true>
+  end(): Promise<void>
+}
+
+export async function startWorld(count: number, options: RedisServerOptions = {}): Promise<World> {
+  const servers = await Promise.all(Array.from({ length: count }, () => startRedis(options)))
+  const proxies = servers.map(({ port }) => new Proxy(port))
+  await Promise.all(proxies.map((proxy) => proxy.start()))
+  const clients: OpenClient[] = []
+  const stores: Store[] = []
+  const connect = (url: string): OpenClient['client'] => {
+    const opened = openClient('ioredis6', url, { retryStrategy: () => 50 })
+    clients.push(opened)
+    return opened.client
+  }
+  const nodes = new Map<number, Store<true>>()
+  return {
+    servers,
+    proxies,
+    open({ throughProxies = false, ...settings } = {}) {
+      const urls = (throughProxies ? proxies : servers).map(({ url }) => url)
+      const store = redlockStore({ clients: urls.map(connect), ...settings })
+      stores.push(store)
+      return store
+    },
+    node(index) {
+      let node = nodes.get(index)
+      if (!node) {
+        node = redisStore({ client: connect(servers[index]!.url) })
+        nodes.set(index, node)
+        stores.push(node)
+      }
+      return node
+    },
+    async end() {
+      for (const store of stores) await store.close()
+      for (const { end } of clients) end()
+      await Promise.all(proxies.map((proxy) => proxy.stop()))
+      await Promise.all(servers.map((server) => server.stop()))
+    },
+  }
+}
+
+/** A claim of a mutex, whose TTL is far longer than a test unless said otherwise. */
+export function claimOf(lock: string, overrides: Partial<Claim> = {}): Claim {
+  return {
+    lock,
+    id: randomUUID(),
+    kind: 'mutex',
+    capacity: CAPACITY_ALL,
+    weight: CAPACITY_ALL,
+    ttlMs: 60_000,
+    heartbeatMs: 1000,
+    owner: { clientId: 'test', host: 'test', pid: process.pid },
+    ...overrides,
+  }
+}
+
+export async function attempt(store: Store, claim: Claim): Promise<AttemptResult['outcome']> {
+  return (await store.attempt(claim, { enqueue: false, tokens: 1 })).outcome
+}
+
+/** Who holds the lock on one node, whatever the others say. */
+export async function holderAt(world: World, index: number, lock: string): Promise<string | undefined> {
+  const { locks } = await world.node(index).inspect({ lock })
+  return locks[0]?.holders[0]?.claimId
+}
+
+export async function holders(world: World, lock: string): Promise<(string | undefined)[]> {
+  return Promise.all(world.servers.map((_, index) => holderAt(world, index, lock)))
+}
+
+/** Waits until something is so, which must be long before any TTL has passed. */
+export async function soon(condition: () => Promise<void>): Promise<void> {
+  await expect
+    .poll(async () => condition().then(() => 'so', String), { timeout: SOON_MS, interval: 20 })
+    .toBe('so')
+}

@@ -1,0 +1,159 @@
+/** Votes that are split, partial, late, or come when nothing is left of what they grant. */
+import { UnsupportedLockError } from 'holdfast'
+import { redlockStore } from 'holdfast/redlock'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
+
+const LOCK = 'order:1'
+let world: World
+
+describe('over five nodes', () => {
+  beforeEach(async () => {
+    world = await startWorld(5)
+  })
+  afterEach(() => world.end())
+
+  test('contenders that split the votes do not keep each other out: one of them is granted', async () => {
+    const stores = [world.open(), world.open(), world.open()]
+    for (let round = 0; round < 30; round += 1) {
+      const claims = stores.map(() => claimOf(`split:${round}`))
+      const outcomes = await Promise.all(claims.map((claim, index) => attempt(stores[index]!, claim)))
+      expect(outcomes.toSorted()).toEqual(['busy', 'busy', 'granted'])
+    }
+  })
+
+  test('partial votes are released', async () => {
+    for (const index of [0, 1, 2]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
+    const store = world.open()
+    expect(await attempt(store, claimOf(LOCK))).toBe('busy')
+    for (const index of [3, 4]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
+  })
+
+  test('partial votes are no holder, and a majority is', async () => {
+    const store = world.open()
+    const claim = claimOf(LOCK)
+    for (const index of [0, 1]) expect(await attempt(world.node(index), claim)).toBe('granted')
+    expect((await store.inspect({ lock: LOCK })).locks).toEqual([])
+    expect(await store.steal(LOCK, { now: false })).toMatchObject({ holders: 0 })
+    expect(await attempt(world.node(2), claim)).toBe('granted')
+    const { locks } = await store.inspect({ prefix: 'order', limit: 10 })
+    expect(locks.map(({ holders: [holder] }) => holder?.claimId)).toEqual([claim.id])
+  })
+
+  test('votes of its own do not keep a claim out', async () => {
+    const store = world.open()
+    const claim = claimOf(LOCK)
+    // As after an attempt whose answers were lost.
+    for (const index of [0, 1]) expect(await attempt(world.node(index), claim)).toBe('granted')
+    const result = await store.attempt(claim, { enqueue: false, tokens: 1 })
+    expect(result).toMatchObject({ outcome: 'granted', token: undefined })
+  })
+
+  test('a claim that was refused may be granted later', async () => {
+    const [store, other] = [world.open(), world.open()]
+    const [holder, claim] = [claimOf(LOCK), claimOf(LOCK)]
+    expect(await attempt(other, holder)).toBe('granted')
+    for (let times = 0; times < 3; times += 1) expect(await attempt(store, claim)).toBe('busy')
+    expect(await other.withdraw(holder)).toBe('released')
+    expect(await attempt(store, claim)).toBe('granted')
+  })
+
+  test('a doubled attempt takes no vote back from the lease that is held', async () => {
+    const store = world.open({ nodeTimeoutMs: 100 })
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('granted')
+    await soon(async () => expect(new Set(await holders(world, LOCK))).toEqual(new Set([claim.id])))
+    for (const server of world.servers.slice(0, 3)) server.pause()
+    // Nobody can say now, but what the other two have said before stands.
+    await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    for (const server of world.servers.slice(0, 3)) server.resume()
+    expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+    expect(await holders(world, LOCK)).toEqual(world.servers.map(() => claim.id))
+  })
+})
+
+describe('over three nodes', () => {
+  beforeEach(async () => {
+    world = await startWorld(3)
+  })
+  afterEach(() => world.end())
+
+  test('a vote that comes late is withdrawn', async () => {
+    const store = world.open({ nodeTimeoutMs: 100 })
+    world.servers[1]!.pause()
+    world.servers[2]!.pause()
+    const claim = claimOf(LOCK)
+    await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await holderAt(world, 0, LOCK)).toBeUndefined()
+    world.servers[1]!.resume()
+    world.servers[2]!.resume()
+    await soon(async () => expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]))
+    expect(await attempt(store, claim)).toBe('granted')
+  })
+
+  test('a lease of which nothing is left is not returned, and its votes go back', async () => {
+    const store = world.open({ throughProxies: true, nodeTimeoutMs: 5000 })
+    const warm = claimOf('warm')
+    expect(await attempt(store, warm)).toBe('granted')
+    await store.withdraw(warm)
+    for (const proxy of world.proxies.slice(0, 2)) proxy.replyMs = 400
+    const claim = claimOf(LOCK, { ttlMs: 300 })
+    await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    // With a TTL that outlives the way there it works, and what was on the way is taken off.
+    const longer = claimOf(LOCK, { ttlMs: 60_000 })
+    await soon(async () => {
+      const result = await store.attempt(longer, { enqueue: false, tokens: 1 })
+      expect(result.outcome).toBe('granted')
+      const { remainingMs } = result as { remainingMs: number }
+      expect(remainingMs).toBeLessThanOrEqual(60_000 - 395)
+    })
+  })
+
+  test('an attempt that arrives together with its withdrawal leaves no vote', async () => {
+    const store = world.open({ nodeTimeoutMs: 100 })
+    for (const server of world.servers) server.pause()
+    const claim = claimOf(LOCK)
+    const attempted = attempt(store, claim)
+    expect(await store.withdraw(claim)).toBe('absent')
+    expect(await attempted).toBe('withdrawn')
+    for (const server of world.servers) server.resume()
+    await soon(async () => expect(await attempt(store, claim)).toBe('withdrawn'))
+    expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined])
+  })
+
+  test('a release that reaches no majority is unknown, and released when it does', async () => {
+    const store = world.open({ nodeTimeoutMs: 100 })
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('granted')
+    for (const server of world.servers.slice(1)) server.pause()
+    await expect(store.withdraw(claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: LOCK })
+    for (const server of world.servers) server.resume()
+    await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
+  })
+
+  test('a wrong password at all nodes is told as such', async () => {
+    for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
+    await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })
+  })
+
+  test('semaphores are refused', async () => {
+    const claim = claimOf(LOCK, { kind: 'semaphore', capacity: 2, weight: 1 })
+    await expect(attempt(world.open(), claim)).rejects.toBeInstanceOf(UnsupportedLockError)
+  })
+
+  test('options that make no sense are refused', () => {
+    // Of the shape of a client; nothing is sent to it.
+    const client = { isReady: false, sendCommand: () => undefined, on: () => undefined, off: () => undefined }
+    refused({ clients: [client, client] })
+    refused({ clients: [client, client, client] })
+    refused({ clients: client })
+    refused({ clients: [client, {}, {}] })
+    for (const nodeTimeoutMs of [0, -1, NaN, Infinity, '5']) {
+      refused({ clients: [{ ...client }, { ...client }, { ...client }], nodeTimeoutMs })
+    }
+  })
+})
+
+function refused(options: object): void {
+  expect(() => redlockStore(options as never)).toThrow(expect.objectContaining({ code: 'LOCK_USAGE' }))
+}

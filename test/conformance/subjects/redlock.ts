@@ -1,0 +1,58 @@
+/** The Redlock store as a subject: five servers that know nothing of each other. */
+import { join } from 'node:path'
+import type { Subject } from 'holdfast/conformance'
+import { redlockStore } from 'holdfast/redlock'
+import type { Store } from 'holdfast/store'
+import { openClient, type OpenClient } from '../../servers/redis-clients.mjs'
+import { startRedis } from '../../servers/redis.js'
+import { killRounds } from '../../support/plan.js'
+import { closingBoth } from './redis.js'
+import { mixed } from '../workers/redlock-libraries.mjs'
+
+const NODES = 5
+
+export interface RedlockSubject {
+  readonly subject: Subject
+  /** Ends the servers and the clients. */
+  end(): Promise<void>
+}
+
+export async function redlockSubject(): Promise<RedlockSubject> {
+  const servers = await Promise.all(Array.from({ length: NODES }, () => startRedis({ appendOnly: true })))
+  const urls = servers.map(({ url }) => url)
+  const clients = new Set<OpenClient>()
+  const open = (): Store => {
+    const opened = urls.map((url, index) => openClient(mixed(index), url))
+    for (const one of opened) clients.add(one)
+    const store = redlockStore({ clients: opened.map(({ client }) => client) })
+    return closingBoth(store, () => {
+      for (const one of opened) {
+        clients.delete(one)
+        one.end()
+      }
+    })
+  }
+  const probe = open()
+  const subject: Subject = {
+    name: `redlock over ${NODES} redis servers`,
+    traits: probe.traits,
+    open,
+    async restart() {
+      for (const server of servers) await server.kill()
+      for (const server of servers) await server.start()
+    },
+    worker: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, '../workers/redlock.mjs'), ...urls],
+    },
+    killRounds: killRounds(),
+  }
+  return {
+    subject,
+    async end() {
+      await probe.close()
+      for (const { end } of clients) end()
+      for (const server of servers) await server.stop()
+    },
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A wire between a client and a server, on a port of its own: replies can be made late. Requests always arrive, which is
+ * what makes ghosts: the server has done what its client never hears of.
+ */
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+export class Proxy {
+  /** How long each reply travels, in milliseconds. */
+  replyMs = 0
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  constructor(targetPort: number) {
+    this.#server = createServer((client) => {
+      const target = connect(targetPort, '127.0.0.1')
+      this.#tie(client, target)
+      client.on('data', (chunk) => target.write(chunk))
+      target.on('data', (chunk) => {
+        const send = (): void => void (client.writable && client.write(chunk))
+        if (this.replyMs === 0) send()
+        else setTimeout(send, this.replyMs)
+      })
+    })
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #tie(...ends: readonly [Socket, Socket]): void {
+    for (const socket of ends) {
+      socket.setNoDelay(true)
+      this.#sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        for (const end of ends) end.destroy()
+      })
+    }
+  }
+}

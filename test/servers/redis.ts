@@ -1,0 +1,130 @@
+/** A private redis-server: one node, nothing persisted unless asked for. */
+import { connect, type Socket } from 'node:net'
+import { freePort } from './ports.js'
+import { makeServerFolder, Server } from './server.js'
+
+export interface RedisServerOptions {
+  readonly password?: string
+  /** Keep what was written through a restart. */
+  readonly appendOnly?: boolean
+  /** Further lines of the configuration, such as `['maxmemory', '1mb']`. */
+  readonly config?: readonly (readonly [string, string])[]
+}
+
+/** How long one command over the side door may take, in milliseconds. */
+const COMMAND_LIMIT_MS = 5000
+
+export class RedisServer {
+  readonly host = '127.0.0.1'
+  readonly port: number
+  readonly password: string | undefined
+  readonly #server: Server
+  readonly #removeFolder: () => void
+
+  constructor(port: number, options: RedisServerOptions) {
+    this.port = port
+    this.password = options.password
+    const { folder, remove } = makeServerFolder('redis')
+    this.#removeFolder = remove
+    const { appendOnly = false, password, config = [] } = options
+    const settings: (readonly [string, string])[] = [
+      ['port', String(port)],
+      ['bind', this.host],
+      ['dir', folder],
+      ['save', ''],
+      ['appendonly', appendOnly ? 'yes' : 'no'],
+      ['appendfsync', 'always'],
+      ['daemonize', 'no'],
+      ...(password === undefined ? [] : [['requirepass', password] as const]),
+      ...config,
+    ]
+    this.#server = new Server(
+      {
+        command: 'redis-server',
+        args: settings.flatMap(([name, value]) => [`--${name}`, value]),
+        cwd: folder,
+      },
+      () =>
+        this.command('PING').then(
+          (reply) => reply.startsWith('+PONG'),
+          () => false,
+        ),
+    )
+  }
+
+  get url(): string {
+    const credentials = this.password === undefined ? '' : `:${this.password}@`
+    return `redis://${credentials}${this.host}:${this.port}`
+  }
+
+  get pid(): number {
+    return this.#server.pid
+  }
+
+  start(): Promise<void> {
+    return this.#server.start()
+  }
+
+  /** Ends the process without notice; `start` brings it back, with what it had kept. */
+  kill(): Promise<void> {
+    return this.#server.kill()
+  }
+
+  pause(): void {
+    this.#server.pause()
+  }
+
+  resume(): void {
+    this.#server.resume()
+  }
+
+  /** Ends the process and removes its folder. */
+  async stop(): Promise<void> {
+    await this.#server.kill()
+    this.#removeFolder()
+  }
+
+  /** Sends one command on a connection of its own, past every client library, and returns the raw reply. */
+  command(...args: readonly string[]): Promise<string> {
+    const login = this.password === undefined ? [] : [['AUTH', this.password]]
+    return converse(this.port, [...login, args])
+  }
+}
+
+/** Starts a server on a free port. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  for (let tries = 1; ; tries += 1) {
+    const server = new RedisServer(await freePort(), options)
+    try {
+      await server.start()
+      return server
+    } catch (error) {
+      await server.stop()
+      // Somebody else may have taken the port in between.
+      if (tries === 3) throw error
+    }
+  }
+}
+
+/** Sends commands one after the other, and returns the reply to the last. */
+function converse(port: number, commands: readonly (readonly string[])[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, '127.0.0.1')
+    let reply = ''
+    socket.setTimeout(COMMAND_LIMIT_MS, () => socket.destroy(new Error('no answer from redis-server')))
+    socket.on('connect', () => {
+      // With QUIT at the end the server itself closes the connection, after the last reply.
+      for (const args of [...commands, ['QUIT']]) socket.write(encode(args))
+    })
+    socket.on('data', (chunk) => (reply += chunk.toString()))
+    socket.on('error', reject)
+    socket.on('close', () => {
+      const withoutQuit = reply.replace(/\+OK\r\n$/, '')
+      resolve(commands.length > 1 ? withoutQuit.replace(/^[^\r]*\r\n/, '') : withoutQuit)
+    })
+  })
+}
+
+function encode(args: readonly string[]): string {
+  return `*${args.length}\r\n${args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('')}`
+}
