@@ -113,7 +113,7 @@ for (const library of LIBRARIES) {
         const taken = Promise.all(claims.map((claim) => take(store, claim)))
         expect(await killConnections(server, 'normal')).toBeGreaterThan(0)
         await taken
-        const released = Promise.all(claims.map((claim) => store.withdraw(claim)))
+        const released = Promise.all(claims.map(async (claim) => store.withdraw(claim)))
         await killConnections(server, 'normal')
         expect(await released).toEqual(claims.map(() => 'released'))
       }

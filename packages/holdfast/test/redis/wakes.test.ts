@@ -1,5 +1,6 @@
 /** Messages that come early, never, or from somebody else. */
 import { createLocks } from 'holdfast'
+import { Gate } from 'holdfast/conformance'
 import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import type { PushedGrant } from 'holdfast/store'
 import { expect, test } from 'vitest'
@@ -42,8 +43,8 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
   await take(one, holder)
   await two.watch(makeClaim('other'), () => undefined).ready
 
-  let letGo = (): void => undefined
-  holdBack = new Promise((resolve) => (letGo = resolve))
+  const gate = new Gate()
+  holdBack = gate.opened
   const waiter = makeClaim('lock')
   const attempt = two.attempt(waiter, QUEUE)
   await until('it waits', async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1)
@@ -56,7 +57,7 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
   await until('the messages came', () => heard)
   marker.close()
 
-  letGo()
+  gate.open()
   expect((await attempt).outcome).toBe('waiting')
   let pushed: PushedGrant | undefined
   const watch = two.watch(waiter, (grant) => (pushed = grant))
