@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { printTable, writeResults, type Row } from './report.js'
+import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { embeddedSuite } from './suites/embedded.js'
 import { memorySuite } from './suites/memory.js'
@@ -14,6 +15,7 @@ const SUITES = new Map<string, Suite>([
   ['memory', memorySuite],
   ['embedded', embeddedSuite],
   ['cli', cliSuite],
+  ['check', checkSuite],
 ])
 const FEWEST_ROUNDS = 5
 

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { createLocks } from 'holdfast'
 import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
-import { freePort } from '../../../../test/servers/ports.js'
+import { freePorts } from '../../../../test/servers/service.js'
 import type { RedisServer } from '../../../../test/servers/redis.js'
 import {
   after,
@@ -64,7 +64,7 @@ for (const library of LIBRARIES) {
     })
 
     test('a server that is not there is told at once, again and again', async () => {
-      const port = await freePort()
+      const [port] = await freePorts(1)
       const store = openStore({ url: `redis://:a-secret@127.0.0.1:${port}` }, library)
       for (let times = 0; times < 2; times += 1) {
         const { error, tookMs } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
