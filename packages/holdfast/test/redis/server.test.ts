@@ -78,7 +78,7 @@ describe('scripts', () => {
     await server.command('CONFIG', 'RESETSTAT')
     await Promise.all(claims.map((claim) => take(store, claim)))
     await store.renew(claims)
-    await Promise.all(claims.map((claim) => store.withdraw(claim)))
+    await Promise.all(claims.map(async (claim) => store.withdraw(claim)))
     expect((await countsOf(server)).get('evalsha')).toBe(3)
   })
 })
@@ -192,12 +192,12 @@ describe('a server that loses everything', () => {
   })
 })
 
-describe('a server that is out of memory', () => {
-  async function fill(server: RedisServer): Promise<void> {
-    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
-    await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
-  }
+async function fill(server: RedisServer): Promise<void> {
+  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+  await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
+}
 
+describe('a server that is out of memory', () => {
   test('refuses new claims in a typed way, and keeps and frees what is held', async () => {
     const server = await startServer()
     const store = openStore(server)
