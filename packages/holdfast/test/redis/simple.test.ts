@@ -3,8 +3,10 @@ import { createLocks } from 'holdfast'
 import { redisMode, redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
+import { Proxy } from '../../../../test/servers/proxy.js'
 import type { RedisServer } from '../../../../test/servers/redis.js'
 import {
+  after,
   closing,
   connectTo,
   LIBRARIES,
@@ -69,7 +71,7 @@ test.each(LIBRARIES)(
   'a server that is away is told of in time, and used when it is back, through %s',
   async (library) => {
     const server = await startServer()
-    const store = openSimple(server, { library, timeoutMs: 300 })
+    const store = openSimple(server, { library, timeoutMs: 1000 })
     await store.attempt(makeClaim('a'), TRY)
     server.pause()
     await expect(store.attempt(makeClaim('b'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -92,7 +94,7 @@ async function answerOf(store: Store): Promise<string> {
 
 test('an attempt that the server gets round to after the withdrawal holds nothing', async () => {
   const server = await startServer()
-  const [store, other] = [openSimple(server, { timeoutMs: 200 }), openSimple(server)]
+  const [store, other] = [openSimple(server, { timeoutMs: 1000 }), openSimple(server)]
   const claim = makeClaim('a')
   await store.attempt(makeClaim('warm'), TRY)
   server.pause()
@@ -101,6 +103,26 @@ test('an attempt that the server gets round to after the withdrawal holds nothin
   await other.withdraw(claim)
   expect((await other.attempt(claim, TRY)).outcome).toBe('withdrawn')
   expect((await other.attempt(makeClaim('a'), TRY)).outcome).toBe('granted')
+})
+
+test('a release that is overtaken by the end of its lease does not release the next holder', async () => {
+  const server = await startServer()
+  const wire = new Proxy(server.port)
+  await wire.start()
+  after(() => wire.stop())
+  const client = connectTo(wire.url, 'ioredis6')
+  const [store, other] = [closing(redisStore({ client, mode: 'simple' })), openSimple(server)]
+  const [stale, next] = [makeClaim('a', { ttlMs: 400 }), makeClaim('a')]
+  await store.attempt(makeClaim('warm'), TRY)
+  expect((await store.attempt(stale, TRY)).outcome).toBe('granted')
+  // It still holds the lock when the release looks, and not any more when the look has come back.
+  wire.replyMs = 600
+  const released = store.withdraw(stale)
+  await expect
+    .poll(async () => (await other.attempt(next, TRY)).outcome, { timeout: 8000, interval: 10 })
+    .toBe('granted')
+  expect(await released).toBe('absent')
+  expect(await other.renew([next])).toEqual([{ outcome: 'renewed' }])
 })
 
 test('programs that disagree on the mode are told', async () => {
