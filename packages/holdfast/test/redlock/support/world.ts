@@ -15,6 +15,8 @@ const SOON_MS = 8000
 interface OpenOptions {
   readonly nodeTimeoutMs?: number
   readonly timeoutMs?: number
+  /** Whether the clients keep what they cannot send yet. Default true, as theirs is. */
+  readonly enableOfflineQueue?: boolean
   /** Which servers are reached through their proxies. */
   readonly throughProxies?: readonly number[]
 }
@@ -36,8 +38,8 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
   await Promise.all(proxies.map((proxy) => proxy.start()))
   const clients: OpenClient[] = []
   const stores: Store[] = []
-  const connect = (url: string): OpenClient['client'] => {
-    const opened = openClient('ioredis6', url, { retryStrategy: () => 50 })
+  const connect = (url: string, enableOfflineQueue = true): OpenClient['client'] => {
+    const opened = openClient('ioredis6', url, { retryStrategy: () => 50, enableOfflineQueue })
     clients.push(opened)
     return opened.client
   }
@@ -45,11 +47,14 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
   return {
     servers,
     proxies,
-    open({ throughProxies = [], ...settings } = {}) {
+    open({ throughProxies = [], enableOfflineQueue = true, ...settings } = {}) {
       const urls = servers.map(({ url }, index) =>
         throughProxies.includes(index) ? proxies[index]!.url : url,
       )
-      const store = redlockStore({ clients: urls.map(connect), ...settings })
+      const store = redlockStore({
+        clients: urls.map((url) => connect(url, enableOfflineQueue)),
+        ...settings,
+      })
       stores.push(store)
       return store
     },
