@@ -254,6 +254,9 @@ test('a user without the right to run scripts is told what is missing', async ()
   const store = openStore({ url: server.url.replace('redis://', 'redis://weak:secret@') })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toThrow(/\+evalsha/)
+  // With scripts, but not with what is in them.
+  await server.command('ACL', 'SETUSER', 'weak', '+eval', '+evalsha', '+time')
+  await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
 })
 
 test('the ACL in the documentation suffices for every verb', async () => {
