@@ -6,6 +6,10 @@ import { spawnSync } from 'node:child_process'
 /** Package, and a command that shows that it is there. */
 const NEEDS = [
   ['procps', 'ps --version'],
+  // The state-space model: spin makes a C program of it.
+  ['spin', 'spin -V'],
+  ['gcc', 'gcc --version'],
+  ['libc6-dev', 'test -e /usr/include/stdio.h'],
   ['redis-server', 'redis-server --version'],
 ]
 

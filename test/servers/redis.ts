@@ -1,7 +1,6 @@
 /** A private redis-server: one node, nothing persisted unless asked for. */
 import { connect, type Socket } from 'node:net'
-import { freePort } from './ports.js'
-import { makeServerFolder, Server } from './server.js'
+import { freePorts, makeFolder, removeFolder, Service } from './service.js'
 
 export interface RedisServerOptions {
   readonly password?: string
@@ -18,19 +17,17 @@ export class RedisServer {
   readonly host = '127.0.0.1'
   readonly port: number
   readonly password: string | undefined
-  readonly #server: Server
-  readonly #removeFolder: () => void
+  readonly #service: Service
+  readonly #folder = makeFolder('redis')
 
   constructor(port: number, options: RedisServerOptions) {
     this.port = port
     this.password = options.password
-    const { folder, remove } = makeServerFolder('redis')
-    this.#removeFolder = remove
     const { appendOnly = false, password, config = [] } = options
     const settings: (readonly [string, string])[] = [
       ['port', String(port)],
       ['bind', this.host],
-      ['dir', folder],
+      ['dir', this.#folder],
       ['save', ''],
       ['appendonly', appendOnly ? 'yes' : 'no'],
       ['appendfsync', 'always'],
@@ -38,18 +35,12 @@ export class RedisServer {
       ...(password === undefined ? [] : [['requirepass', password] as const]),
       ...config,
     ]
-    this.#server = new Server(
-      {
-        command: 'redis-server',
-        args: settings.flatMap(([name, value]) => [`--${name}`, value]),
-        cwd: folder,
-      },
-      () =>
-        this.command('PING').then(
-          (reply) => reply.startsWith('+PONG'),
-          () => false,
-        ),
-    )
+    this.#service = new Service({
+      name: 'redis-server',
+      command: 'redis-server',
+      args: settings.flatMap(([name, value]) => [`--${name}`, value]),
+      ready: async () => (await this.command('PING')).startsWith('+PONG'),
+    })
   }
 
   get url(): string {
@@ -57,31 +48,28 @@ export class RedisServer {
     return `redis://${credentials}${this.host}:${this.port}`
   }
 
-  get pid(): number {
-    return this.#server.pid
-  }
-
-  start(): Promise<void> {
-    return this.#server.start()
+  async start(): Promise<void> {
+    await this.#service.start()
   }
 
   /** Ends the process without notice; `start` brings it back, with what it had kept. */
   kill(): Promise<void> {
-    return this.#server.kill()
+    return this.#service.crash()
   }
 
+  /** Stops the process in its tracks, connections open, until `resume`. */
   pause(): void {
-    this.#server.pause()
+    this.#service.kill('SIGSTOP')
   }
 
   resume(): void {
-    this.#server.resume()
+    this.#service.kill('SIGCONT')
   }
 
   /** Ends the process and removes its folder. */
   async stop(): Promise<void> {
-    await this.#server.kill()
-    this.#removeFolder()
+    await this.#service.crash()
+    removeFolder(this.#folder)
   }
 
   /** Sends one command on a connection of its own, past every client library, and returns the raw reply. */
@@ -94,7 +82,8 @@ export class RedisServer {
 /** Starts a server on a free port. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   for (let tries = 1; ; tries += 1) {
-    const server = new RedisServer(await freePort(), options)
+    const [port = 0] = await freePorts(1)
+    const server = new RedisServer(port, options)
     try {
       await server.start()
       return server

@@ -138,9 +138,11 @@ describe('a job without a terminal', () => {
 
   it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
     for (const mayGoOn of [true, false]) {
-      const run = driver({ mayGoOn }, ['sh', '-c', 'while :; do echo tick; sleep 0.02; done'])
+      // It starts nothing meanwhile: a shell whose child is stopped before its exec sleeps uninterruptibly, and is never "T".
+      const run = driver({ mayGoOn }, ['sh', '-c', 'echo tick; exec sleep 60'])
       await run.prints('tick')
       const command = Number((await run.prints(/\[job (\d+)/))[1])
+      await until('the command sleeps', () => commandLine(command).startsWith('sleep'))
       run.kill('SIGTSTP')
       await until('both are stopped', () => [run.pid, command].every(isStopped))
       run.kill('SIGCONT')

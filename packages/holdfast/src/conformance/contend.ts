@@ -4,7 +4,7 @@ import { isLockError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
 import type { Lockable } from '../locks/lock.js'
 import { outcomeOf } from './expect.js'
-import type { HistoryNote, Recorder } from './history.js'
+import type { HistoryNote, Recorder } from './history/index.js'
 
 export interface ContentionOptions {
   readonly lock: Lockable

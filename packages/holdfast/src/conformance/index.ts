@@ -36,17 +36,13 @@ export {
   HistoryError,
   nanoseconds,
   parseHistory,
+  readHistory,
   Recorder,
   type HistoryAction,
   type HistoryEvent,
+  type HistoryMode,
   type HistoryNote,
   type HistoryType,
-} from './history.js'
-export {
-  checkExclusion,
-  checkHistory,
-  checkTokens,
-  holdsOf,
-  type Hold,
-  type Violation,
-} from './check/index.js'
+  type ReadOptions,
+} from './history/index.js'
+export * from './check/index.js'

@@ -10,6 +10,7 @@ import { publish, type LockEvent, type LockEvents } from './events.js'
 import type { Cohort } from './cohort.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
+import { Patience } from './patience.js'
 import { Keeper } from './renewal.js'
 import {
   checkDuration,
@@ -50,6 +51,7 @@ export class Client {
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
   readonly leases = new Set<HeldLease>()
   readonly waits = new Set<Wait>()
+  readonly #patience: Patience
   #claims = 0
   #closed = false
 
@@ -68,6 +70,7 @@ export class Client {
       pid: process.pid,
       ...(options.label === undefined ? {} : { label: checkLabel(options.label) }),
     }
+    this.#patience = new Patience(this.clock, this.requestTimeoutMs)
     this.keeper = new Keeper(this)
     this.heartbeats = new Heartbeats(this)
     this.withdrawals = new Withdrawals(this)
@@ -119,29 +122,40 @@ export class Client {
     return shortestMs + this.random.next() * (longestMs - shortestMs)
   }
 
-  /** Waits for an answer of the store, but not for ever. A late answer is dropped: its outcome counts as unknown. */
+  /**
+   * Waits for an answer of the store, but not for ever, and calls one of the two. A late answer is dropped: its outcome
+   * counts as unknown.
+   */
+  whenAnswered<T>(
+    answer: PromiseLike<T>,
+    { lock, verb }: { readonly lock: string; readonly verb: string },
+    onValue: (value: T) => void,
+    onError: (error: LockError) => void,
+  ): void {
+    const question = this.#patience.begin(() => onError(this.#noAnswer(lock, verb)))
+    answer.then(
+      (value) => {
+        if (this.#patience.end(question)) onValue(value)
+      },
+      (error: unknown) => {
+        if (this.#patience.end(question)) onError(this.asLockError(error, lock, verb))
+      },
+    )
+  }
+
+  /** The same as a promise. */
   bounded<T>(answer: PromiseLike<T>, lock: string, verb: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const timer = this.clock.timer(this.requestTimeoutMs, () => {
-        reject(
-          new StoreUnavailableError(
-            `The ${this.store.name} store did not answer to ${verb} of "${lock}" within ${this.requestTimeoutMs} ms. ` +
-              'Look at the store and the network, or raise requestTimeoutMs.',
-            { lock, store: this.store.name },
-          ),
-        )
-      })
-      answer.then(
-        (value) => {
-          timer.cancel()
-          resolve(value)
-        },
-        (error: unknown) => {
-          timer.cancel()
-          reject(this.asLockError(error, lock, verb))
-        },
-      )
+      this.whenAnswered(answer, { lock, verb }, resolve, reject)
     })
+  }
+
+  #noAnswer(lock: string, verb: string): StoreUnavailableError {
+    return new StoreUnavailableError(
+      `The ${this.store.name} store did not answer to ${verb} of "${lock}" within ${this.requestTimeoutMs} ms. ` +
+        'Look at the store and the network, or raise requestTimeoutMs.',
+      { lock, store: this.store.name },
+    )
   }
 
   /** Whatever a store threw, as an error of Holdfast. */

@@ -126,12 +126,14 @@ export class Seek {
 
   #await(sent: Sent, answer: PromiseLike<AttemptResult>): void {
     this.#inFlight += 1
-    this.#client.bounded(answer, sent.claim.lock, 'the attempt').then(
+    this.#client.whenAnswered(
+      answer,
+      { lock: sent.claim.lock, verb: 'the attempt' },
       (result) => {
         this.#inFlight -= 1
         this.#take(sent, result)
       },
-      (error: unknown) => {
+      (error) => {
         this.#inFlight -= 1
         this.#fail(sent, error)
       },

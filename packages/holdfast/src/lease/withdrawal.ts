@@ -51,18 +51,22 @@ export class Withdrawals {
     await Promise.all(this.#pending)
   }
 
-  async #release(
-    claim: Claim,
-    deadlineMs: number,
-    first: PromiseLike<WithdrawOutcome>,
-  ): Promise<WithdrawOutcome> {
+  /** Nearly every release is answered at once: what is done about the others is kept out of its way. */
+  #release(claim: Claim, deadlineMs: number, first: PromiseLike<WithdrawOutcome>): Promise<WithdrawOutcome> {
     const { clock, requestTimeoutMs } = this.#client
     const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
+    return new Promise((resolve) => {
+      const failed = (error: LockError): void => resolve(this.#releaseAgain(claim, giveUpMs, error))
+      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, resolve, failed)
+    })
+  }
+
+  async #releaseAgain(claim: Claim, giveUpMs: number, error: LockError): Promise<WithdrawOutcome> {
     try {
-      return await this.#untilAnswered(claim, giveUpMs, first)
-    } catch (error) {
+      return await this.#untilAnswered(claim, giveUpMs, Promise.reject(error))
+    } catch (caught) {
       this.inBackground(claim)
-      throw this.#unknownRelease(claim, error)
+      throw this.#unknownRelease(claim, caught)
     }
   }
 

@@ -64,11 +64,11 @@ describe('a database that somebody else locks', () => {
     const pending = Promise.all(
       Array.from({ length: 50 }, (_, index) => take(store, makeClaim(`lock ${index}`))),
     )
-    await delay(100)
+    // An engine that waits by itself would hold up the event loop until its patience is over, and fail.
+    await until('the event loop goes on', () => ticks > 5)
     clearInterval(ticking)
     unlock()
     expect(await pending).toHaveLength(50)
-    expect(ticks).toBeGreaterThan(5)
   })
 
   test('for longer than the patience: a typed error, and what was asked is not done later', async () => {

@@ -5,7 +5,7 @@
 import { Redis } from 'ioredis5'
 import type { Claim, Store } from 'holdfast/store'
 import { CAPACITY_ALL } from 'holdfast/store'
-import { redisStore, type IoRedisClient } from 'holdfast/redis'
+import { redisStore } from 'holdfast/redis'
 import { beforeAll, afterAll, expect, test } from 'vitest'
 import { startRedis, type RedisServer } from '../../../../test/servers/redis.js'
 import { planOf } from '../../../../test/support/plan.js'
@@ -141,8 +141,9 @@ async function perform(store: Store, step: Step): Promise<unknown> {
       case 'steal':
         return await store.steal(step.lock, step)
       case 'describe':
-        return sorted((await store.inspect({ lock: step.lock })).locks[0])
+        break
     }
+    return sorted((await store.inspect({ lock: step.lock })).locks[0])
   } catch (error) {
     return (error as Error).message
   }
@@ -177,7 +178,7 @@ async function listen(): Promise<{ readonly lines: string[]; end(): void }> {
 test(`${HISTORIES} histories are decided alike`, { timeout: 120_000 }, async () => {
   const outcomes = new Map<string, number>()
   for (let seed = 1; seed <= HISTORIES; seed += 1) {
-    const { client, setTime } = clockedClient(redis as IoRedisClient)
+    const { client, setTime } = clockedClient(redis)
     const store = redisStore({ client })
     const heard = await listen()
     const story = new Story(seed)

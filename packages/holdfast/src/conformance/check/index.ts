@@ -1,14 +1,14 @@
-/** Judges a history: every checker, one list of what is wrong. */
-import type { HistoryEvent } from '../history.js'
-import { checkExclusion } from './exclusion.js'
-import { holdsOf, type Violation } from './holds.js'
-import { checkTokens } from './tokens.js'
-
+/** What histories are judged by. */
+export { checkHistory, type CheckOptions, type Promised } from './check-history.js'
+export { checkCounter } from './counter.js'
 export { checkExclusion } from './exclusion.js'
-export { holdsOf, type Hold, type Violation } from './holds.js'
+export { checkFifo, type FifoOptions } from './fifo.js'
+export { checkHeld } from './held.js'
+export type { Hold, Release, Wait } from './hold.js'
+export { checkLiveness, type LivenessOptions } from './liveness.js'
+export { checkRelease } from './release.js'
+export { holdsOf, tellStory, type Story } from './story.js'
 export { checkTokens } from './tokens.js'
-
-export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
-  const holds = holdsOf(events)
-  return [...checkExclusion(holds), ...checkTokens(holds)]
-}
+export { Truth, type Tenure } from './server-truth.js'
+export { checkTruth, type TruthOptions } from './truth.js'
+export type { Violation } from './violation.js'

@@ -11,7 +11,7 @@ import { createLocks, type Locks } from '../../locks/create.js'
 import type { Store } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { contend } from '../contend.js'
-import { formatEvent, Recorder } from '../history.js'
+import { formatEvent, Recorder } from '../history/index.js'
 import type { Envelope, WorkerAnswer, WorkerRequest } from './protocol.js'
 
 /** Answers the suite on stdin and stdout until stdin ends. */

@@ -67,8 +67,9 @@ export class Model {
       case 'steal':
         return rule.steal(state, step, this.#turn)
       case 'describe':
-        return sorted(rule.describe(lock, state, this.#turn))
+        break
     }
+    return sorted(rule.describe(lock, state, this.#turn))
   }
 }
 

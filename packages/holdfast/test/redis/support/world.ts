@@ -1,7 +1,6 @@
 /** Servers, clients, stores and claims for the tests of the Redis store. */
 import { randomUUID } from 'node:crypto'
-import type { IoRedisClient, NodeRedisClient, RedisStoreOptions } from 'holdfast/redis'
-import { redisStore } from 'holdfast/redis'
+import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import { CAPACITY_ALL, type Claim, type Granted, type Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
 import { LIBRARIES, openClient } from '../../../../../test/servers/redis-clients.mjs'
@@ -32,7 +31,7 @@ export async function startServer(options?: RedisServerOptions): Promise<RedisSe
 export function connectTo(url: string, library: Library = 'ioredis5', options: object = {}) {
   const opened = openClient(library, url, options)
   after(() => opened.end())
-  return opened.client as IoRedisClient | NodeRedisClient
+  return opened.client
 }
 
 /** A store with a client of its own. */

@@ -1,4 +1,4 @@
-/** The servers of the tests start, answer, keep or forget, and go away. */
+/** A redis-server starts, answers, keeps or forgets, and goes away. */
 import { existsSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { startRedis, type RedisServer } from './redis.js'

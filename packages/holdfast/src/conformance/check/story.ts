@@ -1,0 +1,228 @@
+/** From a history to its story: who believed to hold what, from when to when, and who waited. */
+import type { HistoryEvent } from '../history/index.js'
+import { NEVER, type Hold, type Release, type Wait } from './hold.js'
+import { truthOf, type Truth } from './server-truth.js'
+import { inOrder, type Trail } from './violation.js'
+
+export interface Story {
+  /** In the order in which they began. */
+  readonly holds: Hold[]
+  /** The wishes that did not become leases. */
+  readonly waits: Wait[]
+  /** What the server held, by lock; empty where the history does not tell. */
+  readonly truth: ReadonlyMap<string, Truth>
+  /** Everything, in the order of time. */
+  readonly events: readonly HistoryEvent[]
+}
+
+type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] }
+type OpenHold = Writable<Omit<Hold, 'release'>> & {
+  release: Writable<Release> | undefined
+  /** The event that extended it last, for the piece of history that is shown. */
+  renewal: HistoryEvent | undefined
+}
+type OpenWait = Writable<Wait>
+
+/** What one client does with one lock. */
+interface Actor {
+  wait: OpenWait | undefined
+  hold: OpenHold | undefined
+}
+
+/** Events of several files need not be sorted. */
+export function tellStory(events: readonly HistoryEvent[]): Story {
+  const sorted = inOrder(events)
+  const teller = new Teller()
+  for (const event of sorted) teller.take(event)
+  let truth: ReadonlyMap<string, Truth> | undefined
+  return {
+    holds: teller.finish(),
+    waits: teller.waits,
+    // Made when it is asked for: most histories are judged without it.
+    get truth() {
+      return (truth ??= truthOf(teller.truths))
+    },
+    events: sorted,
+  }
+}
+
+/** The holds of a history, in the order in which they began. */
+export function holdsOf(events: readonly HistoryEvent[]): Hold[] {
+  return tellStory(events).holds
+}
+
+class Teller {
+  readonly waits: OpenWait[] = []
+  readonly truths: HistoryEvent[] = []
+  readonly #holds: OpenHold[] = []
+  /** By process, client and lock: maps in maps, since joining the three to one name costs more than all else. */
+  readonly #processes = new Map<number, Map<string, Map<string, Actor>>>()
+
+  take(event: HistoryEvent): void {
+    if (event.f === 'kill') return this.#kill(event)
+    if (event.f === 'truth') return void this.truths.push(event)
+    if (event.f === 'write' || event.f === 'read') return
+    const actor = this.#actor(event)
+    switch (event.f) {
+      case 'acquire':
+        return this.#acquire(actor, event)
+      case 'enqueued':
+        if (!actor.wait) return
+        actor.wait.enqueuedNs ??= event.t_ns
+        follow(actor.wait, event)
+        return
+      case 'renew':
+        if (event.type === 'ok' && actor.hold) extend(actor.hold, event)
+        return
+      case 'downgrade':
+        if (event.type === 'invoke' && actor.hold) lower(actor.hold, event)
+        return
+      case 'release':
+        if (actor.hold) release(actor.hold, event)
+        return
+      case 'lost':
+        if (actor.hold) end(actor.hold, event)
+        return
+      case 'held':
+        if (actor.hold) look(actor.hold, event)
+    }
+  }
+
+  /** Holds begin in the order of time, for the events do. */
+  finish(): Hold[] {
+    for (const hold of this.#holds) {
+      if (hold.deadlineNs < hold.endNs) hold.endNs = hold.deadlineNs
+      if (hold.renewal) follow(hold, hold.renewal)
+    }
+    for (const clients of this.#processes.values()) {
+      for (const locks of clients.values()) {
+        for (const { wait } of locks.values()) if (wait) this.waits.push(wait)
+      }
+    }
+    return this.#holds
+  }
+
+  #actor({ pid, client, key }: HistoryEvent): Actor {
+    const clients = inserted(this.#processes, pid, () => new Map<string, Map<string, Actor>>())
+    const locks = inserted(clients, client, () => new Map<string, Actor>())
+    return inserted(locks, key, () => ({ wait: undefined, hold: undefined }))
+  }
+
+  #acquire(actor: Actor, event: HistoryEvent): void {
+    const { wait } = actor
+    if (event.type === 'invoke') {
+      // A second wish, though the first was not answered: that one waits to the end of the history.
+      if (wait) this.waits.push(wait)
+      actor.wait = begun(event)
+      return
+    }
+    actor.wait = undefined
+    if (event.type === 'ok') {
+      actor.hold = granted(event, wait)
+      this.#holds.push(actor.hold)
+    } else if (wait) {
+      wait.endNs = event.t_ns
+      follow(wait, event)
+      this.waits.push(wait)
+    }
+  }
+
+  /** Whatever the process had ends. A later process may have the same number. */
+  #kill(event: HistoryEvent): void {
+    const clients = this.#processes.get(event.pid)
+    this.#processes.delete(event.pid)
+    for (const locks of clients?.values() ?? []) {
+      for (const { wait, hold } of locks.values()) {
+        if (hold) end(hold, event)
+        if (!wait) continue
+        wait.endNs = event.t_ns
+        follow(wait, event)
+        this.waits.push(wait)
+      }
+    }
+  }
+}
+
+function inserted<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) map.set(key, (value = make()))
+  return value
+}
+
+function follow(one: { trail: Trail }, event: HistoryEvent): void {
+  one.trail = { event, before: one.trail }
+}
+
+function begun(event: HistoryEvent): OpenWait {
+  const { key, client, pid, t_ns: invokedNs } = event
+  return {
+    key,
+    client,
+    pid,
+    invokedNs,
+    enqueuedNs: undefined,
+    endNs: undefined,
+    trail: { event, before: undefined },
+  }
+}
+
+function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
+  const { key, client, pid, mode, weight = 1, capacity = 1, claim, token, deadline_ns = NEVER, t_ns } = event
+  return {
+    key,
+    client,
+    pid,
+    weight: mode === 'exclusive' ? capacity : weight,
+    capacity,
+    claim,
+    token,
+    invokedNs: wait?.invokedNs ?? t_ns,
+    enqueuedNs: wait?.enqueuedNs,
+    startNs: t_ns,
+    endNs: NEVER,
+    deadlineNs: deadline_ns,
+    lowered: undefined,
+    release: undefined,
+    overdue: undefined,
+    trail: { event, before: wait?.trail },
+    renewal: undefined,
+  }
+}
+
+function extend(hold: OpenHold, event: HistoryEvent): void {
+  const { deadline_ns } = event
+  if (deadline_ns === undefined || deadline_ns <= hold.deadlineNs) return
+  hold.deadlineNs = deadline_ns
+  hold.renewal = event
+}
+
+/** From the moment of the request the holder no longer counts on being alone. */
+function lower(hold: OpenHold, event: HistoryEvent): void {
+  if (hold.endNs !== NEVER || hold.lowered) return
+  hold.lowered = { atNs: event.t_ns, weight: event.weight ?? 1 }
+  follow(hold, event)
+}
+
+function release(hold: OpenHold, event: HistoryEvent): void {
+  if (event.type === 'invoke') {
+    hold.release ??= { askedNs: event.t_ns, answeredNs: undefined, answer: undefined }
+    end(hold, event)
+    return
+  }
+  if (!hold.release || hold.release.answer) return
+  hold.release.answer = event.type
+  hold.release.answeredNs = event.t_ns
+  follow(hold, event)
+}
+
+function look(hold: OpenHold, event: HistoryEvent): void {
+  if (event.type === 'fail') return end(hold, event)
+  if (event.t_ns < hold.deadlineNs && hold.endNs === NEVER) return
+  hold.overdue ??= event
+}
+
+/** The first end counts. Later ones are kept for the piece of history that is shown. */
+function end(hold: OpenHold, event: HistoryEvent): void {
+  if (hold.endNs === NEVER) hold.endNs = event.t_ns
+  follow(hold, event)
+}

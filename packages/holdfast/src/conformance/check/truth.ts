@@ -1,0 +1,60 @@
+/**
+ * Claim within server truth: whoever believes to hold a lock does hold it in the server, from the first moment to the
+ * last.
+ *
+ * Per token, or per claim where there are no tokens. It finds more than overlap alone: a holder that believes on after
+ * its lease ended in the server breaks this promise also when nobody else comes.
+ */
+import { byKey, describe, NEVER, type Hold } from './hold.js'
+import type { Tenure } from './server-truth.js'
+import type { Story } from './story.js'
+import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
+
+export interface TruthOptions {
+  /** How far the server's times may be off, in nanoseconds; 0 where they are of the same clock. */
+  readonly slackNs?: bigint
+}
+
+/** @param story of a history with the server's `truth`: without it nobody held anything */
+export function checkTruth(story: Story, { slackNs = 0n }: TruthOptions = {}): Violation[] {
+  const found: Violation[] = []
+  for (const [key, its] of byKey(story.holds)) {
+    const truth = story.truth.get(key)
+    let violations = 0
+    for (const hold of its) {
+      if (hold.endNs <= hold.startNs) continue
+      const violation = judge(hold, truth?.of(hold) ?? [], slackNs)
+      if (!violation) continue
+      found.push(violation)
+      violations += 1
+      if (violations >= MOST_VIOLATIONS) break
+    }
+  }
+  return found
+}
+
+function judge(hold: Hold, tenures: readonly Tenure[], slackNs: bigint): Violation | undefined {
+  if (tenures.length === 0) return unknown(hold)
+  const within = tenures.some(
+    ({ startNs, endNs }) => startNs - slackNs <= hold.startNs && hold.endNs <= endNs + slackNs,
+  )
+  return within ? undefined : beyond(hold, tenures)
+}
+
+function unknown(hold: Hold): Violation {
+  const message = `"${hold.key}" was held by ${describe(hold)}, but the server never held it for this claim.`
+  return { property: 'truth', key: hold.key, message, events: piece(hold) }
+}
+
+function beyond(hold: Hold, tenures: readonly Tenure[]): Violation {
+  const { endNs } = tenures.at(-1) as Tenure
+  let when = 'at times at which the server did not hold it for this claim'
+  if (hold.endNs === NEVER) when = `though the server ended that at ${endNs} ns`
+  else if (hold.endNs > endNs) when = `${milliseconds(hold.endNs - endNs)} longer than the server held it`
+  return {
+    property: 'truth',
+    key: hold.key,
+    message: `"${hold.key}" was believed to be held by ${describe(hold)}, ${when}.`,
+    events: piece(hold, ...tenures),
+  }
+}

@@ -1,0 +1,14 @@
+/** A history that makes no sense: where, and what was expected. */
+export class HistoryError extends Error {
+  /** Counted from 1, empty lines included. */
+  readonly line: number
+  readonly expected: string
+
+  /** @param found what is wrong, as the rest of a sentence that begins with the line */
+  constructor(line: number, found: string, expected: string) {
+    super(`Line ${line} of the history ${found}: expected ${expected}.`)
+    this.name = 'HistoryError'
+    this.line = line
+    this.expected = expected
+  }
+}

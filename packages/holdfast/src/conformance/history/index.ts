@@ -1,0 +1,10 @@
+/**
+ * Histories: what clients asked and were told, one line of JSON an event, to be judged after the run.
+ *
+ * `event.ts` says what an event is; `docs/history.md` shows a whole one.
+ */
+export { HistoryError } from './error.js'
+export type { HistoryAction, HistoryEvent, HistoryMode, HistoryNote, HistoryType } from './event.js'
+export { formatEvent } from './format.js'
+export { parseHistory, readHistory, type ReadOptions } from './read.js'
+export { nanoseconds, Recorder } from './recorder.js'

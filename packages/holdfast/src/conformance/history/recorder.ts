@@ -1,0 +1,39 @@
+/** Writing histories down while they happen. */
+import type { Clock } from '../../clock/clock.js'
+import type { HistoryEvent, HistoryNote } from './event.js'
+
+/** Writes down what one client does. */
+export class Recorder {
+  readonly #client: string
+  readonly #write: (event: HistoryEvent) => void
+  readonly #nowNs: () => bigint
+  readonly #pid: number
+
+  /** @param pid the process that the client runs in, where that is a simulated one */
+  constructor(
+    client: string,
+    write: (event: HistoryEvent) => void,
+    nowNs = (): bigint => process.hrtime.bigint(),
+    pid: number = process.pid,
+  ) {
+    this.#client = client
+    this.#write = write
+    this.#nowNs = nowNs
+    this.#pid = pid
+  }
+
+  note(note: HistoryNote): void {
+    this.#write({ t_ns: this.#nowNs(), pid: this.#pid, client: this.#client, ...note })
+  }
+
+  /** When a lease ends that lasts `remainingMs` from now: rather a little too early than too late. */
+  deadlineNs(remainingMs: () => number): bigint {
+    const nowNs = this.#nowNs()
+    return nowNs + BigInt(Math.floor(remainingMs() * 1e6))
+  }
+}
+
+/** The time of a clock, as histories count it. */
+export function nanoseconds(clock: Clock): () => bigint {
+  return () => BigInt(Math.round(clock.monotonicMs() * 1e6))
+}

@@ -1,0 +1,162 @@
+/** Claims within what the server held, and releases that tell the truth, on small stories. */
+import { describe, expect, test } from 'vitest'
+import { broken, story } from './support/story.js'
+import { checkHistory } from 'holdfast/conformance'
+
+describe('a claim', () => {
+  const promised = { truth: true }
+  const hold = '3 a acquire ok token=7 claim=c\n8 a release invoke'
+
+  test('is within what the server held', () => {
+    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=9`, promised)).toEqual([])
+    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=3 end_ns=8`, promised)).toEqual([])
+    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2`, promised)).toEqual([])
+  })
+
+  test('is not, when the server ended it before, or began it later', () => {
+    const [late] = checkHistory(story(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=7`), {
+      promised,
+    })
+    expect(late).toMatchObject({ property: 'truth' })
+    expect(late?.message).toMatch(/held by a .*token 7.*longer than the server held it/)
+    expect(late?.events).toHaveLength(3)
+    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=4 end_ns=9`, promised)).toEqual([
+      'truth',
+    ])
+  })
+
+  test('is not, when the server held it for another token, another claim, or another lock', () => {
+    for (const other of ['owner=c token=6', 'owner=d token=7', 'owner=c token=7 key=other']) {
+      expect(broken(`${hold}\n20 s truth info ${other} start_ns=1 end_ns=9`, promised), other).toEqual([
+        'truth',
+      ])
+    }
+    expect(broken(hold, promised)).toEqual(['truth'])
+  })
+
+  test('may be handed on inside the block of tokens that was granted, and no further', () => {
+    const rest = 'claim=c\n10 b release invoke'
+    const truth = '20 s truth info owner=c token=7 tokens=2 start_ns=2 end_ns=10'
+    expect(broken(`${hold}\n9 b acquire ok token=8 ${rest}\n${truth}`, promised)).toEqual([])
+    expect(broken(`${hold}\n9 b acquire ok token=9 ${rest}\n${truth}`, promised)).toEqual(['truth'])
+  })
+
+  test('goes on over a restart of the server that keeps the lock, and not over a gap', () => {
+    const before = '20 s truth info owner=c token=7 start_ns=2 end_ns=5'
+    expect(
+      broken(`${hold}\n${before}\n20 s truth info owner=c token=7 start_ns=5 end_ns=9`, promised),
+    ).toEqual([])
+    expect(
+      broken(`${hold}\n${before}\n20 s truth info owner=c token=7 start_ns=6 end_ns=9`, promised),
+    ).toEqual(['truth'])
+  })
+
+  test('does not go on over to another claim that the server gave the same token', () => {
+    const before = '20 s truth info owner=c token=7 start_ns=2 end_ns=5'
+    const after = '20 s truth info owner=d token=7 start_ns=5 end_ns=9'
+    expect(broken(`${hold}\n${before}\n${after}`, promised)).toEqual(['truth'])
+  })
+
+  test('is found by its claim where a store has no tokens', () => {
+    const plain = '3 a acquire ok claim=c\n8 a release invoke'
+    expect(broken(`${plain}\n20 s truth info owner=c start_ns=2 end_ns=9`, promised)).toEqual([])
+    expect(broken(`${plain}\n20 s truth info owner=d start_ns=2 end_ns=9`, promised)).toEqual(['truth'])
+  })
+
+  test('may be off by as much as is allowed', () => {
+    const truth = '20 s truth info owner=c token=7 start_ns=4 end_ns=7'
+    expect(broken(`${hold}\n${truth}`, { truth: { slackNs: 1n } })).toEqual([])
+  })
+
+  test('that was over before it was told counts for nothing', () => {
+    expect(broken('9 a acquire ok token=7 deadline_ns=8', promised)).toEqual([])
+  })
+})
+
+describe('the answer "released"', () => {
+  const promised = { release: true }
+  const hold = '3 a acquire ok token=7 claim=c deadline_ns=6\n8 a release invoke\n10 a release ok'
+  const truth = (times: string): string => `${hold}\n20 s truth info owner=c token=7 ${times}`
+
+  test('is true when the server held the lock until then', () => {
+    expect(broken(truth('start_ns=2 end_ns=9'), promised)).toEqual([])
+    expect(broken(truth('start_ns=2 end_ns=8'), promised)).toEqual([])
+  })
+
+  test('is a lie when the lock had ended before, or goes on after', () => {
+    expect(broken(truth('start_ns=2 end_ns=7'), promised)).toEqual(['release'])
+    expect(broken(truth('start_ns=2 end_ns=11'), promised)).toEqual(['release'])
+    expect(broken(truth('start_ns=2'), promised)).toEqual(['release'])
+  })
+
+  test('is a lie when the server never held it', () => {
+    expect(broken(`${hold}\n20 s truth info owner=d token=9 start_ns=2 end_ns=9`, promised)).toEqual([
+      'release',
+    ])
+  })
+
+  test('is true when a neighbour got the lease', () => {
+    expect(broken(truth('tokens=32 start_ns=2 end_ns=30'), promised)).toEqual([])
+  })
+
+  test('is not given by "lost", nor by no answer', () => {
+    for (const answer of ['release fail', 'release info', 'held fail']) {
+      const other = hold.replace('release ok', answer)
+      expect(broken(`${other}\n20 s truth info owner=c token=7 start_ns=2 end_ns=5`, promised)).toEqual([])
+    }
+  })
+})
+
+/** A release that is said to be one, though the deadline had passed. */
+function late(more = ''): string {
+  return `3 a acquire ok deadline_ns=6${more}\n9 a release invoke\n10 a release ok`
+}
+
+describe('the answer "released", with no more than the other holders as witnesses,', () => {
+  const promised = { release: true }
+
+  test('is a lie when another had got the lock before it was asked for', () => {
+    expect(broken(`${late()}\n7 b acquire ok`, promised)).toEqual(['release'])
+    expect(broken(`${late()}\n9 b acquire ok`, promised)).toEqual([])
+    expect(broken(`${late().replace('release ok', 'release fail')}\n7 b acquire ok`, promised)).toEqual([])
+  })
+
+  test('is no lie by a grant that was over when it was told of', () => {
+    expect(broken(`${late()}\n7 b acquire ok deadline_ns=5`, promised)).toEqual([])
+  })
+
+  test('of a writer that became a reader is no lie by the readers who came then', () => {
+    const writer = '1 a acquire ok mode=exclusive capacity=3\n2 a downgrade invoke weight=1'
+    const ends = '8 a release invoke\n9 a release ok'
+    expect(broken(`${writer}\n5 b acquire ok capacity=3\n${ends}`, promised)).toEqual([])
+    expect(broken(`${writer}\n7 b acquire ok mode=exclusive capacity=3\n${ends}`, promised)).toContain(
+      'release',
+    )
+  })
+
+  test('of a reader is a lie when a writer had got the lock, and not by other readers', () => {
+    const reader = late(' capacity=3')
+    expect(broken(`${reader}\n7 b acquire ok capacity=3`, promised)).toEqual([])
+    expect(
+      broken(`${reader}\n7 b acquire ok capacity=3\n8 c acquire ok mode=exclusive capacity=3`, promised),
+    ).toContain('release')
+  })
+})
+
+describe('held', () => {
+  const promised = { held: true }
+
+  test('is true up to the deadline', () => {
+    expect(broken('1 a acquire ok deadline_ns=6\n5 a held ok\n6 a held fail', promised)).toEqual([])
+    expect(broken('1 a acquire ok deadline_ns=6\n5 a renew ok deadline_ns=9\n6 a held ok', promised)).toEqual(
+      [],
+    )
+    expect(broken('1 a acquire ok\n6 a held ok', promised)).toEqual([])
+  })
+
+  test('is a lie from the deadline on, after the loss, and after the release', () => {
+    expect(broken('1 a acquire ok deadline_ns=6\n6 a held ok', promised)).toEqual(['held'])
+    expect(broken('1 a acquire ok\n5 a lost info\n6 a held ok', promised)).toEqual(['held'])
+    expect(broken('1 a acquire ok\n5 a release invoke\n6 a held ok', promised)).toEqual(['held'])
+  })
+})

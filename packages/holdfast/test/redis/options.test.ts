@@ -1,0 +1,60 @@
+/** What redisStore is given, and what fits it. */
+import { LockUsageError } from 'holdfast'
+import { redisStore, type RedisClient, type RedisStoreOptions } from 'holdfast/redis'
+import { Redis as Redis5 } from 'ioredis5'
+import { Redis as Redis6 } from 'ioredis6'
+import { createClient as createClient5 } from 'redis5'
+import { createClient as createClient6 } from 'redis6'
+import { expect, test } from 'vitest'
+import { openStore, makeClaim, startServer, take, TRY } from './support/world.js'
+
+test('clients of all four libraries fit the type, and nothing is sent before the store is used', () => {
+  const url = 'redis://127.0.0.1:1'
+  const clients: RedisClient[] = [
+    new Redis5(url, { lazyConnect: true }),
+    new Redis6(url, { lazyConnect: true }),
+    createClient5({ url }),
+    createClient6({ url }),
+  ]
+  for (const client of clients) expect(redisStore({ client }).name).toBe('redis')
+  expect(clients.map((client) => ('status' in client ? client.status : client.isOpen))).toEqual([
+    'wait',
+    'wait',
+    false,
+    false,
+  ])
+})
+
+test('options that make no sense are refused', () => {
+  const client = createClient6()
+  const wrong = [
+    { client: undefined },
+    { client: null },
+    { client: {} },
+    { client: 'redis://127.0.0.1' },
+    { client, prefix: '' },
+    { client, prefix: 'with space' },
+    { client, prefix: 'a{b}' },
+    { client, prefix: 'x'.repeat(65) },
+    { client, prefix: 7 },
+    { client, timeoutMs: 0 },
+    { client, timeoutMs: NaN },
+    { client, timeoutMs: Infinity },
+    { client, timeoutMs: '5' },
+  ]
+  for (const options of wrong) {
+    expect(() => redisStore(options as unknown as RedisStoreOptions), JSON.stringify(options)).toThrow(
+      LockUsageError,
+    )
+  }
+})
+
+test('stores of different prefixes do not know of each other', async () => {
+  const server = await startServer()
+  const stores = ['hf', 'hf:hf', 'app.locks'].map((prefix) => openStore(server, 'ioredis6', { prefix }))
+  for (const store of stores) await take(store, makeClaim('lock'))
+  for (const store of stores) {
+    expect((await store.attempt(makeClaim('lock'), TRY)).outcome).toBe('busy')
+    expect((await store.inspect({ prefix: '', limit: 10 })).locks).toHaveLength(1)
+  }
+})

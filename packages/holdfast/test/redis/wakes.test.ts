@@ -1,0 +1,118 @@
+/** Messages that come early, never, or from somebody else. */
+import { createLocks } from 'holdfast'
+import { Gate } from 'holdfast/conformance'
+import { redisStore, type IoRedisClient } from 'holdfast/redis'
+import type { PushedGrant } from 'holdfast/store'
+import { expect, test } from 'vitest'
+import type { RedisServer } from '../../../../test/servers/redis.js'
+import { closing, connectTo, makeClaim, openStore, QUEUE, startServer, take, until } from './support/world.js'
+
+/** A client like another, with something of its own. */
+function clientLike(inner: IoRedisClient, changes: Partial<IoRedisClient>): IoRedisClient {
+  return {
+    get status() {
+      return inner.status
+    },
+    options: inner.options,
+    call: (command, ...args) => inner.call(command, ...args),
+    duplicate: (override) => inner.duplicate(override),
+    on: (event, listener) => inner.on(event, listener),
+    off: (event, listener) => inner.off(event, listener),
+    ...changes,
+  }
+}
+
+async function channelOf(server: RedisServer): Promise<string> {
+  const reply = await server.command('PUBSUB', 'CHANNELS')
+  return reply.split('\r\n').find((line) => line.startsWith('hf:')) ?? ''
+}
+
+test('a grant that overtakes the answer to its attempt is not lost', async () => {
+  const server = await startServer()
+  const inner = connectTo(server.url) as IoRedisClient
+  let holdBack: Promise<void> = Promise.resolve()
+  const client = clientLike(inner, {
+    async call(command, ...args) {
+      const reply = await inner.call(command, ...args)
+      await holdBack
+      return reply
+    },
+  })
+  const [one, two] = [openStore(server), closing(redisStore({ client }))]
+  const holder = makeClaim('lock')
+  await take(one, holder)
+  await two.watch(makeClaim('other'), () => undefined).ready
+
+  const gate = new Gate()
+  holdBack = gate.opened
+  const waiter = makeClaim('lock')
+  const attempt = two.attempt(waiter, QUEUE)
+  await until('it waits', async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1)
+  await one.withdraw(holder)
+  // A message of its own, which comes after the grant: when it is here, the grant has been.
+  const other = makeClaim('other')
+  let heard = false
+  const marker = two.watch(other, () => (heard = true))
+  await server.command('PUBLISH', await channelOf(server), `${other.id} 1 1 1000`)
+  await until('the messages came', () => heard)
+  marker.close()
+
+  gate.open()
+  expect((await attempt).outcome).toBe('waiting')
+  let pushed: PushedGrant | undefined
+  const watch = two.watch(waiter, (grant) => (pushed = grant))
+  await until('the grant', () => pushed !== undefined, 1000)
+  watch.close()
+  expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', token: pushed?.token })
+})
+
+test('a waiter that hears no message at all is served by its heartbeats', async () => {
+  const server = await startServer()
+  const deaf = clientLike(connectTo(server.url) as IoRedisClient, {
+    duplicate: () => ({
+      call: () => Promise.resolve(undefined),
+      subscribe: () => new Promise(() => undefined),
+      on: () => undefined,
+      disconnect: () => undefined,
+    }),
+  })
+  const store = closing(redisStore({ client: deaf }))
+  const [one, two] = [createLocks(openStore(server)), createLocks(store)]
+  const lease = await one.mutex('lock').acquire()
+  const waiting = two.mutex('lock').acquire()
+  await until('it waits', async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1)
+  const releasedMs = performance.now()
+  await lease.release()
+  expect((await waiting).held).toBe(true)
+  expect(performance.now() - releasedMs).toBeLessThan(2500)
+  await Promise.all([one.close(), two.close()])
+})
+
+test('what others write to the channel harms nobody', async () => {
+  const server = await startServer()
+  const store = openStore(server)
+  const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
+  await take(store, holder)
+  await store.attempt(waiter, QUEUE)
+  const grants: (PushedGrant | undefined)[] = []
+  const watch = store.watch(waiter, (grant) => grants.push(grant))
+  await watch.ready
+  const channel = await channelOf(server)
+  const { id } = waiter
+  const rubbish = [
+    '',
+    ' ',
+    '\n\n',
+    '{}',
+    id,
+    `${id} x 1 1000`,
+    `${id} 1 0 1000`,
+    `${id} 1 1 -5`,
+    `${id} 1 1 5 5`,
+    'nobody 1 1 1000',
+  ]
+  for (const text of [...rubbish, `${id} 7 1 1000`]) await server.command('PUBLISH', channel, text)
+  await until('the last one', () => grants.length > 0)
+  expect(grants).toEqual([{ token: 7n, tokens: 1, ttlMs: 1000 }])
+  watch.close()
+})

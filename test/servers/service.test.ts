@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { freePorts, listens, Service } from './service.js'
+
+const open: Service[] = []
+
+afterEach(async () => {
+  for (const service of open.splice(0)) await service.stop()
+})
+
+/** A server in one line of Node, that ignores a wish to end when it is stubborn. */
+async function listener(script = ''): Promise<{ service: Service; port: number }> {
+  const [port = 0] = await freePorts(1)
+  const code = `${script};require('node:net').createServer().listen(${port}, '127.0.0.1')`
+  const service = new Service({
+    name: 'a listener',
+    command: process.execPath,
+    args: ['-e', code],
+    ready: () => listens(port),
+  })
+  open.push(service)
+  return { service, port }
+}
+
+describe('a private server', () => {
+  test('answers once it is started, is killed, starts again, and is stopped', async () => {
+    const { service, port } = await listener()
+    await service.start()
+    const { pid } = service
+    await service.crash()
+    expect(await listens(port)).toBe(false)
+    await service.start()
+    expect(service.pid).not.toBe(pid)
+    await service.stop()
+    expect(await listens(port)).toBe(false)
+  })
+
+  test('stops even while it is stalled', async () => {
+    const { service } = await listener()
+    await service.start()
+    service.kill('SIGSTOP')
+    await service.stop()
+    expect(() => service.pid).toThrow('does not run')
+  })
+
+  test('that ends at once says why', async () => {
+    const { service } = await listener(`console.error('no such option'); process.exit(1)`)
+    await expect(service.start()).rejects.toThrow('no such option')
+  })
+
+  test('that cannot be started says so', async () => {
+    const service = new Service({
+      name: 'nothing',
+      command: '/no/such/server',
+      args: [],
+      ready: async () => true,
+    })
+    await expect(service.start()).rejects.toThrow('ENOENT')
+  })
+})
+
+test('free ports differ', async () => {
+  const ports = await freePorts(20)
+  expect(new Set(ports).size).toBe(20)
+})

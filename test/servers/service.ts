@@ -1,0 +1,165 @@
+/**
+ * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** How to start a server. */
+export interface ServiceCommand {
+  /** Stands in messages. */
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+  readonly uid?: number
+  readonly gid?: number
+  /** Resolves to whether the server answers. Asked again and again; may throw while it does not. */
+  readonly ready: () => Promise<boolean>
+  /** How long it may take to answer, in milliseconds. Default 20 000. */
+  readonly readyMs?: number
+}
+
+/** Whatever a server printed last, for the message when it does not start. */
+const KEPT_OUTPUT = 4000
+const STOP_MS = 10_000
+
+const running = new Set<Service>()
+// A test run that ends by an exception must not leave servers behind.
+process.on('exit', () => {
+  for (const service of running) service.kill('SIGKILL')
+})
+
+export class Service {
+  readonly #command: ServiceCommand
+  #child: ChildProcess | undefined
+  #exited: Promise<void> = Promise.resolve()
+  #output = ''
+
+  constructor(command: ServiceCommand) {
+    this.#command = command
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error(`${this.#command.name} does not run.`)
+    return pid
+  }
+
+  /** What it printed last. */
+  get output(): string {
+    return this.#output
+  }
+
+  /** Starts it and waits until it answers. Also starts it again after it was stopped or killed. */
+  async start(): Promise<this> {
+    const { command, args, env, uid, gid } = this.#command
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+      ...(uid === undefined ? {} : { uid }),
+      ...(gid === undefined ? {} : { gid }),
+    })
+    this.#child = child
+    running.add(this)
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-KEPT_OUTPUT)
+      })
+    }
+    this.#exited = new Promise<void>((resolve) => {
+      child.once('error', (error) => {
+        this.#output += String(error)
+        resolve()
+      })
+      child.once('exit', () => resolve())
+    }).then(() => {
+      running.delete(this)
+      if (this.#child === child) this.#child = undefined
+    })
+    if (child.pid === undefined) await this.#exited
+    await this.#untilReady()
+    return this
+  }
+
+  /** Sends a signal: `SIGSTOP` and `SIGCONT` stall a server, `SIGKILL` crashes it. */
+  kill(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  /** Kills it and waits until it is gone. */
+  async crash(): Promise<void> {
+    this.kill('SIGKILL')
+    await this.#exited
+  }
+
+  /** Ends it, by force when it does not go in time. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (!child) return
+    child.kill('SIGTERM')
+    child.kill('SIGCONT')
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+    await this.#exited
+    clearTimeout(timer)
+  }
+
+  async #untilReady(): Promise<void> {
+    const { name, ready, readyMs = 20_000 } = this.#command
+    const endMs = performance.now() + readyMs
+    for (;;) {
+      if (!this.#child) throw new Error(`${name} ended before it was ready. It said:\n${this.#output}`)
+      if (await ready().catch(() => false)) return
+      if (performance.now() > endMs) {
+        throw new Error(`${name} did not answer within ${readyMs} ms. It said:\n${this.#output}`)
+      }
+      await sleep(20)
+    }
+  }
+}
+
+/** A folder of its own for a server. */
+export function makeFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(0, '127.0.0.1', resolve)
+      })
+      return server
+    }),
+  )
+  return Promise.all(
+    servers.map(async (server) => {
+      const address = server.address()
+      await new Promise((resolve) => void server.close(resolve))
+      if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.')
+      return address.port
+    }),
+  )
+}
+
+/** Whether somebody listens on a port. */
+export function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
