@@ -8,12 +8,14 @@ import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { embeddedSuite } from './suites/embedded.js'
 import { memorySuite } from './suites/memory.js'
+import { redisSuite } from './suites/redis.js'
 
 type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]>
 
 const SUITES = new Map<string, Suite>([
   ['memory', memorySuite],
   ['embedded', embeddedSuite],
+  ['redis', redisSuite],
   ['cli', cliSuite],
   ['check', checkSuite],
 ])

@@ -1,11 +1,10 @@
-/**
- * A wire between a client and a server, on a port of its own: replies can be made late. Requests always arrive, which is
- * what makes ghosts: the server has done what its client never hears of.
- */
+/** A wire between a client and a server, on a port of its own: requests and replies can be made late. */
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 export class Proxy {
+  /** How long each request travels, in milliseconds. */
+  requestMs = 0
   /** How long each reply travels, in milliseconds. */
   replyMs = 0
   readonly #server: Server
@@ -15,12 +14,8 @@ export class Proxy {
     this.#server = createServer((client) => {
       const target = connect(targetPort, '127.0.0.1')
       this.#tie(client, target)
-      client.on('data', (chunk) => target.write(chunk))
-      target.on('data', (chunk) => {
-        const send = (): void => void (client.writable && client.write(chunk))
-        if (this.replyMs === 0) send()
-        else setTimeout(send, this.replyMs)
-      })
+      client.on('data', (chunk) => carry(chunk, target, this.requestMs))
+      target.on('data', (chunk) => carry(chunk, client, this.replyMs))
     })
   }
 
@@ -50,4 +45,10 @@ export class Proxy {
       })
     }
   }
+}
+
+function carry(chunk: Buffer, to: Socket, delayMs: number): void {
+  const send = (): void => void (to.writable && to.write(chunk))
+  if (delayMs === 0) send()
+  else setTimeout(send, delayMs)
 }

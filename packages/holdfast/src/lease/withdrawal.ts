@@ -55,10 +55,9 @@ export class Withdrawals {
   #release(claim: Claim, deadlineMs: number, first: PromiseLike<WithdrawOutcome>): Promise<WithdrawOutcome> {
     const { clock, requestTimeoutMs } = this.#client
     const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
-    return new Promise((resolve, reject) => {
-      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, resolve, (error) => {
-        this.#releaseAgain(claim, giveUpMs, error).then(resolve, reject)
-      })
+    return new Promise((resolve) => {
+      const failed = (error: LockError): void => resolve(this.#releaseAgain(claim, giveUpMs, error))
+      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, resolve, failed)
     })
   }
 

@@ -1,9 +1,10 @@
 /** What a server may do to a store: forget scripts and data, be full, hold foreign keys, refuse. */
+import { readFileSync } from 'node:fs'
 import { LockUsageError, createLocks } from 'holdfast'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import type { RedisServer } from '../../../../test/servers/redis.js'
-import { makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
+import { LIBRARIES, makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
 
 /** The keys of the server, each with its remaining life in milliseconds. */
 async function keysOf(server: RedisServer): Promise<Map<string, number>> {
@@ -253,6 +254,46 @@ test('a user without the right to run scripts is told what is missing', async ()
   const store = openStore({ url: server.url.replace('redis://', 'redis://weak:secret@') })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toThrow(/\+evalsha/)
+  // With scripts, but not with what is in them.
+  await server.command('ACL', 'SETUSER', 'weak', '+eval', '+evalsha', '+time')
+  await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+})
+
+test('the ACL in the documentation suffices for every verb', async () => {
+  const server = await startServer()
+  const docs = readFileSync(new URL('../../../../docs/stores.md', import.meta.url), 'utf8')
+  const [, rules = ''] = /An ACL that suffices: `([^`]+)`/.exec(docs) ?? []
+  const [, connecting = ''] = /sends on connecting\s+\(`([^`]+)`\)/.exec(docs) ?? []
+  await server.command('ACL', 'SETUSER', 'locker', 'on', '>pass', ...`${rules} ${connecting}`.split(/\s+/))
+  const url = server.url.replace('redis://', 'redis://locker:pass@')
+  for (const library of LIBRARIES) {
+    const store = openStore({ url }, library)
+    const shape = { kind: 'readWriteLock', weight: 1 } as const
+    const [writer, reader, next] = [
+      makeClaim('rw', { kind: 'readWriteLock' }),
+      makeClaim('rw', shape),
+      makeClaim('rw'),
+    ]
+    await take(store, writer)
+    for (const waiter of [reader, next]) await store.attempt(waiter, QUEUE)
+    let woken = false
+    const watch = store.watch(reader, () => (woken = true))
+    await watch.ready
+    expect(await store.downgrade(writer)).toBe(true)
+    await until('the reader is woken', () => woken)
+    expect(await store.renew([writer, reader])).toEqual([{ outcome: 'renewed' }, { outcome: 'renewed' }])
+    expect((await store.inspect({ prefix: '', limit: 9 })).locks).toHaveLength(1)
+    expect((await store.steal('rw', { now: true })).holders).toBe(2)
+    await store.withdraw(next)
+    // So many that tombstones are trimmed, in the short way and in the long one.
+    for (let pair = 0; pair < 300; pair += 1) {
+      const claim = makeClaim('rw', pair % 2 === 0 ? {} : shape)
+      await take(store, claim)
+      expect(await store.withdraw(claim)).toBe('released')
+    }
+    watch.close()
+  }
+  expect(await server.command('ACL', 'LOG')).toBe('*0\r\n')
 })
 
 test('clients that disagree on a lock are told', async () => {

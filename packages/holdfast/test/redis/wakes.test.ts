@@ -70,6 +70,7 @@ test('a waiter that hears no message at all is served by its heartbeats', async 
   const server = await startServer()
   const deaf = clientLike(connectTo(server.url) as IoRedisClient, {
     duplicate: () => ({
+      call: () => Promise.resolve(undefined),
       subscribe: () => new Promise(() => undefined),
       on: () => undefined,
       disconnect: () => undefined,

@@ -59,11 +59,12 @@ export class Batches {
   }
 
   #flush(): void {
-    const items = this.#withdrawals.length === 0 ? this.#others : this.#withdrawals.concat(this.#others)
-    if (items.length === 0) return
-    this.#withdrawals = []
-    this.#others = []
-    this.#send(items)
+    const [withdrawals, others] = [this.#withdrawals, this.#others]
+    if (withdrawals.length + others.length === 0) return
+    if (withdrawals.length > 0) this.#withdrawals = []
+    if (others.length > 0) this.#others = []
+    if (withdrawals.length === 0) this.#send(others)
+    else this.#send(others.length === 0 ? withdrawals : withdrawals.concat(others))
   }
 
   #send(items: readonly Item[]): void {
@@ -79,21 +80,26 @@ export class Batches {
   }
 }
 
+const PLAIN_ID = /^[\w.-]+$/
+
 function payloadOf(channel: string, items: readonly Item[]): string {
-  const shapes = new Map<string, number>()
+  const shapes: string[] = []
   let list = ''
   for (const { verb, shape, claimId } of items) {
-    let index = shapes.get(shape)
-    if (index === undefined) shapes.set(shape, (index = shapes.size))
-    list += `${list === '' ? '' : ','}"${verb}",${index},${JSON.stringify(claimId)}`
+    // Nearly always they are all of one or two shapes.
+    let index = shapes.indexOf(shape)
+    if (index < 0) index = shapes.push(shape) - 1
+    const id = PLAIN_ID.test(claimId) ? `"${claimId}"` : JSON.stringify(claimId)
+    list += `${list === '' ? '' : ','}"${verb}",${index},${id}`
   }
-  return `["${channel}",[${[...shapes.keys()].join(',')}],[${list}]]`
+  return `["${channel}",[${shapes.join(',')}],[${list}]]`
 }
 
 function distribute(items: readonly Item[], reply: unknown): void {
   const lines = textOf(reply).split('\n')
-  for (const [index, item] of items.entries()) {
-    const line = lines[index] ?? 'e no result'
+  let index = 0
+  for (const item of items) {
+    const line = lines[index++] ?? 'e no result'
     try {
       if (line.startsWith('e ')) item.failed(explain(new Error(line.slice(2)), item.lock))
       else item.done(line)

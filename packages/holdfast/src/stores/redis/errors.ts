@@ -70,7 +70,10 @@ export function isUnknownScript(error: unknown): boolean {
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return error
   const message = redact(messageOf(error))
-  const word = SERVER_ERROR.exec(message)?.[1]
+  // What a script may not do is told in a sentence, not by the word.
+  const word = message.startsWith("ERR The user executing the script can't")
+    ? 'NOPERM'
+    : SERVER_ERROR.exec(message)?.[1]
   const { code, text } = ADVICE.get(word ?? '') ?? adviceFor(word)
   return new StoreUnavailableError(`Redis: ${message}${message.endsWith('.') ? '' : '.'} ${text}`, {
     code,

@@ -16,22 +16,25 @@ export interface RedisStoreOptions {
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
-  /**
-   * `simple` is for servers where EVAL is banned: mutexes without tokens and queue, changed in transactions. All programs
-   * that are to exclude each other use the same mode; `redisMode` finds out which one the server allows. Default `scripts`.
-   */
-  readonly mode?: 'scripts' | 'simple'
+  /** How the rule runs: in scripts, unless the server bans them. */
+  readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
+}
+
+/** For servers where EVAL is banned. `redisMode` finds out whether it is. */
+export interface SimpleRedisStoreOptions extends Omit<RedisStoreOptions, 'mode'> {
+  /** Mutexes without tokens and without a queue. All programs that are to exclude each other use the same mode. */
+  readonly mode: 'simple'
 }
 
 /**
  * Makes a store on a Redis server. Nothing is sent before the store is used.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function redisStore(options: RedisStoreOptions & { readonly mode?: 'scripts' }): Store<true>
-export function redisStore(options: RedisStoreOptions & { readonly mode: 'simple' }): Store<false>
-export function redisStore(options: RedisStoreOptions): Store
-export function redisStore(options: RedisStoreOptions): Store {
+export function redisStore(options: RedisStoreOptions): Store<true>
+export function redisStore(options: SimpleRedisStoreOptions): Store<false>
+export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store
+export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store {
   return options.mode === 'simple' ? openSimpleRedis(options) : openRedis(options)
 }

@@ -2,7 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { isIoRedis, isNodeRedis, type RedisClient } from './clients.js'
 import { STORE_NAME } from './errors.js'
-import type { RedisStoreOptions } from './index.js'
+import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
 import { SimpleRedisStore } from './simple/store.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
@@ -18,11 +18,12 @@ export function openRedis(options: RedisStoreOptions): RedisStore {
 }
 
 /** @throws LockUsageError likewise */
-export function openSimpleRedis(options: RedisStoreOptions): SimpleRedisStore {
+export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisStore {
   return new SimpleRedisStore(transportOf(options.client), settingsOf(options))
 }
 
-function settingsOf({ mode = 'scripts', prefix = 'hf', timeoutMs = 5000 }: RedisStoreOptions): RedisSettings {
+function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
+  const { mode = 'scripts', prefix = 'hf', timeoutMs = 5000 } = options
   if (mode !== 'scripts' && mode !== 'simple') throw usage("mode must be 'scripts' or 'simple'.")
   if (typeof prefix !== 'string' || !/^[\w.:-]+$/.test(prefix) || prefix.length > LONGEST_PREFIX) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)

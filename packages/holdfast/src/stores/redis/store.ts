@@ -7,7 +7,6 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
-  Owner,
   Renewal,
   RenewResult,
   StealOptions,
@@ -26,6 +25,7 @@ import { keyOf } from './keys.js'
 import { Link } from './link.js'
 import { admin, work, type Script } from './scripts.generated.js'
 import { textOf } from './replies.js'
+import { Shapes } from './shapes.js'
 import type { Transport } from './transports/transport.js'
 import { Wakes } from './wakes.js'
 
@@ -63,7 +63,7 @@ export class RedisStore implements Store<true> {
   readonly #batches: Batches
   /** Claims with an attempt that may arrive late, since nobody knows what became of it. */
   readonly #unclear = new Set<string>()
-  readonly #owners = new WeakMap<Owner, string>()
+  readonly #shapes = new Shapes()
 
   constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
     this.#prefix = prefix
@@ -74,9 +74,7 @@ export class RedisStore implements Store<true> {
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    const { kind, capacity, weight, ttlMs, heartbeatMs } = claim
-    const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
-    const shape = `["${kind}",${numbers},${this.#ownerText(claim.owner)}]`
+    const shape = this.#shapes.attempt(claim, enqueue, tokens)
     this.#wakes.asked(claim.id)
     return new Promise((resolve, reject) => {
       this.#add('a', claim, shape, {
@@ -100,7 +98,7 @@ export class RedisStore implements Store<true> {
       renewals.map(
         (renewal) =>
           new Promise<RenewResult>((resolve) => {
-            this.#add('r', renewal, `[${renewal.ttlMs},${this.#ownerText(renewal.owner)}]`, {
+            this.#add('r', renewal, this.#shapes.renewal(renewal), {
               done: (line) => resolve(readRenewal(line)),
               failed: (error) => resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
             })
@@ -113,7 +111,7 @@ export class RedisStore implements Store<true> {
     // What was answered cannot arrive any more; for anything else the withdrawal has to be remembered for long.
     const firm = this.#wakes.isAsking(claim.id) || this.#unclear.has(claim.id)
     return new Promise((resolve, reject) => {
-      this.#add('w', claim, `[${claim.ttlMs},${firm ? 1 : 0}]`, {
+      this.#add('w', claim, this.#shapes.withdrawal(claim.ttlMs, firm), {
         done: (line) => {
           if (firm) this.#unclear.delete(claim.id)
           resolve(readWithdrawal(line))
@@ -186,15 +184,5 @@ export class RedisStore implements Store<true> {
     return this.#link.call((bySource) =>
       this.#transport.run(bySource ? 'source' : 'hash', script, keys, args),
     )
-  }
-
-  /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */
-  #ownerText(owner: Owner): string {
-    let text = this.#owners.get(owner)
-    if (text === undefined) {
-      text = JSON.stringify(JSON.stringify(owner))
-      this.#owners.set(owner, text)
-    }
-    return text
   }
 }

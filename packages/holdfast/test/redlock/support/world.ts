@@ -12,12 +12,21 @@ const CAPACITY_ALL = 2 ** 31 - 1
 /** How long a test waits for what must come soon, in milliseconds: far less than the TTL of its claims. */
 const SOON_MS = 8000
 
+interface OpenOptions {
+  readonly nodeTimeoutMs?: number
+  readonly timeoutMs?: number
+  /** Whether the clients keep what they cannot send yet. Default true, as theirs is. */
+  readonly enableOfflineQueue?: boolean
+  /** Which servers are reached through their proxies. */
+  readonly throughProxies?: readonly number[]
+}
+
 export interface World {
   readonly servers: readonly RedisServer[]
-  /** One for each server. Only stores opened with `throughProxies` use them. */
+  /** One for each server. */
   readonly proxies: readonly Proxy[]
   /** A store over all servers, as one process has. */
-  open(options?: { nodeTimeoutMs?: number; throughProxies?: boolean }): Store<false>
+  open(options?: OpenOptions): Store<false>
   /** The store of one server alone: what a node itself says. */
   node(index: number): Store<true>
   end(): Promise<void>
@@ -29,8 +38,8 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
   await Promise.all(proxies.map((proxy) => proxy.start()))
   const clients: OpenClient[] = []
   const stores: Store[] = []
-  const connect = (url: string): OpenClient['client'] => {
-    const opened = openClient('ioredis6', url, { retryStrategy: () => 50 })
+  const connect = (url: string, enableOfflineQueue = true): OpenClient['client'] => {
+    const opened = openClient('ioredis6', url, { retryStrategy: () => 50, enableOfflineQueue })
     clients.push(opened)
     return opened.client
   }
@@ -38,9 +47,14 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
   return {
     servers,
     proxies,
-    open({ throughProxies = false, ...settings } = {}) {
-      const urls = (throughProxies ? proxies : servers).map(({ url }) => url)
-      const store = redlockStore({ clients: urls.map(connect), ...settings })
+    open({ throughProxies = [], enableOfflineQueue = true, ...settings } = {}) {
+      const urls = servers.map(({ url }, index) =>
+        throughProxies.includes(index) ? proxies[index]!.url : url,
+      )
+      const store = redlockStore({
+        clients: urls.map((url) => connect(url, enableOfflineQueue)),
+        ...settings,
+      })
       stores.push(store)
       return store
     },

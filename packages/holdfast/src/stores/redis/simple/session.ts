@@ -17,8 +17,8 @@ export type Work<T> = (session: Transactions) => Promise<T>
 export interface Transactions {
   /** Sends commands together; watches the keys first. Gives the replies to the commands. */
   watch(keys: readonly string[], commands: readonly Command[]): Promise<unknown[]>
-  /** Ends the watching without a change. */
-  unwatch(): Promise<void>
+  /** Ends the watching without a change. Nobody needs the answer: whatever is sent next comes after it. */
+  unwatch(): void
   /** All or nothing. Undefined when a watched key has changed since. */
   transaction(commands: readonly Command[]): Promise<unknown[] | undefined>
 }
@@ -32,16 +32,23 @@ export class Session {
   #connection: OwnConnection | undefined
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
+  /** How much work waits here or is under way. */
+  load = 0
 
   constructor(transport: Transport, timeoutMs: number) {
     this.#transport = transport
     this.#timeoutMs = timeoutMs
   }
 
-  /** Rejects with a typed error, at the latest after the timeout, which counts from now. */
+  /** Rejects at the latest after the timeout, which counts from now; with a typed error, or with what the library said. */
   run<T>(work: Work<T>): Promise<T> {
     const untilMs = performance.now() + this.#timeoutMs
-    const turn = this.#last.then(() => this.#run(work, untilMs, REPEATS))
+    this.load += 1
+    const turn = this.#last
+      .then(() => this.#run(work, untilMs, REPEATS))
+      .finally(() => {
+        this.load -= 1
+      })
     this.#last = turn.catch(() => undefined)
     return turn
   }
@@ -62,7 +69,7 @@ export class Session {
       this.#drop()
       const isBroken = !isServerError(error) && !isLockError(error)
       if (isBroken && repeats > 0) return this.#run(work, untilMs, repeats - 1)
-      throw explain(error)
+      throw error
     }
   }
 
@@ -96,14 +103,32 @@ export class Session {
   }
 }
 
+/** Several connections, so that work need not wait for the round trips of all other work. Each is made when it is needed. */
+export class Sessions {
+  readonly #all: readonly Session[]
+
+  constructor(transport: Transport, timeoutMs: number, count: number) {
+    this.#all = Array.from({ length: count }, () => new Session(transport, timeoutMs))
+  }
+
+  run<T>(work: Work<T>): Promise<T> {
+    const least = this.#all.reduce((best, one) => (one.load < best.load ? one : best))
+    return least.run(work)
+  }
+
+  close(): void {
+    for (const session of this.#all) session.close()
+  }
+}
+
 function over(connection: OwnConnection): Transactions {
   return {
     async watch(keys, commands) {
       const [, ...replies] = await together(connection, [['WATCH', ...keys], ...commands])
       return replies
     },
-    async unwatch() {
-      await connection.call('UNWATCH')
+    unwatch() {
+      connection.call('UNWATCH').catch(() => undefined)
     },
     transaction: (commands) => transaction(connection, commands),
   }

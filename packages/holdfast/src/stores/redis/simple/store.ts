@@ -25,7 +25,7 @@ import { keyOf } from '../keys.js'
 import { textOf } from '../replies.js'
 import type { RedisSettings } from '../store.js'
 import type { Transport } from '../transports/transport.js'
-import { Session, type Transactions } from './session.js'
+import { Session, Sessions, type Transactions } from './session.js'
 
 const TRAITS: Traits<false> = {
   fencing: false,
@@ -41,6 +41,8 @@ const TRAITS: Traits<false> = {
   ttlMs: [1, 366 * 24 * 3_600_000],
 }
 
+/** For attempts and withdrawals. */
+const CONNECTIONS = 4
 const MARK = 'simple:'
 /** So many locks are renewed in one transaction. */
 const RENEWED_TOGETHER = 64
@@ -49,11 +51,14 @@ export class SimpleRedisStore implements Store<false> {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #prefix: string
-  readonly #session: Session
+  readonly #sessions: Sessions
+  /** Of their own, since they must not wait behind attempts. */
+  readonly #renewals: Session
 
   constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
     this.#prefix = transport.keyPrefix + prefix
-    this.#session = new Session(transport, timeoutMs)
+    this.#sessions = new Sessions(transport, timeoutMs, CONNECTIONS)
+    this.#renewals = new Session(transport, timeoutMs)
   }
 
   async attempt(claim: Claim): Promise<AttemptResult> {
@@ -91,7 +96,8 @@ export class SimpleRedisStore implements Store<false> {
   }
 
   close(): void {
-    this.#session.close()
+    this.#sessions.close()
+    this.#renewals.close()
   }
 
   async #attempt(session: Transactions, claim: Claim): Promise<AttemptResult | undefined> {
@@ -107,7 +113,7 @@ export class SimpleRedisStore implements Store<false> {
     )
     const holder = holderOf(key, value)
     if (isThere(buried) || holder !== undefined) {
-      await session.unwatch()
+      session.unwatch()
       if (isThere(buried)) return { outcome: 'withdrawn' }
       const leftMs = Math.max(0, Number(textOf(left)))
       if (holder === claim.id) return grantOf(claim, true, Math.min(leftMs, claim.ttlMs))
@@ -129,7 +135,7 @@ export class SimpleRedisStore implements Store<false> {
       ],
     )
     if (isThere(buried)) {
-      await session.unwatch()
+      session.unwatch()
       return textOf(buried) === 'released' ? 'released' : 'absent'
     }
     const outcome = holderOf(key, value) === claim.id ? 'released' : 'absent'
@@ -145,7 +151,7 @@ export class SimpleRedisStore implements Store<false> {
   /** One transaction for many; one lock after the other when somebody else changed one of them meanwhile. */
   async #renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
     try {
-      const results = await this.#session.run((session) => this.#extend(session, renewals))
+      const results = await this.#renewals.run((session) => this.#extend(session, renewals))
       if (results) return results
     } catch (error) {
       if (renewals.length === 1) return [{ outcome: 'unknown', cause: explain(error, renewals[0]?.lock) }]
@@ -180,7 +186,7 @@ export class SimpleRedisStore implements Store<false> {
   async #onLock<T>({ lock }: ClaimRef, work: (session: Transactions) => Promise<T | undefined>): Promise<T> {
     try {
       for (;;) {
-        const result = await this.#session.run(work)
+        const result = await this.#sessions.run(work)
         if (result !== undefined) return result
       }
     } catch (error) {

@@ -1,0 +1,94 @@
+/**
+ * Holdfast and its peers behind one small face, all over ioredis 5 on the same server. The peers retry every 5 ms, which
+ * is in their favour; `…-defaults` leaves them as they come, and `…-queued` puts a local queue in front of them.
+ */
+import { LockFactory } from '@verrou/core'
+import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
+import { Mutex as LocalMutex } from 'async-mutex'
+import { createLocks, type Fairness } from 'holdfast'
+import { redisStore } from 'holdfast/redis'
+import { Redis } from 'ioredis5'
+import { Mutex } from 'redis-semaphore'
+import Redlock from 'redlock'
+
+export type Release = () => Promise<unknown>
+/** Something that takes one lock again and again. */
+export type Locker = (name: string) => () => Promise<Release>
+
+const TTL_MS = 30_000
+const RETRY_MS = 5
+
+/** @param subject `cohort`, `fifo`, or the name of a peer, maybe with `-defaults` or `-queued` */
+export function makeLocker(subject: string, port: number): Locker {
+  const client = new Redis(port)
+  const [, name = '', variant] = /^([a-z-]+?)(-defaults|-queued)?$/.exec(subject) ?? []
+  const plain = makePlain(name, client, variant !== '-defaults')
+  return variant === '-queued' ? queued(plain) : plain
+}
+
+function makePlain(name: string, client: Redis, eager: boolean): Locker {
+  switch (name) {
+    case 'cohort':
+    case 'fifo':
+      return holdfast(client, name)
+    case 'redlock':
+      return redlock(client, eager)
+    case 'redis-semaphore':
+      return redisSemaphore(client, eager)
+    case 'verrou':
+      return verrou(client, eager)
+    default:
+      throw new Error(`There is no subject ${name}.`)
+  }
+}
+
+function holdfast(client: Redis, fairness: Fairness): Locker {
+  const locks = createLocks(redisStore({ client }), { fairness })
+  return (name) => {
+    const mutex = locks.mutex(name)
+    return async () => {
+      const lease = await mutex.acquire()
+      return () => lease.release()
+    }
+  }
+}
+
+function redlock(client: Redis, eager: boolean): Locker {
+  const retry = eager ? { retryDelay: RETRY_MS, retryJitter: 0 } : {}
+  const lock = new Redlock([client], { ...retry, retryCount: -1 })
+  return (name) => async () => {
+    const held = await lock.acquire([name], TTL_MS)
+    return () => held.release()
+  }
+}
+
+function redisSemaphore(client: Redis, eager: boolean): Locker {
+  const retry = eager ? { retryInterval: RETRY_MS } : {}
+  return (name) => async () => {
+    const mutex = new Mutex(client, name, { lockTimeout: TTL_MS, acquireTimeout: Infinity, ...retry })
+    await mutex.acquire()
+    return () => mutex.release()
+  }
+}
+
+function verrou(client: Redis, eager: boolean): Locker {
+  const store = verrouStore({ connection: client }).factory()
+  const factory = new LockFactory(store, { retry: eager ? { delay: RETRY_MS } : {} })
+  return (name) => async () => {
+    const lock = factory.createLock(name, TTL_MS)
+    if (!(await lock.acquire())) throw new Error('verrou gave up')
+    return () => lock.release()
+  }
+}
+
+/** What a careful user of a peer writes: the tasks of a process take turns before they go to the server. */
+function queued(locker: Locker): Locker {
+  return (name) => {
+    const [local, acquire] = [new LocalMutex(), locker(name)]
+    return async () => {
+      const leave = await local.acquire()
+      const release = await acquire()
+      return () => release().finally(leave)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/** One Redis server: Holdfast beside redlock, redis-semaphore and verrou, on the same server in the same run. */
+import { ms, rate, type Row } from '../report.js'
+import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
+import { withRedis } from '../servers/redis.js'
+import { median } from '../stats.js'
+
+const PEERS = ['redlock', 'redis-semaphore', 'verrou'] as const
+const HOT_PEERS = PEERS.flatMap((name) => [name, `${name}-defaults`, `${name}-queued`])
+
+interface Workload {
+  readonly name: string
+  readonly module: 'redis-free' | 'redis-hot'
+  /** How many loops, or how many milliseconds of work under the lock. */
+  readonly argument: string
+  readonly subject: 'cohort' | 'fifo'
+  readonly peers: readonly string[]
+  readonly bars: readonly Bar[]
+}
+
+/** What must be reached, against the peer that is best at it in the same round. */
+interface Bar {
+  readonly what: string
+  reached(round: Round): boolean
+}
+
+/** Medians over the rounds. */
+interface Round {
+  /** Our rate over that of the fastest peer. */
+  readonly rateRatio: number
+  /** Our p99 wait over that of the peer with the shortest. */
+  readonly waitRatio: number
+  readonly ours: Figures
+}
+
+const atLeast = (ratio: number): Bar => ({
+  what: `≥ ${ratio}x`,
+  reached: ({ rateRatio }) => rateRatio >= ratio,
+})
+const waitAtMost = (divisor: number): Bar => ({
+  what: `p99 ≤ 1/${divisor}`,
+  reached: ({ waitRatio }) => waitRatio <= 1 / divisor,
+})
+
+const free = (loops: string, ratio: number): Workload => ({
+  name: loops === '1' ? 'free lock, one at a time' : `free locks, ${loops} in flight`,
+  module: 'redis-free',
+  argument: loops,
+  subject: 'cohort',
+  peers: PEERS,
+  bars: [atLeast(ratio)],
+})
+
+const hot = (name: string, subject: 'cohort' | 'fifo', argument: string, bars: readonly Bar[]): Workload => ({
+  name: `one hot lock, 4 processes x 16 waiters, ${name}`,
+  module: 'redis-hot',
+  argument,
+  subject,
+  peers: HOT_PEERS,
+  bars,
+})
+
+const WORKLOADS: readonly Workload[] = [
+  free('64', 1.5),
+  free('512', 1.8),
+  free('1', 0.95),
+  hot('cohort', 'cohort', '0', [atLeast(15), waitAtMost(30)]),
+  hot('1 ms of work', 'cohort', '1', [
+    { what: '≥ 900 /s', reached: ({ ours }) => (ours['pairs'] ?? 0) >= 900 },
+    waitAtMost(3),
+  ]),
+  hot('fifo', 'fifo', '0', [
+    atLeast(0.9),
+    waitAtMost(8),
+    { what: 'spread ≤ 10%', reached: ({ ours }) => (ours['spread'] ?? 1) <= 0.1 },
+  ]),
+]
+
+export function redisSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+  return withRedis(async (port) => {
+    const rows: Row[] = []
+    for (const workload of WORKLOADS) rows.push(await measure(workload, port, rounds, progress))
+    rows.push(await measureHeld(port, progress))
+    return rows
+  })
+}
+
+async function measure(
+  workload: Workload,
+  port: number,
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<Row> {
+  const { name, module, argument, subject, peers, bars } = workload
+  const subjects: BenchSubject[] = [subject, ...peers].map((one) => ({
+    name: one,
+    module,
+    args: [one, String(port), argument],
+  }))
+  const results = await runRounds(subjects, rounds, (text) => progress(`redis, ${name}: ${text}`))
+  const figuresOf = (one: string): readonly Figures[] => results.get(one) ?? []
+  const round: Round = {
+    rateRatio: ratioToBest(figuresOf(subject), peers.map(figuresOf), 'pairs', Math.max),
+    waitRatio: ratioToBest(figuresOf(subject), peers.map(figuresOf), 'p99Ms', Math.min),
+    ours: mediansOf(figuresOf(subject)),
+  }
+  return {
+    workload: `redis, ${name}`,
+    measured: describe(round.ours),
+    against: peers.map((peer) => `${peer} ${describe(mediansOf(figuresOf(peer)))}`).join('; '),
+    bar: bars.map(({ what }) => what).join(', '),
+    reached: bars.every((bar) => bar.reached(round)),
+    rounds: Object.fromEntries([subject, ...peers].map((one) => [one, valuesOf(figuresOf(one), 'pairs')])),
+  }
+}
+
+/** The median, over the rounds, of our figure by the best one of a peer in the same round. */
+function ratioToBest(
+  ours: readonly Figures[],
+  theirs: readonly (readonly Figures[])[],
+  figure: string,
+  best: (...values: number[]) => number,
+): number {
+  return median(
+    ours.map((figures, index) => {
+      const peers = theirs.map((rounds) => rounds[index]?.[figure] ?? NaN)
+      return (figures[figure] ?? NaN) / best(...peers)
+    }),
+  )
+}
+
+function valuesOf(figures: readonly Figures[], figure: string): number[] {
+  return figures.map((round) => round[figure] ?? NaN)
+}
+
+function mediansOf(figures: readonly Figures[]): Figures {
+  const names = Object.keys(figures[0] ?? {})
+  return Object.fromEntries(names.map((name) => [name, median(valuesOf(figures, name))]))
+}
+
+function describe({ pairs = NaN, p50Ms, p99Ms, maxMs, spread }: Figures): string {
+  if (p50Ms === undefined || p99Ms === undefined || maxMs === undefined) return rate(pairs)
+  const waits = `p50 ${ms(p50Ms)}, p99 ${ms(p99Ms)}, max ${ms(maxMs)}`
+  return `${rate(pairs)}, ${waits}${spread === undefined ? '' : `, spread ${Math.round(spread * 100)}%`}`
+}
+
+async function measureHeld(port: number, progress: (text: string) => void): Promise<Row> {
+  const subject = { name: 'held', module: 'redis-held', args: [String(port)] }
+  const results = await runRounds([subject], 1, (text) => progress(`redis, 10 000 held leases: ${text}`))
+  const [figures = {}] = results.get('held') ?? []
+  const { share = NaN, lost = NaN } = figures
+  return {
+    workload: 'redis, 10 000 held leases, kept alive',
+    measured: `${(share * 100).toFixed(1)}% of a core, ${lost} lost`,
+    against: '',
+    bar: '≤ 1%, none lost',
+    reached: share <= 0.01 && lost === 0,
+    rounds: { share: [share] },
+  }
+}
