@@ -109,12 +109,13 @@ administration.test('close releases nothing under running work', async (context)
   const work = new Promise<void>((resolve) => {
     finish = resolve
   })
-  let aborted = false
+  let [begun, aborted] = [false, false]
   const run = one.mutex(context.name()).run(async (lease) => {
+    begun = true
     lease.signal.addEventListener('abort', () => (aborted = true))
     await work
   })
-  await context.time.pass(20)
+  await context.time.eventually('the work begins', context.slackMs, () => begun)
   const closed = one.close({ graceMs: 20_000 })
   await context.time.pass(30)
   assert.equal(aborted, true, 'the work is asked to stop')
