@@ -71,12 +71,11 @@ export class Batches {
     this.#run(
       items.map(({ key }) => key),
       payloadOf(this.#channel, items),
-    ).then(
-      (reply) => distribute(items, reply),
-      (error: unknown) => {
-        for (const item of items) item.failed(explain(error, item.lock))
-      },
     )
+      .then((reply) => distribute(items, textOf(reply).split('\n')))
+      .catch((error: unknown) => {
+        for (const item of items) item.failed(explain(error, item.lock))
+      })
   }
 }
 
@@ -95,8 +94,7 @@ function payloadOf(channel: string, items: readonly Item[]): string {
   return `["${channel}",[${shapes.join(',')}],[${list}]]`
 }
 
-function distribute(items: readonly Item[], reply: unknown): void {
-  const lines = textOf(reply).split('\n')
+function distribute(items: readonly Item[], lines: readonly string[]): void {
   let index = 0
   for (const item of items) {
     const line = lines[index++] ?? 'e no result'

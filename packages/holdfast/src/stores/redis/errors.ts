@@ -114,7 +114,7 @@ function messageOf(error: unknown): string {
 
 /** Takes the credentials out of a URL. */
 function redact(text: string): string {
-  return text.replace(/(rediss?:\/\/)[^@\s/]*@/g, '$1***@')
+  return text.replace(/(rediss?:\/\/)[^\s/]*@/g, '$1***@')
 }
 
 function withoutSecrets(error: unknown, message: string): Error {

@@ -31,6 +31,7 @@ export class Link {
   /** Why there is no connection, once there has been none for too long. */
   #down: LockError | undefined
   #lastError: unknown
+  #losses = 0
   #absence: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
   #closed = false
@@ -67,8 +68,9 @@ export class Link {
         this.#calls.delete(call)
         reject(explain(error))
       }
+      const losses = this.#losses
       // Nearly every call goes well: what is done about the others is kept out of its way.
-      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error).then(finish, fail))
+      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error, losses).then(finish, fail))
     })
   }
 
@@ -83,7 +85,8 @@ export class Link {
     this.#wakeWaiters()
   }
 
-  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown): Promise<T> {
+  /** @param losses how often the connection had been lost when the call was sent first */
+  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown, losses: number): Promise<T> {
     let failure = error
     let bySource = false
     for (let resends = 0; resends < RESENDS; resends += 1) {
@@ -93,6 +96,8 @@ export class Link {
       } else {
         // Before the first connection nothing can have been under way: the error says what is wrong.
         if (!this.#wasReady || isServerError(failure)) break
+        // A client that gave up on a silent server would not fare better with the same again.
+        if (this.#transport.isReady && this.#losses === losses) break
         if (!this.#transport.isReady) await this.#readyAgain()
         if (this.#refusal()) break
       }
@@ -111,8 +116,10 @@ export class Link {
 
   /** Resolves when the connection is back, or is given up. */
   #readyAgain(): Promise<void> {
-    this.#onLost()
-    return new Promise((resolve) => this.#readyWaiters.add(resolve))
+    return new Promise((resolve) => {
+      this.#readyWaiters.add(resolve)
+      this.#onLost()
+    })
   }
 
   #onReady(): void {
@@ -127,6 +134,7 @@ export class Link {
   #onLost(error?: unknown): void {
     if (error !== undefined) this.#lastError = error
     if (this.#transport.isReady || this.#closed) return
+    this.#losses += 1
     if (this.#down || !this.#wasReady) this.#giveUp()
     else this.#absence ??= setTimeout(() => this.#giveUp(), ABSENCE_MS).unref()
   }

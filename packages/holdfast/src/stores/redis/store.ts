@@ -109,7 +109,7 @@ export class RedisStore implements Store<true> {
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     // What was answered cannot arrive any more; for anything else the withdrawal has to be remembered for long.
-    const firm = this.#wakes.isAsking(claim.id) || this.#unclear.has(claim.id)
+    const firm = this.#wakes.isAsking(claim.id) || this.#isUnclear(claim.id)
     return new Promise((resolve, reject) => {
       this.#add('w', claim, this.#shapes.withdrawal(claim.ttlMs, firm), {
         done: (line) => {
@@ -166,6 +166,11 @@ export class RedisStore implements Store<true> {
   close(): void {
     this.#wakes.close()
     this.#link.close()
+  }
+
+  /** When too many are unclear to remember which, all are. */
+  #isUnclear(claimId: string): boolean {
+    return this.#unclear.size >= UNCLEAR_KEPT || this.#unclear.has(claimId)
   }
 
   #add(verb: Verb, { id, lock }: ClaimRef, shape: string, answer: Pick<Item, 'done' | 'failed'>): void {

@@ -31,7 +31,7 @@ local function downgrade(key, id)
     holder[WEIGHT] = 1
     state[HELD] = state[HELD] + 1
     put_holder(key, state, holder, true, write_always)
-    promote(key, state)
+    promote(key, state, nil, true)
   end
   if changed or done then save_state(key, state, write_always) end
   return done and 1 or 0
@@ -53,7 +53,7 @@ local function steal(key, at_once, because)
       put_holder(key, state, holder, false, write_always)
     end
   end
-  if at_once then promote(key, state) end
+  if at_once then promote(key, state, nil, true) end
   if changed or #holders > 0 then save_state(key, state, write_always) end
   return { #holders, number(at_once and 0 or free_in_ms) }
 end

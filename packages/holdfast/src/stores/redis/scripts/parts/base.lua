@@ -6,8 +6,8 @@ local KIND, CAPACITY, LAST_TOKEN, HELD, NEXT_EXPIRY, WAITERS = 1, 2, 3, 4, 5, 6
 -- The last number given in the line; how many share; until when helper keys live; withdrawals since tombstones were
 -- trimmed; until when the tombstones live; the last end of a lease or waiter; who holds all of it, or false.
 local SEQUENCE, SHARING, HELPERS_UNTIL, BURIED, TOMBS_UNTIL, NEEDED_UNTIL, SOLE = 7, 8, 9, 10, 11, 12, 13
--- Until when the key of the head lives.
-local KEPT_UNTIL, LENGTH = 14, 14
+-- Until when the key of the head lives; until when the first in the queue lives at least, and cannot fit.
+local KEPT_UNTIL, STUCK_UNTIL, LENGTH = 14, 15, 15
 
 -- A holder, and as far as it goes a waiter. BECAUSE is false, or the reason of a steal, "" where none was given.
 local ID, OWNER, WEIGHT, TTL, TOKENS, TOKEN, GRANTED, EXPIRES, BECAUSE = 1, 2, 3, 4, 5, 6, 7, 8, 9

@@ -40,6 +40,7 @@ end
 
 local function drop_holder(key, state, holder)
   state[HELD] = state[HELD] - holder[WEIGHT]
+  state[STUCK_UNTIL] = 0
   if state[SOLE] then
     state[SOLE] = false
   else
@@ -92,6 +93,7 @@ local function drop_waiter(key, state, id)
   call('ZREM', key .. ':q', id)
   call('HDEL', key .. ':w', id)
   state[WAITERS] = state[WAITERS] - 1
+  state[STUCK_UNTIL] = 0
 end
 
 -- Tells a waiter at the end of the call that it holds the lock.
@@ -105,8 +107,9 @@ local function wake(waiter, holder)
 end
 
 -- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops the queue. Returns
--- whether anything changed. The grant is short until the first renewal: a waiter that died a moment ago must not cost a TTL.
-local function promote(key, state, asking)
+-- whether anything changed. At the end of a verb it need not be known whether the next one lives, if it cannot fit:
+-- whoever comes next begins by looking. The grant is short until the first renewal: a waiter that died a moment ago must not cost a TTL.
+local function promote(key, state, asking, at_end)
   local changed = false
   while state[WAITERS] > 0 do
     local id = call('ZRANGE', key .. ':q', 0, 0)[1]
@@ -118,13 +121,18 @@ local function promote(key, state, asking)
     local waiter = packed and cmsgpack.unpack(packed)
     local lives_ms = waiter and waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE
     if waiter and waiter[SEEN] + lives_ms > now then
-      if state[HELD] + waiter[WEIGHT] > state[CAPACITY] then return changed end
+      if state[HELD] + waiter[WEIGHT] > state[CAPACITY] then
+        -- Heartbeats only lengthen its life, so that nobody needs to look again before.
+        state[STUCK_UNTIL] = waiter[SEEN] + lives_ms
+        return true
+      end
       local holder = hold(key, state, waiter, math.min(waiter[TTL], lives_ms), write_always)
       -- Whoever asks learns it from the answer.
       if id ~= asking then wake(waiter, holder) end
     end
     drop_waiter(key, state, id)
     changed = true
+    if at_end and state[HELD] == state[CAPACITY] then return true end
   end
   return changed
 end
@@ -133,6 +141,6 @@ end
 local function settle(key, state, asking)
   local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY]
   if expired then expire(key, state) end
-  if state[WAITERS] > 0 then return promote(key, state, asking) or expired end
+  if state[WAITERS] > 0 and now >= state[STUCK_UNTIL] then return promote(key, state, asking) or expired end
   return expired
 end

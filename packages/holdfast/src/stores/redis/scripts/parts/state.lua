@@ -19,7 +19,7 @@ local function foreign(key)
 end
 
 local function idle_state(last_token, buried, tombs_until, kept_until)
-  return { 'mutex', 0, last_token, 0, 0, 0, 0, 0, 0, buried, tombs_until, 0, false, kept_until }
+  return { 'mutex', 0, last_token, 0, 0, 0, 0, 0, 0, buried, tombs_until, 0, false, kept_until, 0 }
 end
 
 local function sole_state(head)
@@ -29,7 +29,7 @@ local function sole_state(head)
   local last_token = token + tokens - 1
   return {
     kind, capacity, last_token, capacity, expires, 0, 0, 0, 0, buried, tombs_until, expires, holder,
-    kept_until,
+    kept_until, 0,
   }
 end
 

@@ -134,7 +134,7 @@ local function withdraw(key, head, id, shape)
   end
   if outcome then
     -- Also the one that left may have been all that stood before a smaller claim.
-    promote(key, state)
+    promote(key, state, nil, true)
     save_state(key, state, write_always)
     return outcome_name(outcome)
   end
