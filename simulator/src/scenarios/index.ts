@@ -108,7 +108,8 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'restarted-waiter',
-    about: 'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
+    about:
+      'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
     plan: quietCase({
       processes: 2,
       durationMs: 6000,
@@ -122,6 +123,24 @@ export const SCENARIOS: readonly Scenario[] = [
         { kind: 'server-crash', atMs: 3300, forMs: 800, keepsData: true },
       ],
       reorder: { lanes: 3, seed: 3 },
+    }),
+    longestWaitMs: 4500,
+  },
+  {
+    name: 'late-withdraw',
+    about:
+      'A waiter sleeps through its turn for more than two TTLs; what it sends on waking arrives in another order',
+    plan: quietCase({
+      processes: 3,
+      durationMs: 6000,
+      ttlMs: 1000,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 1400 }),
+        once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
+        once(2, 'p2.a', 'fifo', { atMs: 2600, workMs: 10 }),
+      ],
+      faults: [{ kind: 'stop', process: 1, atMs: 1400, forMs: 3000 }],
+      reorder: { lanes: 3, seed: 1 },
     }),
     longestWaitMs: 4500,
   },

@@ -27,8 +27,6 @@ export interface ClientOptions {
   readonly claimants: Claimants
   /** Asks the truth, which no program can. */
   readonly serverHolds: (claimId: string) => boolean
-  /** The clocks of the machine never part, so that no lease is ever in doubt. */
-  readonly clocksAreSteady: boolean
 }
 
 /** By how much a timer may be late, and some more for an answer of the event loop. */
@@ -51,7 +49,6 @@ export class Client {
   readonly serverHolds: (claimId: string) => boolean
   readonly #claimants: Claimants
   readonly #circumstances: Circumstances
-  readonly #clocksAreSteady: boolean
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
@@ -63,7 +60,6 @@ export class Client {
     this.#claimants = options.claimants
     this.serverHolds = options.serverHolds
     this.#circumstances = options.circumstances
-    this.#clocksAreSteady = options.clocksAreSteady
     this.locks = options.runtime.createLocks(options.store, {
       ttlMs: options.ttlMs,
       requestTimeoutMs: options.timeoutMs,
@@ -102,8 +98,7 @@ export class Client {
     this.#claimants.served(client, lease.claimId, (lease as { token: bigint | undefined }).token)
     this.#beliefs.add(belief)
     if (lease.held) this.#expectNews(belief)
-    // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
-    else if (this.#clocksAreSteady) this.#circumstances.breach(stillborn(belief))
+    else this.#circumstances.breach(stillborn(belief))
     return belief
   }
 
@@ -157,7 +152,7 @@ function untold({ client, key, deadlineMs }: Belief): Breach {
 }
 
 function stillborn({ client, key, deadlineMs }: Belief): Breach {
-  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over already.`
+  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over, or in doubt.`
   return { property: 'stillborn', key, message }
 }
 
