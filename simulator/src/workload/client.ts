@@ -36,7 +36,6 @@ const TOLD_WITHIN_MS = 10
 export interface Target {
   readonly claimed: Claimed
   readonly lock: Lockable
-  readonly writer: boolean
 }
 
 export class Client {
@@ -49,6 +48,7 @@ export class Client {
   readonly serverHolds: (claimId: string) => boolean
   readonly #claimants: Claimants
   readonly #circumstances: Circumstances
+  readonly #targets = new Map<string, Target>()
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
@@ -72,7 +72,16 @@ export class Client {
     return this.#beliefs
   }
 
-  target({ lock: name, write, weight, renew }: Operation): Target {
+  /** The lock that an operation is about. Each is made once, as a program would. */
+  target(operation: Operation): Target {
+    const { lock, write, weight, renew } = operation
+    const key = `${lock} ${write} ${weight} ${renew}`
+    let target = this.#targets.get(key)
+    if (!target) this.#targets.set(key, (target = this.#makeTarget(operation)))
+    return target
+  }
+
+  #makeTarget({ lock: name, write, weight, renew }: Operation): Target {
     const settings = { renew, reentrant: true }
     if (name === 'permits') {
       const semaphore = this.locks.semaphore(name, { permits: PERMITS, ...settings })
@@ -80,7 +89,7 @@ export class Client {
     }
     if (name === 'readers') {
       const { read, write: writer } = this.locks.readWriteLock(name, settings)
-      return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL, true) : target(read, 1, CAPACITY_ALL)
+      return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL) : target(read, 1, CAPACITY_ALL)
     }
     const fairness = name === 'fifo' ? 'fifo' : 'cohort'
     return target(this.locks.mutex(name, { fairness, ...settings }), 1, 1)
@@ -156,9 +165,9 @@ function stillborn({ client, key, deadlineMs }: Belief): Breach {
   return { property: 'stillborn', key, message }
 }
 
-function target(lock: Lockable, weight: number, capacity: number, writer = false): Target {
+function target(lock: Lockable, weight: number, capacity: number): Target {
   const mode = weight === capacity ? 'exclusive' : 'shared'
-  return { lock, writer, claimed: { key: lock.name, mode, weight, capacity } }
+  return { lock, claimed: { key: lock.name, mode, weight, capacity } }
 }
 
 /** Failures that an honest program has to live with; anything else is a mistake of the simulator or of Holdfast. */
