@@ -98,7 +98,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/renewal.js',
-        find: 'grant.lose(result.reason);\n            return;',
+        find: "grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
     ],
