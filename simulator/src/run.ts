@@ -81,7 +81,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     events: ground.chronicle.events,
     serverHolds: truth.all,
     risen: truth.risen,
-    leftOver: truth.standing.filter(({ clientId }) => living.has(clientId)),
+    leftOver: truth.leftOver.filter(({ clientId }) => living.has(clientId)),
     counters: ground.counters,
     claimants: ground.claimants,
     stuck,

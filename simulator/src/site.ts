@@ -112,7 +112,6 @@ export class Site implements FaultySite {
       circumstances,
       claimants,
       serverHolds: (claimId) => server.truth.holds(claimId),
-      clocksAreSteady: !plan.faults.some(({ kind }) => kind === 'sleep' || kind === 'clock-step'),
       ttlMs: plan.ttlMs,
       timeoutMs: plan.timeoutMs,
     })

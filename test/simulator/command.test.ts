@@ -27,7 +27,7 @@ describe('the command', () => {
 
   test(
     'tells of a failing seed: how to replay it, what broke, and the shortest story',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     () => {
       const mutation = 'held-without-deadline'
       const failing = simulate('--seeds', '3', '--store', 'memory', '--mutation', mutation)

@@ -8,7 +8,7 @@ const MOST_SEEDS = 205
 const GOOD_SEEDS = 100
 
 describe('the good lock among the controls', () => {
-  test(`is clean, in ${GOOD_SEEDS} seeds and in the scenarios`, { timeout: 60_000 }, async () => {
+  test(`is clean, in ${GOOD_SEEDS} seeds and in the scenarios`, { timeout: 180_000 }, async () => {
     const { caught } = await rateOf('good', goodLock, { firstSeed: 1, seeds: GOOD_SEEDS })
     expect(caught).toBe(0)
     for (const { id } of CONTROLS) expect((await scenarioFindings(id, goodLock)) ?? []).toEqual([])
@@ -18,7 +18,7 @@ describe('the good lock among the controls', () => {
 describe('a broken lock', () => {
   test.each(CONTROLS.map((control) => [control.id, control] as const))(
     '%s is caught',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async (id, { create }) => {
       const directed = await scenarioFindings(id, create)
       if (directed) {
@@ -39,7 +39,7 @@ describe('the rates', () => {
 
   test.each(often.map((control) => [control.id, control] as const))(
     'of %s is about what is expected',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async (id, { create, caught: { perSeed = 0 } }) => {
       const { caught } = await rateOf(id, create, { firstSeed: 1, seeds: SEEDS })
       expect(caught / SEEDS).toBeGreaterThan(perSeed / 3)

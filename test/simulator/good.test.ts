@@ -7,7 +7,7 @@ const SEEDS = 300
 describe('the real runtime', () => {
   test.each(STORE_NAMES)(
     `keeps its promises over the model "%s", in ${SEEDS} seeds`,
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (store) => {
       const tally = await explore({ store, firstSeed: 1, seeds: SEEDS })
       expect(tally.failed).toEqual([])

@@ -3,7 +3,7 @@ import { drawCase, examine, MUTATIONS, mutated, promisesOf, shrink, tellStory } 
 import { describe, expect, test } from 'vitest'
 
 describe('a failing case', () => {
-  test('is cut down to what still breaks the same promise, and told', { timeout: 60_000 }, async () => {
+  test('is cut down to what still breaks the same promise, and told', { timeout: 180_000 }, async () => {
     const mutation = MUTATIONS.find(({ name }) => name === 'capacity-ignored')
     const runtime = await mutated(mutation ?? expect.unreachable())
     const plan = drawCase(1, 'memory')

@@ -65,6 +65,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
         "const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent';\n    if (state.tombstones.has(claim.id))\n        return outcome;",
       ),
     ],
+    scenario: 'late-withdraw',
   },
   {
     name: 'resent-attempt-restarts',

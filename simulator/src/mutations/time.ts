@@ -98,7 +98,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/renewal.js',
-        find: 'grant.lose(result.reason);\n            return;',
+        find: "grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
     ],
@@ -110,6 +110,17 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       {
         file: 'lease/seek.js',
         find: 'if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {',
+        replace: 'if (false) {',
+      },
+    ],
+  },
+  {
+    name: 'doubtful-grant-handed-out',
+    breaks: 'A grant that came while the machine slept is asked about before it is handed out',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {',
         replace: 'if (false) {',
       },
     ],

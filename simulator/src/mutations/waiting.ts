@@ -29,7 +29,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
         find: 'if (sent.claim.id === this.#claim.id)\n            this.#inFlight -= 1;',
         replace: 'this.#inFlight -= 1;',
       },
-      { file: 'lease/seek.js', find: 'this.#inFlight = 0;\n        this.#send();', replace: 'this.#send();' },
+      { file: 'lease/seek.js', find: 'this.#inFlight = 0;', replace: '' },
     ],
     masked: 'the counter is both reset and kept apart for each claim',
     scenario: 'restarted-waiter',

@@ -127,6 +127,24 @@ export const SCENARIOS: readonly Scenario[] = [
     longestWaitMs: 4500,
   },
   {
+    name: 'late-withdraw',
+    about:
+      'A waiter sleeps through its turn for more than two TTLs; what it sends on waking arrives in another order',
+    plan: quietCase({
+      processes: 3,
+      durationMs: 6000,
+      ttlMs: 1000,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 1400 }),
+        once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
+        once(2, 'p2.a', 'fifo', { atMs: 2600, workMs: 10 }),
+      ],
+      faults: [{ kind: 'stop', process: 1, atMs: 1400, forMs: 3000 }],
+      reorder: { lanes: 3, seed: 1 },
+    }),
+    longestWaitMs: 4500,
+  },
+  {
     name: 'sleeping-holder',
     about: 'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
     plan: quietCase({

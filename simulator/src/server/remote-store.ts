@@ -61,6 +61,7 @@ export class RemoteStore implements Store<true> {
     return this.#call('attempt', [lock], (store) => {
       const answer = now(store.attempt(claim, options))
       if (answer.outcome === 'granted') truth.reserved(id, answer.tokens)
+      else if (answer.outcome === 'busy') truth.refused(id)
       return answer
     })
   }

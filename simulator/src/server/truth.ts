@@ -29,6 +29,7 @@ export class Truth {
   readonly #agenda: Agenda
   readonly #clock: MachineClock
   readonly #buriedUntilMs = new Map<string, number>()
+  readonly #refused = new Set<string>()
   readonly #tokens = new Map<string, number>()
   readonly #current = new Map<string, Map<string, ServerHold>>()
 
@@ -61,8 +62,20 @@ export class Truth {
     this.#buriedUntilMs.set(id, this.#clock.trueMs(this.#clock.monotonicMs() + ttlMs))
   }
 
-  /** What the server holds now. */
-  get standing(): ServerHold[] {
+  /** The lock was busy, and the claim did not ask to queue: it leaves no trace in the store. */
+  refused(claimId: string): void {
+    this.#refused.add(claimId)
+  }
+
+  /**
+   * What the server holds now, and should not once all clients are gone. A doubled request that arrives after its claim was
+   * told "busy" may find the lock free; that costs a TTL, and is not worth a withdraw after every busy answer.
+   */
+  get leftOver(): ServerHold[] {
+    return this.#standing.filter(({ claimId }) => !this.#refused.has(claimId))
+  }
+
+  get #standing(): ServerHold[] {
     const { nowMs } = this.#agenda
     return [...this.#current.values()].flatMap((known) =>
       [...known.values()].filter(({ endMs }) => endMs > nowMs),
@@ -71,7 +84,7 @@ export class Truth {
 
   /** Whether the server holds a lock for this claim now. */
   holds(claimId: string): boolean {
-    return this.standing.some((hold) => hold.claimId === claimId)
+    return this.#standing.some((hold) => hold.claimId === claimId)
   }
 
   /** The data is gone, and every grant with it. */

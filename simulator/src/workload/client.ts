@@ -27,8 +27,6 @@ export interface ClientOptions {
   readonly claimants: Claimants
   /** Asks the truth, which no program can. */
   readonly serverHolds: (claimId: string) => boolean
-  /** The clocks of the machine never part, so that no lease is ever in doubt. */
-  readonly clocksAreSteady: boolean
 }
 
 /** By how much a timer may be late, and some more for an answer of the event loop. */
@@ -38,7 +36,6 @@ const TOLD_WITHIN_MS = 10
 export interface Target {
   readonly claimed: Claimed
   readonly lock: Lockable
-  readonly writer: boolean
 }
 
 export class Client {
@@ -51,7 +48,7 @@ export class Client {
   readonly serverHolds: (claimId: string) => boolean
   readonly #claimants: Claimants
   readonly #circumstances: Circumstances
-  readonly #clocksAreSteady: boolean
+  readonly #targets = new Map<string, Target>()
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
@@ -63,7 +60,6 @@ export class Client {
     this.#claimants = options.claimants
     this.serverHolds = options.serverHolds
     this.#circumstances = options.circumstances
-    this.#clocksAreSteady = options.clocksAreSteady
     this.locks = options.runtime.createLocks(options.store, {
       ttlMs: options.ttlMs,
       requestTimeoutMs: options.timeoutMs,
@@ -76,7 +72,16 @@ export class Client {
     return this.#beliefs
   }
 
-  target({ lock: name, write, weight, renew }: Operation): Target {
+  /** The lock that an operation is about. Each is made once, as a program would. */
+  target(operation: Operation): Target {
+    const { lock, write, weight, renew } = operation
+    const key = `${lock} ${write} ${weight} ${renew}`
+    let target = this.#targets.get(key)
+    if (!target) this.#targets.set(key, (target = this.#makeTarget(operation)))
+    return target
+  }
+
+  #makeTarget({ lock: name, write, weight, renew }: Operation): Target {
     const settings = { renew, reentrant: true }
     if (name === 'permits') {
       const semaphore = this.locks.semaphore(name, { permits: PERMITS, ...settings })
@@ -84,7 +89,7 @@ export class Client {
     }
     if (name === 'readers') {
       const { read, write: writer } = this.locks.readWriteLock(name, settings)
-      return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL, true) : target(read, 1, CAPACITY_ALL)
+      return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL) : target(read, 1, CAPACITY_ALL)
     }
     const fairness = name === 'fifo' ? 'fifo' : 'cohort'
     return target(this.locks.mutex(name, { fairness, ...settings }), 1, 1)
@@ -102,8 +107,7 @@ export class Client {
     this.#claimants.served(client, lease.claimId, (lease as { token: bigint | undefined }).token)
     this.#beliefs.add(belief)
     if (lease.held) this.#expectNews(belief)
-    // A grant that came while the machine slept is handed out in doubt: held is false until a renewal has been answered.
-    else if (this.#clocksAreSteady) this.#circumstances.breach(stillborn(belief))
+    else this.#circumstances.breach(stillborn(belief))
     return belief
   }
 
@@ -157,13 +161,13 @@ function untold({ client, key, deadlineMs }: Belief): Breach {
 }
 
 function stillborn({ client, key, deadlineMs }: Belief): Breach {
-  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over already.`
+  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over, or in doubt.`
   return { property: 'stillborn', key, message }
 }
 
-function target(lock: Lockable, weight: number, capacity: number, writer = false): Target {
+function target(lock: Lockable, weight: number, capacity: number): Target {
   const mode = weight === capacity ? 'exclusive' : 'shared'
-  return { lock, writer, claimed: { key: lock.name, mode, weight, capacity } }
+  return { lock, claimed: { key: lock.name, mode, weight, capacity } }
 }
 
 /** Failures that an honest program has to live with; anything else is a mistake of the simulator or of Holdfast. */

@@ -5,7 +5,7 @@ import type { ExitStatus } from '../exit-codes.js'
 import { note } from '../report.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
-import { guardMs, LeaseWatch } from '../supervise/lease-watch.js'
+import { guardMs, LeaseWatch, safetyMs } from '../supervise/lease-watch.js'
 import type { HandledSignal, Signals } from '../supervise/signals.js'
 import { Termination, type EndReason } from '../supervise/termination.js'
 import { after } from '../timers.js'
@@ -46,13 +46,20 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   })
   try {
     await termination.settled()
-    return { status: await job.exited, ended: termination.reason, lost }
+    const status = await job.exited
+    return { status, ended: termination.reason ?? endedByGuardian(status, options), lost }
   } finally {
     cancelCap()
     watch.close()
     letGo()
     job.close()
   }
+}
+
+/** When we are kept from ending the command in time (the machine is overloaded, say), its guardian does. */
+function endedByGuardian({ signal }: ExitStatus, { lease, settings }: ExecuteOptions): EndReason | undefined {
+  if (signal !== 'SIGKILL' || settings.onLost === 'warn') return undefined
+  return lease.remainingMs <= safetyMs(settings.ttlMs, settings.killAfterMs) ? 'lost' : undefined
 }
 
 /** A signal that comes during the start stops it: the gate is never opened. */

@@ -26,3 +26,8 @@ export function grantBaseMs(granted: Granted, sentMs: number, lastWaitingSentMs:
   const byRemaining = sentMs + granted.remainingMs - granted.ttlMs
   return lastWaitingSentMs === undefined ? byRemaining : Math.max(byRemaining, lastWaitingSentMs)
 }
+
+/** Whether wall clock and monotonic clock have parted between two readings of the distance between them. */
+export function clocksParted(offsetMs: number, earlierMs: number, ttlMs: number): boolean {
+  return Math.abs(offsetMs - earlierMs) > marginMs(ttlMs)
+}

@@ -7,7 +7,7 @@
 import { LockLostError, type LossReason } from '../errors.js'
 import type { Claim, Owner } from '../store/contract.js'
 import type { Client } from './client.js'
-import { leaseEndMs, marginMs } from './deadline.js'
+import { clocksParted, leaseEndMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
 import type { Lane } from './renewal.js'
 
@@ -78,7 +78,7 @@ export class Grant {
    * which the monotonic clock does not count; or somebody set the clock, which harms nothing. Only the store can tell.
    */
   clocksDisagree(nowMs: number): boolean {
-    return Math.abs(this.client.clockOffsetMs(nowMs) - this.#offsetMs) > marginMs(this.ttlMs)
+    return clocksParted(this.client.clockOffsetMs(nowMs), this.#offsetMs, this.ttlMs)
   }
 
   /** An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing. */

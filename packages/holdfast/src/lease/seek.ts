@@ -8,7 +8,7 @@ import type { Timer } from '../clock/clock.js'
 import type { AttemptResult, Claim, Granted, PushedGrant, Watch } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
-import { grantBaseMs, leaseEndMs } from './deadline.js'
+import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
 import { Grant, withLocalWaiters } from './grant.js'
 import { isRetryable } from './withdrawal.js'
@@ -71,6 +71,8 @@ export class Seek {
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
   #heardMs = 0
+  /** When a grant was last in doubt. Answers to what was asked before do not count. */
+  #doubtedMs = -Infinity
   #watch: Watch | undefined
   #leaveBeat: (() => void) | undefined
   #retry: Timer | undefined
@@ -165,6 +167,10 @@ export class Seek {
   }
 
   #granted(sent: Sent, granted: Granted): void {
+    if (sent.sentMs < this.#doubtedMs) {
+      if (this.#inFlight === 0) this.#send()
+      return
+    }
     const waiting = this.#waiting
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
     // The clocks are compared from the older of the two moments on, or a sleep in between would go unseen.
@@ -173,7 +179,8 @@ export class Seek {
   }
 
   #pushed(pushed: PushedGrant): void {
-    const since = this.#waiting ?? this.#first
+    // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer that is awaited decides.
+    const since = this.#waiting ?? (this.#doubtedMs === -Infinity ? this.#first : undefined)
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
   }
 
@@ -183,6 +190,14 @@ export class Seek {
       // It ended on the way here. Never hand out a lease that is over.
       this.#client.withdrawals.inBackground(this.#claim)
       this.#restart()
+      return
+    }
+    if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {
+      // The machine may have slept: this grant may be over, and the store may have made another for the same claim since,
+      // with another token. Only an answer to a question that leaves now can tell.
+      this.#first = this.#waiting = undefined
+      this.#doubtedMs = nowMs
+      this.#send()
       return
     }
     this.#end()
@@ -243,7 +258,8 @@ export class Seek {
     if (this.#over || sent.claim.id !== this.#claim.id) return
     const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
     const silentMs = this.#client.clock.monotonicMs() - this.#heardMs
-    const hopeful = isRetryable(error) && (this.#waiting !== undefined || this.#polls > 0)
+    const waits = this.#waiting !== undefined || this.#polls > 0 || this.#doubtedMs > -Infinity
+    const hopeful = isRetryable(error) && waits
     if (hopeful && silentMs < sent.claim.ttlMs) {
       if (!this.#leaveBeat) this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
       return
@@ -259,6 +275,7 @@ export class Seek {
     this.#forget()
     this.#claim = this.#client.newClaim(this.#shape)
     this.#inFlight = 0
+    this.#doubtedMs = -Infinity
     this.#send()
   }
 

@@ -104,6 +104,22 @@ describe('waking up', () => {
     expect(lease.remainingMs).toBeGreaterThan(20_000)
   })
 
+  test('a grant that comes when the clocks have parted is asked about first, and then counts', async () => {
+    const world = makeWorld()
+    const { clock, client, direct } = world
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client().mutex('a').acquire()
+    await clock.advance(500)
+    // The machine slept, or somebody set its clock: only the store knows which.
+    clock.stepWall(60_000)
+    const before = count(world, 'attempt')
+    await holder.release()
+    const lease = await clock.until(waiting)
+    expect(count(world, 'attempt')).toBe(before + 1)
+    expect(lease.held).toBe(true)
+    expect(lease.token).toBeGreaterThan(holder.token)
+  })
+
   test('a lost wake-up costs at most a heartbeat', async () => {
     const { clock, client, direct, store } = makeWorld()
     store.watch = () => ({ ready: undefined, close: () => undefined })
