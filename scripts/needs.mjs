@@ -4,7 +4,11 @@
 import { spawnSync } from 'node:child_process'
 
 /** Package, and a command that shows that it is there. */
-const NEEDS = [['procps', 'ps --version']]
+const NEEDS = [
+  ['procps', 'ps --version'],
+  ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
+  ['mariadb-server', 'command -v mariadbd'],
+]
 
 const missing = NEEDS.filter(
   ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
