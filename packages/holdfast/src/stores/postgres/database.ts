@@ -1,0 +1,165 @@
+/** The database of the PostgreSQL store: one statement for all that is asked, and one connection that listens. */
+import { systemRandom } from '../../clock/clock.js'
+import { StoreUnavailableError } from '../../errors.js'
+import type { PushedGrant } from '../../store/contract.js'
+import type { BellEvents, Database, NameQuery } from '../sql/database.js'
+import type { Answer, Request } from '../sql/requests.js'
+import type { Client, Listening, Row } from './clients.js'
+import { explain, isRetriable, isUnmigrated } from './errors.js'
+import { postgresSchema, quoteSchema } from './schema.js'
+
+/** A deadlock or a serialization failure is tried again so often. */
+const TRIES = 5
+/** How long to wait before the connection that listens is made anew, in milliseconds. */
+const AGAIN_MS = [100, 1000] as const
+/** A call to ourselves that did not come back by then never will, in milliseconds. */
+const PROBE_MS = 2000
+
+export interface PostgresDatabaseOptions {
+  readonly client: Client
+  readonly schema: string
+  readonly autoMigrate: boolean
+  readonly requestTimeoutMs: number
+}
+
+export class PostgresDatabase implements Database {
+  readonly name = 'postgres'
+  /** Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can be believed. */
+  readonly channel = `holdfast_${systemRandom.id()}`
+  readonly #options: PostgresDatabaseOptions
+  readonly #turn: string
+  readonly #names: string
+  #migration: Promise<void> | undefined
+  #listening: Listening | undefined
+  #closed = false
+  #probed: (() => void) | undefined
+
+  constructor(options: PostgresDatabaseOptions) {
+    this.#options = options
+    const schema = quoteSchema(options.schema)
+    this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
+    this.#names =
+      `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +
+      `where name >= $1::text collate "C" and name > $2::text collate "C" and starts_with(name, $1::text) ` +
+      'order by name limit $3::text::integer'
+  }
+
+  async run(requests: readonly Request[]): Promise<readonly Answer[]> {
+    const [row] = await this.#query(this.#turn, [JSON.stringify(requests)])
+    return JSON.parse(row?.['answers'] as string) as Answer[]
+  }
+
+  async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
+    const rows = await this.#query(this.#names, [prefix, after, String(limit)])
+    return rows.map((row) => row['name'] as string)
+  }
+
+  async listen(events: BellEvents): Promise<void> {
+    const listening = await this.#connect(events)
+    if (this.#closed) return listening.close()
+    this.#listening = listening
+    await this.#probe()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const listening = this.#listening
+    this.#listening = undefined
+    await listening?.close().catch(() => undefined) // the connection is gone already
+  }
+
+  async #connect(events: BellEvents): Promise<Listening> {
+    const { client, schema } = this.#options
+    const onNotify = (payload: string): void => {
+      if (payload === '') this.#probed?.()
+      else this.#ring(payload, events)
+    }
+    const onLost = (again: boolean): void => {
+      if (again) events.onGap()
+      else void this.#reconnect(events, 0)
+    }
+    try {
+      return await this.#bounded(client.listen(this.channel, { onNotify, onLost }))
+    } catch (error) {
+      throw explain(error, schema)
+    }
+  }
+
+  /** Tries for as long as the store is open. Waiters do with the floor meanwhile. */
+  async #reconnect(events: BellEvents, tries: number): Promise<void> {
+    this.#listening = undefined
+    const [shortestMs, longestMs] = AGAIN_MS
+    const delayMs = Math.min(longestMs, shortestMs * 2 ** tries) * (0.5 + systemRandom.next() / 2)
+    await new Promise<void>((resolve) => void setTimeout(resolve, delayMs).unref())
+    if (this.#closed) return
+    try {
+      const listening = await this.#connect(events)
+      if (this.#closed) return await listening.close()
+      this.#listening = listening
+      events.onGap()
+    } catch {
+      void this.#reconnect(events, tries + 1)
+    }
+  }
+
+  /** Calls ourselves. A pooler that gives each transaction another connection lets us listen, and nothing ever comes. */
+  async #probe(): Promise<void> {
+    const heard = new Promise<boolean>((resolve) => {
+      this.#probed = () => resolve(true)
+      setTimeout(() => resolve(false), PROBE_MS).unref()
+    })
+    await this.#query('select pg_notify($1::text, $2::text)', [this.channel, ''])
+    if (await heard) return
+    throw new StoreUnavailableError(
+      'NOTIFY does not reach the connection that listens: a pooler in transaction mode is in between, it seems. ' +
+        'Locks work, but waiters look again once a second only. Give the store a pool that connects directly.',
+      { code: 'STORE_CONFIG', store: this.name },
+    )
+  }
+
+  #ring(payload: string, events: BellEvents): void {
+    const [id, token, tokens, ttlMs] = JSON.parse(payload) as [string, string, number, number]
+    const grant: PushedGrant = { token: BigInt(token), tokens, ttlMs }
+    events.onGrant(id, grant)
+  }
+
+  async #query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+    const { client, schema, autoMigrate } = this.#options
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#bounded(client.query(text, values))
+      } catch (error) {
+        // What was rolled back may be sent again.
+        if (isRetriable(error) && tries < TRIES) continue
+        if (isUnmigrated(error) && autoMigrate && tries < TRIES) await this.#migrate()
+        else throw explain(error, schema)
+      }
+    }
+  }
+
+  async #migrate(): Promise<void> {
+    const { client, schema } = this.#options
+    this.#migration ??= client.script(postgresSchema(schema))
+    try {
+      await this.#migration
+    } catch (error) {
+      throw explain(error, schema)
+    } finally {
+      this.#migration = undefined
+    }
+  }
+
+  /** A statement that nobody answers: its outcome is unknown, and its connection is the pool's to mend. */
+  #bounded<T>(promise: Promise<T>): Promise<T> {
+    const { requestTimeoutMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const text =
+          `PostgreSQL did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
+          'network is slow, or all connections of the pool are in use.'
+        reject(new StoreUnavailableError(text, { store: this.name }))
+      }, requestTimeoutMs)
+      promise.finally(() => clearTimeout(timer)).then(resolve, reject)
+    })
+  }
+}

@@ -1,0 +1,68 @@
+/** The PostgreSQL store as a subject, over either client library, on a private server. */
+import { join } from 'node:path'
+import type { Subject } from 'holdfast/conformance'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import pg from 'pg'
+import postgres from 'postgres'
+import { killRounds } from '../../support/plan.js'
+import type { PostgresServer } from '../../servers/postgres.js'
+
+export type Library = 'pg' | 'postgres'
+
+/** Each client has a pool of its own, as another process would have, and closes it. */
+export function openPostgres(library: Library, url: string): Store<true> {
+  const max = 4
+  if (library === 'pg') {
+    const pool = new pg.Pool({ connectionString: url, max })
+    // A server that ends takes idle connections with it; the pool makes new ones.
+    pool.on('error', () => undefined)
+    return closing(postgresStore({ pool }), () => pool.end())
+  }
+  const pool = postgres(url, { max, onnotice: () => undefined, backoff: () => 0.1 })
+  return closing(postgresStore({ pool }), () => pool.end({ timeout: 1 }))
+}
+
+export function postgresSubject(library: Library, server: PostgresServer): Subject {
+  server.psql(postgresSchema())
+  const { url } = server
+  const traitsOf = openPostgres(library, url)
+  void traitsOf.close()
+  return {
+    name: `PostgreSQL through ${library}`,
+    traits: traitsOf.traits,
+    open: () => openPostgres(library, url),
+    async restart() {
+      await server.service.crash()
+      await server.service.start()
+    },
+    worker: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, '../workers/postgres.mjs'), library, url],
+    },
+    killRounds: killRounds(),
+  }
+}
+
+/** The store, which also ends the pool that was made for it. */
+function closing(store: Store<true>, end: () => Promise<void>): Store<true> {
+  const close = async (): Promise<void> => {
+    await store.close()
+    await end()
+  }
+  return {
+    name: store.name,
+    traits: store.traits,
+    attempt: (claim, options) => store.attempt(claim, options),
+    renew: (renewals) => store.renew(renewals),
+    withdraw: (claim) => store.withdraw(claim),
+    downgrade: (claim) => store.downgrade(claim),
+    watch: (claim, wake) => store.watch(claim, wake),
+    steal: (lock, options) => store.steal(lock, options),
+    inspect: (query) => store.inspect(query),
+    close: (
+      (closed) => () =>
+        (closed ??= close())
+    )(undefined as Promise<void> | undefined),
+  }
+}
