@@ -1,12 +1,12 @@
 /** The rule in PL/pgSQL gives what the rule in plain functions gives. */
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { startPostgres } from '../servers/postgres.js'
 import { comparePlay } from './differential.js'
 
 const server = await startPostgres()
-const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+const pool = new Pool({ connectionString: server.url, max: 1 })
 const store = postgresStore({ pool, schema: 'played' })
 
 afterAll(async () => {
@@ -27,10 +27,11 @@ function clockedSchema(): string {
   return `${clocked} create table played.clock (at timestamptz); insert into played.clock values (now());`
 }
 
+async function setClock(ms: number): Promise<void> {
+  await pool.query('update played.clock set at = to_timestamp($1::numeric / 1000)', [ms])
+}
+
 test('the rule in SQL is the rule', async () => {
   server.psql(clockedSchema())
-  const setClock = async (ms: number): Promise<void> => {
-    await pool.query('update played.clock set at = to_timestamp($1::numeric / 1000)', [ms])
-  }
   for (let seed = 1; seed <= 30; seed += 1) await comparePlay({ store, setClock }, seed, 120)
 }, 120_000)

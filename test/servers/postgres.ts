@@ -3,9 +3,12 @@
  * run as root, so that it runs as the user of Debian's package then.
  */
 import { execFileSync } from 'node:child_process'
-import { chownSync, existsSync, readdirSync } from 'node:fs'
+import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+
+/** The one user, if a test makes it, who has to give a password. */
+export const GUARDED = 'guarded'
 
 const VERSIONS = '/usr/lib/postgresql'
 
@@ -41,6 +44,8 @@ export async function startPostgres(
       stdio: 'pipe',
     },
   )
+  const access = join(data, 'pg_hba.conf')
+  writeFileSync(access, `host all ${GUARDED} all scram-sha-256\n${readFileSync(access, 'utf8')}`)
   const [port = 0] = await freePorts(1)
   const settings = {
     listen_addresses: '127.0.0.1',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
-import pg from 'pg'
+import { Pool } from 'pg'
 import postgres from 'postgres'
 import { killRounds } from '../../support/plan.js'
 import type { PostgresServer } from '../../servers/postgres.js'
@@ -14,7 +14,7 @@ export type Library = 'pg' | 'postgres'
 export function openPostgres(library: Library, url: string): Store<true> {
   const max = 4
   if (library === 'pg') {
-    const pool = new pg.Pool({ connectionString: url, max })
+    const pool = new Pool({ connectionString: url, max })
     // A server that ends takes idle connections with it; the pool makes new ones.
     pool.on('error', () => undefined)
     return closing(postgresStore({ pool }), () => pool.end())

@@ -3,6 +3,7 @@
  * down here, and the pool that the caller passes in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
+import { OwnConnection } from './own-connection.js'
 
 /** A row of an answer. */
 export type Row = Readonly<Record<string, unknown>>
@@ -12,6 +13,8 @@ export interface PgPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   connect(): Promise<unknown>
   readonly options: object
+  readonly totalCount: number
+  readonly idleCount: number
 }
 
 /** As much of a `postgres` (postgres.js) instance as is used. */
@@ -32,7 +35,9 @@ export interface Client {
   /** Several statements in one transaction. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
-  listen(channel: string, events: ListenEvents): Promise<Listening>
+  listen(channel: string, events: ListenEvents): Promise<void>
+  /** Ends the connection that is not the pool's. */
+  close(): Promise<void>
 }
 
 export interface ListenEvents {
@@ -41,14 +46,10 @@ export interface ListenEvents {
   onLost(again: boolean): void
 }
 
-export interface Listening {
-  close(): Promise<void>
-}
-
 /** @throws LockUsageError for anything else than the two libraries' pools. */
 export function clientOf(pool: unknown): Client {
-  if (isPostgresJs(pool)) return postgresJsClient(pool)
-  if (isPgPool(pool)) return pgClient(pool)
+  if (isPostgresJs(pool)) return new PostgresJsClient(pool)
+  if (isPgPool(pool)) return new PgClient(pool)
   throw new LockUsageError(
     'postgresStore needs a pool: new pg.Pool(…) of the package "pg", or postgres(…) of the package "postgres".',
     { store: 'postgres' },
@@ -59,98 +60,77 @@ function isPostgresJs(pool: unknown): pool is PostgresJs {
   return typeof pool === 'function' && 'unsafe' in pool && 'listen' in pool
 }
 
-/** A single client of `pg` has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
+/** A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
 function isPgPool(pool: unknown): pool is PgPool {
   return (
     typeof pool === 'object' && pool !== null && 'query' in pool && 'options' in pool && 'totalCount' in pool
   )
 }
 
-function postgresJsClient(sql: PostgresJs): Client {
-  return {
+class PostgresJsClient implements Client {
+  readonly #sql: PostgresJs
+  #listening: { unlisten(): Promise<void> } | undefined
+
+  constructor(sql: PostgresJs) {
+    this.#sql = sql
+  }
+
+  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
     // The library's type of a parameter does not admit plain strings where it cannot see the query.
-    query: async (text, values) =>
-      (await sql.unsafe(text, [...values] as never[], { prepare: false })) as Row[],
-    script: async (text) => void (await sql.unsafe(text)),
-    async listen(channel, events) {
-      let listens = 0
-      const { unlisten } = await sql.listen(channel, events.onNotify, () => {
-        listens += 1
-        if (listens > 1) events.onLost(true)
-      })
-      return { close: () => unlisten() }
-    },
+    return (await this.#sql.unsafe(text, [...values] as never[], { prepare: false })) as Row[]
+  }
+
+  async script(text: string): Promise<void> {
+    await this.#sql.unsafe(text)
+  }
+
+  /** The library makes a connection for this, and makes it anew when it is lost. */
+  async listen(channel: string, events: ListenEvents): Promise<void> {
+    let listens = 0
+    const onNotify = (payload: string): void => events.onNotify(payload)
+    this.#listening = await this.#sql.listen(channel, onNotify, () => {
+      listens += 1
+      if (listens > 1) events.onLost(true)
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#listening?.unlisten()
   }
 }
 
-interface PgClient {
-  connect(): Promise<unknown>
-  query(text: string): Promise<unknown>
-  end(): Promise<void>
-  unref(): void
-  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'end', listener: () => void): unknown
-}
+class PgClient implements Client {
+  readonly #pool: PgPool
+  readonly #own: OwnConnection
 
-/** Not in the library's types, but what its pools make their own connections with. */
-interface WithClient {
-  readonly Client: new (options: object) => PgClient
-}
+  constructor(pool: PgPool) {
+    this.#pool = pool
+    this.#own = new OwnConnection(pool)
+  }
 
-/** How often to look whether the connection that listens is alive: nobody else would notice a silent end. */
-const LOOK_EVERY_MS = 5000
-const LOOK_LIMIT_MS = 3000
+  /**
+   * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
+   * perhaps the very ones that the leases protect. Then the connection of our own serves.
+   */
+  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+    const from = isExhausted(this.#pool) ? this.#own : this.#pool
+    return (await from.query(text, [...values])).rows as Row[]
+  }
 
-function pgClient(pool: PgPool): Client {
-  return {
-    query: async (text, values) => (await pool.query(text, [...values])).rows as Row[],
-    script: async (text) => void (await pool.query(text)),
-    async listen(channel, events) {
-      const { Client } = pool as unknown as WithClient
-      const client = new Client(pool.options)
-      let over = false
-      const lost = (): void => {
-        if (over) return
-        over = true
-        clearInterval(looking)
-        void client.end().catch(() => undefined) // it is broken already
-        events.onLost(false)
-      }
-      client.on('error', lost)
-      client.on('end', lost)
-      client.on('notification', ({ payload }) => events.onNotify(payload ?? ''))
-      const looking = setInterval(() => void look(client).catch(lost), LOOK_EVERY_MS)
-      looking.unref()
-      try {
-        await client.connect()
-        await client.query(`listen "${channel}"`)
-      } catch (error) {
-        over = true
-        clearInterval(looking)
-        void client.end().catch(() => undefined) // it never worked
-        throw error
-      }
-      client.unref()
-      return {
-        async close() {
-          over = true
-          clearInterval(looking)
-          await client.end()
-        },
-      }
-    },
+  async script(text: string): Promise<void> {
+    await this.#pool.query(text)
+  }
+
+  listen(channel: string, events: ListenEvents): Promise<void> {
+    return this.#own.listen(channel, events)
+  }
+
+  close(): Promise<void> {
+    return this.#own.close()
   }
 }
 
-async function look(client: PgClient): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the connection that listens does not answer')), LOOK_LIMIT_MS)
-  })
-  try {
-    await Promise.race([client.query('select 1'), limit])
-  } finally {
-    clearTimeout(timer)
-  }
+function isExhausted({ options, totalCount, idleCount }: PgPool): boolean {
+  const max = 'max' in options && typeof options.max === 'number' ? options.max : Infinity
+  return idleCount === 0 && totalCount >= max
 }

@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import type { Answer, Request } from '../sql/requests.js'
-import type { Client, Listening, Row } from './clients.js'
+import type { Client, Row } from './clients.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 
@@ -30,7 +30,6 @@ export class PostgresDatabase implements Database {
   readonly #turn: string
   readonly #names: string
   #migration: Promise<void> | undefined
-  #listening: Listening | undefined
   #closed = false
   #probed: (() => void) | undefined
 
@@ -55,20 +54,16 @@ export class PostgresDatabase implements Database {
   }
 
   async listen(events: BellEvents): Promise<void> {
-    const listening = await this.#connect(events)
-    if (this.#closed) return listening.close()
-    this.#listening = listening
+    await this.#connect(events)
     await this.#probe()
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    const listening = this.#listening
-    this.#listening = undefined
-    await listening?.close().catch(() => undefined) // the connection is gone already
+    await this.#options.client.close().catch(() => undefined) // the connection is gone already
   }
 
-  async #connect(events: BellEvents): Promise<Listening> {
+  async #connect(events: BellEvents): Promise<void> {
     const { client, schema } = this.#options
     const onNotify = (payload: string): void => {
       if (payload === '') this.#probed?.()
@@ -79,7 +74,7 @@ export class PostgresDatabase implements Database {
       else void this.#reconnect(events, 0)
     }
     try {
-      return await this.#bounded(client.listen(this.channel, { onNotify, onLost }))
+      await this.#bounded(client.listen(this.channel, { onNotify, onLost }))
     } catch (error) {
       throw explain(error, schema)
     }
@@ -87,15 +82,12 @@ export class PostgresDatabase implements Database {
 
   /** Tries for as long as the store is open. Waiters do with the floor meanwhile. */
   async #reconnect(events: BellEvents, tries: number): Promise<void> {
-    this.#listening = undefined
     const [shortestMs, longestMs] = AGAIN_MS
     const delayMs = Math.min(longestMs, shortestMs * 2 ** tries) * (0.5 + systemRandom.next() / 2)
     await new Promise<void>((resolve) => void setTimeout(resolve, delayMs).unref())
     if (this.#closed) return
     try {
-      const listening = await this.#connect(events)
-      if (this.#closed) return await listening.close()
-      this.#listening = listening
+      await this.#connect(events)
       events.onGap()
     } catch {
       void this.#reconnect(events, tries + 1)

@@ -216,7 +216,8 @@ begin
     delete from holdfast.waiters w where w.lock = a_lock and w.id = a_id;
     if found then v_outcome := 'left';
     else
-      select t.outcome into v_outcome from holdfast.tombstones t where t.lock = a_lock and t.id = a_id;
+      select t.outcome into v_outcome from holdfast.tombstones t
+       where t.lock = a_lock and t.id = a_id and t.until > a_now;
       if found then return jsonb_build_object('outcome', v_outcome); end if;
     end if;
   end if;
@@ -304,6 +305,7 @@ $inspect$;
 
 /**
  * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
+ * Compiling such a plan would cost a hundred times what running it does.
  * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
  */
 const TURN = /* sql */ `
@@ -311,11 +313,14 @@ create or replace function holdfast.turn_1(a_ops jsonb) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 set plan_cache_mode = force_generic_plan
 as $turn$
 declare
   v_names text[];
   v_name text;
+  v_locked integer;
   v_now timestamptz;
   v_op jsonb;
   v_results jsonb[] := '{}';
@@ -323,16 +328,21 @@ begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'the isolation level is %', current_setting('transaction_isolation') using errcode = 'HF001';
   end if;
-  select array_agg(distinct (o ->> 'lock') collate "C" order by (o ->> 'lock') collate "C")
-    into v_names from jsonb_array_elements(a_ops) o;
-  -- A withdrawal makes the row too: it must be seen by the attempt that it overtook, which locks the same row.
-  insert into holdfast.locks (name)
-  select distinct (o ->> 'lock') collate "C" as n from jsonb_array_elements(a_ops) o
-   where o ->> 'verb' in ('attempt', 'withdraw')
-     and not exists (select from holdfast.locks l where l.name = (o ->> 'lock') collate "C")
-   order by n
-  on conflict do nothing;
+  if jsonb_array_length(a_ops) = 1 then v_names := array[a_ops -> 0 ->> 'lock'];
+  else
+    select array_agg(distinct (o ->> 'lock') collate "C" order by (o ->> 'lock') collate "C")
+      into v_names from jsonb_array_elements(a_ops) o;
+  end if;
   perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
+  get diagnostics v_locked = row_count;
+  if v_locked < cardinality(v_names) then
+    -- A withdrawal makes the row too: it must be seen by the attempt that it overtook, which locks the same row.
+    insert into holdfast.locks (name)
+    select distinct (o ->> 'lock') collate "C" as n from jsonb_array_elements(a_ops) o
+     where o ->> 'verb' in ('attempt', 'withdraw') order by n
+    on conflict do nothing;
+    perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
+  end if;
   v_now := clock_timestamp();
   foreach v_name in array v_names loop perform holdfast.settle_1(v_name, v_now); end loop;
   for v_op in select o from jsonb_array_elements(a_ops) o loop
