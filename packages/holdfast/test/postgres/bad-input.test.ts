@@ -24,7 +24,8 @@ function poolOf(config: PoolConfig = {}): Pool {
 
 /** What an attempt fails with. */
 async function failure(options: PostgresStoreOptions): Promise<LockError> {
-  const locks = createLocks(postgresStore(options))
+  // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
+  const locks = createLocks(postgresStore(options), { ttlMs: 300 })
   ending.push(() => locks.close())
   const error: unknown = await locks
     .mutex('m')
