@@ -7,11 +7,12 @@ import { Pool } from 'pg'
 import postgres from 'postgres'
 import { killRounds } from '../../support/plan.js'
 import type { PostgresServer } from '../../servers/postgres.js'
+import { closing } from './closing.js'
 
 export type Library = 'pg' | 'postgres'
 
 /** Each client has a pool of its own, as another process would have, and closes it. */
-export function openPostgres(library: Library, url: string): Store<true> {
+function openPostgres(library: Library, url: string): Store<true> {
   const max = 4
   if (library === 'pg') {
     const pool = new Pool({ connectionString: url, max })
@@ -41,28 +42,5 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
       args: [join(import.meta.dirname, '../workers/postgres.mjs'), library, url],
     },
     killRounds: killRounds(),
-  }
-}
-
-/** The store, which also ends the pool that was made for it. */
-function closing(store: Store<true>, end: () => Promise<void>): Store<true> {
-  const close = async (): Promise<void> => {
-    await store.close()
-    await end()
-  }
-  return {
-    name: store.name,
-    traits: store.traits,
-    attempt: (claim, options) => store.attempt(claim, options),
-    renew: (renewals) => store.renew(renewals),
-    withdraw: (claim) => store.withdraw(claim),
-    downgrade: (claim) => store.downgrade(claim),
-    watch: (claim, wake) => store.watch(claim, wake),
-    steal: (lock, options) => store.steal(lock, options),
-    inspect: (query) => store.inspect(query),
-    close: (
-      (closed) => () =>
-        (closed ??= close())
-    )(undefined as Promise<void> | undefined),
   }
 }

@@ -36,8 +36,8 @@ export interface Client {
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
   listen(channel: string, events: ListenEvents): Promise<void>
-  /** Ends the connection that is not the pool's. */
-  close(): Promise<void>
+  /** Ends the connection that is not the pool's. It is made anew when it is needed again. */
+  rest(): Promise<void>
 }
 
 export interface ListenEvents {
@@ -94,8 +94,10 @@ class PostgresJsClient implements Client {
     })
   }
 
-  async close(): Promise<void> {
-    await this.#listening?.unlisten()
+  async rest(): Promise<void> {
+    const listening = this.#listening
+    this.#listening = undefined
+    await listening?.unlisten()
   }
 }
 
@@ -125,8 +127,8 @@ class PgClient implements Client {
     return this.#own.listen(channel, events)
   }
 
-  close(): Promise<void> {
-    return this.#own.close()
+  rest(): Promise<void> {
+    return this.#own.rest()
   }
 }
 

@@ -5,11 +5,10 @@ import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import type { Answer, Request } from '../sql/requests.js'
 import type { Client, Row } from './clients.js'
+import { Statements } from '../sql/statements.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 
-/** A deadlock or a serialization failure is tried again so often. */
-const TRIES = 5
 /** How long to wait before the connection that listens is made anew, in milliseconds. */
 const AGAIN_MS = [100, 1000] as const
 /** A call to ourselves that did not come back by then never will, in milliseconds. */
@@ -29,12 +28,21 @@ export class PostgresDatabase implements Database {
   readonly #options: PostgresDatabaseOptions
   readonly #turn: string
   readonly #names: string
-  #migration: Promise<void> | undefined
+  readonly #statements: Statements
   #closed = false
   #probed: (() => void) | undefined
 
   constructor(options: PostgresDatabaseOptions) {
+    const { client, autoMigrate, requestTimeoutMs } = options
     this.#options = options
+    this.#statements = new Statements({
+      store: this.name,
+      requestTimeoutMs,
+      migrate: autoMigrate ? () => client.script(postgresSchema(options.schema)) : undefined,
+      isRetriable,
+      isUnmigrated,
+      explain: (error) => explain(error, options.schema),
+    })
     const schema = quoteSchema(options.schema)
     this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
     this.#names =
@@ -58,26 +66,25 @@ export class PostgresDatabase implements Database {
     await this.#probe()
   }
 
+  deafen(): Promise<void> {
+    return this.#options.client.rest()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
-    await this.#options.client.close().catch(() => undefined) // the connection is gone already
+    await this.#options.client.rest().catch(() => undefined) // the connection is gone already
   }
 
   async #connect(events: BellEvents): Promise<void> {
-    const { client, schema } = this.#options
     const onNotify = (payload: string): void => {
       if (payload === '') this.#probed?.()
       else this.#ring(payload, events)
     }
     const onLost = (again: boolean): void => {
-      if (again) events.onGap()
+      if (again) events.onHint()
       else void this.#reconnect(events, 0)
     }
-    try {
-      await this.#bounded(client.listen(this.channel, { onNotify, onLost }))
-    } catch (error) {
-      throw explain(error, schema)
-    }
+    await this.#statements.send(() => this.#options.client.listen(this.channel, { onNotify, onLost }))
   }
 
   /** Tries for as long as the store is open. Waiters do with the floor meanwhile. */
@@ -88,7 +95,7 @@ export class PostgresDatabase implements Database {
     if (this.#closed) return
     try {
       await this.#connect(events)
-      events.onGap()
+      events.onHint()
     } catch {
       void this.#reconnect(events, tries + 1)
     }
@@ -110,48 +117,15 @@ export class PostgresDatabase implements Database {
   }
 
   #ring(payload: string, events: BellEvents): void {
-    const [id, token, tokens, ttlMs] = JSON.parse(payload) as [string, string, number, number]
-    const grant: PushedGrant = { token: BigInt(token), tokens, ttlMs }
+    const call = /^\["([\w.-]+)", "(\d+)", (\d+), ([\d.]+)\]$/.exec(payload)
+    // Not one of ours: who can read the table of waiters can also call.
+    if (!call) return events.onHint()
+    const [, id = '', token = '', tokens, ttlMs] = call
+    const grant: PushedGrant = { token: BigInt(token), tokens: Number(tokens), ttlMs: Number(ttlMs) }
     events.onGrant(id, grant)
   }
 
-  async #query(text: string, values: readonly string[]): Promise<readonly Row[]> {
-    const { client, schema, autoMigrate } = this.#options
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#bounded(client.query(text, values))
-      } catch (error) {
-        // What was rolled back may be sent again.
-        if (isRetriable(error) && tries < TRIES) continue
-        if (isUnmigrated(error) && autoMigrate && tries < TRIES) await this.#migrate()
-        else throw explain(error, schema)
-      }
-    }
-  }
-
-  async #migrate(): Promise<void> {
-    const { client, schema } = this.#options
-    this.#migration ??= client.script(postgresSchema(schema))
-    try {
-      await this.#migration
-    } catch (error) {
-      throw explain(error, schema)
-    } finally {
-      this.#migration = undefined
-    }
-  }
-
-  /** A statement that nobody answers: its outcome is unknown, and its connection is the pool's to mend. */
-  #bounded<T>(promise: Promise<T>): Promise<T> {
-    const { requestTimeoutMs } = this.#options
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        const text =
-          `PostgreSQL did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
-          'network is slow, or all connections of the pool are in use.'
-        reject(new StoreUnavailableError(text, { store: this.name }))
-      }, requestTimeoutMs)
-      promise.finally(() => clearTimeout(timer)).then(resolve, reject)
-    })
+  #query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+    return this.#statements.send(() => this.#options.client.query(text, values))
   }
 }

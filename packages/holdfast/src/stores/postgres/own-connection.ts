@@ -26,9 +26,9 @@ const LOOK_LIMIT_MS = 3000
 export class OwnConnection {
   readonly #pool: PgPool
   #connection: Promise<PgConnection> | undefined
+  #current: PgConnection | undefined
   #looking: NodeJS.Timeout | undefined
   #events: ListenEvents | undefined
-  #closed = false
 
   constructor(pool: PgPool) {
     this.#pool = pool
@@ -45,10 +45,11 @@ export class OwnConnection {
     this.#events = events
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
+  async rest(): Promise<void> {
+    const connecting = this.#connection
+    this.#current = this.#connection = this.#events = undefined
     clearInterval(this.#looking)
-    const connection = await this.#connection?.catch(() => undefined)
+    const connection = await connecting?.catch(() => undefined)
     await connection?.end()
   }
 
@@ -73,6 +74,7 @@ export class OwnConnection {
       void connection.end().catch(() => undefined) // it never worked
       throw error
     }
+    this.#current = connection
     // A process may end while it is idle. The limit of each request keeps the process for as long as it has to be.
     connection.unref()
     this.#looking = setInterval(() => void look(connection).catch(lost), LOOK_EVERY_MS)
@@ -80,13 +82,13 @@ export class OwnConnection {
     return connection
   }
 
+  /** Also called for a connection that was put to rest, whose end is no loss. */
   #lost(connection: PgConnection): void {
-    if (!this.#connection || this.#closed) return
+    void connection.end().catch(() => undefined) // it is broken, or ended already
+    if (this.#current !== connection) return
     clearInterval(this.#looking)
-    this.#connection = undefined
-    void connection.end().catch(() => undefined) // it is broken already
     const events = this.#events
-    this.#events = undefined
+    this.#current = this.#connection = this.#events = undefined
     events?.onLost(false)
   }
 }

@@ -279,7 +279,7 @@ language plpgsql as $inspect$
 begin
   return coalesce((
     select jsonb_build_object(
-      'lock', l.name, 'kind', l.kind, 'capacity', l.capacity, 'lastToken', l.last_token::text,
+      'lock', jsonb_build_object('kind', l.kind, 'capacity', l.capacity, 'lastToken', l.last_token::text),
       'holders', coalesce((
         select jsonb_agg(jsonb_build_object(
           'claimId', h.id, 'owner', h.owner, 'weight', h.weight, 'token', h.token::text,

@@ -6,8 +6,8 @@ import type { Answer, Request } from './requests.js'
 export interface BellEvents {
   /** A claim of ours was made a holder while it waited. */
   onGrant(claimId: string, grant: PushedGrant): void
-  /** Calls may have been missed: whoever waits should look again. */
-  onGap(): void
+  /** Somebody may have been granted something, or a call may have been missed: whoever waits should look again. */
+  onHint(): void
 }
 
 /** Names of locks that somebody holds or waits for. */
@@ -23,14 +23,13 @@ export interface Database {
   readonly name: string
   /** Where the database rings for this client: written into the rows of its waiters. */
   readonly channel: string
-  /**
-   * Does all the requests, in order, in one transaction and one round trip. A rejection that says `undone` means that
-   * nothing was changed.
-   */
+  /** Does all the requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<readonly Answer[]>
   names(query: NameQuery): Promise<readonly string[]>
   /** Begins to listen. Resolves when no call can be missed any more; rejects when calls do not come through. */
   listen(events: BellEvents): Promise<void>
+  /** Nobody waits any more: gives back what listening needs. May be followed by another `listen`. */
+  deafen(): Promise<void>
   /** Gives back the connections of its own. */
   close(): Promise<void>
 }

@@ -28,7 +28,7 @@ export interface Request {
   readonly [detail: string]: string | number | boolean | undefined
 }
 
-/** The database's answer to one request; which properties it has depends on the verb. */
+/** The database's answer to one request; which properties it has depends on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 
 export function attemptRequest(claim: Claim, options: AttemptOptions, channel: string): Request {
@@ -58,13 +58,13 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
         token: BigInt(answer['token'] as string),
         tokens: Number(answer['tokens']),
         ttlMs: Number(answer['ttlMs']),
-        existing: Boolean(answer['existing']),
+        existing: isTrue(answer['existing']),
         remainingMs: Number(answer['remainingMs']),
       }
     case 'waiting':
     case 'busy': {
       const left = answer['holderRemainingMs']
-      const holderRemainingMs = typeof left === 'number' ? Math.max(0, left) : undefined
+      const holderRemainingMs = left === null || left === undefined ? undefined : Math.max(0, Number(left))
       return { outcome: answer['outcome'], holderRemainingMs }
     }
     case 'mismatch':
@@ -105,16 +105,21 @@ export function stealResult({ holders, freeInMs }: Answer): StealResult {
   return { holders: Number(holders), freeInMs: Number(freeInMs) }
 }
 
+export function downgradeResult({ done }: Answer): boolean {
+  return isTrue(done)
+}
+
 /** Undefined when nobody holds the lock or waits for it. */
-export function lockInfo(answer: Answer): LockInfo | undefined {
+export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
   const holders = (answer['holders'] as Answer[]).map(holderInfo)
   const waiters = (answer['waiters'] as Answer[]).map(waiterInfo)
   if (holders.length === 0 && waiters.length === 0) return undefined
-  const lastToken = BigInt(answer['lastToken'] as string)
+  const row = answer['lock'] as Answer
+  const lastToken = BigInt(row['lastToken'] as string)
   return {
-    lock: answer['lock'] as string,
-    kind: answer['kind'] as LockKind,
-    capacity: Number(answer['capacity']),
+    lock,
+    kind: row['kind'] as LockKind,
+    capacity: Number(row['capacity']),
     lastToken: lastToken === 0n ? undefined : lastToken,
     holders,
     waiters,
@@ -130,7 +135,7 @@ function holderInfo(row: Answer): HolderInfo {
     token: BigInt(row['token'] as string),
     heldMs: Number(row['heldMs']),
     remainingMs: Number(row['remainingMs']),
-    stolen: Boolean(row['stolen']),
+    stolen: isTrue(row['stolen']),
     ...(typeof because === 'string' ? { stolenBecause: parsedText(because) } : {}),
   }
 }
@@ -142,6 +147,11 @@ function waiterInfo(row: Answer): WaiterInfo {
     weight: Number(row['weight']),
     waitedMs: Number(row['waitedMs']),
   }
+}
+
+/** Databases without a type for it say 1 or 0, as a number or as text. */
+function isTrue(value: unknown): boolean {
+  return Number(value) === 1
 }
 
 function parsedOwner(text: unknown): Owner {

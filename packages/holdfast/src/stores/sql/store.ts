@@ -39,6 +39,9 @@ const TRAITS: Traits<true> = {
   ttlMs: [1, 366 * 24 * 3_600_000],
 }
 
+/** The connection that listens is given back when nobody has waited for so long, in milliseconds. */
+const QUIET_MS = 10_000
+
 export class SqlStore implements Store<true> {
   readonly name: string
   readonly traits = TRAITS
@@ -47,6 +50,7 @@ export class SqlStore implements Store<true> {
   readonly #watchers = new Map<string, WakeListener>()
   #listening: Promise<void> | undefined
   #listens = false
+  #quiet: NodeJS.Timeout | undefined
 
   constructor(database: Database) {
     this.name = database.name
@@ -69,8 +73,7 @@ export class SqlStore implements Store<true> {
   }
 
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
-    const answer = await this.#batches.do({ verb: 'downgrade', lock, id })
-    return answer['done'] === true
+    return requests.downgradeResult(await this.#batches.do({ verb: 'downgrade', lock, id }))
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
@@ -80,9 +83,12 @@ export class SqlStore implements Store<true> {
   /** The connection that listens is made when somebody waits for the first time. */
   watch(claim: Claim, wake: WakeListener): Watch {
     this.#watchers.set(claim.id, wake)
+    clearTimeout(this.#quiet)
     return {
       ready: this.#listens ? undefined : this.#listen(),
-      close: () => void this.#watchers.delete(claim.id),
+      close: () => {
+        if (this.#watchers.delete(claim.id) && this.#watchers.size === 0) this.#deafenSoon()
+      },
     }
   }
 
@@ -96,6 +102,7 @@ export class SqlStore implements Store<true> {
 
   async close(): Promise<void> {
     this.#watchers.clear()
+    clearTimeout(this.#quiet)
     this.#batches.close()
     await this.#database.close()
   }
@@ -104,7 +111,7 @@ export class SqlStore implements Store<true> {
     this.#listening ??= this.#database
       .listen({
         onGrant: (claimId: string, grant: PushedGrant) => this.#watchers.get(claimId)?.(grant),
-        onGap: () => {
+        onHint: () => {
           for (const wake of [...this.#watchers.values()]) wake()
         },
       })
@@ -119,8 +126,19 @@ export class SqlStore implements Store<true> {
     return this.#listening
   }
 
+  #deafenSoon(): void {
+    clearTimeout(this.#quiet)
+    if (!this.#listening) return
+    this.#quiet = setTimeout(() => {
+      this.#listening = undefined
+      this.#listens = false
+      this.#database.deafen().catch(() => undefined) // the connection was broken, and is gone all the same
+    }, QUIET_MS)
+    this.#quiet.unref()
+  }
+
   async #describe(names: readonly string[]): Promise<LockInfo[]> {
     const answers = await Promise.all(names.map((lock) => this.#batches.do({ verb: 'inspect', lock })))
-    return answers.flatMap((answer) => requests.lockInfo(answer) ?? [])
+    return answers.flatMap((answer, index) => requests.lockInfo(names[index] ?? '', answer) ?? [])
   }
 }
