@@ -3,6 +3,7 @@ import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMariadb } from '../servers/mariadb.js'
+import { contendForFreeLock } from './contenders.js'
 import { comparePlay } from './differential.js'
 
 const server = await startMariadb()
@@ -34,3 +35,10 @@ test('the rule in SQL is the rule', async () => {
   server.sql(clockedSchema())
   for (let seed = 1; seed <= 30; seed += 1) await comparePlay({ store, setClock }, seed, 120)
 }, 120_000)
+
+test('sessions that ask at the same moment', async () => {
+  server.sql(mysqlSchema())
+  const pools = Array.from({ length: 6 }, () => createPool({ uri: server.url, connectionLimit: 1 }))
+  await contendForFreeLock(pools.map((pool) => mysqlStore({ pool })))
+  for (const pool of pools) await pool.end()
+})

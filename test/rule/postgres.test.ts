@@ -3,6 +3,7 @@ import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { startPostgres } from '../servers/postgres.js'
+import { contendForFreeLock } from './contenders.js'
 import { comparePlay } from './differential.js'
 
 const server = await startPostgres()
@@ -35,3 +36,10 @@ test('the rule in SQL is the rule', async () => {
   server.psql(clockedSchema())
   for (let seed = 1; seed <= 30; seed += 1) await comparePlay({ store, setClock }, seed, 120)
 }, 120_000)
+
+test('sessions that ask at the same moment', async () => {
+  server.psql(postgresSchema())
+  const pools = Array.from({ length: 6 }, () => new Pool({ connectionString: server.url, max: 1 }))
+  await contendForFreeLock(pools.map((pool) => postgresStore({ pool })))
+  for (const pool of pools) await pool.end()
+})

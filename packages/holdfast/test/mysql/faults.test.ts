@@ -79,8 +79,11 @@ test('an exhausted pool: the outcome is unknown in time, and nothing is left of 
     .catch((error: unknown) => error)
   expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   busy.release()
-  const held = (): string => server.sql(`select count(*) from holdfast_holders where name = 'exhausted'`)
-  await expect.poll(held, { timeout: 5000 }).toBe('0')
+  await expect
+    .poll(() => server.sql(`select count(*) from holdfast_holders where name = 'exhausted'`), {
+      timeout: 5000,
+    })
+    .toBe('0')
   const lease = await locks.mutex('exhausted').acquire({ waitMs: 1000 })
   expect(await lease.release()).toBe('released')
 })
@@ -111,13 +114,8 @@ test('connections: those of the pool, however many wait', async () => {
 })
 
 test('a session without autocommit, and one that sees old rows, lock like any other', async () => {
+  server.sql(`set global autocommit = 0; set global tx_isolation = 'SERIALIZABLE'`)
   const pool = poolOf()
-  pool.on('connection', (connection) => {
-    connection.query(
-      'set session autocommit = 0, session transaction_isolation = "SERIALIZABLE"',
-      () => undefined,
-    )
-  })
   const [one, other] = [locksOf({ pool }), locksOf({ pool: poolOf() })]
   const lease = await one.mutex('sessions').acquire()
   expect(await other.mutex('sessions').tryAcquire()).toBeUndefined()
@@ -125,6 +123,7 @@ test('a session without autocommit, and one that sees old rows, lock like any ot
   const next = await other.mutex('sessions').tryAcquire()
   expect(next?.held).toBe(true)
   expect(await one.mutex('sessions').tryAcquire()).toBeUndefined()
+  server.sql(`set global autocommit = 1; set global tx_isolation = 'REPEATABLE-READ'`)
 })
 
 test('a pool that the caller passed in is not closed, and its connections do not sleep on', async () => {
@@ -137,8 +136,11 @@ test('a pool that the caller passed in is not closed, and its connections do not
   await (await waiting).release()
   await waiter.close()
   await holder.close()
-  const sleeping = (): string =>
-    server.sql(`select count(*) from information_schema.processlist where info like 'select sleep%'`)
-  await expect.poll(sleeping, { timeout: 5000 }).toBe('0')
+  await expect
+    .poll(
+      () => server.sql(`select count(*) from information_schema.processlist where info like 'select sleep%'`),
+      { timeout: 5000 },
+    )
+    .toBe('0')
   expect((await pool.query('select 1 as one'))[0]).toEqual([{ one: 1 }])
 })

@@ -332,6 +332,8 @@ begin
     set v_index = v_index + 1;
   end while;
 
+  -- Without autocommit the session is in a transaction already, on a level of its own.
+  commit;
   set transaction isolation level read committed;
   start transaction;
   set v_index = 0;
@@ -365,6 +367,7 @@ begin
 
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
   if rand() < 0.05 then delete from holdfast_tombstones where until_us <= v_now order by until_us limit 5000; end if;
+  commit;
   select concat('[', v_answers, ']') as answers;
 end`
 
