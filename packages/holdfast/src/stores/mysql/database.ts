@@ -21,6 +21,7 @@ const MIGRATION_LOCK = 'holdfast_migration'
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
+  readonly guardStatement: string
   readonly #pool: MysqlPool
   readonly #statements: Statements
   readonly #turn: string
@@ -38,6 +39,7 @@ export class MysqlDatabase implements Database {
       isUnmigrated,
       explain: (error) => explain(error, prefix),
     })
+    this.guardStatement = `select name from ${prefix}guards where name = cast(? as binary) and token <= cast(? as signed) lock in share mode`
     this.#turn = `call ${prefix}turn_1(?, ?)`
     this.#names =
       `select convert(name using utf8mb4) as name from (select name from ${prefix}holders union ` +

@@ -39,6 +39,47 @@ begin
 end`
 
 /**
+ * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
+ * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
+ * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
+ * everybody who wants this lock waits behind us.
+ */
+const PASS = /* sql */ `
+create procedure if not exists holdfast_pass_1(in a_name varbinary(512), out a_free boolean)
+modifies sql data sql security invoker
+begin
+  declare v_guard varbinary(512);
+  declare continue handler for not found begin end;
+  select name into v_guard from holdfast_guards where name = a_name for update skip locked;
+  set a_free = v_guard is not null or not exists (select 1 from holdfast_guards where name = a_name);
+  if v_guard is not null then
+    update holdfast_guards set token = (select last_token + 1 from holdfast_locks where name = a_name)
+     where name = a_name;
+  end if;
+  if a_free then update holdfast_locks set guarded = false where name = a_name; end if;
+end`
+
+/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
+const GUARD = /* sql */ `
+create procedure if not exists holdfast_guard_1(
+  in a_op longtext character set utf8mb4, out a_answer longtext character set utf8mb4
+)
+modifies sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare v_held boolean default exists (
+    select 1 from holdfast_holders where name = a_name and id = a_id and not stolen
+  );
+  -- A second insertion would wait for the transaction that has the guard.
+  if v_held and not exists (select 1 from holdfast_guards where name = a_name) then
+    insert into holdfast_guards (name) values (a_name);
+  end if;
+  if v_held then update holdfast_locks set guarded = true where name = a_name; end if;
+  set a_answer = json_object('done', v_held);
+end`
+
+/**
  * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
  * is short until its first renewal, since the waiter may have died a moment ago. Whose bells to ring is added to a list.
  */
@@ -53,7 +94,7 @@ promote: begin
   declare v_ttl_ms, v_lives_ms double;
   declare v_seen_us, v_token bigint;
   declare v_channel varchar(64) character set ascii;
-  declare v_none boolean default false;
+  declare v_none, v_pass boolean default false;
   declare continue handler for not found set v_none = true;
   loop
     select id, owner, weight, tokens, ttl_ms, heartbeat_ms * 3, seen_us, channel
@@ -62,10 +103,13 @@ promote: begin
     if v_none then leave promote; end if;
     if v_seen_us + round(v_lives_ms * 1000) > a_now then
       if v_free is null then
-        select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast_holders h where h.name = a_name)
-          into v_free from holdfast_locks l where l.name = a_name;
+        select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast_holders h where h.name = a_name),
+               not l.guarded
+          into v_free, v_pass from holdfast_locks l where l.name = a_name;
       end if;
       if v_weight > v_free then leave promote; end if;
+      if not v_pass then call holdfast_pass_1(a_name, v_pass); end if;
+      if not v_pass then leave promote; end if;
       set v_free = v_free - v_weight;
       call holdfast_hold_1(a_name, v_id, v_owner, v_weight, v_tokens, least(v_ttl_ms, v_lives_ms), a_now, v_token);
       if not find_in_set(v_channel, a_bells) then set a_bells = concat(a_bells, ',', v_channel); end if;
@@ -93,6 +137,7 @@ attempt: begin
   declare v_capacity int;
   declare v_held, v_next_us, v_token bigint;
   declare v_left_ms double;
+  declare v_pass boolean;
   declare v_queued boolean default exists (select 1 from holdfast_waiters where name = a_name);
 
   if exists (select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now) then
@@ -115,7 +160,7 @@ attempt: begin
     leave attempt;
   end if;
 
-  select kind, capacity into v_kind, v_capacity from holdfast_locks where name = a_name;
+  select kind, capacity, not guarded into v_kind, v_capacity, v_pass from holdfast_locks where name = a_name;
   if not v_queued and v_next_us is null then
     if v_kind <> a_kind or v_capacity <> a_capacity then
       update holdfast_locks set kind = a_kind, capacity = a_capacity where name = a_name;
@@ -128,7 +173,10 @@ attempt: begin
     update holdfast_locks set kind = a_kind where name = a_name;
   end if;
 
-  if not v_queued and v_held + a_weight <= a_capacity then
+  if not v_queued and v_held + a_weight <= a_capacity and not v_pass then
+    call holdfast_pass_1(a_name, v_pass);
+  end if;
+  if not v_queued and v_held + a_weight <= a_capacity and v_pass then
     call holdfast_hold_1(a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, a_now, v_token);
     set a_answer = json_object(
       'outcome', 'granted', 'existing', 0, 'token', cast(v_token as char), 'tokens', a_tokens, 'ttlMs', a_ttl_ms,
@@ -358,6 +406,7 @@ begin
       when 'renew' then call holdfast_renew_1(v_op, v_now, v_answer);
       when 'downgrade' then call holdfast_downgrade_1(v_op, v_now, v_answer, v_bells);
       when 'steal' then call holdfast_steal_1(v_op, v_now, v_answer, v_bells);
+      when 'guard' then call holdfast_guard_1(v_op, v_answer);
       when 'inspect' then call holdfast_inspect_1(v_op, v_now, v_answer);
     end case;
     set v_answers = concat(v_answers, if(v_index = 0, '', ','), v_answer);
@@ -373,6 +422,8 @@ end`
 
 export const RULE: readonly string[] = [
   HOLD,
+  PASS,
+  GUARD,
   PROMOTE,
   SETTLE,
   ATTEMPT,

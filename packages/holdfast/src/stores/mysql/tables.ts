@@ -3,9 +3,12 @@
  * again. `holdfast_` stands for the prefix that the user chose.
  *
  * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
- *   the lock is free, so that tokens only grow.
+ *   the lock is free, so that tokens only grow. `guarded` says that its guard is to be asked
+ *   before the next grant.
  * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
  * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that renewals and releases never wait for a transaction.
+ * - `fences` remember the largest token that a resource has seen.
  *
  * Names are bytes: every collation takes some different names for one, be it for a blank at the end. Times are
  * microseconds since 1970 in UTC: a column of times depends on the session's time zone.
@@ -16,7 +19,8 @@ create table if not exists holdfast_locks (
   name varbinary(512) not null primary key,
   kind varchar(16) not null default 'mutex',
   capacity int not null default 2147483647,
-  last_token bigint not null default 0
+  last_token bigint not null default 0,
+  guarded boolean not null default false
 ) engine = InnoDB default character set utf8mb4`,
   /* sql */ `
 create table if not exists holdfast_holders (
@@ -58,5 +62,16 @@ create table if not exists holdfast_tombstones (
   outcome varchar(16) not null,
   primary key (name, id),
   key by_age (until_us)
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_guards (
+  name varbinary(512) not null primary key,
+  token bigint not null default 0
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_fences (
+  resource varbinary(512) not null primary key,
+  token bigint not null,
+  owner varchar(64) character set ascii collate ascii_bin not null
 ) engine = InnoDB default character set utf8mb4`,
 ]

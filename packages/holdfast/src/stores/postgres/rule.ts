@@ -72,6 +72,47 @@ $hold$;
 `
 
 /**
+ * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
+ * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
+ * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
+ * everybody who wants this lock waits behind us.
+ */
+const PASS = /* sql */ `
+create or replace function holdfast.pass_1(a_lock text) returns boolean
+language plpgsql as $pass$
+begin
+  perform from holdfast.guards g where g.name = a_lock for update skip locked;
+  if found then
+    update holdfast.guards g set token = l.last_token + 1 from holdfast.locks l
+     where g.name = a_lock and l.name = a_lock;
+  elsif exists (select from holdfast.guards g where g.name = a_lock) then
+    return false;
+  end if;
+  update holdfast.locks l set guarded = false where l.name = a_lock;
+  return true;
+end
+$pass$;
+`
+
+/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
+const GUARD = /* sql */ `
+create or replace function holdfast.guard_1(a_op jsonb) returns jsonb
+language plpgsql as $guard$
+declare
+  v_held constant boolean := exists (
+    select from holdfast.holders h where h.lock = a_op ->> 'lock' and h.id = a_op ->> 'id' and not h.stolen
+  );
+begin
+  if v_held then
+    insert into holdfast.guards (name) values (a_op ->> 'lock') on conflict do nothing;
+    update holdfast.locks l set guarded = true where l.name = a_op ->> 'lock';
+  end if;
+  return jsonb_build_object('done', v_held);
+end
+$guard$;
+`
+
+/**
  * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
  * is short until its first renewal, since the waiter may have died a moment ago, and it is told to the waiter's client.
  */
@@ -80,13 +121,14 @@ create or replace function holdfast.promote_1(a_lock text, a_now timestamptz) re
 language plpgsql as $promote$
 declare
   v_free bigint;
+  v_guarded boolean;
   v_waiter record;
   v_lives_ms double precision;
   v_ttl_ms double precision;
   v_token bigint;
 begin
-  select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast.holders h where h.lock = a_lock)
-    into v_free from holdfast.locks l where l.name = a_lock;
+  select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast.holders h where h.lock = a_lock), l.guarded
+    into v_free, v_guarded from holdfast.locks l where l.name = a_lock;
   for v_waiter in select * from holdfast.waiters w where w.lock = a_lock order by w.seq loop
     v_lives_ms := v_waiter.heartbeat_ms * 3;
     if v_waiter.seen + v_lives_ms * interval '1 millisecond' <= a_now then
@@ -94,6 +136,10 @@ begin
       continue;
     end if;
     exit when v_waiter.weight > v_free;
+    if v_guarded then
+      exit when not holdfast.pass_1(a_lock);
+      v_guarded := false;
+    end if;
     v_free := v_free - v_waiter.weight;
     v_ttl_ms := least(v_waiter.ttl_ms, v_lives_ms);
     delete from holdfast.waiters w where w.lock = a_lock and w.id = v_waiter.id;
@@ -119,8 +165,9 @@ declare
   a_ttl_ms constant double precision := (a_op ->> 'ttlMs')::double precision;
   v record;
   v_left_ms double precision;
+  v_fits boolean;
 begin
-  select l.kind, l.capacity, h.weight, h.next_expiry, h.mine,
+  select l.kind, l.capacity, l.guarded, h.weight, h.next_expiry, h.mine,
          exists (select from holdfast.tombstones t where t.lock = a_lock and t.id = a_id and t.until > a_now) as buried,
          exists (select from holdfast.waiters w where w.lock = a_lock) as queued
     into v
@@ -150,7 +197,9 @@ begin
       update holdfast.locks l set kind = a_kind, capacity = a_capacity where l.name = a_lock;
     end if;
   end if;
-  if not v.queued and v.weight + a_weight <= a_capacity then
+  v_fits := not v.queued and v.weight + a_weight <= a_capacity;
+  if v_fits and v.guarded then v_fits := holdfast.pass_1(a_lock); end if;
+  if v_fits then
     return jsonb_build_object(
       'outcome', 'granted', 'existing', false, 'tokens', a_tokens, 'ttlMs', a_ttl_ms, 'remainingMs', a_ttl_ms,
       'token', holdfast.hold_1(a_lock, a_id, a_op ->> 'owner', a_weight, a_tokens, a_ttl_ms, a_now)::text
@@ -352,6 +401,7 @@ begin
       when 'renew' then holdfast.renew_1(v_op, v_now)
       when 'downgrade' then holdfast.downgrade_1(v_op, v_now)
       when 'steal' then holdfast.steal_1(v_op, v_now)
+      when 'guard' then holdfast.guard_1(v_op)
       when 'inspect' then holdfast.inspect_1(v_op, v_now)
     end;
   end loop;
@@ -369,6 +419,8 @@ export const RULE = [
   SETTLE,
   BURY,
   HOLD,
+  PASS,
+  GUARD,
   PROMOTE,
   ATTEMPT,
   RENEW,

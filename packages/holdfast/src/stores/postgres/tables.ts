@@ -3,9 +3,12 @@
  * again. `holdfast` stands for the schema and is replaced by the name that the user chose.
  *
  * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
- *   the lock is free, so that tokens only grow.
+ *   the lock is free, so that tokens only grow. `guarded` says that its guard is to be asked
+ *   before the next grant.
  * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
  * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that renewals and releases never wait for a transaction.
+ * - `fences` remember the largest token that a resource has seen.
  *
  * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters that a label may have.
  * Rows that change at each heartbeat and grant leave room on their page, so that the indexes need not change with them.
@@ -15,7 +18,8 @@ create table if not exists holdfast.locks (
   name text collate "C" primary key,
   kind text not null default 'mutex',
   capacity integer not null default 2147483647,
-  last_token bigint not null default 0
+  last_token bigint not null default 0,
+  guarded boolean not null default false
 ) with (fillfactor = 50);
 
 create table if not exists holdfast.holders (
@@ -60,4 +64,15 @@ create table if not exists holdfast.tombstones (
 );
 
 create index if not exists tombstones_by_age on holdfast.tombstones (until);
+
+create table if not exists holdfast.guards (
+  name text collate "C" primary key,
+  token bigint not null default 0
+);
+
+create table if not exists holdfast.fences (
+  resource text collate "C" primary key,
+  token bigint not null,
+  owner text not null
+);
 `

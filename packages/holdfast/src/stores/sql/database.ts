@@ -23,6 +23,8 @@ export interface Database {
   readonly name: string
   /** Where the database rings for this client: written into the rows of its waiters. */
   readonly channel: string
+  /** Locks the guard with the name of a lock and a token as its values. No row means that the lease is lost. */
+  readonly guardStatement: string
   /** Does all the requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<readonly Answer[]>
   names(query: NameQuery): Promise<readonly string[]>

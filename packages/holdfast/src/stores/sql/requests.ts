@@ -23,7 +23,7 @@ import type {
 
 /** One request on one lock. */
 export interface Request {
-  readonly verb: 'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'inspect'
+  readonly verb: 'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'inspect' | 'guard'
   readonly lock: string
   readonly [detail: string]: string | number | boolean | undefined
 }
@@ -105,7 +105,8 @@ export function stealResult({ holders, freeInMs }: Answer): StealResult {
   return { holders: Number(holders), freeInMs: Number(freeInMs) }
 }
 
-export function downgradeResult({ done }: Answer): boolean {
+/** Of `downgrade` and `guard`. */
+export function isDone({ done }: Answer): boolean {
   return isTrue(done)
 }
 

@@ -7,6 +7,7 @@ import type {
   AttemptResult,
   Claim,
   ClaimRef,
+  Cover,
   InspectPage,
   InspectQuery,
   LockInfo,
@@ -45,6 +46,7 @@ const QUIET_MS = 10_000
 export class SqlStore implements Store<true> {
   readonly name: string
   readonly traits = TRAITS
+  readonly cover: Cover
   readonly #database: Database
   readonly #batches: Batches
   readonly #watchers = new Map<string, WakeListener>()
@@ -56,6 +58,10 @@ export class SqlStore implements Store<true> {
     this.name = database.name
     this.#database = database
     this.#batches = new Batches(database)
+    this.cover = {
+      statement: database.guardStatement,
+      prepare: async ({ lock, id }) => requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
+    }
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
@@ -73,7 +79,7 @@ export class SqlStore implements Store<true> {
   }
 
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
-    return requests.downgradeResult(await this.#batches.do({ verb: 'downgrade', lock, id }))
+    return requests.isDone(await this.#batches.do({ verb: 'downgrade', lock, id }))
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
