@@ -6,7 +6,8 @@ import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
 import { statement, type MysqlPool } from './clients.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
-import { checkPrefix, schemaStatements } from './schema.js'
+import { migrateMysql } from './migrate.js'
+import { checkPrefix } from './schema.js'
 
 export interface MysqlDatabaseOptions {
   readonly pool: MysqlPool
@@ -14,9 +15,6 @@ export interface MysqlDatabaseOptions {
   readonly autoMigrate: boolean
   readonly requestTimeoutMs: number
 }
-
-/** Two clients may make the schema at the same moment. */
-const MIGRATION_LOCK = 'holdfast_migration'
 
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
@@ -34,7 +32,7 @@ export class MysqlDatabase implements Database {
     this.#statements = new Statements({
       store: this.name,
       requestTimeoutMs,
-      migrate: autoMigrate ? () => migrate(pool, prefix) : undefined,
+      migrate: autoMigrate ? () => migrateMysql(pool, prefix) : undefined,
       isRetriable,
       isUnmigrated,
       explain: (error) => explain(error, prefix),
@@ -79,17 +77,5 @@ export class MysqlDatabase implements Database {
   /** Prepared: how the client would have to quote text depends on the mode of the session. */
   #rows(sql: string, values: readonly string[]): Promise<unknown> {
     return this.#statements.send(async () => (await this.#pool.execute(statement(sql, values)))[0])
-  }
-}
-
-/** Each statement commits by itself. All may be repeated, so one that was cut short does no harm. */
-async function migrate(pool: MysqlPool, prefix: string): Promise<void> {
-  const connection = await pool.getConnection()
-  try {
-    await connection.query(statement(`select get_lock('${MIGRATION_LOCK}', 30)`))
-    for (const sql of schemaStatements(prefix)) await connection.query(statement(sql))
-  } finally {
-    // With its connection the lock is gone.
-    connection.destroy()
   }
 }
