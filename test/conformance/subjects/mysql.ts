@@ -22,7 +22,13 @@ export function mysqlSubject(server: MariadbServer): Subject {
   return {
     name: 'MariaDB',
     traits: traitsOf.traits,
-    open: () => openMysql(url),
+    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    async open() {
+      const store = openMysql(url)
+      await store.inspect({ lock: 'warm' })
+      return store
+    },
+    shortTtlMs: 450,
     async restart() {
       await server.service.crash()
       await server.service.start()

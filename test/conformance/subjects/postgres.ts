@@ -32,7 +32,13 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
   return {
     name: `PostgreSQL through ${library}`,
     traits: traitsOf.traits,
-    open: () => openPostgres(library, url),
+    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    async open() {
+      const store = openPostgres(library, url)
+      await store.inspect({ lock: 'warm' })
+      return store
+    },
+    shortTtlMs: 450,
     async restart() {
       await server.service.crash()
       await server.service.start()

@@ -29,6 +29,7 @@ export class OwnConnection {
   #current: PgConnection | undefined
   #looking: NodeJS.Timeout | undefined
   #events: ListenEvents | undefined
+  #tail: Promise<unknown> = Promise.resolve()
 
   constructor(pool: PgPool) {
     this.#pool = pool
@@ -36,7 +37,14 @@ export class OwnConnection {
 
   async query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
     const connection = await this.#open()
-    return connection.query(text, values)
+    return this.#inTurn(() => connection.query(text, values))
+  }
+
+  /** One statement after the other: the library will stop to keep a queue of its own. */
+  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+    const sent = this.#tail.then(send)
+    this.#tail = sent.catch(() => undefined)
+    return sent
   }
 
   /** Rejects when the connection cannot be made. `events.onLost` tells of its end, once. */
@@ -77,7 +85,9 @@ export class OwnConnection {
     this.#current = connection
     // A process may end while it is idle. The limit of each request keeps the process for as long as it has to be.
     connection.unref()
-    this.#looking = setInterval(() => void look(connection).catch(lost), LOOK_EVERY_MS)
+    this.#tail = Promise.resolve()
+    const look = (): Promise<unknown> => withinLimit(this.#inTurn(() => connection.query('select 1')))
+    this.#looking = setInterval(() => void look().catch(lost), LOOK_EVERY_MS)
     this.#looking.unref()
     return connection
   }
@@ -93,14 +103,14 @@ export class OwnConnection {
   }
 }
 
-async function look(connection: PgConnection): Promise<void> {
+async function withinLimit(answer: Promise<unknown>): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error('the connection does not answer')), LOOK_LIMIT_MS)
     timer.unref()
   })
   try {
-    await Promise.race([connection.query('select 1'), limit])
+    return await Promise.race([answer, limit])
   } finally {
     clearTimeout(timer)
   }

@@ -1,6 +1,6 @@
 /** The schema as one text, for the store that migrates by itself and for people who do it by hand. */
 import { LockUsageError } from '../../errors.js'
-import { RULE } from './rule.js'
+import { RULE } from './rule/index.js'
 import { TABLES } from './tables.js'
 
 export const DEFAULT_SCHEMA = 'holdfast'

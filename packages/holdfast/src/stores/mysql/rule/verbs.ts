@@ -1,124 +1,6 @@
-/**
- * The grant rule of `store/grant-rule.ts` as stored procedures, and the one procedure that clients call: `turn_1`, with a
- * list of requests as JSON and a list of answers back, in one round trip and one transaction.
- *
- * Why it is safe: `turn_1` first locks the rows of its locks, in the order that the client sorted them in, and only then
- * looks at anything else. In READ COMMITTED each statement sees what was committed before it began, and so all that the
- * one before us did under the same row lock.
- *
- * The number in the names is that of the protocol. Another one would get procedures of its own beside these, so that
- * clients of two versions can share the tables while a new one is rolled out. They run with the rights of their caller.
- */
+/** The verbs of the rule, each for one request on one lock whose row is locked. */
 
-/** Ends what has expired and lets the queue move up: done once for each lock at the beginning of a turn. */
-const SETTLE = /* sql */ `
-create procedure if not exists holdfast_settle_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
-modifies sql data sql security invoker
-begin
-  if exists (select 1 from holdfast_holders where name = a_name and expires_us <= a_now) then
-    replace into holdfast_tombstones (name, id, until_us, outcome)
-    select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders
-     where name = a_name and expires_us <= a_now;
-    delete from holdfast_holders where name = a_name and expires_us <= a_now;
-  end if;
-  call holdfast_promote_1(a_name, a_now, a_bells);
-end`
-
-/** Makes a claim a holder. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
-const HOLD = /* sql */ `
-create procedure if not exists holdfast_hold_1(
-  in a_name varbinary(512), in a_id varchar(64) character set ascii, in a_owner longtext character set utf8mb4,
-  in a_weight int, in a_tokens int, in a_ttl_ms double, in a_now bigint, out a_token bigint
-)
-modifies sql data sql security invoker
-begin
-  select greatest(last_token + 1, a_now) into a_token from holdfast_locks where name = a_name;
-  update holdfast_locks set last_token = a_token + a_tokens - 1 where name = a_name;
-  insert into holdfast_holders (name, id, owner, weight, token, tokens, granted_us, ttl_ms, expires_us)
-  values (a_name, a_id, a_owner, a_weight, a_token, a_tokens, a_now, a_ttl_ms, a_now + round(a_ttl_ms * 1000));
-end`
-
-/**
- * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
- * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
- * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
- * everybody who wants this lock waits behind us.
- */
-const PASS = /* sql */ `
-create procedure if not exists holdfast_pass_1(in a_name varbinary(512), out a_free boolean)
-modifies sql data sql security invoker
-begin
-  declare v_guard varbinary(512);
-  declare continue handler for not found begin end;
-  select name into v_guard from holdfast_guards where name = a_name for update skip locked;
-  set a_free = v_guard is not null or not exists (select 1 from holdfast_guards where name = a_name);
-  if v_guard is not null then
-    update holdfast_guards set token = (select last_token + 1 from holdfast_locks where name = a_name)
-     where name = a_name;
-  end if;
-  if a_free then update holdfast_locks set guarded = false where name = a_name; end if;
-end`
-
-/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
-const GUARD = /* sql */ `
-create procedure if not exists holdfast_guard_1(
-  in a_op longtext character set utf8mb4, out a_answer longtext character set utf8mb4
-)
-modifies sql data sql security invoker
-begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
-  declare v_held boolean default exists (
-    select 1 from holdfast_holders where name = a_name and id = a_id and not stolen
-  );
-  -- A second insertion would wait for the transaction that has the guard.
-  if v_held and not exists (select 1 from holdfast_guards where name = a_name) then
-    insert into holdfast_guards (name) values (a_name);
-  end if;
-  if v_held then update holdfast_locks set guarded = true where name = a_name; end if;
-  set a_answer = json_object('done', v_held);
-end`
-
-/**
- * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
- * is short until its first renewal, since the waiter may have died a moment ago. Whose bells to ring is added to a list.
- */
-const PROMOTE = /* sql */ `
-create procedure if not exists holdfast_promote_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
-modifies sql data sql security invoker
-promote: begin
-  declare v_free bigint;
-  declare v_id varchar(64) character set ascii;
-  declare v_owner longtext character set utf8mb4;
-  declare v_weight, v_tokens int;
-  declare v_ttl_ms, v_lives_ms double;
-  declare v_seen_us, v_token bigint;
-  declare v_channel varchar(64) character set ascii;
-  declare v_none, v_pass boolean default false;
-  declare continue handler for not found set v_none = true;
-  loop
-    select id, owner, weight, tokens, ttl_ms, heartbeat_ms * 3, seen_us, channel
-      into v_id, v_owner, v_weight, v_tokens, v_ttl_ms, v_lives_ms, v_seen_us, v_channel
-      from holdfast_waiters where name = a_name order by seq limit 1;
-    if v_none then leave promote; end if;
-    if v_seen_us + round(v_lives_ms * 1000) > a_now then
-      if v_free is null then
-        select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast_holders h where h.name = a_name),
-               not l.guarded
-          into v_free, v_pass from holdfast_locks l where l.name = a_name;
-      end if;
-      if v_weight > v_free then leave promote; end if;
-      if not v_pass then call holdfast_pass_1(a_name, v_pass); end if;
-      if not v_pass then leave promote; end if;
-      set v_free = v_free - v_weight;
-      call holdfast_hold_1(a_name, v_id, v_owner, v_weight, v_tokens, least(v_ttl_ms, v_lives_ms), a_now, v_token);
-      if not find_in_set(v_channel, a_bells) then set a_bells = concat(a_bells, ',', v_channel); end if;
-    end if;
-    delete from holdfast_waiters where name = a_name and id = v_id;
-  end loop;
-end`
-
-const ATTEMPT = /* sql */ `
+export const ATTEMPT = /* sql */ `
 create procedure if not exists holdfast_attempt_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
 )
@@ -192,7 +74,7 @@ attempt: begin
   end if;
 end`
 
-const RENEW = /* sql */ `
+export const RENEW = /* sql */ `
 create procedure if not exists holdfast_renew_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
 )
@@ -217,7 +99,7 @@ begin
   end if;
 end`
 
-const WITHDRAW = /* sql */ `
+export const WITHDRAW = /* sql */ `
 create procedure if not exists holdfast_withdraw_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
   inout a_bells longtext
@@ -248,7 +130,7 @@ withdraw: begin
   set a_answer = json_object('outcome', v_outcome);
 end`
 
-const DOWNGRADE = /* sql */ `
+export const DOWNGRADE = /* sql */ `
 create procedure if not exists holdfast_downgrade_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
   inout a_bells longtext
@@ -268,7 +150,7 @@ begin
   set a_answer = json_object('done', v_held);
 end`
 
-const STEAL = /* sql */ `
+export const STEAL = /* sql */ `
 create procedure if not exists holdfast_steal_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
   inout a_bells longtext
@@ -294,7 +176,7 @@ begin
 end`
 
 /** Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the session limits. */
-const INSPECT = /* sql */ `
+export const INSPECT = /* sql */ `
 create procedure if not exists holdfast_inspect_1(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
 )
@@ -334,104 +216,3 @@ begin
     into v_row from holdfast_locks where name = a_name;
   set a_answer = concat('{"lock":', coalesce(v_row, 'null'), ',"holders":[', v_holders, '],"waiters":[', v_waiters, ']}');
 end`
-
-/** Rings the bells of clients: each sleeps in a statement that has its channel in it, which is interrupted. */
-const RING = /* sql */ `
-create procedure if not exists holdfast_ring_1(in a_bells longtext)
-reads sql data sql security invoker
-begin
-  declare v_bell bigint;
-  declare v_rest longtext default substring(a_bells, 2);
-  declare v_channel varchar(64);
-  -- Whoever sleeps no more looks by itself.
-  declare continue handler for sqlexception begin end;
-  while v_rest <> '' do
-    set v_channel = substring_index(v_rest, ',', 1);
-    set v_rest = substring(v_rest, length(v_channel) + 2);
-    select max(id) into v_bell from information_schema.processlist
-     where command = 'Query' and info like concat('select sleep%', v_channel, '%');
-    if v_bell is not null then kill query v_bell; end if;
-  end while;
-end`
-
-/**
- * The names come sorted and without repetition. Missing rows are made before the transaction: to lock a row that is not
- * there locks nothing, or a gap that two can hold at once. What fails in between is undone as a whole.
- */
-const TURN = /* sql */ `
-create procedure if not exists holdfast_turn_1(
-  in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4
-)
-modifies sql data sql security invoker
-begin
-  declare v_name varbinary(512);
-  declare v_op, v_answer, v_answers longtext character set utf8mb4 default '';
-  declare v_bells longtext default '';
-  declare v_now bigint;
-  declare v_index int default 0;
-  declare v_count int default json_length(a_names);
-  declare exit handler for sqlexception begin rollback; resignal; end;
-
-  while v_index < v_count do
-    set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
-    if not exists (select 1 from holdfast_locks where name = v_name) then
-      insert ignore into holdfast_locks (name) values (v_name);
-    end if;
-    set v_index = v_index + 1;
-  end while;
-
-  -- Without autocommit the session is in a transaction already, on a level of its own.
-  commit;
-  set transaction isolation level read committed;
-  start transaction;
-  set v_index = 0;
-  while v_index < v_count do
-    set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
-    select name into v_name from holdfast_locks where name = v_name for update;
-    set v_index = v_index + 1;
-  end while;
-  set v_now = timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
-  set v_index = 0;
-  while v_index < v_count do
-    call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, v_bells);
-    set v_index = v_index + 1;
-  end while;
-
-  set v_index = 0, v_count = json_length(a_ops);
-  while v_index < v_count do
-    set v_op = json_extract(a_ops, concat('$[', v_index, ']'));
-    case json_unquote(json_extract(v_op, '$.verb'))
-      when 'attempt' then call holdfast_attempt_1(v_op, v_now, v_answer);
-      when 'withdraw' then call holdfast_withdraw_1(v_op, v_now, v_answer, v_bells);
-      when 'renew' then call holdfast_renew_1(v_op, v_now, v_answer);
-      when 'downgrade' then call holdfast_downgrade_1(v_op, v_now, v_answer, v_bells);
-      when 'steal' then call holdfast_steal_1(v_op, v_now, v_answer, v_bells);
-      when 'guard' then call holdfast_guard_1(v_op, v_answer);
-      when 'inspect' then call holdfast_inspect_1(v_op, v_now, v_answer);
-    end case;
-    set v_answers = concat(v_answers, if(v_index = 0, '', ','), v_answer);
-    set v_index = v_index + 1;
-  end while;
-  commit;
-
-  if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
-  if rand() < 0.05 then delete from holdfast_tombstones where until_us <= v_now order by until_us limit 5000; end if;
-  commit;
-  select concat('[', v_answers, ']') as answers;
-end`
-
-export const RULE: readonly string[] = [
-  HOLD,
-  PASS,
-  GUARD,
-  PROMOTE,
-  SETTLE,
-  ATTEMPT,
-  RENEW,
-  WITHDRAW,
-  DOWNGRADE,
-  STEAL,
-  INSPECT,
-  RING,
-  TURN,
-]
