@@ -11,6 +11,8 @@ const NEEDS = [
   ['gcc', 'gcc --version'],
   ['libc6-dev', 'test -e /usr/include/stdio.h'],
   ['redis-server', 'redis-server --version'],
+  ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
+  ['mariadb-server', 'command -v mariadbd'],
 ]
 
 const missing = NEEDS.filter(

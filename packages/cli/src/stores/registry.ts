@@ -5,10 +5,24 @@ import { nearest } from '../args/suggest.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
 
-const STORES = new Map<string, () => Promise<{ open: OpenStore }>>([
+/** What a store in a database needs there. */
+export interface Migration {
+  readonly script: (url: string) => string
+  readonly migrate: (url: string) => Promise<void>
+}
+
+interface StoreModule extends Partial<Migration> {
+  readonly open: OpenStore
+}
+
+const STORES = new Map<string, () => Promise<StoreModule>>([
   ['embedded', () => import('./embedded.js')],
   ['redis', () => import('./redis.js')],
   ['rediss', () => import('./redis.js')],
+  ['postgres', () => import('./postgres.js')],
+  ['postgresql', () => import('./postgres.js')],
+  ['mysql', () => import('./mysql.js')],
+  ['mariadb', () => import('./mysql.js')],
 ])
 
 /** Schemes that exist in the library and make no sense between processes. */
@@ -25,14 +39,27 @@ export function schemeOf(url: string): string {
 }
 
 export async function openStore(url: string): Promise<Store> {
+  const { open } = await moduleOf(url)
+  return open(url)
+}
+
+/** @throws UsageError for a store that needs no migration. */
+export async function migrationOf(url: string): Promise<Migration> {
+  const { script, migrate } = await moduleOf(url)
+  if (script && migrate) return { script, migrate }
+  throw new UsageError(
+    `The ${schemeOf(url)} store needs no migration. Give --store the postgres: or mysql: URL of a database.`,
+  )
+}
+
+async function moduleOf(url: string): Promise<StoreModule> {
   const scheme = schemeOf(url)
   const refusal = REFUSED.get(scheme)
   if (refusal !== undefined)
     throw new UsageError(`The ${scheme} store cannot be used from the command line. ${refusal}`)
   const load = STORES.get(scheme)
   if (load === undefined) throw unknownScheme(scheme)
-  const { open } = await load()
-  return open(url)
+  return load()
 }
 
 function unknownScheme(scheme: string): ConfigError {

@@ -2,10 +2,18 @@
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../lease/context.js'
-import { checkDuration, checkObject, type LockOptions, type LocksOptions } from '../lease/settings.js'
+import {
+  checkDuration,
+  checkObject,
+  type AcquireOptions,
+  type LockOptions,
+  type LocksOptions,
+} from '../lease/settings.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
 import { checkName, checkText, fullName } from '../store/names.js'
+import type { TransactionalDatabase } from '../transaction/databases.js'
+import { transaction } from '../transaction/transaction.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import { LockElection, type Election } from './election.js'
 import type { Lockable } from './lock.js'
@@ -53,6 +61,19 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
    * their leases end. It frees the lock; it does not acquire it.
    */
   steal(name: string, options?: StealLockOptions): Promise<StealResult>
+  /**
+   * Runs `work` in a transaction that the lock covers until its commit: acquires, begins, works, commits, and only then
+   * releases. No later holder starts before the commit, also when the lease ends early. For stores in a database, with a
+   * database handle for the same database, and for mutexes and writers.
+   * @throws LockLostError when the lease ended before `work` did; the transaction was rolled back.
+   * @throws UnsupportedLockError on stores that are not in a database. Otherwise as `run` does, or what `work` throws.
+   */
+  transaction<L extends Lease<F>, Tx, T>(
+    lock: Lockable<L>,
+    db: TransactionalDatabase<Tx>,
+    work: (tx: Tx, lease: L) => Promise<T>,
+    options?: AcquireOptions,
+  ): Promise<T>
   /** Runs `work` in a context that holds no lock: what it acquires waits like anybody else's. */
   detached<T>(work: () => T): T
   /**
@@ -118,6 +139,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
       if (because === undefined) return store.steal(lock, { now })
       return store.steal(lock, { now, because: checkText(because, 'reason', MAX_REASON_BYTES) })
     },
+    transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
     detached,
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),

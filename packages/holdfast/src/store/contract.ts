@@ -250,10 +250,23 @@ export interface Traits<F extends boolean = boolean> {
   readonly ttlMs: readonly [number, number]
 }
 
+/**
+ * What a store in a database adds, so that a transaction of the same database covers a lease until its commit. The
+ * transaction runs `statement` first; for as long as it lasts, nobody is granted the lock after the lease has ended.
+ */
+export interface Cover {
+  /** Has the lock's full name and the token as its two values. No row in the answer means that the lease is lost. */
+  readonly statement: string
+  /** Asked before the transaction begins. False when the claim does not hold the lock any more. */
+  prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
+}
+
 export interface Store<F extends boolean = boolean> {
   /** Such as `memory` or `redis`; stands in errors and events. */
   readonly name: string
   readonly traits: Traits<F>
+  /** Where the store is in a database that has transactions. */
+  readonly cover?: Cover
   /**
    * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it gives the same
    * lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those who hold or wait for the lock

@@ -1,0 +1,43 @@
+/** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables begin with. */
+import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import type { Store } from 'holdfast/store'
+import type { Pool } from 'mysql2/promise'
+import { ConfigError } from '../cli-error.js'
+import { closing } from './closing.js'
+import { isMissing, sqlUrl } from './sql-url.js'
+
+export async function open(text: string): Promise<Store> {
+  const { url, own: prefix } = sqlUrl(text, 'prefix')
+  const pool = await connect(url)
+  return closing(mysqlStore({ pool, ...(prefix === undefined ? {} : { prefix }) }), () => pool.end())
+}
+
+/** The SQL that makes tables and procedures. */
+export function script(text: string): string {
+  return mysqlSchema(sqlUrl(text, 'prefix').own)
+}
+
+/** Makes tables and procedures. */
+export async function migrate(text: string): Promise<void> {
+  const { url, own } = sqlUrl(text, 'prefix')
+  const pool = await connect(url)
+  try {
+    await migrateMysql(pool, own)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function connect(uri: string): Promise<Pool> {
+  const { createPool } = await load()
+  return createPool({ uri, connectionLimit: 3 })
+}
+
+async function load(): Promise<typeof import('mysql2/promise')> {
+  try {
+    return await import('mysql2/promise')
+  } catch (error) {
+    if (!isMissing(error, 'mysql2')) throw error
+    throw new ConfigError('mysql: URLs need the package "mysql2". Run: npm install mysql2', { cause: error })
+  }
+}

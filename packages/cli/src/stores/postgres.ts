@@ -1,0 +1,45 @@
+/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are. */
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import type { Pool } from 'pg'
+import { ConfigError } from '../cli-error.js'
+import { closing } from './closing.js'
+import { isMissing, sqlUrl } from './sql-url.js'
+
+export async function open(text: string): Promise<Store> {
+  const { url, own: schema } = sqlUrl(text, 'schema')
+  const pool = await connect(url)
+  return closing(postgresStore({ pool, ...(schema === undefined ? {} : { schema }) }), () => pool.end())
+}
+
+/** The SQL that makes the schema. */
+export function script(text: string): string {
+  return postgresSchema(sqlUrl(text, 'schema').own)
+}
+
+/** Makes the schema, in one transaction. */
+export async function migrate(text: string): Promise<void> {
+  const pool = await connect(sqlUrl(text, 'schema').url)
+  try {
+    await pool.query(script(text))
+  } finally {
+    await pool.end()
+  }
+}
+
+async function connect(connectionString: string): Promise<Pool> {
+  const { Pool } = await load()
+  const pool = new Pool({ connectionString, max: 2, application_name: 'holdfast' })
+  // A connection that ends while it is idle is replaced when it is needed.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+async function load(): Promise<typeof import('pg')> {
+  try {
+    return await import('pg')
+  } catch (error) {
+    if (!isMissing(error, 'pg')) throw error
+    throw new ConfigError('postgres: URLs need the package "pg". Run: npm install pg', { cause: error })
+  }
+}

@@ -1,0 +1,11 @@
+import { DEFAULT_SCHEMA, quoteSchema } from '../stores/postgres/schema.js'
+
+/** Answers with a row when the token was noted, and with none when it is stale. */
+export function fenceStatement(schema: string = DEFAULT_SCHEMA): string {
+  return (
+    `insert into ${quoteSchema(schema)}.fences as f (resource, token, owner) ` +
+    'values ($1::text, $2::text::bigint, $3::text) on conflict (resource) do update ' +
+    'set token = excluded.token, owner = excluded.owner ' +
+    'where f.token < excluded.token or (f.token = excluded.token and f.owner = excluded.owner) returning token'
+  )
+}

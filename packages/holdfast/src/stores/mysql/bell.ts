@@ -1,0 +1,116 @@
+/**
+ * How a client is woken: one connection sleeps in a statement that has the client's channel in it, and whoever makes one
+ * of its waiters a holder interrupts that statement. The connection is lent by the caller's pool while somebody waits.
+ *
+ * A call that comes between two sleeps is missed. So the next sleep begins before anybody looks, and what the look does
+ * not see happens while it sleeps.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { StoreUnavailableError } from '../../errors.js'
+import type { BellEvents } from '../sql/database.js'
+import { limitOf, statement, type MysqlConnection, type MysqlPool } from './clients.js'
+import { isInterrupted } from './errors.js'
+
+/** Long, and shorter than what proxies and firewalls take for a dead connection, in seconds. */
+const SLEEP_S = 50
+/** How long the server may take to begin the sleep. */
+const READY_MS = 3000
+const LOOK_EVERY_MS = 10
+/** How long to wait before a lost connection is replaced, in milliseconds. */
+const AGAIN_MS = 500
+
+export class Bell {
+  readonly #pool: MysqlPool
+  readonly #channel: string
+  readonly #events: BellEvents
+  #connection: MysqlConnection | undefined
+  #over = false
+
+  constructor(pool: MysqlPool, channel: string, events: BellEvents) {
+    this.#pool = pool
+    this.#channel = channel
+    this.#events = events
+  }
+
+  /** Resolves when a call would be heard. */
+  async hang(): Promise<void> {
+    if (limitOf(this.#pool) < 2) {
+      throw new StoreUnavailableError(
+        'The pool has one connection, which is needed for the locks themselves: waiters look again once a second only. ' +
+          'Give the pool a connectionLimit of 2 or more.',
+        { code: 'STORE_CONFIG', store: 'mysql' },
+      )
+    }
+    const connection = await this.#pool.getConnection()
+    if (this.#over) return connection.destroy()
+    this.#connection = connection
+    void this.#listen(connection)
+    await this.#untilAsleep()
+  }
+
+  /** Not given back to the pool: a late call would interrupt the statement of somebody else. */
+  takeDown(): void {
+    this.#over = true
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+
+  async #listen(connection: MysqlConnection): Promise<void> {
+    try {
+      let asleep = this.#sleep(connection)
+      while (!this.#over) {
+        const called = await asleep
+        asleep = this.#sleep(connection)
+        if (called) this.#events.onHint()
+      }
+      await asleep
+    } catch {
+      connection.destroy()
+      if (!this.#over) void this.#replace()
+    }
+  }
+
+  /** Tries for as long as somebody waits. The floor does meanwhile. */
+  async #replace(): Promise<void> {
+    this.#connection = undefined
+    await pause(AGAIN_MS, undefined, { ref: false })
+    if (this.#over) return
+    try {
+      await this.hang()
+      this.#events.onHint()
+    } catch {
+      if (!this.#connection) void this.#replace()
+    }
+  }
+
+  /** Resolves to whether it was woken. */
+  async #sleep(connection: MysqlConnection): Promise<boolean> {
+    try {
+      const [rows] = await connection.query(
+        statement(`select sleep(${SLEEP_S}) as woken, '${this.#channel}' as bell`),
+      )
+      return Number((rows as { woken: unknown }[])[0]?.woken) === 1
+    } catch (error) {
+      if (isInterrupted(error)) return true
+      throw error
+    }
+  }
+
+  async #untilAsleep(): Promise<void> {
+    const look = statement(
+      'select count(*) as sleeping from information_schema.processlist where info like ?',
+      [`select sleep%${this.#channel}%`],
+    )
+    const endMs = performance.now() + READY_MS
+    while (performance.now() < endMs) {
+      const [rows] = await this.#pool.execute(look)
+      if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
+      await pause(LOOK_EVERY_MS)
+    }
+    throw new StoreUnavailableError(
+      'The statement that others are to interrupt is not seen on the server: a proxy is in between, it seems. ' +
+        'Locks work, but waiters look again once a second only.',
+      { code: 'STORE_CONFIG', store: 'mysql' },
+    )
+  }
+}

@@ -1,0 +1,81 @@
+/** The database of the MySQL store: one call of a procedure for all that is asked, and a bell for those who wait. */
+import { systemRandom } from '../../clock/clock.js'
+import type { BellEvents, Database, NameQuery } from '../sql/database.js'
+import type { Answer, Request } from '../sql/requests.js'
+import { Statements } from '../sql/statements.js'
+import { Bell } from './bell.js'
+import { statement, type MysqlPool } from './clients.js'
+import { explain, isRetriable, isUnmigrated } from './errors.js'
+import { migrateMysql } from './migrate.js'
+import { checkPrefix } from './schema.js'
+
+export interface MysqlDatabaseOptions {
+  readonly pool: MysqlPool
+  readonly prefix: string
+  readonly autoMigrate: boolean
+  readonly requestTimeoutMs: number
+}
+
+export class MysqlDatabase implements Database {
+  readonly name = 'mysql'
+  readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
+  readonly guardStatement: string
+  readonly #pool: MysqlPool
+  readonly #statements: Statements
+  readonly #turn: string
+  readonly #names: string
+  #bell: Bell | undefined
+
+  constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
+    checkPrefix(prefix)
+    this.#pool = pool
+    this.#statements = new Statements({
+      store: this.name,
+      requestTimeoutMs,
+      migrate: autoMigrate ? () => migrateMysql(pool, prefix) : undefined,
+      isRetriable,
+      isUnmigrated,
+      explain: (error) => explain(error, prefix),
+    })
+    this.guardStatement = `select name from ${prefix}guards where name = cast(? as binary) and token <= cast(? as signed) lock in share mode`
+    this.#turn = `call ${prefix}turn_1(?, ?)`
+    this.#names =
+      `select convert(name using utf8mb4) as name from (select name from ${prefix}holders union ` +
+      `select name from ${prefix}waiters) used where name >= cast(? as binary) and name > cast(? as binary) ` +
+      'and left(name, length(cast(? as binary))) = cast(? as binary) order by used.name limit ?'
+  }
+
+  async run(requests: readonly Request[]): Promise<readonly Answer[]> {
+    // Sorted in the same way by every client, so that no two wait for each other's rows.
+    const names = [...new Set(requests.map(({ lock }) => lock))].sort()
+    const values = [JSON.stringify(names), JSON.stringify(requests)]
+    const results = (await this.#rows(this.#turn, values)) as [{ answers: string }[]]
+    return JSON.parse(results[0][0]?.answers ?? 'null') as Answer[]
+  }
+
+  async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
+    const rows = await this.#rows(this.#names, [prefix, after, prefix, prefix, String(limit)])
+    return (rows as { name: string }[]).map(({ name }) => name)
+  }
+
+  async listen(events: BellEvents): Promise<void> {
+    this.#bell?.takeDown()
+    const bell = new Bell(this.#pool, this.channel, events)
+    this.#bell = bell
+    await this.#statements.send(() => bell.hang())
+  }
+
+  async deafen(): Promise<void> {
+    this.#bell?.takeDown()
+    this.#bell = undefined
+  }
+
+  close(): Promise<void> {
+    return this.deafen()
+  }
+
+  /** Prepared: how the client would have to quote text depends on the mode of the session. */
+  #rows(sql: string, values: readonly string[]): Promise<unknown> {
+    return this.#statements.send(async () => (await this.#pool.execute(statement(sql, values)))[0])
+  }
+}

@@ -1,0 +1,109 @@
+/** Who holds and who is next: the steps that the verbs of the rule share. */
+
+/** Ends what has expired and lets the queue move up: done once for each lock at the beginning of a turn. */
+export const SETTLE = /* sql */ `
+create procedure if not exists holdfast_settle_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
+modifies sql data sql security invoker
+begin
+  if exists (select 1 from holdfast_holders where name = a_name and expires_us <= a_now) then
+    replace into holdfast_tombstones (name, id, until_us, outcome)
+    select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders
+     where name = a_name and expires_us <= a_now;
+    delete from holdfast_holders where name = a_name and expires_us <= a_now;
+  end if;
+  call holdfast_promote_1(a_name, a_now, a_bells);
+end`
+
+/** Makes a claim a holder. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
+export const HOLD = /* sql */ `
+create procedure if not exists holdfast_hold_1(
+  in a_name varbinary(512), in a_id varchar(64) character set ascii, in a_owner longtext character set utf8mb4,
+  in a_weight int, in a_tokens int, in a_ttl_ms double, in a_now bigint, out a_token bigint
+)
+modifies sql data sql security invoker
+begin
+  select greatest(last_token + 1, a_now) into a_token from holdfast_locks where name = a_name;
+  update holdfast_locks set last_token = a_token + a_tokens - 1 where name = a_name;
+  insert into holdfast_holders (name, id, owner, weight, token, tokens, granted_us, ttl_ms, expires_us)
+  values (a_name, a_id, a_owner, a_weight, a_token, a_tokens, a_now, a_ttl_ms, a_now + round(a_ttl_ms * 1000));
+end`
+
+/**
+ * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
+ * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
+ * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
+ * everybody who wants this lock waits behind us.
+ */
+export const PASS = /* sql */ `
+create procedure if not exists holdfast_pass_1(in a_name varbinary(512), out a_free boolean)
+modifies sql data sql security invoker
+begin
+  declare v_guard varbinary(512);
+  declare continue handler for not found begin end;
+  select name into v_guard from holdfast_guards where name = a_name for update skip locked;
+  set a_free = v_guard is not null or not exists (select 1 from holdfast_guards where name = a_name);
+  if v_guard is not null then
+    update holdfast_guards set token = (select last_token + 1 from holdfast_locks where name = a_name)
+     where name = a_name;
+  end if;
+  if a_free then update holdfast_locks set guarded = false where name = a_name; end if;
+end`
+
+/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
+export const GUARD = /* sql */ `
+create procedure if not exists holdfast_guard_1(
+  in a_op longtext character set utf8mb4, out a_answer longtext character set utf8mb4
+)
+modifies sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare v_held boolean default exists (
+    select 1 from holdfast_holders where name = a_name and id = a_id and not stolen
+  );
+  -- A second insertion would wait for the transaction that has the guard.
+  if v_held and not exists (select 1 from holdfast_guards where name = a_name) then
+    insert into holdfast_guards (name) values (a_name);
+  end if;
+  if v_held then update holdfast_locks set guarded = true where name = a_name; end if;
+  set a_answer = json_object('done', v_held);
+end`
+
+/**
+ * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
+ * is short until its first renewal, since the waiter may have died a moment ago. Whose bells to ring is added to a list.
+ */
+export const PROMOTE = /* sql */ `
+create procedure if not exists holdfast_promote_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
+modifies sql data sql security invoker
+promote: begin
+  declare v_free bigint;
+  declare v_id varchar(64) character set ascii;
+  declare v_owner longtext character set utf8mb4;
+  declare v_weight, v_tokens int;
+  declare v_ttl_ms, v_lives_ms double;
+  declare v_seen_us, v_token bigint;
+  declare v_channel varchar(64) character set ascii;
+  declare v_none, v_pass boolean default false;
+  declare continue handler for not found set v_none = true;
+  loop
+    select id, owner, weight, tokens, ttl_ms, heartbeat_ms * 3, seen_us, channel
+      into v_id, v_owner, v_weight, v_tokens, v_ttl_ms, v_lives_ms, v_seen_us, v_channel
+      from holdfast_waiters where name = a_name order by seq limit 1;
+    if v_none then leave promote; end if;
+    if v_seen_us + round(v_lives_ms * 1000) > a_now then
+      if v_free is null then
+        select l.capacity - (select coalesce(sum(h.weight), 0) from holdfast_holders h where h.name = a_name),
+               not l.guarded
+          into v_free, v_pass from holdfast_locks l where l.name = a_name;
+      end if;
+      if v_weight > v_free then leave promote; end if;
+      if not v_pass then call holdfast_pass_1(a_name, v_pass); end if;
+      if not v_pass then leave promote; end if;
+      set v_free = v_free - v_weight;
+      call holdfast_hold_1(a_name, v_id, v_owner, v_weight, v_tokens, least(v_ttl_ms, v_lives_ms), a_now, v_token);
+      if not find_in_set(v_channel, a_bells) then set a_bells = concat(a_bells, ',', v_channel); end if;
+    end if;
+    delete from holdfast_waiters where name = a_name and id = v_id;
+  end loop;
+end`

@@ -1,0 +1,218 @@
+/** The verbs of the rule, each for one request on one lock whose row is locked. */
+
+export const ATTEMPT = /* sql */ `
+create procedure if not exists holdfast_attempt_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
+)
+modifies sql data sql security invoker
+attempt: begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare a_kind varchar(16) character set utf8mb4 default json_unquote(json_extract(a_op, '$.kind'));
+  declare a_owner longtext character set utf8mb4 default json_unquote(json_extract(a_op, '$.owner'));
+  declare a_channel varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.channel'));
+  declare a_capacity int default json_extract(a_op, '$.capacity');
+  declare a_weight int default json_extract(a_op, '$.weight');
+  declare a_tokens int default json_extract(a_op, '$.tokens');
+  declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
+  declare v_kind varchar(16) character set utf8mb4;
+  declare v_capacity int;
+  declare v_held, v_next_us, v_token bigint;
+  declare v_left_ms double;
+  declare v_pass boolean;
+  declare v_queued boolean default exists (select 1 from holdfast_waiters where name = a_name);
+
+  if exists (select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now) then
+    set a_answer = json_object('outcome', 'withdrawn');
+    leave attempt;
+  end if;
+  select json_object(
+           'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
+           'remainingMs', (expires_us - a_now) / 1000
+         )
+    into a_answer from (select 1) one left join holdfast_holders on name = a_name and id = a_id;
+  if json_unquote(json_extract(a_answer, '$.token')) <> 'null' then leave attempt; end if;
+
+  select coalesce(sum(weight), 0), min(expires_us) into v_held, v_next_us from holdfast_holders where name = a_name;
+  set v_left_ms = (v_next_us - a_now) / 1000;
+  if v_queued and exists (select 1 from holdfast_waiters where name = a_name and id = a_id) then
+    update holdfast_waiters set seen_us = a_now, owner = a_owner, tokens = a_tokens, channel = a_channel
+     where name = a_name and id = a_id;
+    set a_answer = json_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms);
+    leave attempt;
+  end if;
+
+  select kind, capacity, not guarded into v_kind, v_capacity, v_pass from holdfast_locks where name = a_name;
+  if not v_queued and v_next_us is null then
+    if v_kind <> a_kind or v_capacity <> a_capacity then
+      update holdfast_locks set kind = a_kind, capacity = a_capacity where name = a_name;
+    end if;
+  elseif v_capacity <> a_capacity or (v_kind = 'semaphore') <> (a_kind = 'semaphore') then
+    set a_answer = json_object('outcome', 'mismatch', 'kind', v_kind, 'capacity', v_capacity);
+    leave attempt;
+  elseif v_kind <> a_kind and a_kind = 'readWriteLock' then
+    -- A mutex is the writer of a readers-writer lock. What is not only a mutex any more is shown as what it became.
+    update holdfast_locks set kind = a_kind where name = a_name;
+  end if;
+
+  if not v_queued and v_held + a_weight <= a_capacity and not v_pass then
+    call holdfast_pass_1(a_name, v_pass);
+  end if;
+  if not v_queued and v_held + a_weight <= a_capacity and v_pass then
+    call holdfast_hold_1(a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, a_now, v_token);
+    set a_answer = json_object(
+      'outcome', 'granted', 'existing', 0, 'token', cast(v_token as char), 'tokens', a_tokens, 'ttlMs', a_ttl_ms,
+      'remainingMs', a_ttl_ms
+    );
+  elseif json_extract(a_op, '$.enqueue') = 'false' then
+    set a_answer = json_object('outcome', 'busy', 'holderRemainingMs', v_left_ms);
+  else
+    insert into holdfast_waiters (name, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since_us, seen_us, channel)
+    values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, json_extract(a_op, '$.heartbeatMs'), a_now, a_now,
+            a_channel);
+    set a_answer = json_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms);
+  end if;
+end`
+
+export const RENEW = /* sql */ `
+create procedure if not exists holdfast_renew_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
+)
+modifies sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
+  declare v_stolen boolean;
+  declare v_because text character set utf8mb4;
+  select max(stolen), max(because) into v_stolen, v_because from holdfast_holders where name = a_name and id = a_id;
+  if v_stolen is null then
+    set a_answer = json_object('outcome', 'lost', 'reason', 'expired');
+  elseif v_stolen then
+    set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
+  else
+    update holdfast_holders
+       set owner = json_unquote(json_extract(a_op, '$.owner')), ttl_ms = a_ttl_ms,
+           expires_us = a_now + round(a_ttl_ms * 1000)
+     where name = a_name and id = a_id;
+    set a_answer = json_object('outcome', 'renewed');
+  end if;
+end`
+
+export const WITHDRAW = /* sql */ `
+create procedure if not exists holdfast_withdraw_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
+  inout a_bells longtext
+)
+modifies sql data sql security invoker
+withdraw: begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare v_outcome, v_before varchar(16) character set utf8mb4 default 'released';
+  delete from holdfast_holders where name = a_name and id = a_id;
+  if row_count() = 0 then
+    set v_outcome = 'left';
+    delete from holdfast_waiters where name = a_name and id = a_id;
+    if row_count() = 0 then
+      set v_outcome = 'absent';
+      select max(outcome) into v_before from holdfast_tombstones
+       where name = a_name and id = a_id and until_us > a_now;
+      if v_before is not null then
+        set a_answer = json_object('outcome', v_before);
+        leave withdraw;
+      end if;
+    end if;
+  end if;
+  replace into holdfast_tombstones (name, id, until_us, outcome)
+  values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), v_outcome);
+  -- Also the one that left the queue may have been all that stood before a smaller claim.
+  if v_outcome <> 'absent' then call holdfast_promote_1(a_name, a_now, a_bells); end if;
+  set a_answer = json_object('outcome', v_outcome);
+end`
+
+export const DOWNGRADE = /* sql */ `
+create procedure if not exists holdfast_downgrade_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
+  inout a_bells longtext
+)
+modifies sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+  declare v_held boolean default exists (
+    select 1 from holdfast_holders h join holdfast_locks l on l.name = h.name
+     where h.name = a_name and h.id = a_id and l.kind = 'readWriteLock'
+  );
+  if v_held then
+    update holdfast_holders set weight = 1 where name = a_name and id = a_id;
+    call holdfast_promote_1(a_name, a_now, a_bells);
+  end if;
+  set a_answer = json_object('done', v_held);
+end`
+
+export const STEAL = /* sql */ `
+create procedure if not exists holdfast_steal_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
+  inout a_bells longtext
+)
+modifies sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_because text character set utf8mb4 default json_unquote(json_extract(a_op, '$.because'));
+  declare v_count int;
+  declare v_free_in_ms double;
+  select count(*), coalesce((max(expires_us) - a_now) / 1000, 0) into v_count, v_free_in_ms
+    from holdfast_holders where name = a_name;
+  if json_extract(a_op, '$.now') = 'true' then
+    set v_free_in_ms = 0;
+    replace into holdfast_tombstones (name, id, until_us, outcome)
+    select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders where name = a_name;
+    delete from holdfast_holders where name = a_name;
+    call holdfast_promote_1(a_name, a_now, a_bells);
+  else
+    update holdfast_holders set stolen = true, because = coalesce(a_because, because) where name = a_name;
+  end if;
+  set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms);
+end`
+
+/** Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the session limits. */
+export const INSPECT = /* sql */ `
+create procedure if not exists holdfast_inspect_1(
+  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
+)
+reads sql data sql security invoker
+begin
+  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare v_row longtext character set utf8mb4;
+  declare v_holders, v_waiters longtext character set utf8mb4 default '';
+  declare v_none boolean default false;
+  declare c_holders cursor for
+    select json_object(
+      'claimId', id, 'owner', owner, 'weight', weight, 'token', cast(token as char),
+      'heldMs', (a_now - granted_us) / 1000, 'remainingMs', (expires_us - a_now) / 1000,
+      'stolen', stolen, 'because', because
+    ) from holdfast_holders where name = a_name order by seq;
+  declare c_waiters cursor for
+    select json_object('claimId', id, 'owner', owner, 'weight', weight, 'waitedMs', (a_now - since_us) / 1000)
+      from holdfast_waiters where name = a_name order by seq;
+  declare continue handler for not found set v_none = true;
+  open c_holders;
+  fetch c_holders into v_row;
+  while not v_none do
+    set v_holders = concat(v_holders, if(v_holders = '', '', ','), v_row);
+    fetch c_holders into v_row;
+  end while;
+  close c_holders;
+  set v_none = false;
+  open c_waiters;
+  fetch c_waiters into v_row;
+  while not v_none do
+    set v_waiters = concat(v_waiters, if(v_waiters = '', '', ','), v_row);
+    fetch c_waiters into v_row;
+  end while;
+  close c_waiters;
+  set v_row = null;
+  select json_object('kind', kind, 'capacity', capacity, 'lastToken', cast(last_token as char))
+    into v_row from holdfast_locks where name = a_name;
+  set a_answer = concat('{"lock":', coalesce(v_row, 'null'), ',"holders":[', v_holders, '],"waiters":[', v_waiters, ']}');
+end`

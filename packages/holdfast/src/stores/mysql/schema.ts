@@ -1,0 +1,30 @@
+/** The schema as statements, for the store that migrates by itself, and as a script for people who do it by hand. */
+import { LockUsageError } from '../../errors.js'
+import { RULE } from './rule/index.js'
+import { TABLES } from './tables.js'
+
+export const DEFAULT_PREFIX = 'holdfast_'
+
+/** The statements, in order. */
+export function schemaStatements(prefix: string): readonly string[] {
+  const checked = checkPrefix(prefix)
+  return [...TABLES, ...RULE].map((statement) => statement.trim().replaceAll(/\bholdfast_/g, checked))
+}
+
+/**
+ * The SQL that makes everything the MySQL store needs in a database: four tables and a few procedures. It may be run
+ * again at any time. It is a script for the command line clients `mariadb` and `mysql`.
+ * @throws LockUsageError when the prefix cannot be one.
+ */
+export function mysqlSchema(prefix: string = DEFAULT_PREFIX): string {
+  return `delimiter //\n${schemaStatements(prefix).join('//\n\n')}//\ndelimiter ;\n`
+}
+
+/** The longest name of a procedure takes 13 more characters, of the 64 that a name may have. */
+export function checkPrefix(prefix: unknown): string {
+  if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/i.test(prefix)) return prefix
+  throw new LockUsageError(
+    'The prefix of mysqlStore must be made of letters, digits and underscores, at most 40 of them.',
+    { store: 'mysql' },
+  )
+}

@@ -1,0 +1,77 @@
+/**
+ * The tables. Append-only: what has once been released is never changed here, only added to, and each statement may run
+ * again. `holdfast_` stands for the prefix that the user chose.
+ *
+ * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
+ *   the lock is free, so that tokens only grow. `guarded` says that its guard is to be asked
+ *   before the next grant.
+ * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
+ * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that renewals and releases never wait for a transaction.
+ * - `fences` remember the largest token that a resource has seen.
+ *
+ * Names are bytes: every collation takes some different names for one, be it for a blank at the end. Times are
+ * microseconds since 1970 in UTC: a column of times depends on the session's time zone.
+ */
+export const TABLES: readonly string[] = [
+  /* sql */ `
+create table if not exists holdfast_locks (
+  name varbinary(512) not null primary key,
+  kind varchar(16) not null default 'mutex',
+  capacity int not null default 2147483647,
+  last_token bigint not null default 0,
+  guarded boolean not null default false
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_holders (
+  seq bigint not null auto_increment unique,
+  name varbinary(512) not null,
+  id varchar(64) character set ascii collate ascii_bin not null,
+  owner longtext not null,
+  weight int not null,
+  token bigint not null,
+  tokens int not null,
+  granted_us bigint not null,
+  ttl_ms double not null,
+  expires_us bigint not null,
+  stolen boolean not null default false,
+  because text,
+  primary key (name, id)
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_waiters (
+  seq bigint not null auto_increment unique,
+  name varbinary(512) not null,
+  id varchar(64) character set ascii collate ascii_bin not null,
+  owner longtext not null,
+  weight int not null,
+  tokens int not null,
+  ttl_ms double not null,
+  heartbeat_ms double not null,
+  since_us bigint not null,
+  seen_us bigint not null,
+  channel varchar(64) character set ascii collate ascii_bin not null,
+  primary key (name, id),
+  unique key in_order (name, seq)
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_tombstones (
+  name varbinary(512) not null,
+  id varchar(64) character set ascii collate ascii_bin not null,
+  until_us bigint not null,
+  outcome varchar(16) not null,
+  primary key (name, id),
+  key by_age (until_us)
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_guards (
+  name varbinary(512) not null primary key,
+  token bigint not null default 0
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_fences (
+  resource varbinary(512) not null primary key,
+  token bigint not null,
+  owner varchar(64) character set ascii collate ascii_bin not null
+) engine = InnoDB default character set utf8mb4`,
+]

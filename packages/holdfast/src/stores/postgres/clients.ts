@@ -1,0 +1,138 @@
+/**
+ * The two client libraries as one: `pg` and `postgres`. Nothing is imported from either; what is used of them is written
+ * down here, and the pool that the caller passes in is never closed.
+ */
+import { LockUsageError } from '../../errors.js'
+import { OwnConnection } from './own-connection.js'
+
+/** A row of an answer. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** As much of a pool of `pg` as is used. */
+export interface PgPool {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  connect(): Promise<unknown>
+  readonly options: object
+  readonly totalCount: number
+  readonly idleCount: number
+}
+
+/** As much of a `postgres` (postgres.js) instance as is used. */
+export interface PostgresJs {
+  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onListen?: () => void,
+  ): Promise<{ unlisten(): Promise<void> }>
+  readonly options: object
+}
+
+/** What either library does for the store. */
+export interface Client {
+  /** A statement with values, outside any transaction. Not prepared by name, which poolers between may not know. */
+  query(text: string, values: readonly string[]): Promise<readonly Row[]>
+  /** Several statements in one transaction. */
+  script(text: string): Promise<void>
+  /** Listens on a connection that is not the pool's. */
+  listen(channel: string, events: ListenEvents): Promise<void>
+  /** Ends the connection that is not the pool's. It is made anew when it is needed again. */
+  rest(): Promise<void>
+}
+
+export interface ListenEvents {
+  onNotify(payload: string): void
+  /** The connection was lost. `again` says whether the library has connected anew by itself. */
+  onLost(again: boolean): void
+}
+
+/** @throws LockUsageError for anything else than the two libraries' pools. */
+export function clientOf(pool: unknown): Client {
+  if (isPostgresJs(pool)) return new PostgresJsClient(pool)
+  if (isPgPool(pool)) return new PgClient(pool)
+  throw new LockUsageError(
+    'postgresStore needs a pool: new pg.Pool(…) of the package "pg", or postgres(…) of the package "postgres".',
+    { store: 'postgres' },
+  )
+}
+
+function isPostgresJs(pool: unknown): pool is PostgresJs {
+  return typeof pool === 'function' && 'unsafe' in pool && 'listen' in pool
+}
+
+/** A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
+function isPgPool(pool: unknown): pool is PgPool {
+  return (
+    typeof pool === 'object' && pool !== null && 'query' in pool && 'options' in pool && 'totalCount' in pool
+  )
+}
+
+class PostgresJsClient implements Client {
+  readonly #sql: PostgresJs
+  #listening: { unlisten(): Promise<void> } | undefined
+
+  constructor(sql: PostgresJs) {
+    this.#sql = sql
+  }
+
+  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+    // The library's type of a parameter does not admit plain strings where it cannot see the query.
+    return (await this.#sql.unsafe(text, [...values] as never[], { prepare: false })) as Row[]
+  }
+
+  async script(text: string): Promise<void> {
+    await this.#sql.unsafe(text)
+  }
+
+  /** The library makes a connection for this, and makes it anew when it is lost. */
+  async listen(channel: string, events: ListenEvents): Promise<void> {
+    let listens = 0
+    const onNotify = (payload: string): void => events.onNotify(payload)
+    this.#listening = await this.#sql.listen(channel, onNotify, () => {
+      listens += 1
+      if (listens > 1) events.onLost(true)
+    })
+  }
+
+  async rest(): Promise<void> {
+    const listening = this.#listening
+    this.#listening = undefined
+    await listening?.unlisten()
+  }
+}
+
+class PgClient implements Client {
+  readonly #pool: PgPool
+  readonly #own: OwnConnection
+
+  constructor(pool: PgPool) {
+    this.#pool = pool
+    this.#own = new OwnConnection(pool)
+  }
+
+  /**
+   * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
+   * perhaps the very ones that the leases protect. Then the connection of our own serves.
+   */
+  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+    const from = isExhausted(this.#pool) ? this.#own : this.#pool
+    return (await from.query(text, [...values])).rows as Row[]
+  }
+
+  async script(text: string): Promise<void> {
+    await this.#pool.query(text)
+  }
+
+  listen(channel: string, events: ListenEvents): Promise<void> {
+    return this.#own.listen(channel, events)
+  }
+
+  rest(): Promise<void> {
+    return this.#own.rest()
+  }
+}
+
+function isExhausted({ options, totalCount, idleCount }: PgPool): boolean {
+  const max = 'max' in options && typeof options.max === 'number' ? options.max : Infinity
+  return idleCount === 0 && totalCount >= max
+}

@@ -1,0 +1,73 @@
+/** What PostgreSQL and its clients say when something fails, as errors of Holdfast. */
+import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
+
+const STORE = 'postgres'
+
+/** Of the error classes of PostgreSQL: the statement was rolled back, and may be sent again. */
+const RETRIABLE = new Set(['40001', '40P01'])
+/** A schema, a table or a function that is not there. */
+const UNMIGRATED = new Set(['3F000', '42P01', '42883'])
+
+/** The SQLSTATE, or the code of a client library or of the system. */
+export function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : ''
+}
+
+export function isRetriable(error: unknown): boolean {
+  return RETRIABLE.has(codeOf(error))
+}
+
+export function isUnmigrated(error: unknown): boolean {
+  return UNMIGRATED.has(codeOf(error))
+}
+
+/** What to do about the errors that somebody has to mend. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '3D000': 'Make the database, or correct its name in the connection.',
+  '25006': 'The server takes no writes: it is a read-only replica. Connect to the primary.',
+  '57P03': 'The server is starting up or shutting down.',
+  '53300': 'The server has no connection left: make pools smaller, or raise max_connections.',
+  HF001:
+    'Locks need READ COMMITTED: give the pool that default_transaction_isolation, as in ' +
+    `options: '-c default_transaction_isolation=read\\ committed'.`,
+}
+
+/** A typed error that says what happened and what to do. */
+export function explain(error: unknown, schema: string): LockError {
+  if (isLockError(error)) return error
+  const code = codeOf(error)
+  const reason = error instanceof Error && error.message !== '' ? error.message : code || String(error)
+  const details = { store: STORE, cause: error }
+  if (code.startsWith('28')) {
+    const text = `PostgreSQL refused the connection: ${reason}. Check user, password and pg_hba.conf.`
+    return new StoreUnavailableError(text, { ...details, code: 'STORE_AUTH' })
+  }
+  if (code === '42501') {
+    const text =
+      `PostgreSQL refused: ${reason}. Grant this user USAGE on the schema "${schema}", EXECUTE on its functions, ` +
+      'and SELECT, INSERT, UPDATE and DELETE on its tables.'
+    return new StoreUnavailableError(text, { ...details, code: 'STORE_AUTH' })
+  }
+  if (isUnmigrated(error)) {
+    const text =
+      `The schema "${schema}" of Holdfast is not in this database: ${reason}. Run the SQL of postgresSchema() once, ` +
+      'or create the store with autoMigrate: true.'
+    return new StoreUnavailableError(text, { ...details, code: 'STORE_CONFIG' })
+  }
+  if (code.startsWith('42')) {
+    const text =
+      `What is in the schema "${schema}" is not Holdfast's, or was changed: ${reason}. ` +
+      'Choose another schema, or put the tables of postgresSchema() there.'
+    return new StoreUnavailableError(text, { ...details, code: 'STORE_CONFIG' })
+  }
+  if (code.startsWith('22')) {
+    return new LockUsageError(`PostgreSQL cannot read the request: ${reason}.`, details)
+  }
+  const advice = ADVICE[code]
+  const configuration = code === '3D000' || code === '25006' || code === 'HF001'
+  return new StoreUnavailableError(`PostgreSQL failed: ${reason}.${advice ? ` ${advice}` : ''}`, {
+    ...details,
+    code: configuration ? 'STORE_CONFIG' : 'STORE_UNAVAILABLE',
+  })
+}

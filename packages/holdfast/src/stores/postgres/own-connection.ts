@@ -1,0 +1,117 @@
+/**
+ * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
+ * wait while the caller's pool is exhausted. It is made when it is first needed.
+ */
+import type { ListenEvents, PgPool } from './clients.js'
+
+/** As much of a client of `pg` as is used. */
+interface PgConnection {
+  connect(): Promise<unknown>
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  end(): Promise<void>
+  unref(): void
+  on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+}
+
+/** Not in the library's types, but what its pools make their own connections with. */
+interface WithClient {
+  readonly Client: new (options: object) => PgConnection
+}
+
+/** How often to look whether the connection is alive: nobody else would notice that it ended in silence. */
+const LOOK_EVERY_MS = 5000
+const LOOK_LIMIT_MS = 3000
+
+export class OwnConnection {
+  readonly #pool: PgPool
+  #connection: Promise<PgConnection> | undefined
+  #current: PgConnection | undefined
+  #looking: NodeJS.Timeout | undefined
+  #events: ListenEvents | undefined
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(pool: PgPool) {
+    this.#pool = pool
+  }
+
+  async query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
+    const connection = await this.#open()
+    return this.#inTurn(() => connection.query(text, values))
+  }
+
+  /** One statement after the other: the library will stop to keep a queue of its own. */
+  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+    const sent = this.#tail.then(send)
+    this.#tail = sent.catch(() => undefined)
+    return sent
+  }
+
+  /** Rejects when the connection cannot be made. `events.onLost` tells of its end, once. */
+  async listen(channel: string, events: ListenEvents): Promise<void> {
+    await this.query(`listen "${channel}"`, [])
+    this.#events = events
+  }
+
+  async rest(): Promise<void> {
+    const connecting = this.#connection
+    this.#current = this.#connection = this.#events = undefined
+    clearInterval(this.#looking)
+    const connection = await connecting?.catch(() => undefined)
+    await connection?.end()
+  }
+
+  #open(): Promise<PgConnection> {
+    this.#connection ??= this.#connect().catch((error: unknown) => {
+      this.#connection = undefined
+      throw error
+    })
+    return this.#connection
+  }
+
+  async #connect(): Promise<PgConnection> {
+    const { Client } = this.#pool as unknown as WithClient
+    const connection = new Client(this.#pool.options)
+    const lost = (): void => this.#lost(connection)
+    connection.on('error', lost)
+    connection.on('end', lost)
+    connection.on('notification', ({ payload }) => this.#events?.onNotify(payload ?? ''))
+    try {
+      await connection.connect()
+    } catch (error) {
+      void connection.end().catch(() => undefined) // it never worked
+      throw error
+    }
+    this.#current = connection
+    // A process may end while it is idle. The limit of each request keeps the process for as long as it has to be.
+    connection.unref()
+    this.#tail = Promise.resolve()
+    const look = (): Promise<unknown> => withinLimit(this.#inTurn(() => connection.query('select 1')))
+    this.#looking = setInterval(() => void look().catch(lost), LOOK_EVERY_MS)
+    this.#looking.unref()
+    return connection
+  }
+
+  /** Also called for a connection that was put to rest, whose end is no loss. */
+  #lost(connection: PgConnection): void {
+    void connection.end().catch(() => undefined) // it is broken, or ended already
+    if (this.#current !== connection) return
+    clearInterval(this.#looking)
+    const events = this.#events
+    this.#current = this.#connection = this.#events = undefined
+    events?.onLost(false)
+  }
+}
+
+async function withinLimit(answer: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the connection does not answer')), LOOK_LIMIT_MS)
+    timer.unref()
+  })
+  try {
+    return await Promise.race([answer, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The grant rule of `store/grant-rule.ts` in PL/pgSQL, and the one function that clients call: `turn_1`, with a list of
+ * requests as JSON and a list of answers back, in one round trip and one transaction.
+ *
+ * Why it is safe: `turn_1` first locks the rows of its locks, in the order of their names, and only then runs further
+ * statements. In READ COMMITTED each of those sees what was committed before it began, and so all that the one before us
+ * did under the same row lock. A single statement that locks the row and adds up the holders would not do: its snapshot
+ * is older than its wait for the row, and both of two contenders would find the lock free.
+ *
+ * The number in the names is that of the protocol. Another one would get functions of its own beside these, so that
+ * clients of two versions can share the tables while a new one is rolled out.
+ */
+import { SETTLE, BURY, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
+import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
+
+/**
+ * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
+ * Compiling such a plan would cost a hundred times what running it does.
+ * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
+ */
+const TURN = /* sql */ `
+create or replace function holdfast.turn_1(a_ops jsonb) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
+as $turn$
+declare
+  v_names text[];
+  v_name text;
+  v_locked integer;
+  v_now timestamptz;
+  v_op jsonb;
+  v_results jsonb[] := '{}';
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception 'the isolation level is %', current_setting('transaction_isolation') using errcode = 'HF001';
+  end if;
+  if jsonb_array_length(a_ops) = 1 then v_names := array[a_ops -> 0 ->> 'lock'];
+  else
+    select array_agg(distinct (o ->> 'lock') collate "C" order by (o ->> 'lock') collate "C")
+      into v_names from jsonb_array_elements(a_ops) o;
+  end if;
+  perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
+  get diagnostics v_locked = row_count;
+  if v_locked < cardinality(v_names) then
+    -- A withdrawal makes the row too: it must be seen by the attempt that it overtook, which locks the same row.
+    insert into holdfast.locks (name)
+    select distinct (o ->> 'lock') collate "C" as n from jsonb_array_elements(a_ops) o
+     where o ->> 'verb' in ('attempt', 'withdraw') order by n
+    on conflict do nothing;
+    perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
+  end if;
+  v_now := clock_timestamp();
+  foreach v_name in array v_names loop perform holdfast.settle_1(v_name, v_now); end loop;
+  for v_op in select o from jsonb_array_elements(a_ops) o loop
+    v_results := v_results || case v_op ->> 'verb'
+      when 'attempt' then holdfast.attempt_1(v_op, v_now)
+      when 'withdraw' then holdfast.withdraw_1(v_op, v_now)
+      when 'renew' then holdfast.renew_1(v_op, v_now)
+      when 'downgrade' then holdfast.downgrade_1(v_op, v_now)
+      when 'steal' then holdfast.steal_1(v_op, v_now)
+      when 'guard' then holdfast.guard_1(v_op)
+      when 'inspect' then holdfast.inspect_1(v_op, v_now)
+    end;
+  end loop;
+  if random() < 0.05 then
+    delete from holdfast.tombstones t where t.ctid = any (array(
+      select u.ctid from holdfast.tombstones u where u.until <= v_now order by u.until limit 5000 for update skip locked
+    ));
+  end if;
+  return to_jsonb(v_results);
+end
+$turn$;
+`
+
+export const RULE = [
+  SETTLE,
+  BURY,
+  HOLD,
+  PASS,
+  GUARD,
+  PROMOTE,
+  ATTEMPT,
+  RENEW,
+  WITHDRAW,
+  DOWNGRADE,
+  STEAL,
+  INSPECT,
+  TURN,
+].join('')

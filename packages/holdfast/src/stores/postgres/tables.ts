@@ -1,0 +1,78 @@
+/**
+ * The tables. Append-only: what has once been released is never changed here, only added to, and each statement may run
+ * again. `holdfast` stands for the schema and is replaced by the name that the user chose.
+ *
+ * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
+ *   the lock is free, so that tokens only grow. `guarded` says that its guard is to be asked
+ *   before the next grant.
+ * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
+ * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that renewals and releases never wait for a transaction.
+ * - `fences` remember the largest token that a resource has seen.
+ *
+ * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters that a label may have.
+ * Rows that change at each heartbeat and grant leave room on their page, so that the indexes need not change with them.
+ */
+export const TABLES = /* sql */ `
+create table if not exists holdfast.locks (
+  name text collate "C" primary key,
+  kind text not null default 'mutex',
+  capacity integer not null default 2147483647,
+  last_token bigint not null default 0,
+  guarded boolean not null default false
+) with (fillfactor = 50);
+
+create table if not exists holdfast.holders (
+  lock text collate "C" not null,
+  id text collate "C" not null,
+  seq bigint generated always as identity,
+  owner text not null,
+  weight integer not null,
+  token bigint not null,
+  tokens integer not null,
+  granted timestamptz not null,
+  ttl_ms double precision not null,
+  expires timestamptz not null,
+  stolen boolean not null default false,
+  because text,
+  primary key (lock, id)
+) with (fillfactor = 50);
+
+create table if not exists holdfast.waiters (
+  lock text collate "C" not null,
+  id text collate "C" not null,
+  seq bigint generated always as identity,
+  owner text not null,
+  weight integer not null,
+  tokens integer not null,
+  ttl_ms double precision not null,
+  heartbeat_ms double precision not null,
+  since timestamptz not null,
+  seen timestamptz not null,
+  channel text not null,
+  primary key (lock, id)
+) with (fillfactor = 50);
+
+create unique index if not exists waiters_in_order on holdfast.waiters (lock, seq);
+
+create table if not exists holdfast.tombstones (
+  lock text collate "C" not null,
+  id text collate "C" not null,
+  until timestamptz not null,
+  outcome text not null,
+  primary key (lock, id)
+);
+
+create index if not exists tombstones_by_age on holdfast.tombstones (until);
+
+create table if not exists holdfast.guards (
+  name text collate "C" primary key,
+  token bigint not null default 0
+);
+
+create table if not exists holdfast.fences (
+  resource text collate "C" primary key,
+  token bigint not null,
+  owner text not null
+);
+`

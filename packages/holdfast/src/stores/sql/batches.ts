@@ -1,0 +1,109 @@
+/**
+ * The queue of one process in front of the database: what is asked in one turn of the event loop travels together, and
+ * while a few statements are under way the rest gathers for the next one. So a busy process uses few connections of the
+ * caller's pool, and one commit serves many.
+ *
+ * Withdrawals go first, since they make room. The order of requests does not matter for safety: a withdrawn claim stays
+ * refused.
+ */
+import { isLockError, StoreUnavailableError } from '../../errors.js'
+import type { Database } from './database.js'
+import type { Answer, Request } from './requests.js'
+
+/** So many requests share a statement at most. */
+const LARGEST_BATCH = 128
+/** So many statements are under way at once. More would only wait for each other's commit. */
+const STATEMENTS = 4
+
+interface Item {
+  readonly request: Request
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+export class Batches {
+  readonly #database: Database
+  #queue: Item[] = []
+  #underWay = 0
+  #scheduled = false
+  #closed = false
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  do(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) reject(this.#closedError())
+      else {
+        this.#queue.push({ request, resolve, reject })
+        this.#schedule()
+      }
+    })
+  }
+
+  /** Ends what has not been sent. What has been is answered yet. */
+  close(): void {
+    this.#closed = true
+    for (const item of this.#queue.splice(0)) item.reject(this.#closedError())
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#underWay >= STATEMENTS || this.#queue.length === 0) return
+    this.#scheduled = true
+    queueMicrotask(() => {
+      this.#scheduled = false
+      const batch = this.#take()
+      if (batch.length > 0) void this.#send(batch)
+      this.#schedule()
+    })
+  }
+
+  #take(): Item[] {
+    const queue = this.#queue
+    if (queue.length > 1) {
+      const first = queue.filter(({ request }) => request.verb === 'withdraw')
+      if (first.length > 0) {
+        this.#queue = [...first, ...queue.filter(({ request }) => request.verb !== 'withdraw')]
+      }
+    }
+    return this.#queue.splice(0, LARGEST_BATCH)
+  }
+
+  async #send(batch: readonly Item[]): Promise<void> {
+    this.#underWay += 1
+    try {
+      await this.#settle(batch)
+    } finally {
+      this.#underWay -= 1
+      this.#schedule()
+    }
+  }
+
+  async #settle(batch: readonly Item[]): Promise<void> {
+    try {
+      const answers = await this.#database.run(batch.map(({ request }) => request))
+      batch.forEach((item, index) => {
+        const answer = answers[index]
+        if (answer) item.resolve(answer)
+        else item.reject(this.#noAnswer())
+      })
+    } catch (error) {
+      // One request that the database cannot read must not fail the others, which had nothing to do with it.
+      if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
+        for (const item of batch) await this.#settle([item])
+      } else for (const item of batch) item.reject(error)
+    }
+  }
+
+  #noAnswer(): StoreUnavailableError {
+    return new StoreUnavailableError('The functions in the database did not answer as they should.', {
+      code: 'STORE_CONFIG',
+      store: this.#database.name,
+    })
+  }
+
+  #closedError(): StoreUnavailableError {
+    return new StoreUnavailableError('The store was closed.', { store: this.#database.name })
+  }
+}

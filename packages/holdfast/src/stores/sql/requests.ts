@@ -1,0 +1,164 @@
+/**
+ * What travels to the database and back: a list of requests as JSON, and a list of answers. The same for every SQL store.
+ *
+ * Owners and reasons are JSON inside the JSON: databases refuse some characters in theirs that a label may have.
+ */
+import { LockUsageError } from '../../errors.js'
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  HolderInfo,
+  LockInfo,
+  LockKind,
+  Owner,
+  Renewal,
+  RenewResult,
+  StealOptions,
+  StealResult,
+  WaiterInfo,
+  WithdrawOutcome,
+} from '../../store/contract.js'
+
+/** One request on one lock. */
+export interface Request {
+  readonly verb: 'attempt' | 'renew' | 'withdraw' | 'downgrade' | 'steal' | 'inspect' | 'guard'
+  readonly lock: string
+  readonly [detail: string]: string | number | boolean | undefined
+}
+
+/** The database's answer to one request; which properties it has depends on the verb. Numbers may come as text. */
+export type Answer = Readonly<Record<string, unknown>>
+
+export function attemptRequest(claim: Claim, options: AttemptOptions, channel: string): Request {
+  const { lock, id, kind, capacity, weight, ttlMs, heartbeatMs } = claim
+  return {
+    verb: 'attempt',
+    lock,
+    id,
+    kind,
+    capacity,
+    weight,
+    ttlMs,
+    heartbeatMs,
+    owner: JSON.stringify(claim.owner),
+    tokens: options.tokens,
+    enqueue: options.enqueue,
+    channel,
+  }
+}
+
+/** @throws LockUsageError (`LOCK_MISMATCH`) when the lock is in use as something else. */
+export function attemptResult(answer: Answer, claim: Claim, store: string): AttemptResult {
+  switch (answer['outcome']) {
+    case 'granted':
+      return {
+        outcome: 'granted',
+        token: BigInt(answer['token'] as string),
+        tokens: Number(answer['tokens']),
+        ttlMs: Number(answer['ttlMs']),
+        existing: isTrue(answer['existing']),
+        remainingMs: Number(answer['remainingMs']),
+      }
+    case 'waiting':
+    case 'busy': {
+      const left = answer['holderRemainingMs']
+      const holderRemainingMs = left === null || left === undefined ? undefined : Math.max(0, Number(left))
+      return { outcome: answer['outcome'], holderRemainingMs }
+    }
+    case 'mismatch':
+      throw new LockUsageError(
+        `Lock "${claim.lock}" is in use as a ${String(answer['kind'])} of capacity ${String(answer['capacity'])}, ` +
+          `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
+          'Let all its users agree on one kind and one number of permits, or use another name.',
+        { code: 'LOCK_MISMATCH', lock: claim.lock, store },
+      )
+    default:
+      return { outcome: 'withdrawn' }
+  }
+}
+
+export function renewRequest({ lock, id, ttlMs, owner }: Renewal): Request {
+  return { verb: 'renew', lock, id, ttlMs, owner: JSON.stringify(owner) }
+}
+
+export function renewResult({ outcome, reason, because }: Answer): RenewResult {
+  if (outcome === 'renewed') return { outcome }
+  if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
+  return { outcome: 'lost', reason, ...(typeof because === 'string' ? { because: parsedText(because) } : {}) }
+}
+
+export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {
+  return { verb: 'withdraw', lock, id, ttlMs }
+}
+
+export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
+  return outcome as WithdrawOutcome
+}
+
+export function stealRequest(lock: string, { now, because }: StealOptions): Request {
+  return { verb: 'steal', lock, now, ...(because === undefined ? {} : { because: JSON.stringify(because) }) }
+}
+
+export function stealResult({ holders, freeInMs }: Answer): StealResult {
+  return { holders: Number(holders), freeInMs: Number(freeInMs) }
+}
+
+/** Of `downgrade` and `guard`. */
+export function isDone({ done }: Answer): boolean {
+  return isTrue(done)
+}
+
+/** Undefined when nobody holds the lock or waits for it. */
+export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
+  const holders = (answer['holders'] as Answer[]).map(holderInfo)
+  const waiters = (answer['waiters'] as Answer[]).map(waiterInfo)
+  if (holders.length === 0 && waiters.length === 0) return undefined
+  const row = answer['lock'] as Answer
+  const lastToken = BigInt(row['lastToken'] as string)
+  return {
+    lock,
+    kind: row['kind'] as LockKind,
+    capacity: Number(row['capacity']),
+    lastToken: lastToken === 0n ? undefined : lastToken,
+    holders,
+    waiters,
+  }
+}
+
+function holderInfo(row: Answer): HolderInfo {
+  const because = row['because']
+  return {
+    claimId: row['claimId'] as string,
+    owner: parsedOwner(row['owner']),
+    weight: Number(row['weight']),
+    token: BigInt(row['token'] as string),
+    heldMs: Number(row['heldMs']),
+    remainingMs: Number(row['remainingMs']),
+    stolen: isTrue(row['stolen']),
+    ...(typeof because === 'string' ? { stolenBecause: parsedText(because) } : {}),
+  }
+}
+
+function waiterInfo(row: Answer): WaiterInfo {
+  return {
+    claimId: row['claimId'] as string,
+    owner: parsedOwner(row['owner']),
+    weight: Number(row['weight']),
+    waitedMs: Number(row['waitedMs']),
+  }
+}
+
+/** Databases without a type for it say 1 or 0, as a number or as text. */
+function isTrue(value: unknown): boolean {
+  return Number(value) === 1
+}
+
+function parsedOwner(text: unknown): Owner {
+  return JSON.parse(text as string) as Owner
+}
+
+function parsedText(text: string): string {
+  return JSON.parse(text) as string
+}

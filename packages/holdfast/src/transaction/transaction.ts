@@ -1,0 +1,59 @@
+/**
+ * A lock that covers a transaction until its commit.
+ *
+ * The usual trap is to release the lock first and commit then: the next holder reads what was there before. Here the
+ * release comes after the commit. And a lease that ends while the transaction is still at work does not let the next
+ * holder in: the transaction has the lock's guard row, without which nobody is granted that lock.
+ */
+import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import type { HeldLease, Lease } from '../lease/lease.js'
+import type { AcquireOptions } from '../lease/settings.js'
+import type { Lockable } from '../locks/lock.js'
+import type { Store } from '../store/contract.js'
+import { checkTransactional, type TransactionalDatabase } from './databases.js'
+
+/** Acquires, begins, works, commits, and only then releases. */
+export async function transaction<L extends Lease, Tx, T>(
+  store: Store,
+  lock: Lockable<L>,
+  db: TransactionalDatabase<Tx>,
+  work: (tx: Tx, lease: L) => Promise<T>,
+  options?: AcquireOptions,
+): Promise<T> {
+  const { cover } = store
+  if (!cover) {
+    throw new UnsupportedLockError(
+      `The ${store.name} store is not in a database, so its leases cannot cover a transaction. ` +
+        'Let the rows that are written check the fencing token.',
+      { store: store.name, lock: lock.name },
+    )
+  }
+  checkTransactional(db)
+  const lease = await lock.acquire(options)
+  try {
+    checkExclusive(lease)
+    const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
+    if (!(await cover.prepare({ lock: lease.name, id: lease.claimId }))) throw lost()
+    return await db.transaction(async (tx) => {
+      const guard = await db.query(tx, cover.statement, [lease.name, String(lease.token)])
+      if (guard.length === 0) throw lost()
+      const result = await lease.run(() => work(tx, lease))
+      // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
+      // lasts until the commit is done.
+      lease.assertHeld()
+      return result
+    })
+  } finally {
+    // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
+    await lease.release().catch(() => undefined)
+  }
+}
+
+/** @throws LockUsageError for leases that others may share, whose tokens do not tell who comes later. */
+export function checkExclusive(lease: Lease): void {
+  if ((lease as Partial<HeldLease>).exclusive === true) return
+  throw new LockUsageError(
+    `The lease on "${lease.name}" may be shared: only a mutex or a writer has a token that nobody beside it exceeds.`,
+    { lock: lease.name },
+  )
+}

@@ -1,0 +1,148 @@
+/** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
+import { createLocks, type LockError } from 'holdfast'
+import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
+import { createPool as createCallbackPool } from 'mysql2'
+import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { startMariadb } from '../../../../test/servers/mariadb.js'
+
+const server = await startMariadb()
+server.sql(mysqlSchema())
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+function poolOf(options: PoolOptions = {}): Pool {
+  const pool = createPool({ uri: server.url, connectionLimit: 2, ...options })
+  ending.push(() => pool.end())
+  return pool
+}
+
+/** What an attempt fails with. */
+async function failure(options: MysqlStoreOptions): Promise<LockError> {
+  // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
+  const locks = createLocks(mysqlStore(options), { ttlMs: 300 })
+  ending.push(() => locks.close())
+  const error: unknown = await locks
+    .mutex('m')
+    .tryAcquire()
+    .then(
+      () => 'it was acquired',
+      (reason: unknown) => reason,
+    )
+  return error as LockError
+}
+
+describe('a connection that cannot be made', () => {
+  test('for a wrong password', async () => {
+    const pool = poolOf({ uri: `mysql://root:wrong@127.0.0.1:${server.port}/app` })
+    await expect(failure({ pool })).resolves.toMatchObject({ code: 'STORE_AUTH' })
+  })
+
+  test('for a database that is not there, or not named', async () => {
+    const pool = poolOf({ uri: `${server.url}_missing` })
+    await expect(failure({ pool })).resolves.toMatchObject({ code: 'STORE_CONFIG' })
+    const nowhere = poolOf({ uri: `mysql://root@127.0.0.1:${server.port}` })
+    await expect(failure({ pool: nowhere })).resolves.toMatchObject({ code: 'STORE_CONFIG' })
+  })
+
+  test('for a server that is not there', async () => {
+    const pool = poolOf({ uri: 'mysql://root@127.0.0.1:1/app' })
+    await expect(failure({ pool })).resolves.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+})
+
+describe('a database that is not ready', () => {
+  test('without tables and procedures', async () => {
+    const error = await failure({ pool: poolOf(), prefix: 'nowhere_' })
+    expect(error.code).toBe('STORE_CONFIG')
+    expect(error.message).toContain('mysqlSchema()')
+    expect(server.sql(`show tables like 'nowhere%'`)).toBe('')
+  })
+
+  test('makes them when asked to, also for several clients at once', async () => {
+    const stores = Array.from({ length: 4 }, () =>
+      createLocks(mysqlStore({ pool: poolOf(), prefix: 'Made_', autoMigrate: true })),
+    )
+    const leases = await Promise.all(stores.map((locks) => locks.mutex('m').tryAcquire()))
+    expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1)
+    for (const locks of stores) await locks.close()
+  })
+
+  test('the schema may be made again while it is in use', async () => {
+    const locks = createLocks(mysqlStore({ pool: poolOf() }))
+    const lease = await locks.mutex('kept').acquire()
+    server.sql(mysqlSchema())
+    expect(await lease.release()).toBe('released')
+    await locks.close()
+  })
+
+  test('with a table of somebody else in its place', async () => {
+    server.sql(mysqlSchema('changed_'))
+    server.sql('alter table changed_holders rename column weight to height')
+    const error = await failure({ pool: poolOf(), prefix: 'changed_' })
+    expect(error.code).toBe('STORE_CONFIG')
+    expect(error.message).toContain('changed_')
+  })
+
+  test('with too few rights', async () => {
+    server.sql('create user poor; grant select on app.* to poor')
+    const error = await failure({ pool: poolOf({ uri: `mysql://poor@127.0.0.1:${server.port}/app` }) })
+    expect(error.code).toBe('STORE_AUTH')
+    expect(error.message).toContain('EXECUTE')
+  })
+
+  test('that takes no writes', async () => {
+    server.sql('create user reader; grant all on app.* to reader; set global read_only = on')
+    try {
+      const error = await failure({ pool: poolOf({ uri: `mysql://reader@127.0.0.1:${server.port}/app` }) })
+      expect(error.code).toBe('STORE_CONFIG')
+      expect(error.message).toContain('primary')
+    } finally {
+      server.sql('set global read_only = off')
+    }
+  })
+})
+
+describe('options', () => {
+  test.each([{}, { pool: {} }, { pool: null }, { pool: 'mysql://localhost' }])(
+    'without a pool: %j',
+    (options) => {
+      expect(() => mysqlStore(options as never)).toThrow('needs a pool')
+    },
+  )
+
+  test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7])('with the prefix %j', (prefix) => {
+    expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')
+    expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
+  })
+
+  test('a pool with callbacks will do', async () => {
+    const pool = createCallbackPool({ uri: server.url })
+    ending.push(() => pool.promise().end())
+    const locks = createLocks(mysqlStore({ pool }))
+    expect(await locks.mutex('callbacks').run(() => 7)).toBe(7)
+    await locks.close()
+  })
+})
+
+test.each(['', 'ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'ANSI', 'TRADITIONAL', 'PAD_CHAR_TO_FULL_LENGTH'])(
+  'names, labels and reasons are kept in the mode "%s"',
+  async (mode) => {
+    server.sql(`set global sql_mode = '${mode}'`)
+    const label = `null \u0000, half \ud800, "quotes" 'and' \\ 🔒`
+    const store = mysqlStore({ pool: poolOf({ rowsAsArray: true, timezone: '+09:00' }) })
+    const locks = createLocks(store, { label })
+    const name = `"it's" \\' -- 🔒${mode}`
+    const lease = await locks.mutex(name).acquire()
+    await locks.steal(name, { because: `'"\\ 🔒` })
+    const [info] = (await store.inspect({ prefix: '"it', limit: 10 })).locks
+    expect(info?.lock).toBe(name)
+    expect(info?.holders[0]).toMatchObject({ owner: { label }, stolen: true, stolenBecause: `'"\\ 🔒` })
+    await lease.release()
+    await locks.close()
+  },
+)

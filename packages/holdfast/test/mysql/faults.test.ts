@@ -1,0 +1,146 @@
+/** What can happen to a server and its connections while locks are held and waited for. */
+import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
+import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startMariadb } from '../../../../test/servers/mariadb.js'
+
+const server = await startMariadb({ durable: true })
+server.sql(mysqlSchema())
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+function poolOf(options: PoolOptions = {}): Pool {
+  const pool = createPool({ uri: server.url, connectionLimit: 3, ...options })
+  ending.push(() => pool.end())
+  return pool
+}
+
+function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks<true> {
+  const locks = createLocks(mysqlStore(options), of)
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+async function untilWaiting(lock: string, count: number): Promise<void> {
+  const waiters = (): string => server.sql(`select count(*) from holdfast_waiters where name like '${lock}'`)
+  await expect.poll(waiters, { timeout: 5000 }).toBe(String(count))
+}
+
+function killAll(): void {
+  const ids = server.sql(
+    `select id from information_schema.processlist where db = 'app' and id <> connection_id() and user = 'root'`,
+  )
+  for (const id of ids.split('\n').filter(Boolean)) {
+    try {
+      server.sql(`kill ${id}`)
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+test('killed connections cost nothing but a moment', async () => {
+  const locks = locksOf({ pool: poolOf() }, { ttlMs: 2000 })
+  const lease = await locks.mutex('killed').acquire()
+  const waiting = locksOf({ pool: poolOf() }).mutex('killed').acquire()
+  await untilWaiting('killed', 1)
+  killAll()
+  // Longer than the TTL: it was renewed through a new connection.
+  await new Promise((resolve) => void setTimeout(resolve, 2200))
+  expect(lease.held).toBe(true)
+  expect(await lease.release()).toBe('released')
+  expect((await waiting).held).toBe(true)
+})
+
+test('a server that is away for longer than the TTL: the holder is told by its deadline', async () => {
+  const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
+  const lease = await locks.mutex('away').acquire()
+  await server.service.crash()
+  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+  expect(lease.held).toBe(false)
+  await server.service.start()
+  expect(await lease.release()).toBe('lost')
+  const again = await locks.mutex('away').acquire({ waitMs: 5000 })
+  expect(again.token > lease.token).toBe(true)
+})
+
+test('an exhausted pool: the outcome is unknown in time, and nothing is left of it', async () => {
+  const pool = poolOf({ connectionLimit: 1 })
+  const locks = locksOf({ pool, requestTimeoutMs: 200 })
+  const busy = await pool.getConnection()
+  const failed: unknown = await locks
+    .mutex('exhausted')
+    .tryAcquire()
+    .catch((error: unknown) => error)
+  expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  busy.release()
+  await expect
+    .poll(() => server.sql(`select count(*) from holdfast_holders where name = 'exhausted'`), {
+      timeout: 5000,
+    })
+    .toBe('0')
+  const lease = await locks.mutex('exhausted').acquire({ waitMs: 1000 })
+  expect(await lease.release()).toBe('released')
+})
+
+test('with one connection waiters do without the bell', async () => {
+  const lease = await locksOf({ pool: poolOf() }).mutex('alone').acquire()
+  const waiting = locksOf({ pool: poolOf({ connectionLimit: 1 }) })
+    .mutex('alone')
+    .acquire()
+  await untilWaiting('alone', 1)
+  await lease.release()
+  expect((await waiting).held).toBe(true)
+})
+
+test('connections: those of the pool, however many wait', async () => {
+  const holder = locksOf({ pool: poolOf() })
+  const waiting = locksOf({ pool: poolOf() })
+  const names = Array.from({ length: 60 }, (_, index) => `many-${index}`)
+  const leases = await Promise.all(names.map((name) => holder.mutex(name).acquire()))
+  const next = names.map((name) => waiting.mutex(name).acquire())
+  await untilWaiting('many-%', 60)
+  const connections = server.sql(
+    `select count(*) from information_schema.processlist where db = 'app' and id <> connection_id()`,
+  )
+  expect(Number(connections)).toBeLessThanOrEqual(6)
+  await Promise.all(leases.map((lease) => lease.release()))
+  for (const lease of await Promise.all(next)) await lease.release()
+})
+
+test('a session without autocommit, and one that sees old rows, lock like any other', async () => {
+  server.sql(`set global autocommit = 0; set global tx_isolation = 'SERIALIZABLE'`)
+  const pool = poolOf()
+  const [one, other] = [locksOf({ pool }), locksOf({ pool: poolOf() })]
+  const lease = await one.mutex('sessions').acquire()
+  expect(await other.mutex('sessions').tryAcquire()).toBeUndefined()
+  expect(await lease.release()).toBe('released')
+  const next = await other.mutex('sessions').tryAcquire()
+  expect(next?.held).toBe(true)
+  expect(await one.mutex('sessions').tryAcquire()).toBeUndefined()
+  server.sql(`set global autocommit = 1; set global tx_isolation = 'REPEATABLE-READ'`)
+})
+
+test('a pool that the caller passed in is not closed, and its connections do not sleep on', async () => {
+  const pool = poolOf()
+  const [holder, waiter] = [createLocks(mysqlStore({ pool: poolOf() })), createLocks(mysqlStore({ pool }))]
+  const lease = await holder.mutex('open').acquire()
+  const waiting = waiter.mutex('open').acquire()
+  await untilWaiting('open', 1)
+  await lease.release()
+  await (await waiting).release()
+  await waiter.close()
+  await holder.close()
+  await expect
+    .poll(
+      () => server.sql(`select count(*) from information_schema.processlist where info like 'select sleep%'`),
+      { timeout: 5000 },
+    )
+    .toBe('0')
+  expect((await pool.query('select 1 as one'))[0]).toEqual([{ one: 1 }])
+})

@@ -1,0 +1,132 @@
+/** What can happen to a server and its connections while locks are held and waited for. */
+import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import { Pool, type PoolConfig } from 'pg'
+import postgres from 'postgres'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startPostgres } from '../../../../test/servers/postgres.js'
+
+const server = await startPostgres()
+server.psql(postgresSchema())
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+function poolOf(config: PoolConfig = {}): Pool {
+  const pool = new Pool({ connectionString: server.url, max: 2, ...config })
+  pool.on('error', () => undefined)
+  ending.push(() => pool.end())
+  return pool
+}
+
+function locksOf(options: PostgresStoreOptions, of: LocksOptions = {}): Locks<true> {
+  const locks = createLocks(postgresStore(options), of)
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+const waiters = (lock: string): string =>
+  server.psql(`select count(*) from holdfast.waiters where lock = '${lock}'`)
+
+async function untilWaiting(lock: string, count: number): Promise<void> {
+  await expect.poll(() => waiters(lock), { timeout: 5000 }).toBe(String(count))
+}
+
+const killAll = (): string =>
+  server.psql('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
+
+test.each(['pg', 'postgres'])('killed backends cost nothing but a moment, through %s', async (library) => {
+  const sql = postgres(server.url, { max: 2, onnotice: () => undefined })
+  ending.push(() => sql.end({ timeout: 1 }))
+  const pool = library === 'pg' ? poolOf() : sql
+  const locks = locksOf({ pool }, { ttlMs: 2000 })
+  const lease = await locks.mutex(`killed-${library}`).acquire()
+  const waiting = locksOf({ pool: library === 'pg' ? poolOf() : sql })
+    .mutex(`killed-${library}`)
+    .acquire()
+  await untilWaiting(`killed-${library}`, 1)
+  killAll()
+  // Longer than a third of the TTL: it was renewed through a new connection.
+  await new Promise((resolve) => void setTimeout(resolve, 2200))
+  expect(lease.held).toBe(true)
+  expect(await lease.release()).toBe('released')
+  expect((await waiting).held).toBe(true)
+})
+
+test('a server that is away for longer than the TTL: the holder is told by its deadline', async () => {
+  const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
+  const lease = await locks.mutex('away').acquire()
+  const startMs = performance.now()
+  await server.service.crash()
+  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+  expect(performance.now() - startMs).toBeLessThan(700)
+  expect(lease.held).toBe(false)
+  await server.service.start()
+  expect(await lease.release()).toBe('lost')
+  const again = await locks.mutex('away').acquire({ waitMs: 5000 })
+  expect(again.token > lease.token).toBe(true)
+})
+
+test('a server that stalls: the outcome is unknown, and nothing is left of it', async () => {
+  const locks = locksOf({ pool: poolOf(), requestTimeoutMs: 300 })
+  const warm = await locks.mutex('warm').acquire()
+  await warm.release()
+  const backends = server
+    .psql(`select pid from pg_stat_activity where datname = 'postgres' and pid <> pg_backend_pid()`)
+    .split('\n')
+    .map(Number)
+  for (const pid of backends) process.kill(pid, 'SIGSTOP')
+  const failed: unknown = await locks
+    .mutex('stalled')
+    .tryAcquire()
+    .catch((error: unknown) => error)
+  for (const pid of backends) process.kill(pid, 'SIGCONT')
+  expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  const held = (): string => server.psql(`select count(*) from holdfast.holders where lock = 'stalled'`)
+  await expect.poll(held, { timeout: 5000 }).toBe('0')
+  const lease = await locks.mutex('stalled').acquire({ waitMs: 1000 })
+  await lease.release()
+})
+
+test('an exhausted pool: leases are renewed, locks are taken and given back', async () => {
+  const pool = poolOf({ max: 1 })
+  const locks = locksOf({ pool }, { ttlMs: 900 })
+  const lease = await locks.mutex('exhausted').acquire()
+  const busy = await pool.connect()
+  await busy.query('begin')
+  await new Promise((resolve) => void setTimeout(resolve, 1500))
+  expect(lease.held).toBe(true)
+  const second = await locks.mutex('exhausted too').acquire({ waitMs: 2000 })
+  expect(await second.release()).toBe('released')
+  expect(await lease.release()).toBe('released')
+  await busy.query('rollback')
+  busy.release()
+})
+
+test('connections: the pool of the caller and one more, however many wait', async () => {
+  const before = Number(server.psql('select count(*) from pg_stat_activity'))
+  const holder = locksOf({ pool: poolOf() })
+  const waiting = locksOf({ pool: poolOf() })
+  const names = Array.from({ length: 60 }, (_, index) => `many-${index}`)
+  const leases = await Promise.all(names.map((name) => holder.mutex(name).acquire()))
+  const next = names.map((name) => waiting.mutex(name).acquire())
+  await expect
+    .poll(() => server.psql(`select count(*) from holdfast.waiters where lock like 'many-%'`), {
+      timeout: 5000,
+    })
+    .toBe('60')
+  expect(Number(server.psql('select count(*) from pg_stat_activity')) - before).toBeLessThanOrEqual(2 + 2 + 1)
+  await Promise.all(leases.map((lease) => lease.release()))
+  for (const lease of await Promise.all(next)) await lease.release()
+})
+
+test('a pool that the caller passed in is not closed', async () => {
+  const pool = poolOf()
+  const locks = createLocks(postgresStore({ pool }))
+  await locks.mutex('open').run(() => undefined)
+  await locks.close()
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})

@@ -1,0 +1,10 @@
+/** The conformance suite over the MySQL store on MariaDB, killed processes included. */
+import { conformanceSuite } from 'holdfast/conformance'
+import { afterAll, describe, test } from 'vitest'
+import { startMariadb } from '../servers/mariadb.js'
+import { mysqlSubject } from './subjects/mysql.js'
+
+const server = await startMariadb({ durable: true })
+
+afterAll(() => server.remove())
+conformanceSuite(mysqlSubject(server), { describe, test, skip: test.skip })

@@ -1,0 +1,22 @@
+import type { Store } from 'holdfast/store'
+
+/** The store, which also ends the pool that was made for it. */
+export function closing(store: Store<true>, end: () => Promise<unknown>): Store<true> {
+  let closed: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    await store.close()
+    await end()
+  }
+  return {
+    name: store.name,
+    traits: store.traits,
+    attempt: (claim, options) => store.attempt(claim, options),
+    renew: (renewals) => store.renew(renewals),
+    withdraw: (claim) => store.withdraw(claim),
+    downgrade: (claim) => store.downgrade(claim),
+    watch: (claim, wake) => store.watch(claim, wake),
+    steal: (lock, options) => store.steal(lock, options),
+    inspect: (query) => store.inspect(query),
+    close: () => (closed ??= close()),
+  }
+}

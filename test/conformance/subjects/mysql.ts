@@ -1,0 +1,39 @@
+/** The MySQL store as a subject, on a private MariaDB. */
+import { join } from 'node:path'
+import type { Subject } from 'holdfast/conformance'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import type { Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import type { MariadbServer } from '../../servers/mariadb.js'
+import { killRounds } from '../../support/plan.js'
+import { closing } from './closing.js'
+
+/** Each client has a pool of its own, as another process would have, and closes it. */
+function openMysql(uri: string): Store<true> {
+  const pool = createPool({ uri, connectionLimit: 4 })
+  return closing(mysqlStore({ pool }), () => pool.end())
+}
+
+export function mysqlSubject(server: MariadbServer): Subject {
+  server.sql(mysqlSchema())
+  const { url } = server
+  const traitsOf = openMysql(url)
+  void traitsOf.close()
+  return {
+    name: 'MariaDB',
+    traits: traitsOf.traits,
+    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    async open() {
+      const store = openMysql(url)
+      await store.inspect({ lock: 'warm' })
+      return store
+    },
+    shortTtlMs: 450,
+    async restart() {
+      await server.service.crash()
+      await server.service.start()
+    },
+    worker: { command: process.execPath, args: [join(import.meta.dirname, '../workers/mysql.mjs'), url] },
+    killRounds: killRounds(),
+  }
+}

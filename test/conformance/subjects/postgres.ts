@@ -1,0 +1,52 @@
+/** The PostgreSQL store as a subject, over either client library, on a private server. */
+import { join } from 'node:path'
+import type { Subject } from 'holdfast/conformance'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import { killRounds } from '../../support/plan.js'
+import type { PostgresServer } from '../../servers/postgres.js'
+import { closing } from './closing.js'
+
+export type Library = 'pg' | 'postgres'
+
+/** Each client has a pool of its own, as another process would have, and closes it. */
+function openPostgres(library: Library, url: string): Store<true> {
+  const max = 4
+  if (library === 'pg') {
+    const pool = new Pool({ connectionString: url, max })
+    // A server that ends takes idle connections with it; the pool makes new ones.
+    pool.on('error', () => undefined)
+    return closing(postgresStore({ pool }), () => pool.end())
+  }
+  const pool = postgres(url, { max, onnotice: () => undefined, backoff: () => 0.1 })
+  return closing(postgresStore({ pool }), () => pool.end({ timeout: 1 }))
+}
+
+export function postgresSubject(library: Library, server: PostgresServer): Subject {
+  server.psql(postgresSchema())
+  const { url } = server
+  const traitsOf = openPostgres(library, url)
+  void traitsOf.close()
+  return {
+    name: `PostgreSQL through ${library}`,
+    traits: traitsOf.traits,
+    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    async open() {
+      const store = openPostgres(library, url)
+      await store.inspect({ lock: 'warm' })
+      return store
+    },
+    shortTtlMs: 450,
+    async restart() {
+      await server.service.crash()
+      await server.service.start()
+    },
+    worker: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, '../workers/postgres.mjs'), library, url],
+    },
+    killRounds: killRounds(),
+  }
+}

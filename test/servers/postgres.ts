@@ -1,0 +1,114 @@
+/**
+ * A private PostgreSQL: its own data folder and port, trusting whoever connects from this machine. The server refuses to
+ * run as root, so that it runs as the user of Debian's package then.
+ */
+import { execFileSync } from 'node:child_process'
+import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+
+/** The one user, if a test makes it, who has to give a password. */
+export const GUARDED = 'guarded'
+
+const VERSIONS = '/usr/lib/postgresql'
+
+export interface PostgresServer {
+  readonly service: Service
+  readonly port: number
+  /** Of the superuser, in the database `postgres`. */
+  readonly url: string
+  /** Runs SQL as the superuser and returns what `psql` prints. */
+  psql(sql: string): string
+  /** Ends the server and removes its files. */
+  remove(): Promise<void>
+}
+
+/**
+ * Starts a server. `settings` are as in postgresql.conf. Without `durable` it does not wait for the disk, which changes
+ * nothing in what clients see while the machine lives.
+ */
+export async function startPostgres(
+  options: { readonly durable?: boolean; readonly settings?: Readonly<Record<string, string>> } = {},
+): Promise<PostgresServer> {
+  const bin = binaries()
+  const folder = makeFolder('postgres')
+  const user = userFor('postgres')
+  if (user) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  execFileSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8'],
+    {
+      ...user,
+      cwd: folder,
+      stdio: 'pipe',
+    },
+  )
+  const access = join(data, 'pg_hba.conf')
+  writeFileSync(access, `host all ${GUARDED} all scram-sha-256\n${readFileSync(access, 'utf8')}`)
+  const [port = 0] = await freePorts(1)
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    fsync: options.durable === true ? 'on' : 'off',
+    ...options.settings,
+  }
+  const service = new Service({
+    name: 'PostgreSQL',
+    command: join(bin, 'postgres'),
+    args: ['-D', data, '-p', String(port), ...flags(settings)],
+    ...user,
+    // A port that listens may still refuse with "the database system is starting up".
+    ready: async () => (await listens(port)) && psql(bin, port, 'select 1') === '1',
+  })
+  await service.start()
+  return {
+    service,
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    psql: (sql) => psql(bin, port, sql),
+    async remove() {
+      // A wish to end waits for clients that are still connected: SIGINT does not.
+      service.kill('SIGINT')
+      await service.stop()
+      removeFolder(folder)
+    },
+  }
+}
+
+/** The user and group of a server that refuses to run as root; undefined when this process is not root's. */
+export function userFor(name: string): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function flags(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+function binaries(): string {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS) : []
+  const latest = versions.toSorted((one, other) => Number(other) - Number(one))[0]
+  if (latest === undefined) throw new Error(`There is no PostgreSQL in ${VERSIONS}: node scripts/needs.mjs`)
+  return join(VERSIONS, latest, 'bin')
+}
+
+function psql(bin: string, port: number, sql: string): string {
+  const args = [
+    '-X',
+    '-A',
+    '-t',
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-U',
+    'postgres',
+    '-v',
+    'ON_ERROR_STOP=1',
+    '-c',
+    sql,
+  ]
+  return execFileSync(join(bin, 'psql'), args, { encoding: 'utf8', stdio: 'pipe' }).trim()
+}

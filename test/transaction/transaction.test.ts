@@ -1,0 +1,206 @@
+/** A lock that covers a transaction until its commit, and the fence, through every client library. */
+import { createLocks, type LockLostError, type Locks, type LocksOptions } from 'holdfast'
+import { assertFence, type FenceTransaction } from 'holdfast/fence'
+import { memoryStore } from 'holdfast/memory'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { mysqlKits, postgresKits, type KitClient } from './kits.js'
+
+const kits = [...(await postgresKits()), ...(await mysqlKits())]
+const open: Locks[] = []
+
+afterEach(async () => {
+  for (const locks of open.splice(0)) await locks.close({ graceMs: 0 })
+})
+afterAll(async () => {
+  for (const kit of kits.toReversed()) await kit.end()
+})
+
+function locksOf({ store }: KitClient, options: LocksOptions = {}): Locks<true> {
+  const locks = createLocks(store, options)
+  open.push(locks)
+  return locks
+}
+
+function pass(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
+}
+
+describe.each(kits)('through $name', (kit) => {
+  const table = `app_${kit.name}`
+  const { db, store } = kit.client()
+  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const count = async (): Promise<number> => {
+    const [row] = await ask(`select count(*) as n from ${table}`)
+    return Number((row as { n: unknown }).n)
+  }
+  const insert = (tx: FenceTransaction): Promise<unknown> =>
+    db.query(tx, `insert into ${table} values (1)`, [])
+
+  test('commits what the work did, and releases after that', async () => {
+    await ask(`create table ${table} (n int)`)
+    const locks = locksOf({ db, store })
+    const lock = locks.mutex('commit')
+    const result = await locks.transaction(lock, db, async (tx, lease) => {
+      await insert(tx)
+      expect(lease.held).toBe(true)
+      expect(await locks.mutex('commit').tryAcquire()).toBeUndefined()
+      return [Promise.resolve(7)]
+    })
+    expect(await result[0]).toBe(7)
+    expect(await count()).toBe(1)
+    expect(await (await lock.tryAcquire())?.release()).toBe('released')
+  })
+
+  test('rolls back when the work fails', async () => {
+    const locks = locksOf(kit.client())
+    const before = await count()
+    const failing = locks.transaction(locks.mutex('fails'), db, async (tx) => {
+      await insert(tx)
+      throw new Error('no stock')
+    })
+    await expect(failing).rejects.toThrow('no stock')
+    expect(await count()).toBe(before)
+    expect(await locks.mutex('fails').tryAcquire()).toBeDefined()
+  })
+
+  test('rolls back when the lease is lost meanwhile', async () => {
+    const locks = locksOf(kit.client(), { ttlMs: 600 })
+    const before = await count()
+    const robbed = locks.transaction(locks.mutex('robbed'), db, async (tx, lease) => {
+      await insert(tx)
+      await locks.steal('robbed', { because: 'a test' })
+      await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+    })
+    const error = await robbed.catch((reason: unknown) => reason as LockLostError)
+    expect(error).toMatchObject({ code: 'LOCK_LOST', reason: 'stolen' })
+    expect(await count()).toBe(before)
+  })
+
+  test.each(['expires', 'is stolen at once'])(
+    'the lease %s: nobody is granted the lock before the end',
+    async (how) => {
+      const [mine, other] = [locksOf(kit.client()), locksOf(kit.client())]
+      const name = `covered ${how}`
+      const before = await count()
+      let seen: number | undefined
+      const lock = mine.mutex(name, { ttlMs: 400, renew: false })
+      const working = mine.transaction(lock, db, async (tx) => {
+        await insert(tx)
+        if (how !== 'expires') await other.steal(name, { now: true })
+        await pass(1000)
+        expect(await other.mutex(name).tryAcquire()).toBeUndefined()
+        expect(seen).toBeUndefined()
+      })
+      await pass(200)
+      const next = other.mutex(name).run(async () => (seen = await count()))
+      const error: unknown = await working.catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'LOCK_LOST' })
+      // Rolled back, and only then seen by the next.
+      expect(await next).toBe(before)
+    },
+  )
+
+  test('a lease that was taken over before the transaction began writes nothing', async () => {
+    const [mine, other] = [locksOf(kit.client()), locksOf(kit.client())]
+    const lock = mine.mutex('late', { ttlMs: 60_000 })
+    const before = await count()
+    const slow: typeof db = {
+      ...db,
+      async transaction(work) {
+        await other.steal('late', { now: true })
+        await (await other.mutex('late').acquire()).release()
+        return db.transaction(work)
+      },
+    }
+    await expect(mine.transaction(lock, slow, insert)).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    expect(await count()).toBe(before)
+  })
+
+  test('a long transaction keeps its own lease and the others of the client', async () => {
+    const locks = locksOf(kit.client(), { ttlMs: 600 })
+    const bystander = await locks.mutex('bystander').acquire()
+    await locks.transaction(locks.mutex('long'), db, async (tx, lease) => {
+      await insert(tx)
+      await pass(1500)
+      expect([lease.held, bystander.held]).toEqual([true, true])
+    })
+    expect(await bystander.release()).toBe('released')
+  })
+
+  test('no item is sold twice', async () => {
+    const stock = `stock_${kit.name}`
+    await ask(`create table ${stock} (amount int)`)
+    await ask(`insert into ${stock} values (10)`)
+    const clients = Array.from({ length: 3 }, () => kit.client())
+    const buyers = clients.flatMap((client) => {
+      const locks = locksOf(client)
+      return Array.from({ length: 10 }, () =>
+        locks.transaction(locks.mutex('stock'), client.db, async (tx) => {
+          const [row] = await client.db.query(tx, `select amount from ${stock}`, [])
+          const { amount } = row as { amount: number }
+          if (amount === 0) return 0
+          // Not "amount - 1" in SQL: the lock alone protects.
+          await client.db.query(tx, `update ${stock} set amount = ${amount - 1}`, [])
+          return 1
+        }),
+      )
+    })
+    const sold = await Promise.all(buyers)
+    expect(sold.filter((one) => one === 1)).toHaveLength(10)
+    expect(await ask(`select amount from ${stock}`)).toEqual([{ amount: 0 }])
+  })
+
+  test('refuses leases that others may share', async () => {
+    const locks = locksOf(kit.client())
+    for (const lock of [locks.semaphore('shared', { permits: 2 }), locks.readWriteLock('read').read]) {
+      await expect(locks.transaction(lock, db, insert)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    }
+    await expect(locks.transaction(locks.mutex('m'), {} as typeof db, insert)).rejects.toThrow(
+      'pgTransactions',
+    )
+  })
+
+  test('a fence lets tokens only grow', async () => {
+    const locks = locksOf(kit.client())
+    const resource = `"it's" a 🔒 resource`
+    const early = await locks.mutex('fenced').acquire()
+    await db.transaction((tx) => assertFence(tx, early, resource))
+    await db.transaction((tx) => assertFence(tx, early, resource))
+    await early.release()
+    const late = await locks.mutex('fenced').acquire()
+    // What is rolled back was not seen.
+    const undone = db.transaction(async (tx) => {
+      await assertFence(tx, late, resource)
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+    await db.transaction((tx) => assertFence(tx, early, resource))
+    await db.transaction((tx) => assertFence(tx, late, resource))
+    const stale = db.transaction(async (tx) => {
+      await insert(tx)
+      await assertFence(tx, early, resource)
+    })
+    await expect(stale).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    const impostor = { name: late.name, token: late.token, claimId: 'impostor', exclusive: true } as never
+    await expect(db.transaction((tx) => assertFence(tx, impostor, resource))).rejects.toMatchObject({
+      code: 'STALE_TOKEN',
+    })
+    await db.transaction((tx) => assertFence(tx, late, resource))
+    await db.transaction((tx) => assertFence(tx, early, 'another resource'))
+  })
+
+  test('a fence refuses leases that others may share', async () => {
+    const locks = locksOf(kit.client())
+    const reader = await locks.readWriteLock('read').read.acquire()
+    const fenced = db.transaction((tx) => assertFence(tx, reader, 'resource'))
+    await expect(fenced).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+  })
+})
+
+test('a store that is not in a database says so', async () => {
+  const locks = createLocks(memoryStore())
+  const db = kits[0]!.client().db
+  const refused = locks.transaction(locks.mutex('m'), db, () => Promise.resolve())
+  await expect(refused).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+  await locks.close()
+})
