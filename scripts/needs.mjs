@@ -4,7 +4,14 @@
 import { spawnSync } from 'node:child_process'
 
 /** Package, and a command that shows that it is there. */
-const NEEDS = [['procps', 'ps --version']]
+const NEEDS = [
+  ['procps', 'ps --version'],
+  ['etcd-server', 'etcd --version'],
+  ['etcd-client', 'etcdctl version'],
+  ['zookeeper', 'test -e /usr/share/java/zookeeper.jar && java -version'],
+  // For the benchmarks beside Curator.
+  ['libcurator-recipes-java', 'test -e /usr/share/java/curator-recipes.jar'],
+]
 
 const missing = NEEDS.filter(
   ([, probe]) => spawnSync('sh', ['-c', probe], { stdio: 'ignore' }).status !== 0,
