@@ -16,7 +16,7 @@ import {
 } from '../../store/contract.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { StoreContext } from './context.js'
-import { newEntryData } from './entry.js'
+import { newEntryData, sameOwner, type EntryData } from './entry.js'
 import type { Entered, PortSession } from './port.js'
 import { mayGo, worthWatching } from './queue-rule.js'
 import { Standpoint, type ClaimRecord } from './record.js'
@@ -158,7 +158,6 @@ export class Attempting<S extends PortSession> {
     options: AttemptOptions,
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
-    if (!standpoint.grant) standpoint.asked = options.tokens
     const [alive, look] = await bothOf(
       standpoint.grant ? !standpoint.session.lost : standpoint.session.assure(this.#waitingTtl(standpoint)),
       this.#context.look({ entry: standpoint.entry, claim }),
@@ -170,6 +169,9 @@ export class Attempting<S extends PortSession> {
     standpoint.data = look.data
     if (!standpoint.grant && !mayGo(claim, look.before)) {
       standpoint.waitingMs = startMs
+      standpoint.asked = options.tokens
+      if (!sameOwner(look.data.owner, claim.owner))
+        this.#show(standpoint, { ...look.data, owner: claim.owner })
       if (standpoint.wake) this.#follow(record, standpoint)
       return WAITING
     }
@@ -184,18 +186,20 @@ export class Attempting<S extends PortSession> {
   /** It has come to the front: it holds from the last moment at which it was certainly still waiting. */
   #promote(standpoint: Standpoint<S>): NonNullable<Standpoint<S>['grant']> {
     standpoint.stopWatching()
-    const { claim, entry, data, version } = standpoint
+    const { claim, data } = standpoint
     const { clock } = this.#context
     const grant = standpoint.hold(standpoint.waitingMs, this.#waitingTtl(standpoint), clock.monotonicMs())
-    if (claim.kind === 'semaphore') {
-      standpoint.data = { ...data, grantedMs: Math.round(this.#context.clock.wallMs()) }
-      // The one behind it may fit beside it, and watches it. If this fails, its next heartbeat finds out.
-      this.#context.port.amend(entry, standpoint.data, version).then(
-        (now) => void (standpoint.version = now ?? standpoint.version),
-        () => undefined,
-      )
-    }
+    // The one behind it may fit beside it, and watches it.
+    if (claim.kind === 'semaphore') this.#show(standpoint, { ...data, grantedMs: Math.round(clock.wallMs()) })
     return grant
+  }
+
+  /** Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of its own makes up for it. */
+  #show(standpoint: Standpoint<S>, data: EntryData): void {
+    this.#context.port.amend(standpoint.entry, data, standpoint.version).then(
+      (version) => void (standpoint.version = version ?? standpoint.version),
+      () => undefined,
+    )
   }
 
   #follow(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {
@@ -256,7 +260,7 @@ interface Made<S extends PortSession> {
   readonly options: AttemptOptions
   readonly session: Session<S>
   readonly holder: Session<S>
-  readonly data: ReturnType<typeof newEntryData>
+  readonly data: EntryData
   readonly startMs: number
 }
 

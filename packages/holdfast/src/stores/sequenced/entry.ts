@@ -56,3 +56,8 @@ export function decodeEntry(text: string): EntryData | undefined {
     typeof data.owner === 'object'
   return sound ? (data as EntryData) : undefined
 }
+
+/** Whether two owners look the same to people. */
+export function sameOwner(one: Owner, other: Owner): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other)
+}

@@ -105,7 +105,9 @@ export class Records<S extends PortSession> {
 
   /** Whether any claim stands in the service. */
   get busy(): boolean {
-    return [...this.#alive.values()].some(({ entering, standpoint }) => entering ?? standpoint)
+    return [...this.#alive.values()].some(
+      ({ entering, standpoint }) => entering !== undefined || standpoint !== undefined,
+    )
   }
 
   /** Forgets a claim that left no trace in the service. */
