@@ -98,12 +98,10 @@ export class Renewing<S extends PortSession> {
     standpoint.version = look.version
     standpoint.data = look.data
     if (!moves && JSON.stringify(data) === JSON.stringify(look.data)) return true
-    const version = await this.#context.port.amend(
-      standpoint.entry,
-      data,
-      look.version,
-      moves ? session.handle : undefined,
-    )
+    const { entry } = standpoint
+    const writing = this.#context.port.amend(entry, data, look.version, moves ? session.handle : undefined)
+    // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions alive.
+    const version = await (moves ? writing : writing.catch(() => look.version))
     if (version === undefined) return false
     standpoint.version = version
     standpoint.data = data
