@@ -8,7 +8,8 @@ export interface Cluster {
   leader(): Promise<number>
 }
 
-const EVERY_MS = 3000
+/** A new leader gives all sessions their whole time again, so the dead are forgotten only between two of them. */
+const EVERY_MS = 5000
 /** How long the dead leader stays away, so that another is chosen. */
 const AWAY_MS = 1500
 

@@ -56,7 +56,7 @@ describe('an ambiguous attempt', () => {
     await one.attempt(makeClaim(lockOf('warm-2')), ONCE)
     const claim = makeClaim(lockOf('again'))
     proxy.faults.dropReplies = true
-    const first = one.attempt(claim, QUEUE).catch((error: unknown) => error)
+    const first = Promise.resolve(one.attempt(claim, QUEUE)).catch((error: unknown) => error)
     await expect.poll(() => keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
     proxy.heal()
     proxy.reset()
@@ -86,7 +86,7 @@ describe('a waiter whose session ended', () => {
     const [one, two] = [openLocks({ endpoints: [endpoint] }), openLocks({ endpoints: [endpoint] })]
     const held = await one.mutex('served').acquire()
     const waiting = two.mutex('served').acquire({ waitMs: 10_000 })
-    const queue = async () => (await one.inspect({ lock: 'served' }))[0]?.waiters ?? []
+    const queue = async () => (await one.inspect({ prefix: 'served' }))[0]?.waiters ?? []
     await expect.poll(queue).toHaveLength(1)
     const [waiter] = await queue()
     await endSession(endpoint, makeClaim({ lock: 'served', id: waiter?.claimId ?? '' }))
@@ -131,7 +131,7 @@ test('a release whose answer was lost says the truth when it is repeated', async
   const claim = makeClaim(lockOf('unclear'))
   await one.attempt(claim, QUEUE)
   proxy.faults.dropReplies = true
-  const first = one.withdraw(claim).catch((error: { code: string }) => error.code)
+  const first = Promise.resolve(one.withdraw(claim)).catch((error: { code: string }) => error.code)
   await expect.poll(() => keys(endpoint, `holdfast/locks/${claim.lock}/`)).toEqual([])
   proxy.heal()
   proxy.reset()
@@ -186,7 +186,7 @@ test('a lease does not believe in more than etcd promised', async () => {
   const claim = makeClaim({ ...lockOf('promise'), ttlMs: 3000 })
   await one.attempt(claim, QUEUE)
   const [entry] = await keys(endpoint, `holdfast/locks/${claim.lock}/`)
-  for (let round = 0; round < 12; round += 1) {
+  for (let round = 0; round < 25; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100))
     const other = makeClaim({ ...lockOf('promise-2'), ttlMs: 3000 })
     const granted = await one.attempt(other, QUEUE)
