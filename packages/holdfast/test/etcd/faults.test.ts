@@ -69,13 +69,14 @@ test('a minority grants nothing, and its holder is told by the deadline', TIMEOU
   expect(next.token).toBeGreaterThan(lease.token)
 })
 
-test('the members that are left serve on when one is killed', TIMEOUT, async () => {
+test('the other members serve on when the one in use is killed', TIMEOUT, async () => {
   const cluster = await start({ members: 3 })
   const { endpoints } = cluster
   const locks = openLocks({ endpoints }, { ttlMs: 10_000 })
   const lease = await locks.mutex('failover').acquire()
   const waiting = openLocks({ endpoints }).mutex('failover').acquire({ waitMs: 20_000 })
-  await cluster.members[await cluster.leader()]?.crash()
+  // Clients begin with the first.
+  await cluster.members[0]?.crash()
   await lease.renew()
   expect(await lease.release()).toBe('released')
   expect((await waiting).held).toBe(true)
@@ -92,6 +93,8 @@ describe('a full database', () => {
     await expect(async () => {
       for (let key = 0; key < 1000; key += 1) await ask(endpoint, 'kv/put', { key: btoa(`k${key}`), value })
     }).rejects.toThrow('space')
+    const alarms = async () => (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
+    await expect.poll(alarms).toHaveLength(1)
     await expect(store.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
     const shown = { ...held, owner: { ...held.owner, label: 'shown' } }
     expect(await store.renew([shown])).toEqual([{ outcome: 'renewed' }])
