@@ -83,7 +83,7 @@ test('the other members serve on when the one in use is killed', TIMEOUT, async 
 })
 
 describe('a full database', () => {
-  test('refuses new locks and says what to do, while held ones live on', TIMEOUT, async () => {
+  test('refuses new sessions and says what to do, while held locks live on', TIMEOUT, async () => {
     const { endpoints } = await start({ args: ['--quota-backend-bytes=100000'] })
     const [endpoint = ''] = endpoints
     const store = openStore({ endpoints })
@@ -95,7 +95,8 @@ describe('a full database', () => {
     }).rejects.toThrow('space')
     const alarms = async () => (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
     await expect.poll(alarms).toHaveLength(1)
-    await expect(store.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
+    const newcomer = openStore({ endpoints })
+    await expect(newcomer.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
     const shown = { ...held, owner: { ...held.owner, label: 'shown' } }
     expect(await store.renew([shown])).toEqual([{ outcome: 'renewed' }])
     expect(await store.withdraw(held)).toBe('released')
