@@ -7,6 +7,8 @@ export type OpenStore = (url: string) => Store | Promise<Store>
 
 const STORES = new Map<string, () => Promise<{ open: OpenStore }>>([
   ['embedded', () => import('./embedded.js')],
+  ['etcd', () => import('./etcd.js')],
+  ['etcds', () => import('./etcd.js')],
 ])
 
 /** Schemes that exist in the library and make no sense between processes. */
