@@ -110,11 +110,15 @@ administration.test('close releases nothing under running work', async (context)
     finish = resolve
   })
   let aborted = false
-  const run = one.mutex(context.name()).run(async (lease) => {
-    lease.signal.addEventListener('abort', () => (aborted = true))
-    await work
+  let run: Promise<void> | undefined
+  const begun = new Promise<void>((resolve) => {
+    run = one.mutex(context.name()).run(async (lease) => {
+      lease.signal.addEventListener('abort', () => (aborted = true))
+      resolve()
+      await work
+    })
   })
-  await context.time.pass(20)
+  await context.soon(begun, 'the beginning of the work')
   const closed = one.close({ graceMs: 20_000 })
   await context.time.pass(30)
   assert.equal(aborted, true, 'the work is asked to stop')
