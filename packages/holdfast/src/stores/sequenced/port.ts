@@ -141,7 +141,8 @@ export interface SequencedPort<S extends PortSession = PortSession> {
   /** Calls back once when one of the places has changed or gone after the moment; spurious calls are allowed. */
   watch(watched: Watched, changed: () => void): PortWatch
   list(query: InspectQuery): Promise<QueuesPage>
-  close(): Promise<void>
+  /** @param heldMs for how long leases may still be held, in milliseconds: they are left to run out */
+  close(heldMs: number): Promise<void>
 }
 
 export interface LookedAt {

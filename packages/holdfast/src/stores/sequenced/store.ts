@@ -96,11 +96,15 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
 
   /** Leaves what is still held to run out by itself: nothing is released under code that runs. */
   async close(): Promise<void> {
-    const { records, sessions, port } = this.#context
+    const { records, sessions, port, clock } = this.#context
     if (this.#context.closed) return
     this.#context.closed = true
-    for (const standpoint of records.standpoints()) standpoint.stopWatching()
+    let heldMs = 0
+    for (const standpoint of records.standpoints()) {
+      standpoint.stopWatching()
+      if (standpoint.grant) heldMs = Math.max(heldMs, standpoint.endMs - clock.monotonicMs())
+    }
     if (!records.busy) await Promise.allSettled(sessions.all().map((session) => session.handle.end()))
-    await port.close()
+    await port.close(heldMs)
   }
 }

@@ -40,6 +40,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   readonly #sessions = new Set<ZooKeeperSession>()
   /** Claims whose entry may have been made by a request that was not answered. */
   readonly #unclear = new Set<string>()
+  /** Claims that were given up, for as long as a request of theirs may still be on the way. */
+  readonly #banished = new Set<string>()
   #onlooker: Promise<ZooKeeperSession> | undefined
 
   constructor(options: ZooKeeperOptions) {
@@ -99,6 +101,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   async banish(claim: ClaimRef): Promise<EntryData | undefined> {
+    this.#banished.add(claim.id)
     const session = await this.#any()
     const banish = (): Promise<EntryData | undefined> => this.#banish(session, claim)
     try {
@@ -130,11 +133,14 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     return this.#typed(async () => listQueues(await this.#any(), query))
   }
 
-  /** Sessions of leases that are still held run out by themselves: the client cannot be closed without ending them. */
-  async close(): Promise<void> {
+  /** The client cannot be closed without ending its sessions, so those of leases that are still held are closed later. */
+  async close(heldMs: number): Promise<void> {
     const onlooker = await this.#onlooker?.catch(() => undefined)
-    await onlooker?.end()
-    for (const session of this.#sessions) await session.end()
+    const endAll = async (): Promise<void> => {
+      for (const session of [...this.#sessions, ...(onlooker ? [onlooker] : [])]) await session.end()
+    }
+    if (heldMs > 0) setTimeout(() => void endAll(), heldMs)
+    else await endAll()
   }
 
   async #enter(
@@ -150,14 +156,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       session,
       claim.lock,
       this.#options.auth !== undefined,
-      () =>
-        Promise.all([
-          found ??
-            session.ask((client) =>
-              client.create(childPrefix(claim), encodeEntry(data), EPHEMERAL_SEQUENTIAL),
-            ),
-          childrenOf(session, parent),
-        ]),
+      () => Promise.all([found ?? this.#create(session, claim, data), childrenOf(session, parent)]),
     )
     const queue = queueOf(children)
     const own = queue.findIndex(({ name }) => key.endsWith(`/${name}`))
@@ -176,6 +175,15 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
         : (await session.ask((client) => client.exists(key, false))).czxid
     const entry: OwnEntry = { lock: claim.lock, id: claim.id, key, number: BigInt(number), session }
     return { outcome: 'entered', entry, version: 0n, before, moment: 0n, onWaiterSession: false }
+  }
+
+  #create(session: ZooKeeperSession, claim: Claim, data: EntryData): Promise<string> {
+    const late = (path: string): void => {
+      // Whoever asks again finds it. Nobody will when the claim was given up before ZooKeeper had it.
+      if (this.#banished.has(claim.id)) void this.#takeBack(session, path).catch(() => undefined)
+    }
+    const text = encodeEntry(data)
+    return session.ask((client) => client.create(childPrefix(claim), text, EPHEMERAL_SEQUENTIAL), late)
   }
 
   /** Why a claim cannot stay: somebody withdrew it, or the lock has another shape. */
@@ -273,8 +281,11 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
         if (!hasCode(error, CODES.nodeExists)) throw error
       }
     })
-    const lifetime = setTimeout(() => void removeNode(session, path).catch(() => undefined), claim.ttlMs)
-    lifetime.unref()
+    const forget = (): void => {
+      this.#banished.delete(claim.id)
+      void removeNode(session, path).catch(() => undefined)
+    }
+    setTimeout(forget, claim.ttlMs + ONLOOKER_MS).unref()
     // Whoever enters from now on reads the word; whoever entered before is seen here.
     const found = await this.#find(session, claim)
     if (found === undefined) return undefined
@@ -288,9 +299,10 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   async #any(): Promise<ZooKeeperSession> {
-    for (const session of this.#sessions) if (!session.lost) return session
+    for (const session of this.#sessions) if (session.connected) return session
     const present = await this.#onlooker?.catch(() => undefined)
-    if (present && !present.lost) return present
+    if (present?.connected === true) return present
+    await present?.end()
     this.#onlooker = ZooKeeperSession.open(this.#options, ONLOOKER_MS)
     return this.#onlooker
   }
@@ -310,6 +322,7 @@ function isOwn(entry: Entry): entry is OwnEntry {
 
 async function removeNode(session: ZooKeeperSession, path: string): Promise<boolean> {
   try {
+    // oxlint-disable-next-line no-underscore-dangle -- so it is called
     await session.ask((client) => client.delete_(path, -1))
     return true
   } catch (error) {

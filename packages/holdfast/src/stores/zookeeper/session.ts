@@ -22,13 +22,18 @@ export class ZooKeeperSession implements PortSession {
   /** What could not be taken out when that was asked for: it is done when the connection is back. */
   readonly #debts = new Set<() => Promise<unknown>>()
   #lost = false
+  #connected = true
 
   private constructor(client: NativeClient, connect: string) {
     this.#client = client
     this.id = client.client_id
     this.connect = connect
     client.on('close', () => this.#end())
-    client.on('connect', () => this.#payDebts())
+    client.on('connecting', () => void (this.#connected = false))
+    client.on('connect', () => {
+      this.#connected = true
+      this.#payDebts()
+    })
   }
 
   /** @throws StoreUnavailableError when no server answers, or when they grant another timeout than this one. */
@@ -59,6 +64,11 @@ export class ZooKeeperSession implements PortSession {
     return this.#lost
   }
 
+  /** Whether it can be asked now: after all servers have refused, the client pauses for a third of the session. */
+  get connected(): boolean {
+    return this.#connected && !this.#lost
+  }
+
   /**
    * `sync` goes to the leader and asks it whether the session is still there; a read would be answered by a server that has
    * lost touch with it.
@@ -79,8 +89,11 @@ export class ZooKeeperSession implements PortSession {
     this.#client.close()
   }
 
-  /** Makes a request, and rejects with a `ZooKeeperFailure` when it fails, is not answered, or the session ends. */
-  ask<T>(request: (client: NativeClient) => Promise<T>): Promise<T> {
+  /**
+   * Makes a request, and rejects with a `ZooKeeperFailure` when it fails, is not answered, or the session ends.
+   * @param late told of a success that nobody waited for any more: the client keeps requests while it has no connection
+   */
+  ask<T>(request: (client: NativeClient) => Promise<T>, late?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#lost) {
         reject(new ZooKeeperFailure(CODES.sessionExpired, 'the session is over'))
@@ -98,8 +111,8 @@ export class ZooKeeperSession implements PortSession {
       this.#pending.add(fail)
       request(this.#client).then((value) => {
         clearTimeout(timer)
-        this.#pending.delete(fail)
-        resolve(value)
+        if (this.#pending.delete(fail)) resolve(value)
+        else late?.(value)
       }, fail)
     })
   }
