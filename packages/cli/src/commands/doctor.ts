@@ -67,6 +67,8 @@ async function examineService({ url }: StoreLocation): Promise<Finding[]> {
     case 'etcd':
     case 'etcds':
       return (await import('../doctor/etcd.js')).checkEtcd(url)
+    case 'zk':
+      return (await import('../doctor/zookeeper.js')).checkZooKeeper(url)
     default:
       return []
   }

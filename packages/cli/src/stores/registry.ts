@@ -9,6 +9,7 @@ const STORES = new Map<string, () => Promise<{ open: OpenStore }>>([
   ['embedded', () => import('./embedded.js')],
   ['etcd', () => import('./etcd.js')],
   ['etcds', () => import('./etcd.js')],
+  ['zk', () => import('./zookeeper.js')],
 ])
 
 /** Schemes that exist in the library and make no sense between processes. */

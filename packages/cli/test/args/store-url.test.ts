@@ -4,6 +4,7 @@ import { childEnv, withoutCredentials } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
 import { embeddedOptions } from '../../dist/stores/embedded.js'
 import { etcdOptions } from '../../dist/stores/etcd.js'
+import { zookeeperOptions } from '../../dist/stores/zookeeper.js'
 import { openStore } from '../../dist/stores/registry.js'
 
 const NONE = { store: undefined, system: undefined }
@@ -42,6 +43,15 @@ describe('which store', () => {
     })
   })
 
+  it('reads the address of a ZooKeeper ensemble, its chroot and its user', () => {
+    expect(zookeeperOptions('zk://h')).toEqual({ connect: 'h:2181' })
+    expect(zookeeperOptions('zk://me:p%40ss@a:1,b/apps/locks/?tickMs=500')).toEqual({
+      connect: 'a:1,b:2181/apps/locks',
+      auth: { scheme: 'digest', user: 'me', password: 'p@ss' },
+      tickMs: 500,
+    })
+  })
+
   it('makes a relative folder absolute, since the command inherits the URL and may change its folder', async () => {
     const { url } = await locateStore({ ...NONE, store: 'embedded:locks' }, {})
     expect(url).toBe(`embedded:${process.cwd()}/locks`)
@@ -58,6 +68,10 @@ describe('which store', () => {
     ['embeded:/x', 78, 'Did you mean embedded:'],
     ['gopher://x', 78, 'Known: embedded:'],
     ['constructor:', 78, 'There is no store'],
+    ['zk:', 64, 'zk://host:2181'],
+    ['zk://me@h', 64, 'without a password'],
+    ['zk://h?tick=1', 64, 'know the option tickMs'],
+    ['zk://h?tickMs=soon', 64, 'number of milliseconds'],
     ['etcd:', 64, 'etcd://host:2379'],
     ['etcd://me@h', 64, 'without a password'],
     ['etcd://h?ca=x', 64, 'write etcds:'],

@@ -8,6 +8,13 @@ import { SequencedStore } from '../sequenced/store.js'
 import { checkOptions, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperPort } from './port.js'
 
+export {
+  diagnose,
+  examineServers,
+  knownFault,
+  type ZooKeeperDiagnosis,
+  type ZooKeeperServer,
+} from './diagnose.js'
 export type { ZooKeeperOptions } from './options.js'
 
 /** Sessions are longer than leases by a tick and a second, and by default are granted between two ticks and twenty. */

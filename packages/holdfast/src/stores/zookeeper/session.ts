@@ -13,6 +13,8 @@ import type { ZooKeeperOptions } from './options.js'
 
 /** How long one request may take, in milliseconds. */
 const REQUEST_MS = 4000
+/** How long to pause before another client is made, in milliseconds. */
+const RECONNECT_MS = 100
 
 export class ZooKeeperSession implements PortSession {
   readonly id: string
@@ -38,16 +40,8 @@ export class ZooKeeperSession implements PortSession {
 
   /** @throws StoreUnavailableError when no server answers, or when they grant another timeout than this one. */
   static async open(options: ZooKeeperOptions, timeoutMs: number): Promise<ZooKeeperSession> {
-    const library = await loadLibrary()
-    const { connect, auth, connectTimeoutMs = 4000 } = options
-    const client = library.make({
-      connect,
-      timeout: timeoutMs,
-      debug_level: 0,
-      host_order_deterministic: false,
-      data_as_buffer: true,
-    })
-    await connected(client, connect, connectTimeoutMs)
+    const { connect, auth } = options
+    const client = await openClient(options, timeoutMs)
     if (auth) client.add_auth(auth.scheme, `${auth.user}:${auth.password}`, () => undefined)
     if (client.timeout === timeoutMs) return new ZooKeeperSession(client, connect)
     const granted = client.timeout
@@ -141,33 +135,47 @@ export class ZooKeeperSession implements PortSession {
   }
 }
 
-function connected(client: NativeClient, connect: string, limitMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** Connects, with another client when one gives up: a server that is just starting or losing its leader ends sessions. */
+async function openClient(options: ZooKeeperOptions, timeoutMs: number): Promise<NativeClient> {
+  const library = await loadLibrary()
+  const { connect, connectTimeoutMs = 4000 } = options
+  const endMs = performance.now() + connectTimeoutMs
+  for (;;) {
+    const client = library.make({
+      connect,
+      timeout: timeoutMs,
+      debug_level: 0,
+      host_order_deterministic: false,
+      data_as_buffer: true,
+      // The addon counts events that bring nothing, and ends a healthy session after a few of them.
+      response_counter_limit: 10_000,
+    })
+    if (await connected(client, endMs - performance.now())) return client
+    if (performance.now() + RECONNECT_MS < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS))
+      continue
+    }
+    throw new StoreUnavailableError(
+      `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms. Look at the servers and the network.`,
+      { store: 'zookeeper' },
+    )
+  }
+}
+
+/** Resolves to whether a session was made within the limit. */
+function connected(client: NativeClient, limitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => {
+      // Told first, since the client says "close" while it is being closed.
+      resolve(false)
       client.close()
-      reject(
-        new StoreUnavailableError(
-          `ZooKeeper at ${connect} did not answer within ${limitMs} ms. Look at the servers and the network.`,
-          { store: 'zookeeper' },
-        ),
-      )
     }, limitMs)
-    client.on('connect', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    client.on('close', () => {
-      clearTimeout(timer)
-      reject(
-        new StoreUnavailableError(
-          `ZooKeeper at ${connect} refused the session; look at the auth that it was given.`,
-          {
-            code: 'STORE_AUTH',
-            store: 'zookeeper',
-          },
-        ),
-      )
-    })
+    for (const event of ['connect', 'close'] as const) {
+      client.on(event, () => {
+        clearTimeout(timer)
+        resolve(event === 'connect')
+      })
+    }
     client.init({})
   })
 }
