@@ -37,7 +37,9 @@ afterAll(async () => {
 
 async function openRaw(identity: object = {}): Promise<Raw> {
   const client = new RawClient({ connect: ensemble.connect, timeout: 10_000, debug_level: 0, ...identity })
-  const connected = new Promise<void>((resolve) => void client.once('connect', resolve))
+  const connected = new Promise<void>((resolve) => {
+    client.once('connect', resolve)
+  })
   client.init({})
   await connected
   return client
@@ -64,8 +66,13 @@ async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
 const makeClaim = (lock: string, overrides: Partial<Claim> = {}): Claim =>
   makeAnyClaim({ lock, ...overrides })
 
+// oxlint-disable-next-line no-underscore-dangle -- so it is called
+const remove = (path: string): Promise<void> => raw.delete_(path, -1)
+
+/** The entries of a lock, without the words about withdrawn claims. */
 async function nodes(lock: string): Promise<string[]> {
-  return raw.get_children(parentOf(lock), false).catch(() => [])
+  const children = await raw.get_children(parentOf(lock), false).catch(() => [])
+  return children.filter((name) => !name.startsWith('gone'))
 }
 
 async function nodeOf({ lock, id }: Claim): Promise<string> {
@@ -90,7 +97,7 @@ test('a node of a lock that was reaped is made again', async () => {
     const claim = makeClaim('reaped')
     expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
     expect(await store.withdraw(claim)).toBe('released')
-    await raw.delete_(parentOf('reaped'), -1)
+    await remove(parentOf('reaped'))
   }
 })
 
@@ -99,7 +106,7 @@ test('reaping that races live traffic costs nobody the lock', async () => {
   let reaped = 0
   for (let round = 0; round < 200; round += 1) {
     const acquiring = locks.mutex('raced').acquire({ waitMs: 5000 })
-    const reaping = raw.delete_(parentOf('raced'), -1).then(
+    const reaping = remove(parentOf('raced')).then(
       () => (reaped += 1),
       () => undefined,
     )
@@ -117,7 +124,7 @@ test('a node of another session under the same name is no grant (CURATOR-604)', 
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const path = await nodeOf(waiter)
   const [, data] = await raw.get(path, false)
-  await raw.delete_(path, -1)
+  await remove(path)
   await raw.create(path, String(data), 1)
   await store.withdraw(holder)
   expect(await store.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
@@ -142,7 +149,7 @@ describe('an ambiguous attempt', () => {
     const claim = makeClaim('late')
     expect(await two.withdraw(claim)).toBe('absent')
     expect(await one.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
-    expect((await nodes('late')).filter((name) => !name.startsWith('gone'))).toEqual([])
+    expect(await nodes('late')).toEqual([])
   })
 
   test('that was kept back without a connection and then sent is taken out', async () => {
@@ -159,7 +166,7 @@ describe('an ambiguous attempt', () => {
       .poll(() => Promise.resolve(store.withdraw(claim)).catch(() => ''), { timeout: 8000 })
       .toBe('absent')
     await expect
-      .poll(async () => (await nodes('kept-back')).filter((name) => !name.startsWith('gone')), {
+      .poll(() => nodes('kept-back'), {
         timeout: 8000,
       })
       .toEqual([])
