@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { printTable, writeResults, type Row } from './report.js'
 import { cliSuite } from './suites/cli.js'
 import { embeddedSuite } from './suites/embedded.js'
+import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memorySuite } from './suites/memory.js'
 
 type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]>
@@ -13,6 +14,8 @@ type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]
 const SUITES = new Map<string, Suite>([
   ['memory', memorySuite],
   ['embedded', embeddedSuite],
+  ['etcd', etcdSuite],
+  ['zookeeper', zookeeperSuite],
   ['cli', cliSuite],
 ])
 const FEWEST_ROUNDS = 5
