@@ -13,6 +13,11 @@ const NEEDS = [
   ['redis-server', 'redis-server --version'],
   ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
   ['mariadb-server', 'command -v mariadbd'],
+  ['etcd-server', 'etcd --version'],
+  ['etcd-client', 'etcdctl version'],
+  ['zookeeper', 'test -e /usr/share/java/zookeeper.jar && java -version'],
+  // For the benchmarks beside Curator.
+  ['libcurator-recipes-java', 'test -e /usr/share/java/curator-recipes.jar'],
 ]
 
 const missing = NEEDS.filter(

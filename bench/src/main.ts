@@ -7,6 +7,7 @@ import { printTable, writeResults, type Row } from './report.js'
 import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { embeddedSuite } from './suites/embedded.js'
+import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memorySuite } from './suites/memory.js'
 import { redisSuite } from './suites/redis.js'
 
@@ -16,6 +17,8 @@ const SUITES = new Map<string, Suite>([
   ['memory', memorySuite],
   ['embedded', embeddedSuite],
   ['redis', redisSuite],
+  ['etcd', etcdSuite],
+  ['zookeeper', zookeeperSuite],
   ['cli', cliSuite],
   ['check', checkSuite],
 ])

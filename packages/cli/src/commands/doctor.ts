@@ -19,7 +19,7 @@ const OPTIONS = { ...STORE_OPTIONS, ...OUTPUT_OPTIONS }
 export const command: Command = {
   help: {
     usage: 'holdfast doctor [options]',
-    about: `Checks the store (does it answer, which engine, which file system and rights) and this machine (clock, shell).
+    about: `Checks the store (does it answer, its engine or its members, rights, versions) and this machine (clock, shell).
 Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 69, 77 or 78.`,
     options: OPTIONS,
   },
@@ -50,7 +50,7 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
   try {
     const locks = createLocks(await openStore(location.url), { label: 'holdfast doctor' })
     try {
-      return [...(await examineEmbedded(location)), ...(await checkStore(locks))]
+      return [...(await examineService(location)), ...(await checkStore(locks))]
     } finally {
       await locks.close()
     }
@@ -59,10 +59,19 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
   }
 }
 
-async function examineEmbedded(location: StoreLocation): Promise<Finding[]> {
-  if (schemeOf(location.url) !== 'embedded') return []
-  const { checkEmbedded } = await import('../doctor/embedded.js')
-  return checkEmbedded(location.url)
+/** What only this kind of store has to be looked at for. */
+async function examineService({ url }: StoreLocation): Promise<Finding[]> {
+  switch (schemeOf(url)) {
+    case 'embedded':
+      return (await import('../doctor/embedded.js')).checkEmbedded(url)
+    case 'etcd':
+    case 'etcds':
+      return (await import('../doctor/etcd.js')).checkEtcd(url)
+    case 'zk':
+      return (await import('../doctor/zookeeper.js')).checkZooKeeper(url)
+    default:
+      return []
+  }
 }
 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILED ' } as const

@@ -23,6 +23,9 @@ const STORES = new Map<string, () => Promise<StoreModule>>([
   ['postgresql', () => import('./postgres.js')],
   ['mysql', () => import('./mysql.js')],
   ['mariadb', () => import('./mysql.js')],
+  ['etcd', () => import('./etcd.js')],
+  ['etcds', () => import('./etcd.js')],
+  ['zk', () => import('./zookeeper.js')],
 ])
 
 /** Schemes that exist in the library and make no sense between processes. */

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { childEnv, withoutCredentials } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
 import { embeddedOptions } from '../../dist/stores/embedded.js'
+import { etcdOptions } from '../../dist/stores/etcd.js'
+import { zookeeperOptions } from '../../dist/stores/zookeeper.js'
 import { openStore } from '../../dist/stores/registry.js'
 
 const NONE = { store: undefined, system: undefined }
@@ -30,6 +33,25 @@ describe('which store', () => {
     expect(embeddedOptions('embedded:')).toEqual({})
   })
 
+  it('reads the address of an etcd cluster, its user, and its certificates', () => {
+    expect(etcdOptions('etcd://h')).toEqual({ endpoints: ['http://h:2379'] })
+    const url = `etcds://me:p%40ss:word@a:1,b,[::1]:3/?ca=${import.meta.filename}&serverName=etcd`
+    expect(etcdOptions(url)).toEqual({
+      endpoints: ['https://a:1', 'https://b:2379', 'https://[::1]:3'],
+      credentials: { user: 'me', password: 'p@ss:word' },
+      tls: { ca: readFileSync(import.meta.filename), serverName: 'etcd' },
+    })
+  })
+
+  it('reads the address of a ZooKeeper ensemble, its chroot and its user', () => {
+    expect(zookeeperOptions('zk://h')).toEqual({ connect: 'h:2181' })
+    expect(zookeeperOptions('zk://me:p%40ss@a:1,b/apps/locks/?tickMs=500')).toEqual({
+      connect: 'a:1,b:2181/apps/locks',
+      auth: { scheme: 'digest', user: 'me', password: 'p@ss' },
+      tickMs: 500,
+    })
+  })
+
   it('makes a relative folder absolute, since the command inherits the URL and may change its folder', async () => {
     const { url } = await locateStore({ ...NONE, store: 'embedded:locks' }, {})
     expect(url).toBe(`embedded:${process.cwd()}/locks`)
@@ -46,6 +68,15 @@ describe('which store', () => {
     ['embeded:/x', 78, 'Did you mean embedded:'],
     ['gopher://x', 78, 'Known: embedded:'],
     ['constructor:', 78, 'There is no store'],
+    ['zk:', 64, 'zk://host:2181'],
+    ['zk://me@h', 64, 'without a password'],
+    ['zk://h?tick=1', 64, 'know the option tickMs'],
+    ['zk://h?tickMs=soon', 64, 'number of milliseconds'],
+    ['etcd:', 64, 'etcd://host:2379'],
+    ['etcd://me@h', 64, 'without a password'],
+    ['etcd://h?ca=x', 64, 'write etcds:'],
+    ['etcds://h?cs=x', 64, 'know the options'],
+    ['etcds://h?ca=/no/such/file', 78, 'cannot be read'],
     ['embedded:/x?mode=fast', 64, 'has options'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })

@@ -107,16 +107,15 @@ test('an attempt that the server gets round to after the withdrawal holds nothin
 
 test('a release that is overtaken by the end of its lease does not release the next holder', async () => {
   const server = await startServer()
-  const wire = new Proxy(server.port)
-  await wire.start()
-  after(() => wire.stop())
-  const client = connectTo(wire.url, 'ioredis6')
+  const wire = await Proxy.to(server.port)
+  after(() => wire.close())
+  const client = connectTo(`redis://127.0.0.1:${wire.port}`, 'ioredis6')
   const [store, other] = [closing(redisStore({ client, mode: 'simple' })), openSimple(server)]
   const [stale, next] = [makeClaim('a', { ttlMs: 400 }), makeClaim('a')]
   await store.attempt(makeClaim('warm'), TRY)
   expect((await store.attempt(stale, TRY)).outcome).toBe('granted')
   // It still holds the lock when the release looks, and not any more when the look has come back.
-  wire.replyMs = 600
+  wire.faults.replyMs = 600
   const released = store.withdraw(stale)
   await expect
     .poll(async () => (await other.attempt(next, TRY)).outcome, { timeout: 8000, interval: 10 })

@@ -21,14 +21,14 @@ describe('over five nodes', () => {
     )
     for (const store of stores)
       expect(await attempt(store, claimOf(`warm:${stores.indexOf(store)}`))).toBe('granted')
-    for (const proxy of world.proxies) proxy.requestMs = 200
+    for (const proxy of world.proxies) proxy.faults.requestMs = 200
     const claims = stores.map(() => claimOf(LOCK))
     const outcomes = Promise.all(claims.map((claim, index) => attempt(stores[index]!, claim)))
     await soon(async () => {
       const [a, b, c] = claims.map(({ id }) => id)
       expect(await holders(world, LOCK)).toEqual([a, a, b, b, c])
     })
-    for (const proxy of world.proxies) proxy.requestMs = 0
+    for (const proxy of world.proxies) proxy.faults.requestMs = 0
     expect((await outcomes).toSorted()).toEqual(['busy', 'busy', 'granted'])
   })
 
@@ -36,7 +36,7 @@ describe('over five nodes', () => {
     // Those that refuse are asked last, so that the votes of the others are there when it is decided.
     for (const index of [2, 3, 4]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
     const store = world.open({ throughProxies: [2, 3, 4] })
-    for (const proxy of world.proxies) proxy.replyMs = 50
+    for (const proxy of world.proxies) proxy.faults.replyMs = 50
     expect(await attempt(store, claimOf(LOCK))).toBe('busy')
     for (const index of [0, 1]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
   })
@@ -108,7 +108,7 @@ describe('over three nodes', () => {
     const warm = claimOf('warm')
     expect(await attempt(store, warm)).toBe('granted')
     await store.withdraw(warm)
-    for (const proxy of world.proxies.slice(0, 2)) proxy.replyMs = 400
+    for (const proxy of world.proxies.slice(0, 2)) proxy.faults.replyMs = 400
     const claim = claimOf(LOCK, { ttlMs: 300 })
     await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     // With a TTL that outlives the way there it works, and what was on the way is taken off.

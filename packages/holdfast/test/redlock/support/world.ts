@@ -34,8 +34,7 @@ export interface World {
 
 export async function startWorld(count: number, options: RedisServerOptions = {}): Promise<World> {
   const servers = await Promise.all(Array.from({ length: count }, () => startRedis(options)))
-  const proxies = servers.map(({ port }) => new Proxy(port))
-  await Promise.all(proxies.map((proxy) => proxy.start()))
+  const proxies = await Promise.all(servers.map(({ port }) => Proxy.to(port)))
   const clients: OpenClient[] = []
   const stores: Store[] = []
   const connect = (url: string, enableOfflineQueue = true): OpenClient['client'] => {
@@ -49,7 +48,7 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
     proxies,
     open({ throughProxies = [], enableOfflineQueue = true, ...settings } = {}) {
       const urls = servers.map(({ url }, index) =>
-        throughProxies.includes(index) ? proxies[index]!.url : url,
+        throughProxies.includes(index) ? `redis://127.0.0.1:${proxies[index]!.port}` : url,
       )
       const store = redlockStore({
         clients: urls.map((url) => connect(url, enableOfflineQueue)),
@@ -70,7 +69,7 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
     async end() {
       for (const store of stores) await store.close()
       for (const { end } of clients) end()
-      await Promise.all(proxies.map((proxy) => proxy.stop()))
+      await Promise.all(proxies.map((proxy) => proxy.close()))
       await Promise.all(servers.map((server) => server.stop()))
     },
   }

@@ -111,11 +111,9 @@ administration.test('close releases nothing under running work', async (context)
   })
   let begun = false
   let aborted = false
-  let begun = false
   const run = one.mutex(context.name()).run(async (lease) => {
     begun = true
     lease.signal.addEventListener('abort', () => (aborted = true))
-    begun = true
     await work
   })
   await context.time.eventually('the work begins', context.slackMs, () => begun)

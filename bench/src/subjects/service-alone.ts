@@ -1,0 +1,58 @@
+/**
+ * One process on etcd or ZooKeeper: `service-alone.js SUBJECT ADDRESS LOOPS`, each loop on a lock of its own. The subjects
+ * are `etcd`, `zookeeper`, and the peer `etcd3`.
+ */
+import { Etcd3 } from 'etcd3'
+import { openLocks } from '../service-locks.js'
+
+const [subject = '', address = '', loops = '1'] = process.argv.slice(2)
+const RUN_MS = 3000
+const WARM_UP_MS = 1000
+
+interface Subject {
+  pair(loop: number): Promise<void>
+  close(): unknown
+}
+
+function holdfast(): Subject {
+  const locks = openLocks(subject, address)
+  return {
+    async pair(loop) {
+      const lease = await locks.mutex(`bench ${loop}`).acquire()
+      await lease.release()
+    },
+    close: () => locks.close(),
+  }
+}
+
+function etcd3(): Subject {
+  const client = new Etcd3({ hosts: address.split(',') })
+  return {
+    async pair(loop) {
+      const lock = client.lock(`bench ${loop}`).ttl(30)
+      await lock.acquire()
+      await lock.release()
+    },
+    close: () => client.close(),
+  }
+}
+
+async function run(one: Subject, forMs: number): Promise<number> {
+  const startMs = performance.now()
+  let pairs = 0
+  await Promise.all(
+    Array.from({ length: Number(loops) }, async (_, loop) => {
+      while (performance.now() < startMs + forMs) {
+        await one.pair(loop)
+        pairs += 1
+      }
+    }),
+  )
+  return (pairs / (performance.now() - startMs)) * 1000
+}
+
+const one = subject === 'etcd3' ? etcd3() : holdfast()
+await run(one, WARM_UP_MS)
+console.log(JSON.stringify({ pairs: await run(one, RUN_MS) }))
+await one.close()
+process.exit(0)

@@ -1,0 +1,83 @@
+/** What went wrong in etcd, and what that means for us. */
+import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+
+/** Status codes of gRPC. */
+const CANCELLED = 1
+const INVALID_ARGUMENT = 3
+const DEADLINE_EXCEEDED = 4
+const NOT_FOUND = 5
+const PERMISSION_DENIED = 7
+const RESOURCE_EXHAUSTED = 8
+const FAILED_PRECONDITION = 9
+const UNIMPLEMENTED = 12
+const UNAVAILABLE = 14
+const UNAUTHENTICATED = 16
+
+interface Status {
+  readonly code: number
+  readonly details: string
+}
+
+function statusOf(error: unknown): Status | undefined {
+  const { code, details } = error as Partial<Status>
+  return typeof code === 'number' ? { code, details: details ?? '' } : undefined
+}
+
+/** Whether this member is not able to answer, and another may be. */
+export function isWorthAnotherMember(error: unknown): boolean {
+  const status = statusOf(error)
+  if (!status) return false
+  return [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code)
+}
+
+export function isAuthExpired(error: unknown): boolean {
+  return statusOf(error)?.code === UNAUTHENTICATED
+}
+
+export function isLeaseGone(error: unknown): boolean {
+  const status = statusOf(isLockError(error) ? error.cause : error)
+  return status?.code === NOT_FOUND && status.details.includes('lease')
+}
+
+/** Any failure as an error of Holdfast, with advice where there is some. */
+export function asLockError(error: unknown, endpoint = 'etcd'): LockError {
+  if (isLockError(error)) return error
+  const status = statusOf(error)
+  const details = status?.details ?? (error instanceof Error ? error.message : String(error))
+  const made = (code: 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', advice: string): LockError =>
+    new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
+      code,
+      store: 'etcd',
+      cause: error,
+    })
+  switch (status?.code) {
+    case UNAUTHENTICATED:
+    case PERMISSION_DENIED:
+      return made(
+        'STORE_AUTH',
+        'The user needs a role with read and write access to keys that begin with "holdfast/".',
+      )
+    case INVALID_ARGUMENT:
+      if (details.includes('authentication failed'))
+        return made('STORE_AUTH', 'Look at the user and the password.')
+      if (details.includes('user name is empty')) {
+        return made('STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.')
+      }
+      return made('STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.')
+    case FAILED_PRECONDITION:
+      if (details.includes('authentication is not enabled')) {
+        return made('STORE_AUTH', 'Leave the credentials away, or enable authentication in etcd.')
+      }
+      return made('STORE_CONFIG', 'Look at the settings of the server.')
+    case RESOURCE_EXHAUSTED:
+      return made(
+        'STORE_UNAVAILABLE',
+        'The database is full: compact and defragment it, then disarm the alarm (etcdctl alarm disarm).',
+      )
+    case UNIMPLEMENTED:
+      return made('STORE_CONFIG', 'The server is no etcd 3.4 or later.')
+    case undefined:
+    default:
+      return made('STORE_UNAVAILABLE', 'Look at the servers and the network.')
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * `holdfast/etcd`: locks in etcd, with consensus under them.
+ *
+ * Needs the package `@grpc/grpc-js`, and etcd 3.4 or later.
+ */
+import type { Store } from '../../store/contract.js'
+import { SequencedStore } from '../sequenced/store.js'
+import { Connection } from './connection.js'
+import { checkOptions, type EtcdOptions } from './options.js'
+import { EtcdPort } from './port.js'
+
+export { diagnose, knownFault, type EtcdMember } from './diagnose.js'
+export type { EtcdOptions, EtcdTls } from './options.js'
+
+/** A session is a second longer than its leases, and etcd grants none below 2 s unless its election timeout is changed. */
+const SHORTEST_TTL_MS = 1000
+/** The longest TTL that etcd takes, 9 000 000 000 s, is longer than any timer. */
+const LONGEST_TTL_MS = 2 ** 31 - 1
+
+/**
+ * Makes a store on an etcd cluster. It connects when it is first used.
+ * @throws LockUsageError when the options make no sense.
+ */
+export function etcdStore(options: EtcdOptions): Store<true> {
+  checkOptions(options)
+  return new SequencedStore(new EtcdPort(new Connection(options)), {
+    name: 'etcd',
+    ttlMs: [SHORTEST_TTL_MS, LONGEST_TTL_MS],
+  })
+}

@@ -1,0 +1,88 @@
+/**
+ * Where entries stand in etcd: `holdfast/locks/<lock>/<shape>/<claim id>`.
+ *
+ * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of another shape, and separates
+ * writers from readers, so that a reader need not read of a thousand others. Names are escaped, so that a slash in a name does
+ * not put one lock inside another; the escape goes letter by letter, so a prefix of a name is a prefix of its key.
+ */
+import type { Claim } from '../../store/contract.js'
+
+const ROOT = 'holdfast/locks/'
+const GONE = 'holdfast/gone/'
+
+type Shaped = Pick<Claim, 'kind' | 'capacity' | 'weight'>
+
+export interface Span {
+  readonly key: string
+  /** The first key that is not in it. */
+  readonly end: string
+}
+
+function escapeName(name: string): string {
+  return name.replaceAll('%', '%25').replaceAll('/', '%2F')
+}
+
+function unescapeName(text: string): string {
+  return text.replaceAll('%2F', '/').replaceAll('%25', '%')
+}
+
+/** Everything whose key begins so. */
+function spanOf(prefix: string): Span {
+  // All prefixes end with a character of one byte that has a successor.
+  const last = prefix.codePointAt(prefix.length - 1) ?? 0
+  return { key: prefix, end: prefix.slice(0, -1) + String.fromCodePoint(last + 1) }
+}
+
+export function queueOf(lock: string): Span {
+  return spanOf(`${ROOT}${escapeName(lock)}/`)
+}
+
+function shapeOf(claim: Shaped): string {
+  if (claim.kind === 'semaphore') return `s${claim.capacity}`
+  return claim.weight >= claim.capacity ? 'w' : 'r'
+}
+
+export function entryKey(claim: Claim): string {
+  return `${queueOf(claim.lock).key}${shapeOf(claim)}/${claim.id}`
+}
+
+/** Says that a claim was withdrawn or stolen. */
+export function goneKey({ lock, id }: Pick<Claim, 'lock' | 'id'>): string {
+  return `${GONE}${escapeName(lock)}/${id}`
+}
+
+/** What must be empty for a claim to fit the shape of those who use the lock. */
+export function otherShapes(lock: string, claim: Shaped): Span[] {
+  const { key, end } = queueOf(lock)
+  if (claim.kind !== 'semaphore') return [{ key: `${key}s`, end: `${key}t` }]
+  const own = spanOf(`${key}${shapeOf(claim)}/`)
+  return [
+    { key, end: own.key },
+    { key: own.end, end },
+  ]
+}
+
+/** What stands in a claim's way as long as it is there: for a reader the writers, for all others everybody. */
+export function rivals(lock: string, claim: Shaped): Span {
+  const { key } = queueOf(lock)
+  return claim.kind !== 'semaphore' && claim.weight < claim.capacity ? spanOf(`${key}w/`) : queueOf(lock)
+}
+
+/** All queues of locks whose names begin with `prefix`. */
+export function queuesWith(prefix: string): { key: string; end: Uint8Array } {
+  const key = `${ROOT}${escapeName(prefix)}`
+  // No text in UTF-8 has this byte, so it ends whatever begins with the prefix.
+  return { key, end: Buffer.concat([Buffer.from(key), Buffer.of(0xff)]) }
+}
+
+/** The queue behind that of a lock. */
+export function after(lock: string): string {
+  return queueOf(lock).end
+}
+
+/** The lock and claim of an entry's key; undefined for what is none. */
+export function parseKey(key: string): { lock: string; id: string } | undefined {
+  const [lock, shape, id, ...rest] = key.startsWith(ROOT) ? key.slice(ROOT.length).split('/') : []
+  if (lock === undefined || shape === undefined || id === undefined || rest.length > 0) return undefined
+  return { lock: unescapeName(lock), id }
+}

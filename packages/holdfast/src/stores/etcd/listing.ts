@@ -1,0 +1,71 @@
+/** Reading whole queues, for `inspect` and `steal`. */
+import type { InspectQuery } from '../../store/contract.js'
+import { decodeEntry } from '../sequenced/entry.js'
+import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
+import type { Connection } from './connection.js'
+import { after, parseKey, queueOf, queuesWith } from './keys.js'
+import { leaseRequest, METHODS, range, readLease, readRange, type KeyValue } from './messages.js'
+
+/** How many entries are read at once. */
+const CHUNK = 500
+
+export async function listQueues(connection: Connection, query: InspectQuery): Promise<QueuesPage> {
+  if ('lock' in query) {
+    const { key, end } = queueOf(query.lock)
+    return { queues: await describe(connection, await readAll(connection, key, end)), cursor: undefined }
+  }
+  const { key, end } = queuesWith(query.prefix)
+  const start = query.cursor === undefined ? key : after(query.cursor)
+  const found = await readAll(connection, start, end, query.limit)
+  const queues = await describe(connection, found)
+  const page = queues.slice(0, query.limit)
+  return { queues: page, cursor: queues.length > query.limit ? page.at(-1)?.lock : undefined }
+}
+
+/** Reads chunk by chunk, until the end or until more than `limit` locks were seen. */
+async function readAll(
+  connection: Connection,
+  start: string,
+  end: string | Uint8Array,
+  limit = Infinity,
+): Promise<KeyValue[]> {
+  const found: KeyValue[] = []
+  const locks = new Set<string | undefined>()
+  for (let from = start; ;) {
+    const body = range(from, { end, limit: CHUNK, sort: 'by-key' })
+    const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
+    found.push(...answer.found)
+    for (const { key } of answer.found) locks.add(parseKey(key)?.lock)
+    const last = answer.found.at(-1)
+    if (!answer.more || !last || locks.size > limit) return found
+    from = `${last.key}\0`
+  }
+}
+
+async function describe(connection: Connection, found: readonly KeyValue[]): Promise<ListedQueue[]> {
+  const leftMs = await leaseTimes(connection, new Set(found.map(({ lease }) => lease)))
+  const queues = new Map<string, ListedEntry[]>()
+  const inOrder = found.toSorted((one, other) => (one.createRevision < other.createRevision ? -1 : 1))
+  // In the order of the keys for the locks, in that of their making for the entries.
+  for (const { key } of found) queues.set(parseKey(key)?.lock ?? '', [])
+  for (const kv of inOrder) {
+    const place = parseKey(kv.key)
+    const data = decodeEntry(kv.value.toString())
+    if (!place || !data) continue
+    const entry = { ...place, key: kv.key, number: kv.createRevision }
+    queues
+      .get(place.lock)
+      ?.push({ entry, data, version: kv.modRevision, sessionLeftMs: leftMs.get(kv.lease) })
+  }
+  return [...queues].flatMap(([lock, entries]) => (entries.length > 0 ? [{ lock, entries }] : []))
+}
+
+async function leaseTimes(connection: Connection, leases: ReadonlySet<bigint>): Promise<Map<bigint, number>> {
+  const times = await Promise.all(
+    [...leases].map(async (lease): Promise<[bigint, number]> => {
+      const body = await connection.request(METHODS.timeToLive, leaseRequest(lease), { repeatable: true })
+      return [lease, Math.max(0, readLease(body).ttlSeconds * 1000)]
+    }),
+  )
+  return new Map(times)
+}

@@ -1,0 +1,61 @@
+/** What `etcdStore` is given, and what of it makes sense. */
+import { LockUsageError } from '../../errors.js'
+
+export interface EtcdOptions {
+  /** Such as `http://10.0.0.1:2379` or `10.0.0.1:2379`; `https://` for TLS. All members, so that one may fail. */
+  readonly endpoints: readonly string[]
+  /** User and password, where etcd has authentication enabled. */
+  readonly credentials?: { readonly user: string; readonly password: string }
+  /** Certificates in PEM. With it, endpoints without a scheme use TLS as well. */
+  readonly tls?: EtcdTls
+}
+
+export interface EtcdTls {
+  /** Who signs the servers' certificates. Default: those that Node trusts. */
+  readonly ca?: string | Uint8Array
+  /** The client's own certificate and key, where the servers ask for one. */
+  readonly cert?: string | Uint8Array
+  readonly key?: string | Uint8Array
+  /** The name that the servers' certificates are made out to, where it is not the host of the endpoint. */
+  readonly serverName?: string
+}
+
+export interface Endpoint {
+  /** As the client library wants it. */
+  readonly target: string
+  readonly secure: boolean
+}
+
+/** @throws LockUsageError when it is no address. */
+export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'> = {}): Endpoint {
+  const match = /^(?:(https?):\/\/)?((?:\[[0-9a-f:.]+\]|[^\s/:@[\]]+):(\d{1,5}))\/?$/i.exec(endpoint)
+  const port = Number(match?.[3])
+  if (!match?.[2] || !(port > 0 && port < 65_536)) {
+    throw new LockUsageError(
+      `"${endpoint}" is no endpoint of etcd. Write host:port, http://host:port or https://host:port, such as http://127.0.0.1:2379.`,
+      { store: 'etcd' },
+    )
+  }
+  const secure = match[1] === undefined ? tls !== undefined : match[1].toLowerCase() === 'https'
+  return { target: match[2], secure }
+}
+
+/** @throws LockUsageError saying what is wrong. */
+export function checkOptions(options: EtcdOptions): void {
+  const { endpoints, credentials, tls } = options
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw new LockUsageError(
+      'etcdStore needs endpoints: a list of addresses, such as ["http://127.0.0.1:2379"].',
+      {
+        store: 'etcd',
+      },
+    )
+  }
+  for (const endpoint of endpoints) parseEndpoint(String(endpoint), options)
+  if (credentials && (!credentials.user || typeof credentials.password !== 'string')) {
+    throw new LockUsageError('The credentials of etcdStore need a user and a password.', { store: 'etcd' })
+  }
+  if (tls && (tls.cert === undefined) !== (tls.key === undefined)) {
+    throw new LockUsageError('The tls of etcdStore needs both cert and key, or neither.', { store: 'etcd' })
+  }
+}

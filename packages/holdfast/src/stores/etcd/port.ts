@@ -1,0 +1,171 @@
+/** The queue recipe's port to etcd: every step is one transaction. */
+import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import type {
+  EnterResult,
+  EnterSessions,
+  Entry,
+  Look,
+  LookedAt,
+  PortWatch,
+  QueuesPage,
+  SequencedPort,
+  Watched,
+} from '../sequenced/port.js'
+import type { Connection } from './connection.js'
+import { enter } from './entering.js'
+import { listQueues } from './listing.js'
+import { goneKey, parseKey, queueOf } from './keys.js'
+import { grantLease, Graveyard, type EtcdSession } from './leases.js'
+import { METHODS, op, readTxn, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
+import { asPlaces, beforeOperation } from './standing.js'
+import { Watches } from './watches.js'
+
+/** etcd takes 128 operations in a transaction by default, and a look is three. */
+const LOOKS_AT_ONCE = 40
+/** How long a thief's word stays for its victim, in milliseconds. */
+const STOLEN_WORD_MS = 60_000
+
+export class EtcdPort implements SequencedPort<EtcdSession> {
+  readonly movable = true
+  readonly graceMs = 0
+  readonly #connection: Connection
+  readonly #watches: Watches
+  readonly #graveyard: Graveyard
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#watches = new Watches(connection)
+    this.#graveyard = new Graveyard(connection)
+  }
+
+  openSession(timeoutMs: number): Promise<EtcdSession> {
+    return grantLease(this.#connection, timeoutMs / 1000)
+  }
+
+  enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
+    return enter((request) => this.#run(request, true), claim, data, sessions)
+  }
+
+  async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
+    const looks: Promise<Look[]>[] = []
+    for (let from = 0; from < entries.length; from += LOOKS_AT_ONCE) {
+      looks.push(this.#look(entries.slice(from, from + LOOKS_AT_ONCE)))
+    }
+    return (await Promise.all(looks)).flat()
+  }
+
+  async amend(
+    entry: Entry,
+    data: EntryData,
+    version: bigint,
+    session?: EtcdSession,
+  ): Promise<bigint | undefined> {
+    const value = encodeEntry(data)
+    const { succeeded, revision } = await this.#run(
+      {
+        when: [when.created(entry.key, entry.number), when.unchanged(entry.key, version)],
+        then: [session ? op.put(entry.key, value, session.lease) : op.rewrite(entry.key, value)],
+      },
+      true,
+    )
+    return succeeded ? revision : undefined
+  }
+
+  async leave(entry: Entry): Promise<boolean> {
+    // Not repeated here: a second one would find nothing, and nobody would know who took it out.
+    const { succeeded } = await this.#run(
+      { when: [when.created(entry.key, entry.number)], then: [op.remove(entry.key)] },
+      false,
+    )
+    return succeeded
+  }
+
+  async banish(claim: ClaimRef): Promise<EntryData | undefined> {
+    const lease = await this.#graveyard.lease(claim.ttlMs)
+    const { key, end } = queueOf(claim.lock)
+    const { answers } = await this.#run(
+      { when: [], then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })] },
+      true,
+    )
+    // From this moment on no entry of this claim can be made, so what is there now is all there is.
+    const found = answers[1]?.found.find((kv) => parseKey(kv.key)?.id === claim.id)
+    if (!found) return undefined
+    await this.leave({ ...claim, key: found.key, number: found.createRevision })
+    return decodeEntry(found.value.toString())
+  }
+
+  async evict(entry: Entry, _data: EntryData, because: string | undefined): Promise<boolean> {
+    const lease = await this.#graveyard.lease(STOLEN_WORD_MS)
+    const { succeeded } = await this.#run(
+      {
+        when: [when.created(entry.key, entry.number)],
+        then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(because ?? ''), lease)],
+      },
+      true,
+    )
+    return succeeded
+  }
+
+  watch({ places, moment, onlyGone }: Watched, changed: () => void): PortWatch {
+    const removers = places.map(({ key }) => this.#watches.add(key, moment + 1n, onlyGone, changed))
+    return {
+      close: () => {
+        for (const remove of removers) remove()
+      },
+    }
+  }
+
+  list(query: InspectQuery): Promise<QueuesPage> {
+    return listQueues(this.#connection, query)
+  }
+
+  async close(): Promise<void> {
+    this.#watches.close()
+    this.#connection.close()
+  }
+
+  async #look(entries: readonly LookedAt[]): Promise<Look[]> {
+    const { answers, revision } = await this.#run(
+      { when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) },
+      true,
+    )
+    return entries.map(({ entry }, index) => {
+      const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
+      return readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
+    })
+  }
+
+  async #run(request: Txn, repeatable: boolean): Promise<TxnAnswer> {
+    return readTxn(await this.#connection.request(METHODS.txn, txn(request), { repeatable }))
+  }
+}
+
+/** The entry itself, the word of whoever took it away, and what stands before it. */
+function lookOperations(entry: Entry, claim: LookedAt['claim']): Buffer[] {
+  return [op.range(entry.key), op.range(goneKey(entry)), beforeOperation(entry.lock, claim, entry.number)]
+}
+
+function readLook(
+  entry: Entry,
+  own: KeyValue | undefined,
+  gone: KeyValue | undefined,
+  before: readonly KeyValue[],
+  moment: bigint,
+): Look {
+  const data = own?.createRevision === entry.number ? decodeEntry(own.value.toString()) : undefined
+  if (own && data) {
+    return { state: 'present', data, version: own.modRevision, before: asPlaces(before), moment }
+  }
+  const stolenBecause = gone && decodeGone(gone.value.toString())
+  return { state: 'absent', ...(stolenBecause === undefined ? {} : { stolenBecause }) }
+}
+
+/** What stands under a claim that is no more: the reason of a thief, or nothing when it was withdrawn. */
+function encodeGone(stolenBecause: string | undefined): string {
+  return stolenBecause === undefined ? 'withdrawn' : `stolen:${stolenBecause}`
+}
+
+function decodeGone(text: string): string | undefined {
+  return text.startsWith('stolen:') ? text.slice('stolen:'.length) : undefined
+}

@@ -1,0 +1,131 @@
+/** Inspect, steal and downgrade: verbs that see a whole queue, or change an entry where it stands. */
+import type {
+  ClaimRef,
+  HolderInfo,
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  StealOptions,
+  StealResult,
+  WaiterInfo,
+} from '../../store/contract.js'
+import type { StoreContext } from './context.js'
+import { tokenOf, type EntryData } from './entry.js'
+import type { Entry, ListedEntry, ListedQueue, PortSession } from './port.js'
+
+/** How often a change is tried again when the entry changes under it. */
+const TRIES = 10
+
+export class Administration<S extends PortSession> {
+  readonly #context: StoreContext<S>
+
+  constructor(context: StoreContext<S>) {
+    this.#context = context
+  }
+
+  async inspect(query: InspectQuery): Promise<InspectPage> {
+    const { queues, cursor } = await this.#context.port.list(query)
+    return { locks: queues.flatMap((queue) => this.#describe(queue) ?? []), cursor }
+  }
+
+  async steal(lock: string, options: StealOptions): Promise<StealResult> {
+    const { queues } = await this.#context.port.list({ lock })
+    const { holders } = split(queues[0])
+    const freed = await Promise.all(holders.map((holder) => this.#stealOne(holder, options)))
+    const freeInMs = freed.map((leftMs) => leftMs ?? 0)
+    return {
+      holders: freed.filter((leftMs) => leftMs !== undefined).length,
+      freeInMs: Math.max(0, ...freeInMs),
+    }
+  }
+
+  async downgrade(claim: ClaimRef): Promise<boolean> {
+    const record = this.#context.records.get(claim)
+    const standpoint = record?.standpoint
+    if (!record || record.withdrawn || !standpoint?.grant || standpoint.claim.kind === 'semaphore')
+      return false
+    const { entry } = standpoint
+    const data = await this.#change(entry, (now) => ({ ...now, kind: 'readWriteLock', weight: 1 }))
+    if (data) standpoint.data = data
+    return data !== undefined
+  }
+
+  /** How long it may still be held, or undefined when it was gone already. */
+  async #stealOne(holder: ListedEntry, { now, because }: StealOptions): Promise<number | undefined> {
+    if (now) {
+      const evicted = await this.#context.port.evict(holder.entry, holder.data, because)
+      return evicted ? 0 : undefined
+    }
+    const marked = await this.#change(holder.entry, (data) => ({
+      ...data,
+      stolen: true,
+      ...(because === undefined ? {} : { stolenBecause: because }),
+    }))
+    return marked && leftMs(holder)
+  }
+
+  /** Changes the data of an entry of anybody. Undefined when the entry is gone. */
+  async #change(entry: Entry, change: (data: EntryData) => EntryData): Promise<EntryData | undefined> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const look = await this.#context.look({ entry, claim: { kind: 'mutex', capacity: 1, weight: 1 } })
+      if (look.state === 'absent') return undefined
+      const data = change(look.data)
+      if ((await this.#context.port.amend(entry, data, look.version)) !== undefined) return data
+    }
+    throw new Error(`The entry ${entry.key} changed ${TRIES} times while it was being changed.`)
+  }
+
+  #describe(queue: ListedQueue): LockInfo | undefined {
+    const [first] = queue.entries
+    if (!first) return undefined
+    const { holders, waiters } = split(queue)
+    const wallMs = this.#context.clock.wallMs()
+    const kinds = queue.entries.map(({ data }) => data.kind)
+    const last = queue.entries.at(-1) ?? first
+    return {
+      lock: queue.lock,
+      // Whatever is not only a mutex any more is shown as what it has become.
+      kind: kinds.includes('readWriteLock') ? 'readWriteLock' : first.data.kind,
+      capacity: first.data.capacity,
+      holders: holders.map((listed) => asHolder(listed, wallMs)),
+      waiters: waiters.map((listed) => asWaiter(listed, wallMs)),
+      lastToken: tokenOf((holders.at(-1) ?? last).entry.number),
+    }
+  }
+}
+
+/** Those who hold are a beginning of the queue. */
+function split(queue: ListedQueue | undefined): { holders: ListedEntry[]; waiters: ListedEntry[] } {
+  const entries = queue?.entries ?? []
+  let weight = 0
+  const firstWaiting = entries.findIndex(({ data }) => (weight += data.weight) > data.capacity)
+  const count = firstWaiting < 0 ? entries.length : firstWaiting
+  return { holders: entries.slice(0, count), waiters: entries.slice(count) }
+}
+
+function leftMs({ data, sessionLeftMs }: ListedEntry): number {
+  return Math.min(data.ttlMs, sessionLeftMs ?? Infinity)
+}
+
+function asHolder(listed: ListedEntry, wallMs: number): HolderInfo {
+  const { entry, data } = listed
+  return {
+    claimId: entry.id,
+    owner: data.owner,
+    weight: data.weight,
+    token: tokenOf(entry.number),
+    heldMs: Math.max(0, wallMs - (data.grantedMs ?? data.sinceMs)),
+    remainingMs: leftMs(listed),
+    stolen: data.stolen === true,
+    ...(data.stolenBecause === undefined ? {} : { stolenBecause: data.stolenBecause }),
+  }
+}
+
+function asWaiter({ entry, data }: ListedEntry, wallMs: number): WaiterInfo {
+  return {
+    claimId: entry.id,
+    owner: data.owner,
+    weight: data.weight,
+    waitedMs: Math.max(0, wallMs - data.sinceMs),
+  }
+}

@@ -1,0 +1,63 @@
+/** What an entry of a queue says of itself, as JSON that people may read in the service's own tools. */
+import type { Claim, LockKind, Owner } from '../../store/contract.js'
+
+export interface EntryData {
+  readonly kind: LockKind
+  readonly capacity: number
+  /** What it weighs now: a writer that was downgraded weighs 1. */
+  readonly weight: number
+  readonly ttlMs: number
+  readonly owner: Owner
+  /** When it was made and when it was granted, by its owner's wall clock. Shown, and never used to decide. */
+  readonly sinceMs: number
+  readonly grantedMs?: number
+  /** Somebody stole it: it is not renewed any more. */
+  readonly stolen?: boolean
+  readonly stolenBecause?: string
+}
+
+/**
+ * Tokens are the service's numbers, shifted left: the low bits number the hand-offs inside one process, so that a block
+ * of tokens costs the service nothing and blocks never overlap.
+ */
+const TOKEN_BITS = 8n
+export const LARGEST_BLOCK = 2 ** Number(TOKEN_BITS)
+
+export function tokenOf(entryNumber: bigint): bigint {
+  return entryNumber << TOKEN_BITS
+}
+
+export function newEntryData(claim: Claim, wallMs: number): EntryData {
+  const { kind, capacity, weight, ttlMs, owner } = claim
+  return { kind, capacity, weight, ttlMs, owner, sinceMs: Math.round(wallMs) }
+}
+
+export function encodeEntry(data: EntryData): string {
+  return JSON.stringify(data)
+}
+
+/** Undefined for what no Holdfast wrote. */
+export function decodeEntry(text: string): EntryData | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const data = value as Partial<EntryData> | null
+  const sound =
+    typeof data === 'object' &&
+    data !== null &&
+    typeof data.kind === 'string' &&
+    typeof data.capacity === 'number' &&
+    typeof data.weight === 'number' &&
+    typeof data.ttlMs === 'number' &&
+    typeof data.sinceMs === 'number' &&
+    typeof data.owner === 'object'
+  return sound ? (data as EntryData) : undefined
+}
+
+/** Whether two owners look the same to people. */
+export function sameOwner(one: Owner, other: Owner): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other)
+}

@@ -1,0 +1,151 @@
+/**
+ * What a coordination service must do for the queue recipe: the port between `sequenced/` and etcd or ZooKeeper.
+ *
+ * Such a service keeps entries in the order in which they were made, each bound to a session that must be kept alive, and
+ * tells when one of them changes or goes. It decides no grant: position is the grant, and the recipe reads positions.
+ */
+import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
+import type { EntryData } from './entry.js'
+
+/** A session as the service knows it: its entries go when it ends. */
+export interface PortSession {
+  /**
+   * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can say. A session that
+   * was kept alive lives for at least its timeout, counted from the moment at which this was called.
+   */
+  keepAlive(): Promise<boolean>
+  /** Ends it, and all its entries with it. */
+  end(): Promise<void>
+}
+
+/** An entry of a queue, as much of it as decides who may go. */
+export interface Place {
+  readonly key: string
+  readonly weight: number
+}
+
+/** An entry of this client. */
+export interface Entry {
+  readonly lock: string
+  readonly id: string
+  readonly key: string
+  /** Grows from entry to entry of a lock, and is never used again: the create revision or the czxid. */
+  readonly number: bigint
+}
+
+/** What stands before an entry. */
+export interface Standing {
+  /**
+   * The entries before it that decide whether it may go, the oldest first. For a claim that wants all of a lock the last
+   * one is enough, and for a reader the writers are.
+   */
+  readonly before: readonly Place[]
+  /** The moment of this look in the service's own count: a watch that starts after it misses nothing. */
+  readonly moment: bigint
+}
+
+export interface Present extends Standing {
+  readonly state: 'present'
+  readonly data: EntryData
+  /** Changes with the data. */
+  readonly version: bigint
+}
+
+/** The entry is not there: its session ended, or somebody took it away. */
+export interface Absent {
+  readonly state: 'absent'
+  /** Who stole it and why, where the service remembers: an empty text when nobody said. */
+  readonly stolenBecause?: string
+}
+
+export type Look = Present | Absent
+
+export interface Entered extends Standing {
+  readonly outcome: 'entered'
+  readonly entry: Entry
+  readonly version: bigint
+  /** Whether it stands on the session for those who wait. */
+  readonly onWaiterSession: boolean
+}
+
+export type EnterResult =
+  | Entered
+  /** Somebody is before it, and it was not to queue. Nothing was left behind. */
+  | { readonly outcome: 'busy' }
+  | { readonly outcome: 'withdrawn' }
+  /** The session is gone: nothing was entered. */
+  | { readonly outcome: 'no-session' }
+  /** The lock is in use in another shape. Nothing was left behind. */
+  | { readonly outcome: 'mismatch'; readonly kind: LockKind; readonly capacity: number }
+
+export interface EnterSessions<S extends PortSession> {
+  /** For an entry that may go at once. */
+  readonly holder: S
+  /** For one that has to wait. Without it a busy lock is answered `busy`. */
+  readonly waiter: S | undefined
+}
+
+/** An entry as `inspect` and `steal` see it. */
+export interface ListedEntry {
+  readonly entry: Entry
+  readonly data: EntryData
+  readonly version: bigint
+  /** What the service knows of the end of its session, in milliseconds. */
+  readonly sessionLeftMs: number | undefined
+}
+
+export interface ListedQueue {
+  readonly lock: string
+  /** In the order of the queue. */
+  readonly entries: readonly ListedEntry[]
+}
+
+export interface QueuesPage {
+  readonly queues: readonly ListedQueue[]
+  readonly cursor: string | undefined
+}
+
+export interface Watched {
+  readonly places: readonly Place[]
+  readonly moment: bigint
+  /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
+  readonly onlyGone: boolean
+}
+
+export interface PortWatch {
+  close(): void
+}
+
+export interface SequencedPort<S extends PortSession = PortSession> {
+  /** Whether an entry can go over to another session and keep its place. */
+  readonly movable: boolean
+  /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
+  readonly graceMs: number
+  /** @throws LockError (`STORE_CONFIG`) when the service would grant another timeout than this one. */
+  openSession(timeoutMs: number): Promise<S>
+  /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */
+  enter(claim: Claim, data: EntryData, sessions: EnterSessions<S>): Promise<EnterResult>
+  /** Looks at entries and at what stands before them, all of them in one moment where the service can. */
+  look(entries: readonly LookedAt[]): Promise<readonly Look[]>
+  /** Writes new data unless the version has changed; also moves the entry to `session` where that is given. */
+  amend(entry: Entry, data: EntryData, version: bigint, session?: S): Promise<bigint | undefined>
+  /** Takes out this very entry. False when it was not there. */
+  leave(entry: Entry): Promise<boolean>
+  /**
+   * Takes out the entry of a claim that may or may not have been made, and refuses the claim from now on, also when its
+   * `enter` is still on the way. The data of the entry where there was one.
+   */
+  banish(claim: ClaimRef): Promise<EntryData | undefined>
+  /** Takes an entry of somebody else away, and leaves word of it where the service can. */
+  evict(entry: Entry, data: EntryData, because: string | undefined): Promise<boolean>
+  /** Calls back once when one of the places has changed or gone after the moment; spurious calls are allowed. */
+  watch(watched: Watched, changed: () => void): PortWatch
+  list(query: InspectQuery): Promise<QueuesPage>
+  /** @param heldMs for how long leases may still be held, in milliseconds: they are left to run out */
+  close(heldMs: number): Promise<void>
+}
+
+export interface LookedAt {
+  readonly entry: Entry
+  readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>
+}

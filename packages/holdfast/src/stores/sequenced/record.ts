@@ -1,0 +1,144 @@
+/** What this client remembers of its own claims: where they stand, and which were withdrawn. */
+import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
+import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
+import type { Entry, PortSession, PortWatch, Standing } from './port.js'
+import type { Session } from './session.js'
+
+/** Withdrawn claims are remembered up to this number: verbs of one process run in the order of the calls. */
+const WITHDRAWN_KEPT = 10_000
+
+export interface Grant {
+  readonly token: bigint
+  readonly tokens: number
+  readonly ttlMs: number
+}
+
+/** A claim that has an entry in the service. */
+export class Standpoint<S extends PortSession> {
+  readonly claim: Claim
+  readonly entry: Entry
+  session: Session<S>
+  data: EntryData
+  version: bigint
+  /** How many tokens its last attempt asked for. */
+  asked: number
+  /** When the last attempt that was answered "waiting" was made: a grant that is found later came after it. */
+  waitingMs: number
+  grant: Grant | undefined
+  /** When this client learned of the grant. */
+  grantedMs = 0
+  /** When the grant ends unless it is renewed, on the monotonic clock. */
+  endMs = Infinity
+  standing: Standing
+  wake: WakeListener | undefined
+  watch: PortWatch | undefined
+  watched = ''
+  looking = false
+  lookAgain = false
+  /** A withdrawal that brought no answer: it may have been done. */
+  leaveUnclear = false
+  leaving: Promise<WithdrawOutcome> | undefined
+
+  constructor(claim: Claim, entry: Entry, session: Session<S>, data: EntryData, standing: Standing) {
+    this.claim = claim
+    this.entry = entry
+    this.session = session
+    this.data = data
+    this.version = 0n
+    this.asked = 1
+    this.waitingMs = -Infinity
+    this.standing = standing
+  }
+
+  /** From now on it holds the lock, until `startMs + ttlMs`. */
+  hold(startMs: number, ttlMs: number, nowMs: number): Grant {
+    this.grantedMs = nowMs
+    this.grant = {
+      token: tokenOf(this.entry.number),
+      tokens: Math.min(this.asked, LARGEST_BLOCK),
+      ttlMs,
+    }
+    this.endMs = startMs + ttlMs
+    return this.grant
+  }
+
+  stopWatching(): void {
+    this.watch?.close()
+    this.watch = undefined
+    this.watched = ''
+  }
+}
+
+/** A claim, from its first attempt until it is forgotten. */
+export interface ClaimRecord<S extends PortSession> {
+  readonly key: string
+  /** An attempt that has not been answered yet. */
+  entering: Promise<unknown> | undefined
+  standpoint: Standpoint<S> | undefined
+  /** It is refused from now on. */
+  withdrawn: boolean
+  /** What the withdrawal came to, once that is known. */
+  outcome: WithdrawOutcome | undefined
+}
+
+export class Records<S extends PortSession> {
+  readonly #alive = new Map<string, ClaimRecord<S>>()
+  readonly #withdrawn = new Map<string, ClaimRecord<S>>()
+
+  get(claim: Pick<ClaimRef, 'lock' | 'id'>): ClaimRecord<S> | undefined {
+    const key = keyOf(claim)
+    return this.#alive.get(key) ?? this.#withdrawn.get(key)
+  }
+
+  make(claim: Pick<ClaimRef, 'lock' | 'id'>): ClaimRecord<S> {
+    const key = keyOf(claim)
+    const record: ClaimRecord<S> = {
+      key,
+      entering: undefined,
+      standpoint: undefined,
+      withdrawn: false,
+      outcome: undefined,
+    }
+    this.#alive.set(key, record)
+    return record
+  }
+
+  /** Whether any claim stands in the service. */
+  get busy(): boolean {
+    return [...this.#alive.values()].some(
+      ({ entering, standpoint }) => entering !== undefined || standpoint !== undefined,
+    )
+  }
+
+  /** Forgets a claim that left no trace in the service. */
+  drop(record: ClaimRecord<S>): void {
+    if (!record.withdrawn) this.#alive.delete(record.key)
+  }
+
+  /** Refuses it from now on. Its standpoint is kept until the outcome is known. */
+  bury(record: ClaimRecord<S>): void {
+    record.withdrawn = true
+    record.standpoint?.stopWatching()
+  }
+
+  /** Its entry is gone for certain. */
+  settle(record: ClaimRecord<S>, outcome: WithdrawOutcome): void {
+    this.bury(record)
+    record.outcome = outcome
+    record.standpoint = undefined
+    this.#alive.delete(record.key)
+    this.#withdrawn.set(record.key, record)
+    for (const oldest of this.#withdrawn.keys()) {
+      if (this.#withdrawn.size <= WITHDRAWN_KEPT) return
+      this.#withdrawn.delete(oldest)
+    }
+  }
+
+  standpoints(): Standpoint<S>[] {
+    return [...this.#alive.values()].flatMap(({ standpoint }) => standpoint ?? [])
+  }
+}
+
+function keyOf({ lock, id }: Pick<ClaimRef, 'lock' | 'id'>): string {
+  return `${id}\n${lock}`
+}

@@ -1,0 +1,133 @@
+/**
+ * Renewals: one sign of life for each session, and a look at every entry that is to be renewed.
+ *
+ * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL from then on. The look finds out
+ * whether the entry is still there and was not stolen; a session alone says nothing of that.
+ */
+import { UnsupportedLockError, type LockError } from '../../errors.js'
+import type { Renewal, RenewResult } from '../../store/contract.js'
+import type { StoreContext } from './context.js'
+import type { EntryData } from './entry.js'
+import type { Look, PortSession, Present } from './port.js'
+import type { ClaimRecord, Standpoint } from './record.js'
+import type { Session } from './session.js'
+
+const EXPIRED: RenewResult = { outcome: 'lost', reason: 'expired' }
+/** The data may change under a renewal: once by a thief, and hardly ever again. */
+const TRIES = 3
+
+export class Renewing<S extends PortSession> {
+  readonly #context: StoreContext<S>
+
+  constructor(context: StoreContext<S>) {
+    this.#context = context
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    const kept = new Map<Session<S>, Promise<boolean>>()
+    const keep = (session: Session<S>): Promise<boolean> => {
+      let answer = kept.get(session)
+      if (!answer) kept.set(session, (answer = session.keepAlive()))
+      return answer
+    }
+    return Promise.all(renewals.map((renewal) => this.#renewOne(renewal, keep)))
+  }
+
+  async #renewOne(renewal: Renewal, keep: (session: Session<S>) => Promise<boolean>): Promise<RenewResult> {
+    const record = this.#context.records.get(renewal)
+    const standpoint = record?.standpoint
+    if (!record || record.withdrawn || !standpoint?.grant) return EXPIRED
+    try {
+      return await this.#renewStanding(record, standpoint, renewal, keep)
+    } catch (error) {
+      return { outcome: 'unknown', cause: error as LockError }
+    }
+  }
+
+  async #renewStanding(
+    record: ClaimRecord<S>,
+    standpoint: Standpoint<S>,
+    renewal: Renewal,
+    keep: (session: Session<S>) => Promise<boolean>,
+  ): Promise<RenewResult> {
+    const { clock, sessions } = this.#context
+    const startMs = clock.monotonicMs()
+    const session = this.#context.port.movable ? await sessions.ready(renewal.ttlMs) : standpoint.session
+    if (renewal.ttlMs > session.timeoutMs) throw this.#tooLong(renewal, session)
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const [alive, look] = await Promise.allSettled([keep(session), this.#look(standpoint)])
+      if (look.status === 'rejected') throw look.reason
+      const end = this.#endOf(record, look.value)
+      if (end) return end
+      if (alive.status === 'rejected') throw alive.reason
+      if (!alive.value && standpoint.session === session) return EXPIRED
+      if (!alive.value) throw new Error('The new session ended at once.')
+      if (await this.#write(standpoint, look.value as Present, renewal, session)) {
+        standpoint.endMs = startMs + renewal.ttlMs
+        return { outcome: 'renewed' }
+      }
+    }
+    throw new Error('The entry was changed again and again while it was renewed.')
+  }
+
+  #look({ entry, claim }: Standpoint<S>): Promise<Look> {
+    return this.#context.look({ entry, claim })
+  }
+
+  /** What the look says about a lease that is over, or undefined when it is not. */
+  #endOf(record: ClaimRecord<S>, look: Look): RenewResult | undefined {
+    if (look.state === 'present') {
+      if (look.data.stolen !== true) return undefined
+      // Its holder lets go of it, or does not: it must not live for as long as the session does.
+      this.#context.doomed.add(record)
+      return stolen(look.data.stolenBecause)
+    }
+    this.#context.records.settle(record, 'absent')
+    return look.stolenBecause === undefined ? EXPIRED : stolen(look.stolenBecause)
+  }
+
+  /** Shows the owner as it is now, and brings a waiter that was granted over to the session of its TTL. */
+  async #write(
+    standpoint: Standpoint<S>,
+    look: Present,
+    renewal: Renewal,
+    session: Session<S>,
+  ): Promise<boolean> {
+    const moves = standpoint.session !== session
+    const data = this.#shown(look.data, standpoint, renewal)
+    standpoint.version = look.version
+    standpoint.data = look.data
+    if (!moves && JSON.stringify(data) === JSON.stringify(look.data)) return true
+    const { entry } = standpoint
+    const writing = this.#context.port.amend(entry, data, look.version, moves ? session.handle : undefined)
+    // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions alive.
+    const version = await (moves ? writing : writing.catch(() => look.version))
+    if (version === undefined) return false
+    standpoint.version = version
+    standpoint.data = data
+    standpoint.session = session
+    return true
+  }
+
+  #shown(data: EntryData, standpoint: Standpoint<S>, { owner, ttlMs }: Renewal): EntryData {
+    if (data.grantedMs !== undefined || standpoint.waitingMs === -Infinity) return { ...data, owner, ttlMs }
+    const heldMs = this.#context.clock.monotonicMs() - standpoint.grantedMs
+    return { ...data, owner, ttlMs, grantedMs: Math.round(this.#context.clock.wallMs() - heldMs) }
+  }
+
+  #tooLong({ lock, ttlMs }: Renewal, session: Session<S>): LockError {
+    return new UnsupportedLockError(
+      `"${lock}" stands on a session of ${session.timeoutMs} ms and cannot be renewed for ${ttlMs} ms. ` +
+        'Give all leases of the lock the longer ttlMs from the beginning.',
+      { lock, store: this.#context.name },
+    )
+  }
+}
+
+function stolen(because: string | undefined): RenewResult {
+  return {
+    outcome: 'lost',
+    reason: 'stolen',
+    ...(because === undefined || because === '' ? {} : { because }),
+  }
+}

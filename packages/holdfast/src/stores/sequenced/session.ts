@@ -1,0 +1,144 @@
+/**
+ * Sessions: what claims live on. One for each length, shared by all claims that need this length.
+ *
+ * Nothing here sets a timer. A session is kept alive by what the runtime does anyway: by renewals, and by the attempts of
+ * those who wait. When nobody holds or waits it ends by itself, and the next claim opens another.
+ */
+import type { Clock } from '../../clock/clock.js'
+import type { PortSession, SequencedPort } from './port.js'
+
+export class Session<S extends PortSession = PortSession> {
+  readonly handle: S
+  /** How long it lives unheard of. */
+  readonly timeoutMs: number
+  readonly #clock: Clock
+  readonly #sweep: (session: Session<S>) => void
+  #lost = false
+  /** When the last request that was acknowledged left, on both clocks: the monotonic one stands still in a suspend. */
+  #heardMs: number
+  #heardWallMs: number
+  #latest: { sentMs: number; answer: Promise<boolean> } | undefined
+
+  /** @param openedMs when the request that opened it left */
+  constructor(
+    handle: S,
+    timeoutMs: number,
+    clock: Clock,
+    openedMs: number,
+    sweep: (session: Session<S>) => void,
+  ) {
+    this.handle = handle
+    this.timeoutMs = timeoutMs
+    this.#clock = clock
+    this.#sweep = sweep
+    this.#heardMs = openedMs
+    this.#heardWallMs = clock.wallMs() - (clock.monotonicMs() - openedMs)
+  }
+
+  /** It is gone for good, and all its entries with it. */
+  get lost(): boolean {
+    return this.#lost
+  }
+
+  markLost(): void {
+    this.#lost = true
+  }
+
+  /** Whether it may be over already, as far as is known here. */
+  get doubtful(): boolean {
+    return this.#lost || this.#silentMs() >= this.timeoutMs
+  }
+
+  /** Resolves to true when it is certain that it lives for `ttlMs` from now on; to false when it is gone. */
+  async assure(ttlMs: number): Promise<boolean> {
+    if (this.#lost) return false
+    const spareMs = this.timeoutMs - ttlMs
+    if (this.#silentMs() <= spareMs) return true
+    const latest = this.#latest
+    if (latest && this.#clock.monotonicMs() - latest.sentMs <= spareMs) return latest.answer
+    return this.keepAlive()
+  }
+
+  /** Sends a sign of life now. Rejects with a `LockError` when no answer comes. */
+  async keepAlive(): Promise<boolean> {
+    if (this.#lost) return false
+    const sentMs = this.#clock.monotonicMs()
+    const sentWallMs = this.#clock.wallMs()
+    const answer = this.handle.keepAlive().then((alive) => {
+      if (!alive) this.#lost = true
+      else if (sentMs > this.#heardMs) {
+        this.#heardMs = sentMs
+        this.#heardWallMs = sentWallMs
+      }
+      return alive
+    })
+    this.#latest = { sentMs, answer }
+    const alive = await answer
+    if (alive) this.#sweep(this)
+    return alive
+  }
+
+  #silentMs(): number {
+    const monotonicMs = this.#clock.monotonicMs() - this.#heardMs
+    return Math.max(monotonicMs, Math.abs(this.#clock.wallMs() - this.#heardWallMs))
+  }
+}
+
+/** A session with this much more than the TTL of its leases need not be heard of at every grant. */
+const SPARE_MS = 1000
+
+export class Sessions<S extends PortSession> {
+  readonly #port: SequencedPort<S>
+  readonly #clock: Clock
+  readonly #sweep: (session: Session<S>) => void
+  readonly #open = new Map<number, Session<S>>()
+  readonly #opening = new Map<number, Promise<Session<S>>>()
+
+  constructor(port: SequencedPort<S>, clock: Clock, sweep: (session: Session<S>) => void) {
+    this.#port = port
+    this.#clock = clock
+    this.#sweep = sweep
+  }
+
+  /** The session for leases of `ttlMs`, if it is open and not in doubt. */
+  current(ttlMs: number): Session<S> | undefined {
+    const session = this.#open.get(this.#timeoutFor(ttlMs))
+    return session && !session.doubtful ? session : undefined
+  }
+
+  /** The same, opened where there is none. */
+  async ready(ttlMs: number): Promise<Session<S>> {
+    const timeoutMs = this.#timeoutFor(ttlMs)
+    const session = this.#open.get(timeoutMs)
+    if (session) {
+      if (!session.doubtful) return session
+      // It may have outlived the silence. If not, those who stand on it learn so, and it makes room for another.
+      if (await session.keepAlive()) return session
+      if (this.#open.get(timeoutMs) === session) this.#open.delete(timeoutMs)
+    }
+    let opening = this.#opening.get(timeoutMs)
+    if (!opening) {
+      opening = this.#openOne(timeoutMs).finally(() => this.#opening.delete(timeoutMs))
+      this.#opening.set(timeoutMs, opening)
+    }
+    return opening
+  }
+
+  all(): Session<S>[] {
+    return [...this.#open.values()]
+  }
+
+  /** Whole seconds, so that locks of nearly equal TTLs share a session, and services that count in seconds can grant it. */
+  #timeoutFor(ttlMs: number): number {
+    return Math.ceil((ttlMs + this.#port.graceMs) / 1000) * 1000 + SPARE_MS
+  }
+
+  async #openOne(timeoutMs: number): Promise<Session<S>> {
+    const openedMs = this.#clock.monotonicMs()
+    const handle = await this.#port.openSession(timeoutMs)
+    const promisedMs = timeoutMs - this.#port.graceMs
+    const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#sweep)
+    this.#open.set(timeoutMs, session)
+    return session
+  }
+}

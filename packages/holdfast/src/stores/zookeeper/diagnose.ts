@@ -1,0 +1,76 @@
+/** What `doctor` tells about a ZooKeeper ensemble. */
+import { connect as open } from 'node:net'
+import { checkOptions, type ZooKeeperOptions } from './options.js'
+import { ZooKeeperSession } from './session.js'
+
+export interface ZooKeeperServer {
+  readonly address: string
+  /** Whether a connection could be made. */
+  readonly answers: boolean
+  /** From the command `srvr`, where the server allows it (`4lw.commands.whitelist`). */
+  readonly version?: string
+  /** `leader`, `follower`, `observer` or `standalone`. */
+  readonly mode?: string
+}
+
+export interface ZooKeeperDiagnosis {
+  readonly servers: readonly ZooKeeperServer[]
+  /** The session that leases of the TTL need, in milliseconds; it was granted. */
+  readonly sessionMs: number
+}
+
+const ANSWER_MS = 2000
+
+/**
+ * Asks each server how it is, and opens a session as leases of `ttlMs` need it.
+ * @throws LockUsageError when the options make no sense; LockError when no session, or another one, is granted.
+ */
+export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promise<ZooKeeperDiagnosis> {
+  const servers = await examineServers(options)
+  const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? 2000)) / 1000) * 1000 + 1000
+  const session = await ZooKeeperSession.open(options, sessionMs)
+  await session.end()
+  return { servers, sessionMs }
+}
+
+/** @throws LockUsageError when the options make no sense. */
+export async function examineServers(options: ZooKeeperOptions): Promise<readonly ZooKeeperServer[]> {
+  checkOptions(options)
+  const [hosts = ''] = options.connect.split('/')
+  return Promise.all(hosts.split(',').map(examine))
+}
+
+async function examine(address: string): Promise<ZooKeeperServer> {
+  const answer = await ask(address, 'srvr').catch(() => undefined)
+  if (answer === undefined) return { address, answers: false }
+  const version = /^Zookeeper version: ([\d.]+)/m.exec(answer)?.[1]
+  const mode = /^Mode: (\w+)$/m.exec(answer)?.[1]
+  return {
+    address,
+    answers: true,
+    ...(version === undefined ? {} : { version }),
+    ...(mode === undefined ? {} : { mode }),
+  }
+}
+
+function ask(address: string, word: string): Promise<string> {
+  const colon = address.lastIndexOf(':')
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '')
+  return new Promise((resolve, reject) => {
+    const socket = open(Number(address.slice(colon + 1)), host, () => socket.end(word))
+    let answer = ''
+    socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error('no answer')))
+    socket.setEncoding('utf8')
+    socket.on('data', (text: string) => (answer += text))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(answer))
+  })
+}
+
+/** Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. */
+export function knownFault(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < 3 || (major === 3 && minor < 5)
+    ? 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
+    : undefined
+}

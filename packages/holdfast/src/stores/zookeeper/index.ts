@@ -1,0 +1,30 @@
+/**
+ * `holdfast/zookeeper`: locks in ZooKeeper, with consensus under them.
+ *
+ * Needs the package `zookeeper`, the official C client for Node, and ZooKeeper 3.5 or later.
+ */
+import type { Store } from '../../store/contract.js'
+import { SequencedStore } from '../sequenced/store.js'
+import { checkOptions, type ZooKeeperOptions } from './options.js'
+import { ZooKeeperPort } from './port.js'
+
+export {
+  diagnose,
+  examineServers,
+  knownFault,
+  type ZooKeeperDiagnosis,
+  type ZooKeeperServer,
+} from './diagnose.js'
+export type { ZooKeeperOptions } from './options.js'
+
+/** Sessions are longer than leases by a tick and a second, and by default are granted between two ticks and twenty. */
+const TTL_MS = [1000, 3_600_000] as const
+
+/**
+ * Makes a store on a ZooKeeper ensemble. It connects when it is first used, with one session for each TTL that is in use.
+ * @throws LockUsageError when the options make no sense.
+ */
+export function zookeeperStore(options: ZooKeeperOptions): Store<true> {
+  checkOptions(options)
+  return new SequencedStore(new ZooKeeperPort(options), { name: 'zookeeper', ttlMs: TTL_MS })
+}

@@ -1,0 +1,74 @@
+/**
+ * Names of nodes: `/holdfast/<lock>/<shape>+<weight>+<claim id>+<sequence>`.
+ *
+ * A child's name says all that decides a grant, so that one list of names is enough. Names of locks are escaped to ASCII:
+ * ZooKeeper takes no slash, no `.` and `..`, and none of the characters beyond the basic plane.
+ */
+import type { Claim } from '../../store/contract.js'
+
+export const ROOT = '/holdfast'
+const GONE = 'gone+'
+
+type Shaped = Pick<Claim, 'kind' | 'capacity' | 'weight'>
+
+export interface Child {
+  readonly name: string
+  readonly shape: string
+  readonly weight: number
+  readonly id: string
+  readonly sequence: number
+}
+
+export function parentOf(lock: string): string {
+  // Only a leading dot can make the name a path of its own.
+  return `${ROOT}/${encodeURIComponent(lock).replace(/^\./, '%2E')}`
+}
+
+export function lockOf(node: string): string | undefined {
+  try {
+    return decodeURIComponent(node)
+  } catch {
+    return undefined
+  }
+}
+
+/** `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of four. */
+function shapeOf({ kind, capacity, weight }: Shaped): string {
+  if (kind === 'semaphore') return `s${capacity}`
+  return weight >= capacity ? 'w' : 'r'
+}
+
+/** What ZooKeeper puts its sequence number behind. */
+export function childPrefix(claim: Claim): string {
+  return `${parentOf(claim.lock)}/${shapeOf(claim)}+${claim.weight}+${claim.id}+`
+}
+
+/** Says that a claim was withdrawn. */
+export function goneName(id: string): string {
+  return `${GONE}${id}`
+}
+
+export function parseChild(name: string): Child | undefined {
+  const match = /^(w|r|s\d+)\+(\d+)\+([\w.-]+)\+(-?\d{10,})$/.exec(name)
+  if (!match) return undefined
+  const [, shape = '', weight, id = '', sequence] = match
+  return { name, shape, weight: Number(weight), id, sequence: Number(sequence) }
+}
+
+/** The entries among the children, in the order in which they were made. */
+export function queueOf(children: readonly string[]): Child[] {
+  return children.flatMap((name) => parseChild(name) ?? []).sort(bySequence)
+}
+
+/**
+ * ZooKeeper counts in 32 bits and goes from 2147483647 on to -2147483648. Those who stand in one queue are never two
+ * thousand million apart, so the sign of the difference in 32 bits is their order.
+ */
+export function bySequence(one: Pick<Child, 'sequence'>, other: Pick<Child, 'sequence'>): number {
+  return (one.sequence - other.sequence) | 0
+}
+
+/** Whether two shapes can be weighed against each other: a mutex is the writer of a readers-writer lock. */
+export function areAlike(one: string, other: string): boolean {
+  return one === other || (!one.startsWith('s') && !other.startsWith('s'))
+}

@@ -1,0 +1,45 @@
+/** What `zookeeperStore` is given, and what of it makes sense. */
+import { LockUsageError } from '../../errors.js'
+
+export interface ZooKeeperOptions {
+  /** The servers and, if you like, a path that stands before all others: `h1:2181,h2:2181,h3:2181/locks`. */
+  readonly connect: string
+  /** Who this client is to ZooKeeper. Nodes that it makes are then open to this identity alone. */
+  readonly auth?: { readonly scheme: 'digest'; readonly user: string; readonly password: string }
+  /**
+   * The servers' `tickTime`, in milliseconds: sessions are asked for so much longer than leases, since a server that fails may
+   * have known for so long that a client lives. Default 2 000, as ZooKeeper has it.
+   */
+  readonly tickMs?: number
+  /** How long to wait for a first connection, in milliseconds. Default 4 000. */
+  readonly connectTimeoutMs?: number
+}
+
+/** @throws LockUsageError saying what is wrong. */
+export function checkOptions({
+  connect,
+  auth,
+  tickMs = 2000,
+  connectTimeoutMs = 4000,
+}: ZooKeeperOptions): void {
+  const sound =
+    typeof connect === 'string' && /^[^\s/,]+:\d{1,5}(?:,[^\s/,]+:\d{1,5})*(?:\/[^\s]*[^\s/])?$/.test(connect)
+  if (!sound) {
+    throw new LockUsageError(
+      `zookeeperStore needs connect, such as "h1:2181,h2:2181/chroot"; ${JSON.stringify(connect)} is none.`,
+      { store: 'zookeeper' },
+    )
+  }
+  if (auth && (!auth.user || typeof auth.password !== 'string' || auth.user.includes(':'))) {
+    throw new LockUsageError('The auth of zookeeperStore needs a user without a colon, and a password.', {
+      store: 'zookeeper',
+    })
+  }
+  for (const [name, value] of Object.entries({ tickMs, connectTimeoutMs })) {
+    if (!(Number.isFinite(value) && value > 0)) {
+      throw new LockUsageError(`${name} must be a number of milliseconds, not ${String(value)}.`, {
+        store: 'zookeeper',
+      })
+    }
+  }
+}

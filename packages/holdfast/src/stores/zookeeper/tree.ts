@@ -1,0 +1,119 @@
+/** The nodes of locks: making them where they are missing, and reading whole queues. */
+import { StoreUnavailableError } from '../../errors.js'
+import type { InspectQuery } from '../../store/contract.js'
+import { decodeEntry } from '../sequenced/entry.js'
+import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
+import { CONTAINER, CREATOR_ONLY, PERSISTENT, type Stat } from './client.js'
+import { CODES, hasCode } from './failures.js'
+import { lockOf, parentOf, queueOf, ROOT } from './nodes.js'
+import type { ZooKeeperSession } from './session.js'
+
+/** What may be missing is made, and what was made is reaped again when it is empty: a few tries suffice. */
+const TRIES = 20
+
+/** Runs something that needs the node of a lock, and makes that node when it is not there. */
+export async function inLock<T>(
+  session: ZooKeeperSession,
+  lock: string,
+  restricted: boolean,
+  run: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      // A container that has been empty for a while is reaped, also between its making and its first child.
+      if (!hasCode(error, CODES.noNode) || tries === TRIES) throw error
+    }
+    await makeNode(session, ROOT, PERSISTENT, restricted)
+    await makeNode(session, parentOf(lock), CONTAINER, restricted)
+  }
+}
+
+async function makeNode(
+  session: ZooKeeperSession,
+  path: string,
+  flags: number,
+  restricted: boolean,
+): Promise<void> {
+  try {
+    await session.ask((client) => client.create(path, '', flags))
+    if (restricted) await session.ask((client) => client.set_acl(path, -1, [CREATOR_ONLY]))
+  } catch (error) {
+    if (hasCode(error, CODES.nodeExists)) return
+    if (path === ROOT && hasCode(error, CODES.noNode)) throw noChroot(session.connect, error)
+    throw error
+  }
+}
+
+function noChroot(connect: string, cause: unknown): StoreUnavailableError {
+  const chroot = connect.slice(connect.indexOf('/'))
+  return new StoreUnavailableError(
+    `ZooKeeper has no node ${chroot}, which stands behind the servers in "${connect}". Make it first: create ${chroot}`,
+    { code: 'STORE_CONFIG', store: 'zookeeper', cause },
+  )
+}
+
+/** The children of a node, and what ZooKeeper says of it. No node has no children. */
+export async function childrenOf(
+  session: ZooKeeperSession,
+  path: string,
+): Promise<{ children: readonly string[]; stat: Stat | undefined }> {
+  try {
+    const [children, stat] = await session.ask((client) => client.get_children2(path, false))
+    return { children: children ?? [], stat }
+  } catch (error) {
+    if (hasCode(error, CODES.noNode)) return { children: [], stat: undefined }
+    throw error
+  }
+}
+
+export async function readNode(
+  session: ZooKeeperSession,
+  path: string,
+): Promise<{ stat: Stat; text: string } | undefined> {
+  try {
+    const [stat, data] = await session.ask((client) => client.get(path, false))
+    return { stat, text: String(data ?? '') }
+  } catch (error) {
+    if (hasCode(error, CODES.noNode)) return undefined
+    throw error
+  }
+}
+
+export async function listQueues(session: ZooKeeperSession, query: InspectQuery): Promise<QueuesPage> {
+  if ('lock' in query) {
+    const queue = await readQueue(session, query.lock)
+    return { queues: queue ? [queue] : [], cursor: undefined }
+  }
+  const { prefix, cursor, limit } = query
+  const { children } = await childrenOf(session, ROOT)
+  const locks = children
+    .flatMap((node) => lockOf(node) ?? [])
+    .filter((lock) => lock.startsWith(prefix) && (cursor === undefined || lock > cursor))
+    .sort()
+  const queues: ListedQueue[] = []
+  for (const lock of locks) {
+    if (queues.length === limit) return { queues, cursor: queues.at(-1)?.lock }
+    const queue = await readQueue(session, lock)
+    if (queue) queues.push(queue)
+  }
+  return { queues, cursor: undefined }
+}
+
+async function readQueue(session: ZooKeeperSession, lock: string): Promise<ListedQueue | undefined> {
+  const parent = parentOf(lock)
+  const { children } = await childrenOf(session, parent)
+  const read = await Promise.all(
+    queueOf(children).map(async ({ name, id }): Promise<ListedEntry | undefined> => {
+      const key = `${parent}/${name}`
+      const node = await readNode(session, key)
+      const data = node && decodeEntry(node.text)
+      if (!node || !data) return undefined
+      const entry = { lock, id, key, number: BigInt(node.stat.czxid) }
+      return { entry, data, version: BigInt(node.stat.version), sessionLeftMs: undefined }
+    }),
+  )
+  const entries = read.filter((entry) => entry !== undefined)
+  return entries.length > 0 ? { lock, entries } : undefined
+}

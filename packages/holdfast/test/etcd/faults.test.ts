@@ -1,0 +1,159 @@
+/** Servers that stall, die, are cut off or are full, and settings that are wrong. */
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { startEtcd, type EtcdOptions } from '../../../../test/servers/etcd.js'
+import { after, ask, makeClaim, openLocks, openStore, QUEUE } from './support/world.js'
+
+async function start(options: EtcdOptions = {}) {
+  const cluster = await startEtcd(options)
+  after(() => cluster.stop())
+  return cluster
+}
+
+const TIMEOUT = { timeout: 60_000 }
+
+describe('a holder', () => {
+  test(
+    'is told by its deadline when etcd falls silent, and until then keeps its lease',
+    TIMEOUT,
+    async () => {
+      const { endpoints, members } = await start()
+      const locks = openLocks({ endpoints }, { ttlMs: 2000 })
+      const lease = await locks.mutex('silent').acquire()
+      const told = new Promise<number>((resolve) => {
+        lease.signal.addEventListener('abort', () => resolve(performance.now()))
+      })
+      const stalledMs = performance.now()
+      members[0]?.kill('SIGSTOP')
+      expect(lease.held).toBe(true)
+      const toldMs = (await told) - stalledMs
+      members[0]?.kill('SIGCONT')
+      expect(toldMs).toBeLessThan(2000)
+      expect(lease.held).toBe(false)
+      expect(await lease.release()).toBe('lost')
+      // A new session is made by itself; the old lease stays lost.
+      const next = await locks.mutex('silent').acquire({ waitMs: 20_000 })
+      expect(next.token).toBeGreaterThan(lease.token)
+    },
+  )
+
+  test('keeps its lease over a restart of etcd', TIMEOUT, async () => {
+    const { endpoints, members } = await start()
+    const locks = openLocks({ endpoints }, { ttlMs: 10_000 })
+    const lease = await locks.mutex('restart').acquire()
+    await members[0]?.crash()
+    await members[0]?.start()
+    await lease.renew()
+    expect(lease.held).toBe(true)
+    expect(await lease.release()).toBe('released')
+  })
+})
+
+test('a minority grants nothing, and its holder is told by the deadline', TIMEOUT, async () => {
+  const { endpoints, members } = await start({ members: 3 })
+  const alone = { endpoints: endpoints.slice(0, 1) }
+  const locks = openLocks(alone, { ttlMs: 3000, requestTimeoutMs: 2000 })
+  const lease = await locks.mutex('minority').acquire()
+  const told = new Promise<number>((resolve) => {
+    lease.signal.addEventListener('abort', () => resolve(performance.now()))
+  })
+  const cutMs = performance.now()
+  for (const member of members.slice(1)) member.kill('SIGSTOP')
+  const other = openLocks(alone, { requestTimeoutMs: 2000 })
+  await expect(other.mutex('other').acquire({ waitMs: 4000 })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
+  expect((await told) - cutMs).toBeLessThan(3000)
+  for (const member of members.slice(1)) member.kill('SIGCONT')
+  const next = await openLocks({ endpoints }).mutex('minority').acquire({ waitMs: 20_000 })
+  expect(next.token).toBeGreaterThan(lease.token)
+})
+
+test('the other members serve on when the one in use is killed', TIMEOUT, async () => {
+  const cluster = await start({ members: 3 })
+  const { endpoints } = cluster
+  const locks = openLocks({ endpoints }, { ttlMs: 10_000 })
+  const lease = await locks.mutex('failover').acquire()
+  const waiting = openLocks({ endpoints }).mutex('failover').acquire({ waitMs: 20_000 })
+  // Clients begin with the first.
+  await cluster.members[0]?.crash()
+  await lease.renew()
+  expect(await lease.release()).toBe('released')
+  expect((await waiting).held).toBe(true)
+})
+
+describe('a full database', () => {
+  test('refuses new sessions and says what to do, while held locks live on', TIMEOUT, async () => {
+    const { endpoints } = await start({ args: ['--quota-backend-bytes=100000'] })
+    const [endpoint = ''] = endpoints
+    const store = openStore({ endpoints })
+    const held = makeClaim({ lock: 'held' })
+    await store.attempt(held, QUEUE)
+    const value = Buffer.alloc(20_000).toString('base64')
+    await expect(async () => {
+      for (let key = 0; key < 1000; key += 1) await ask(endpoint, 'kv/put', { key: btoa(`k${key}`), value })
+    }).rejects.toThrow('space')
+    const alarms = async () => (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
+    await expect.poll(alarms).toHaveLength(1)
+    const newcomer = openStore({ endpoints })
+    await expect(newcomer.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
+    const shown = { ...held, owner: { ...held.owner, label: 'shown' } }
+    expect(await store.renew([shown])).toEqual([{ outcome: 'renewed' }])
+    expect(await store.withdraw(held)).toBe('released')
+  })
+})
+
+test('a TTL that etcd will not grant is told, not changed', TIMEOUT, async () => {
+  const { endpoints } = await start({ args: ['--election-timeout=5000', '--heartbeat-interval=500'] })
+  const store = openStore({ endpoints })
+  await expect(store.attempt(makeClaim({ ttlMs: 2000 }), QUEUE)).rejects.toMatchObject({
+    code: 'STORE_CONFIG',
+    message: expect.stringMatching(/no lease of 3 s.*ttlMs of at least/) as string,
+  })
+  expect(await store.attempt(makeClaim({ ttlMs: 10_000 }), QUEUE)).toMatchObject({ outcome: 'granted' })
+})
+
+describe('credentials', () => {
+  test('are needed, must be right, and are renewed by themselves', TIMEOUT, async () => {
+    const { endpoints } = await start({ args: ['--auth-token-ttl=1'] })
+    const [endpoint = ''] = endpoints
+    etcdctl(endpoint, 'user', 'add', 'root:secret')
+    etcdctl(endpoint, 'user', 'grant-role', 'root', 'root')
+    etcdctl(endpoint, 'user', 'add', 'locks:secret')
+    etcdctl(endpoint, 'role', 'add', 'locks')
+    etcdctl(endpoint, 'role', 'grant-permission', 'locks', '--prefix=true', 'readwrite', 'holdfast/')
+    etcdctl(endpoint, 'user', 'grant-role', 'locks', 'locks')
+    etcdctl(endpoint, 'user', 'add', 'nobody:secret')
+    etcdctl(endpoint, 'auth', 'enable')
+    const attempt = async (credentials?: { user: string; password: string }) =>
+      openStore({ endpoints, ...(credentials ? { credentials } : {}) }).attempt(makeClaim(), QUEUE)
+    const refused = { code: 'STORE_AUTH' }
+    await expect(attempt()).rejects.toMatchObject(refused)
+    await expect(attempt({ user: 'locks', password: 'wrong' })).rejects.toMatchObject(refused)
+    await expect(attempt({ user: 'nobody', password: 'secret' })).rejects.toMatchObject(refused)
+    const credentials = { user: 'locks', password: 'secret' }
+    const one = openStore({ endpoints, credentials })
+    const [holder, waiter] = [makeClaim({ lock: 'auth' }), makeClaim({ lock: 'auth' })]
+    expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
+    // etcd forgets the login after a second without use.
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    const two = openStore({ endpoints, credentials })
+    expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    const woken: unknown[] = []
+    two.watch(waiter, (grant) => woken.push(grant))
+    expect(await one.withdraw(holder)).toBe('released')
+    await expect.poll(() => woken).toHaveLength(1)
+  })
+
+  test('are not accepted where etcd has no users', TIMEOUT, async () => {
+    const { endpoints } = await start()
+    const store = openStore({ endpoints, credentials: { user: 'locks', password: 'secret' } })
+    await expect(store.attempt(makeClaim(), QUEUE)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+  })
+})
+
+function etcdctl(endpoint: string, ...args: string[]): void {
+  const env = { ...process.env, ETCDCTL_API: '3' }
+  const { status, stderr } = spawnSync('etcdctl', [`--endpoints=${endpoint}`, ...args], { env })
+  if (status !== 0) throw new Error(String(stderr))
+}

@@ -1,0 +1,199 @@
+/** What went wrong in other locks over etcd. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startEtcd, type EtcdCluster } from '../../../../test/servers/etcd.js'
+import {
+  ask,
+  endSession,
+  keys,
+  makeClaim,
+  ONCE,
+  openLocks,
+  openProxy,
+  openStore,
+  QUEUE,
+} from './support/world.js'
+
+let cluster: EtcdCluster
+let endpoint: string
+
+beforeAll(async () => {
+  cluster = await startEtcd()
+  endpoint = cluster.endpoints[0] ?? ''
+})
+afterAll(() => cluster.stop())
+
+const store = () => openStore({ endpoints: [endpoint] })
+const lockOf = (name: string) => ({ lock: `${name}-${process.pid}` })
+
+describe('an ambiguous attempt', () => {
+  test('whose answer was lost leaves no ghost, and the next one gets the lock soon', async () => {
+    const { proxy, endpoints } = await openProxy(endpoint)
+    const locks = openLocks({ endpoints }, { requestTimeoutMs: 300, ttlMs: 20_000 })
+    const other = openLocks({ endpoints: [endpoint] })
+    // The session is there before the fault, so that the lost answer is that of the entry.
+    await (await locks.mutex('warm').acquire()).release()
+    proxy.faults.dropReplies = true
+    await expect(locks.mutex('ghost').acquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await keys(endpoint, 'holdfast/locks/ghost/')).toHaveLength(1)
+    proxy.heal()
+    proxy.reset()
+    const lease = await other.mutex('ghost').acquire({ waitMs: 5000 })
+    expect(lease.held).toBe(true)
+  })
+
+  test('that arrives after it was given up is refused by etcd itself', async () => {
+    const [one, two] = [store(), store()]
+    const claim = makeClaim(lockOf('late'))
+    // Another connection banishes the claim: the one that attempts knows nothing of it.
+    expect(await two.withdraw(claim)).toBe('absent')
+    expect(await one.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
+    expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toEqual([])
+  })
+
+  test('is told about its lost answer by the next one, with the same place', async () => {
+    const { proxy, endpoints } = await openProxy(endpoint)
+    const one = openStore({ endpoints })
+    await one.attempt(makeClaim(lockOf('warm-2')), ONCE)
+    const claim = makeClaim(lockOf('again'))
+    proxy.faults.dropReplies = true
+    const first = Promise.resolve(one.attempt(claim, QUEUE)).catch((error: unknown) => error)
+    await expect.poll(() => keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
+    proxy.heal()
+    proxy.reset()
+    await first
+    const again = await one.attempt(claim, QUEUE)
+    expect(again.outcome).toBe('granted')
+    expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
+    expect(await one.withdraw(claim)).toBe('released')
+  })
+})
+
+describe('a waiter whose session ended', () => {
+  test('is not told that it holds when those before it leave (etcd issue 11456)', async () => {
+    const [one, two] = [store(), store()]
+    const [holder, waiter] = [makeClaim(lockOf('expired')), makeClaim(lockOf('expired'))]
+    await one.attempt(holder, QUEUE)
+    expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    const woken: unknown[] = []
+    two.watch(waiter, (grant) => woken.push(grant))
+    await endSession(endpoint, waiter)
+    await one.withdraw(holder)
+    await expect.poll(() => woken).toEqual([undefined])
+    expect(await two.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
+  })
+
+  test('queues again by itself, and is served', async () => {
+    const [one, two] = [openLocks({ endpoints: [endpoint] }), openLocks({ endpoints: [endpoint] })]
+    const held = await one.mutex('served').acquire()
+    const waiting = two.mutex('served').acquire({ waitMs: 10_000 })
+    const queue = async () => (await one.inspect({ prefix: 'served' }))[0]?.waiters ?? []
+    await expect.poll(queue).toHaveLength(1)
+    const [waiter] = await queue()
+    await endSession(endpoint, makeClaim({ lock: 'served', id: waiter?.claimId ?? '' }))
+    await held.release()
+    expect((await waiting).held).toBe(true)
+  })
+})
+
+test('a compaction under a waiting watch costs one more look, and not the turn', async () => {
+  const [one, two] = [store(), store()]
+  const [holder, waiter] = [makeClaim(lockOf('compact')), makeClaim(lockOf('compact'))]
+  await one.attempt(holder, QUEUE)
+  await two.attempt(waiter, QUEUE)
+  // The watch begins after its queue has moved, and after etcd has forgotten how.
+  await one.withdraw(holder)
+  const { header } = await ask<{ header: { revision: string } }>(endpoint, 'kv/put', {
+    key: 'eA==',
+    value: 'eA==',
+  })
+  await ask(endpoint, 'kv/compaction', { revision: header.revision, physical: true })
+  const woken: unknown[] = []
+  two.watch(waiter, (grant) => woken.push(grant))
+  await expect.poll(() => woken).toHaveLength(1)
+  expect(woken[0]).toMatchObject({ tokens: 1 })
+})
+
+test('a release takes out the entry that it made, and none that stands in its place', async () => {
+  const one = store()
+  const claim = makeClaim(lockOf('guarded'))
+  await one.attempt(claim, QUEUE)
+  const [entry] = await keys(endpoint, `holdfast/locks/${claim.lock}/`)
+  await endSession(endpoint, claim)
+  const key = Buffer.from(entry?.key ?? '').toString('base64')
+  await ask(endpoint, 'kv/put', { key, value: Buffer.from('another').toString('base64') })
+  expect(await one.withdraw(claim)).toBe('absent')
+  expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
+})
+
+test('a release whose answer was lost says the truth when it is repeated', async () => {
+  const { proxy, endpoints } = await openProxy(endpoint)
+  const one = openStore({ endpoints })
+  const claim = makeClaim(lockOf('unclear'))
+  await one.attempt(claim, QUEUE)
+  proxy.faults.dropReplies = true
+  const first = Promise.resolve(one.withdraw(claim)).catch((error: { code: string }) => error.code)
+  await expect.poll(() => keys(endpoint, `holdfast/locks/${claim.lock}/`)).toEqual([])
+  proxy.heal()
+  proxy.reset()
+  expect(await first).toBe('STORE_UNAVAILABLE')
+  expect(await one.withdraw(claim)).toBe('released')
+})
+
+test('a claim that could not be withdrawn does not live on with its session', async () => {
+  const { proxy, endpoints } = await openProxy(endpoint)
+  const one = openStore({ endpoints })
+  const [stuck, kept] = [makeClaim(lockOf('stuck')), makeClaim(lockOf('kept'))]
+  await one.attempt(stuck, QUEUE)
+  await one.attempt(kept, QUEUE)
+  proxy.faults.refuse = true
+  proxy.reset()
+  await expect(one.withdraw(stuck)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  expect(await one.renew([kept])).toEqual([{ outcome: 'renewed' }])
+  await expect.poll(() => keys(endpoint, `holdfast/locks/${stuck.lock}/`)).toEqual([])
+})
+
+test('an answer that is cut in the middle of a frame is an unclear one', async () => {
+  const { proxy, endpoints } = await openProxy(endpoint)
+  const one = openStore({ endpoints })
+  await one.attempt(makeClaim(lockOf('warm-3')), ONCE)
+  for (const bytes of [1, 9, 20]) {
+    const claim = makeClaim(lockOf(`cut-${bytes}`))
+    proxy.faults.cutReplyAt = bytes
+    // The attempt is repeated on a new connection, and finds what the first one made.
+    expect(await one.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
+    expect(await one.withdraw(claim)).toBe('released')
+  }
+})
+
+test('a waiter watches only the one before it', async () => {
+  const stores = Array.from({ length: 4 }, store)
+  const claims = stores.map(() => makeClaim(lockOf('herd')))
+  const wakes = [0, 0, 0, 0]
+  for (const [index, one] of stores.entries()) {
+    const claim = claims[index] ?? makeClaim()
+    await one.attempt(claim, QUEUE)
+    one.watch(claim, () => (wakes[index] = (wakes[index] ?? 0) + 1))
+  }
+  await stores[0]?.withdraw(claims[0] ?? makeClaim())
+  await expect.poll(() => wakes[1]).toBe(1)
+  expect(wakes).toEqual([0, 1, 0, 0])
+})
+
+test('a lease does not believe in more than etcd promised', async () => {
+  const one = store()
+  const claim = makeClaim({ ...lockOf('promise'), ttlMs: 3000 })
+  await one.attempt(claim, QUEUE)
+  const [entry] = await keys(endpoint, `holdfast/locks/${claim.lock}/`)
+  for (let round = 0; round < 25; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const other = makeClaim({ ...lockOf('promise-2'), ttlMs: 3000 })
+    const granted = await one.attempt(other, QUEUE)
+    const { TTL } = await ask<{ TTL: string }>(endpoint, 'lease/timetolive', { ID: entry?.lease })
+    // etcd shows whole seconds, rounded down.
+    const left = granted.outcome === 'granted' ? granted.remainingMs : Infinity
+    expect(left).toBeLessThanOrEqual((Number(TTL) + 1) * 1000)
+    await one.withdraw(other)
+  }
+})

@@ -1,0 +1,248 @@
+/** What went wrong in other locks over ZooKeeper. */
+import { createRequire } from 'node:module'
+import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import type { Claim, Store } from 'holdfast/store'
+import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Proxy } from '../../../../test/servers/proxy.js'
+import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
+import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
+import { after, makeClaim as makeAnyClaim, QUEUE } from '../etcd/support/world.js'
+
+/** A client of ZooKeeper beside the store, to see and to meddle. */
+interface Raw {
+  init(config: object): void
+  once(event: 'connect', listener: () => void): void
+  close(): void
+  create(path: string, data: string, flags: number): Promise<string>
+  delete_(path: string, version: number): Promise<void>
+  get(path: string, watch: boolean): Promise<[{ ephemeralOwner: string }, Buffer]>
+  get_children(path: string, watch: boolean): Promise<string[]>
+}
+type RawConstructor = new (config: object) => Raw
+
+const RawClient = createRequire(import.meta.url)('zookeeper') as RawConstructor
+
+let ensemble: ZooKeeperEnsemble
+let raw: Raw
+
+beforeAll(async () => {
+  ensemble = await startZooKeeper()
+  raw = await openRaw()
+})
+afterAll(async () => {
+  raw.close()
+  await ensemble.stop()
+})
+
+async function openRaw(identity: object = {}): Promise<Raw> {
+  const client = new RawClient({ connect: ensemble.connect, timeout: 10_000, debug_level: 0, ...identity })
+  const connected = new Promise<void>((resolve) => {
+    client.once('connect', resolve)
+  })
+  client.init({})
+  await connected
+  return client
+}
+
+function openStore(options: Partial<ZooKeeperOptions> = {}): Store<true> {
+  const store = zookeeperStore({ connect: ensemble.connect, tickMs: TICK_MS, ...options })
+  after(async () => store.close())
+  return store
+}
+
+function openLocks(options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> {
+  const locks = createLocks(openStore(options), settings)
+  after(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
+  const proxy = await Proxy.to(ensemble.ports[0] ?? 0)
+  after(() => proxy.close())
+  return { proxy, connect: `127.0.0.1:${proxy.port}` }
+}
+
+const makeClaim = (lock: string, overrides: Partial<Claim> = {}): Claim =>
+  makeAnyClaim({ lock, ...overrides })
+
+// oxlint-disable-next-line no-underscore-dangle -- so it is called
+const remove = (path: string): Promise<void> => raw.delete_(path, -1)
+
+/** The entries of a lock, without the words about withdrawn claims. */
+async function nodes(lock: string): Promise<string[]> {
+  const children = await raw.get_children(parentOf(lock), false).catch(() => [])
+  return children.filter((name) => !name.startsWith('gone'))
+}
+
+async function nodeOf({ lock, id }: Claim): Promise<string> {
+  const name = (await nodes(lock)).find((one) => one.includes(`+${id}+`))
+  if (name === undefined) throw new Error(`No node of ${id}.`)
+  return `${parentOf(lock)}/${name}`
+}
+
+test('the order of a queue survives the overflow of the sequence', () => {
+  const names = [-2147483648, 2147483647, -2147483647, 2147483646].map(
+    (sequence, index) => `w+1+claim-${index}+${sequence < 0 ? sequence : String(sequence).padStart(10, '0')}`,
+  )
+  expect(queueOf(names).map(({ sequence }) => sequence)).toEqual([
+    2147483646, 2147483647, -2147483648, -2147483647,
+  ])
+  expect(bySequence({ sequence: 1 }, { sequence: 2 })).toBeLessThan(0)
+})
+
+test('a node of a lock that was reaped is made again', async () => {
+  const store = openStore()
+  for (let round = 0; round < 3; round += 1) {
+    const claim = makeClaim('reaped')
+    expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    expect(await store.withdraw(claim)).toBe('released')
+    await remove(parentOf('reaped'))
+  }
+})
+
+test('reaping that races live traffic costs nobody the lock', async () => {
+  const locks = openLocks()
+  let reaped = 0
+  for (let round = 0; round < 200; round += 1) {
+    const acquiring = locks.mutex('raced').acquire({ waitMs: 5000 })
+    const reaping = remove(parentOf('raced')).then(
+      () => (reaped += 1),
+      () => undefined,
+    )
+    const lease = await acquiring
+    await reaping
+    expect(await lease.release()).toBe('released')
+  }
+  expect(reaped).toBeGreaterThan(0)
+})
+
+test('a node of another session under the same name is no grant (CURATOR-604)', async () => {
+  const store = openStore()
+  const [holder, waiter] = [makeClaim('owner'), makeClaim('owner')]
+  await store.attempt(holder, QUEUE)
+  expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const path = await nodeOf(waiter)
+  const [, data] = await raw.get(path, false)
+  await remove(path)
+  await raw.create(path, String(data), 1)
+  await store.withdraw(holder)
+  expect(await store.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
+})
+
+describe('an ambiguous attempt', () => {
+  test('whose answer was lost leaves no ghost', async () => {
+    const { proxy, connect } = await openProxy()
+    const locks = openLocks({ connect }, { requestTimeoutMs: 300, ttlMs: 20_000 })
+    await (await locks.mutex('ghost').acquire()).release()
+    proxy.faults.dropReplies = true
+    await expect(locks.mutex('ghost').acquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect.poll(() => nodes('ghost')).toHaveLength(1)
+    proxy.heal()
+    proxy.reset()
+    const lease = await openLocks().mutex('ghost').acquire({ waitMs: 15_000 })
+    expect(lease.held).toBe(true)
+  })
+
+  test('that arrives after it was given up is refused', async () => {
+    const [one, two] = [openStore(), openStore()]
+    const claim = makeClaim('late')
+    expect(await two.withdraw(claim)).toBe('absent')
+    expect(await one.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
+    expect(await nodes('late')).toEqual([])
+  })
+
+  // Without a connection the C client keeps requests, and sends them when it has one again: here after a third of 22 s.
+  test('that was kept back without a connection and sent when nobody wanted it is taken out', async () => {
+    const { proxy, connect } = await openProxy()
+    const store = openStore({ connect })
+    const long = { ttlMs: 20_000 }
+    await store.attempt(makeClaim('warm-2', long), QUEUE)
+    const claim = makeClaim('kept-back', long)
+    // The node of the lock is there, so that the kept request can make the entry.
+    await openStore().withdraw(makeClaim('kept-back'))
+    proxy.faults.refuse = true
+    proxy.reset()
+    const refused = { code: 'STORE_UNAVAILABLE' }
+    await expect(store.attempt(claim, QUEUE)).rejects.toMatchObject(refused)
+    proxy.heal()
+    expect(await store.withdraw(claim)).toBe('absent')
+    const again = () => Promise.resolve(store.attempt(makeClaim('after', long), QUEUE)).catch(() => undefined)
+    await expect.poll(again, { timeout: 15_000 }).toMatchObject({ outcome: 'granted' })
+    await expect.poll(() => nodes('kept-back')).toEqual([])
+  }, 40_000)
+})
+
+test('a claim that could not be withdrawn does not live on with its session', async () => {
+  const { proxy, connect } = await openProxy()
+  const store = openStore({ connect })
+  const stuck = makeClaim('stuck', { ttlMs: 3000 })
+  await store.attempt(stuck, QUEUE)
+  proxy.faults.dropRequests = true
+  await expect(store.withdraw(stuck)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  proxy.reset()
+  await expect.poll(() => nodes('stuck'), { timeout: 10_000 }).toEqual([])
+}, 30_000)
+
+test('an answer that is cut in the middle of a frame ends in nothing worse than an error', async () => {
+  const { proxy, connect } = await openProxy()
+  const locks = openLocks({ connect }, { ttlMs: 6000 })
+  await (await locks.mutex('cut').acquire()).release()
+  proxy.faults.cutReplyAt = 7
+  await locks
+    .mutex('cut')
+    .acquire()
+    .then(
+      (lease) => lease.release(),
+      () => undefined,
+    )
+  const lease = await openLocks().mutex('cut').acquire({ waitMs: 15_000 })
+  expect(lease.held).toBe(true)
+}, 30_000)
+
+test('a waiter watches only the one before it', async () => {
+  const stores = Array.from({ length: 4 }, () => openStore())
+  const claims = stores.map(() => makeClaim('herd'))
+  const wakes = [0, 0, 0, 0]
+  for (const [index, store] of stores.entries()) {
+    const claim = claims[index] ?? makeClaim('')
+    await store.attempt(claim, QUEUE)
+    store.watch(claim, () => (wakes[index] = (wakes[index] ?? 0) + 1))
+  }
+  await stores[0]?.withdraw(claims[0] ?? makeClaim(''))
+  await expect.poll(() => wakes[1]).toBe(1)
+  expect(wakes).toEqual([0, 1, 0, 0])
+})
+
+describe('settings', () => {
+  test('a chroot that is not there is told, and what to do', async () => {
+    const store = openStore({ connect: `${ensemble.connect}/no/such` })
+    await expect(store.attempt(makeClaim('x'), QUEUE)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('create /no/such') as string,
+    })
+  })
+
+  test('a TTL that ZooKeeper will not grant is told, not changed', async () => {
+    const store = openStore()
+    await expect(store.attempt(makeClaim('x', { ttlMs: 90_000 }), QUEUE)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('maxSessionTimeout') as string,
+    })
+  })
+
+  test('nodes made with an identity refuse others', async () => {
+    await raw.create('/guarded', '', 0)
+    const connect = `${ensemble.connect}/guarded`
+    const auth = { scheme: 'digest', user: 'me', password: 'secret' } as const
+    expect(await openStore({ connect, auth }).attempt(makeClaim('x'), QUEUE)).toMatchObject({
+      outcome: 'granted',
+    })
+    for (const wrong of [{}, { auth: { ...auth, password: 'wrong' } }]) {
+      await expect(openStore({ connect, ...wrong }).attempt(makeClaim('x'), QUEUE)).rejects.toMatchObject({
+        code: 'STORE_AUTH',
+      })
+    }
+  })
+})

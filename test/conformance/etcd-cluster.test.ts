@@ -1,0 +1,27 @@
+/** The conformance suite over three etcd members, and once more while their leader is killed again and again. */
+import { conformanceCases, conformanceSuite } from 'holdfast/conformance'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { etcdSubject } from './subjects/etcd.js'
+import { whileLeadersDie } from './leaders.js'
+import { killRounds } from '../support/plan.js'
+
+const { subject, cluster, start, stop } = etcdSubject(3)
+
+beforeAll(start)
+afterAll(stop)
+conformanceSuite(subject, { describe, test, skip: test.skip })
+
+/** What has to hold although the service stumbles all the time. */
+const STEADY = [
+  'contending processes exclude each other',
+  'contending processes that are killed at random never hold together, and no token is given twice',
+]
+
+const patient = { ...subject, shortTtlMs: 2000, slackMs: 15_000, killRounds: Math.ceil(killRounds() / 3) }
+
+describe('three etcd members whose leader is killed every few seconds', () => {
+  for (const { title, run } of conformanceCases(patient)) {
+    if (!STEADY.includes(title)) continue
+    test(title, () => whileLeadersDie(cluster(), run), 180_000)
+  }
+})

@@ -1,0 +1,57 @@
+/** A ZooKeeper ensemble as a subject. */
+import { join } from 'node:path'
+import type { Subject } from 'holdfast/conformance'
+import { zookeeperStore } from 'holdfast/zookeeper'
+import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../servers/zookeeper.js'
+import { killRounds } from '../../support/plan.js'
+
+export interface ZooKeeperSubject {
+  readonly subject: Subject
+  readonly ensemble: () => ZooKeeperEnsemble
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The ensemble is started by `start`: the suite only needs the traits before. */
+export function zookeeperSubject(servers: number): ZooKeeperSubject {
+  let started: ZooKeeperEnsemble | undefined
+  const ensemble = (): ZooKeeperEnsemble => {
+    if (!started) throw new Error('ZooKeeper was not started.')
+    return started
+  }
+  const subject: Subject = {
+    name: servers === 1 ? 'ZooKeeper' : `ZooKeeper with ${servers} servers`,
+    traits: zookeeperStore({ connect: '127.0.0.1:1' }).traits,
+    open: () => zookeeperStore({ connect: ensemble().connect, tickMs: TICK_MS }),
+    async restart() {
+      const [first] = ensemble().members
+      await first?.crash()
+      await first?.start()
+    },
+    worker: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, '../workers/zookeeper.mjs')],
+      // Read when a worker is started, which is after the ensemble was.
+      get env() {
+        return { HOLDFAST_TEST_CONNECT: ensemble().connect, HOLDFAST_TEST_TICK_MS: String(TICK_MS) }
+      },
+    },
+    killRounds: killRounds(),
+    skip: [
+      {
+        reason: 'an entry of ZooKeeper cannot move to another session, so a dead waiter costs its TTL',
+        tests: ['a killed waiter is passed over'],
+      },
+    ],
+  }
+  return {
+    subject,
+    ensemble,
+    async start() {
+      started = await startZooKeeper({ servers })
+    },
+    async stop() {
+      await started?.stop()
+    },
+  }
+}

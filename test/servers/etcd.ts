@@ -1,0 +1,110 @@
+/** Private etcd servers: one member, or three that form a cluster. */
+import { join } from 'node:path'
+import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+
+export interface EtcdOptions {
+  /** How many members. Default 1. */
+  readonly members?: number
+  /** More arguments for every member, such as `--quota-backend-bytes=100000`. */
+  readonly args?: readonly string[]
+}
+
+interface Ports {
+  readonly name: string
+  readonly client: number
+  readonly peer: number
+}
+
+export class EtcdCluster {
+  readonly members: readonly Service[]
+  /** Where clients connect, one address for each member. */
+  readonly endpoints: readonly string[]
+  readonly #folder: string
+
+  constructor(members: readonly Service[], endpoints: readonly string[], folder: string) {
+    this.members = members
+    this.endpoints = endpoints
+    this.#folder = folder
+  }
+
+  /** The number of the member that leads now. */
+  async leader(): Promise<number> {
+    for (const [index, endpoint] of this.endpoints.entries()) {
+      const status = await statusOf(endpoint).catch(() => undefined)
+      if (status && status.leader === status.header.member_id) return index
+    }
+    throw new Error('No member of the etcd cluster says that it leads.')
+  }
+
+  async stop(): Promise<void> {
+    // A member that has lost its majority takes its time over a polite request to end.
+    await Promise.all(this.members.map((member) => member.crash()))
+    removeFolder(this.#folder)
+  }
+}
+
+/** Starts etcd on free ports. Stop it with `stop`. */
+export async function startEtcd({ members = 1, args = [] }: EtcdOptions = {}): Promise<EtcdCluster> {
+  const folder = makeFolder('etcd')
+  const ports = await freePorts(members * 2)
+  const all = Array.from({ length: members }, (_, index): Ports => {
+    return { name: `s${index + 1}`, client: ports[index * 2] ?? 0, peer: ports[index * 2 + 1] ?? 0 }
+  })
+  const services = all.map((one) => member(one, all, join(folder, one.name), args))
+  const endpoints = all.map(({ client }) => url(client))
+  const cluster = new EtcdCluster(services, endpoints, folder)
+  try {
+    // Together, since no member answers before a majority is there.
+    await Promise.all(services.map((service) => service.start()))
+  } catch (error) {
+    await cluster.stop()
+    throw error
+  }
+  return cluster
+}
+
+function member(self: Ports, all: readonly Ports[], data: string, args: readonly string[]): Service {
+  const urls = {
+    'listen-client-urls': url(self.client),
+    'advertise-client-urls': url(self.client),
+    'listen-peer-urls': url(self.peer),
+    'initial-advertise-peer-urls': url(self.peer),
+    'initial-cluster': all.map(({ name, peer }) => `${name}=${url(peer)}`).join(),
+  }
+  return new Service({
+    name: `etcd ${self.name}`,
+    command: 'etcd',
+    args: [
+      `--name=${self.name}`,
+      `--data-dir=${data}`,
+      ...Object.entries(urls).map(([key, value]) => `--${key}=${value}`),
+      // A crash of a test machine may cost what the tests wrote.
+      ...(process.env['HOLDFAST_ETCD_FSYNC'] === '1' ? [] : ['--unsafe-no-fsync']),
+      ...args,
+    ],
+    ready: () => isHealthy(self.client),
+  })
+}
+
+function url(port: number): string {
+  return `http://127.0.0.1:${port}`
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  const response = await fetch(`${url(port)}/health`, { signal: AbortSignal.timeout(1000) })
+  return ((await response.json()) as { health: string }).health === 'true'
+}
+
+interface Status {
+  readonly leader: string
+  readonly header: { readonly member_id: string }
+}
+
+async function statusOf(endpoint: string): Promise<Status> {
+  const response = await fetch(`${endpoint}/v3/maintenance/status`, {
+    method: 'POST',
+    body: '{}',
+    signal: AbortSignal.timeout(1000),
+  })
+  return (await response.json()) as Status
+}

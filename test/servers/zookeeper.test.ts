@@ -1,0 +1,25 @@
+import { afterEach, expect, test } from 'vitest'
+import { startZooKeeper, type ZooKeeperEnsemble } from './zookeeper.js'
+
+let ensemble: ZooKeeperEnsemble | undefined
+
+afterEach(async () => {
+  await ensemble?.stop()
+  ensemble = undefined
+})
+
+test('a single ZooKeeper leads itself, also after it was killed', async () => {
+  ensemble = await startZooKeeper()
+  expect(await ensemble.leader()).toBe(0)
+  await ensemble.members[0]?.crash()
+  await ensemble.members[0]?.start()
+  expect(await ensemble.leader()).toBe(0)
+})
+
+test('three servers have one leader, and another one when it is killed', async () => {
+  ensemble = await startZooKeeper({ servers: 3 })
+  const first = await ensemble.leader()
+  await ensemble.members[first]?.crash()
+  const { leader } = ensemble
+  await expect.poll(() => leader.call(ensemble).catch(() => first), { timeout: 10_000 }).not.toBe(first)
+})

@@ -1,0 +1,143 @@
+/** Private ZooKeeper servers: one alone, or three that form an ensemble. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+
+/** The servers' `tickTime`, in milliseconds. */
+export const TICK_MS = 500
+
+export interface ZooKeeperOptions {
+  /** How many servers. Default 1. */
+  readonly servers?: number
+  /** More lines of the configuration. */
+  readonly config?: Readonly<Record<string, string | number>>
+}
+
+interface Ports {
+  readonly client: number
+  readonly peer: number
+  readonly election: number
+}
+
+export class ZooKeeperEnsemble {
+  readonly members: readonly Service[]
+  readonly ports: readonly number[]
+  readonly #folder: string
+
+  constructor(members: readonly Service[], ports: readonly number[], folder: string) {
+    this.members = members
+    this.ports = ports
+    this.#folder = folder
+  }
+
+  /** What clients connect to. */
+  get connect(): string {
+    return this.ports.map((port) => `127.0.0.1:${port}`).join()
+  }
+
+  /** The number of the server that leads now. */
+  async leader(): Promise<number> {
+    for (const [index, port] of this.ports.entries()) {
+      const answer = await ask(port, 'srvr').catch(() => '')
+      if (/^Mode: (leader|standalone)$/m.test(answer)) return index
+    }
+    throw new Error('No server of the ZooKeeper ensemble says that it leads.')
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.crash()))
+    removeFolder(this.#folder)
+  }
+}
+
+/** Starts ZooKeeper on free ports. Stop it with `stop`. */
+export async function startZooKeeper({
+  servers = 1,
+  config = {},
+}: ZooKeeperOptions = {}): Promise<ZooKeeperEnsemble> {
+  const folder = makeFolder('zookeeper')
+  const ports = await freePorts(servers * 3)
+  const all = Array.from({ length: servers }, (_, index): Ports => {
+    const [client = 0, peer = 0, election = 0] = ports.slice(index * 3)
+    return { client, peer, election }
+  })
+  const services = all.map((_, index) => server(index, all, join(folder, `s${index + 1}`), config))
+  const ensemble = new ZooKeeperEnsemble(
+    services,
+    all.map(({ client }) => client),
+    folder,
+  )
+  try {
+    await Promise.all(services.map((service) => service.start()))
+  } catch (error) {
+    await ensemble.stop()
+    throw error
+  }
+  return ensemble
+}
+
+function server(
+  index: number,
+  all: readonly Ports[],
+  folder: string,
+  extra: Readonly<Record<string, string | number>>,
+): Service {
+  const client = all[index]?.client ?? 0
+  const config: Record<string, string | number> = {
+    tickTime: TICK_MS,
+    minSessionTimeout: 1000,
+    maxSessionTimeout: 60_000,
+    dataDir: folder,
+    clientPort: client,
+    clientPortAddress: '127.0.0.1',
+    'admin.enableServer': 'false',
+    '4lw.commands.whitelist': '*',
+    maxClientCnxns: 0,
+    ...extra,
+  }
+  if (all.length > 1) {
+    Object.assign(config, { initLimit: 20, syncLimit: 10 })
+    for (const [number, { peer, election }] of all.entries()) {
+      config[`server.${number + 1}`] = `127.0.0.1:${peer}:${election}`
+    }
+  }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'myid'), String(index + 1))
+  const file = join(folder, 'zoo.cfg')
+  writeFileSync(
+    file,
+    Object.entries(config)
+      .map(([key, value]) => `${key}=${value}\n`)
+      .join(''),
+  )
+  return new Service({
+    name: `ZooKeeper ${index + 1}`,
+    command: 'java',
+    args: [
+      '-Xmx256m',
+      '-XX:+UseSerialGC',
+      '-Dzookeeper.forceSync=no',
+      '-Dzookeeper.extendedTypesEnabled=true',
+      '-Dznode.container.checkIntervalMs=2000',
+      '-cp',
+      '/usr/share/java/zookeeper.jar',
+      'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+      file,
+    ],
+    ready: async () => (await ask(client, 'srvr')).includes('Mode:'),
+  })
+}
+
+/** Sends one of ZooKeeper's four-letter words, and reads the answer. */
+export function ask(port: number, word: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.end(word))
+    let answer = ''
+    socket.setTimeout(1000, () => socket.destroy(new Error('ZooKeeper did not answer.')))
+    socket.setEncoding('utf8')
+    socket.on('data', (text: string) => (answer += text))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(answer))
+  })
+}
