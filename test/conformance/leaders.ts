@@ -1,6 +1,6 @@
 /** Kills the leader of a cluster every few seconds while something else goes on. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Service } from '../servers/service.js'
+import type { Service } from '@holdfast/servers/service'
 
 export interface Cluster {
   readonly members: readonly Service[]

@@ -1,7 +1,7 @@
 /** The conformance suite over the MySQL store on MariaDB, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, describe, test } from 'vitest'
-import { startMariadb } from '../servers/mariadb.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
 import { mysqlSubject } from './subjects/mysql.js'
 
 const server = await startMariadb({ durable: true })

@@ -1,7 +1,7 @@
 /** The conformance suite over the PostgreSQL store, through both client libraries, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, describe, test } from 'vitest'
-import { startPostgres } from '../servers/postgres.js'
+import { startPostgres } from '@holdfast/servers/postgres'
 import { postgresSubject } from './subjects/postgres.js'
 
 const server = await startPostgres()

@@ -2,7 +2,7 @@
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
-import { startMariadb } from '../servers/mariadb.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
 import { contendForFreeLock } from './contenders.js'
 import { comparePlay } from './differential.js'
 

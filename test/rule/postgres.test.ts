@@ -2,7 +2,7 @@
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { startPostgres } from '../servers/postgres.js'
+import { startPostgres } from '@holdfast/servers/postgres'
 import { contendForFreeLock } from './contenders.js'
 import { comparePlay } from './differential.js'
 

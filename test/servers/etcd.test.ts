@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { startEtcd, type EtcdCluster } from './etcd.js'
+import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 
 let cluster: EtcdCluster | undefined
 

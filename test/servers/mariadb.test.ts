@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startMariadb } from './mariadb.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
 
 test('a private MariaDB starts, keeps what it has through a crash, and is removed', async () => {
   const server = await startMariadb({ durable: true })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startPostgres } from './postgres.js'
+import { startPostgres } from '@holdfast/servers/postgres'
 
 test('a private PostgreSQL starts, keeps what it has through a crash, and is removed', async () => {
   const server = await startPostgres({ durable: true })

@@ -1,7 +1,7 @@
 /** A redis-server starts, answers, keeps or forgets, and goes away. */
 import { existsSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
-import { startRedis, type RedisServer } from './redis.js'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 
 const started: RedisServer[] = []
 

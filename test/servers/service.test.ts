@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { freePorts, listens, Service } from './service.js'
+import { freePorts, listens, Service } from '@holdfast/servers/service'
 
 const open: Service[] = []
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { startZooKeeper, type ZooKeeperEnsemble } from './zookeeper.js'
+import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 
 let ensemble: ZooKeeperEnsemble | undefined
 

@@ -6,8 +6,8 @@ import type { Store, TransactionalDatabase } from 'holdfast'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { startMariadb } from '../servers/mariadb.js'
-import { startPostgres } from '../servers/postgres.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
 
 export interface Kit {
   readonly name: string

@@ -1,7 +1,7 @@
 /** One Redis server: Holdfast beside redlock, redis-semaphore and verrou, on the same server in the same run. */
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
-import { withRedis } from '../servers/redis.js'
+import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou'] as const
@@ -75,13 +75,16 @@ const WORKLOADS: readonly Workload[] = [
   ]),
 ]
 
-export function redisSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
-  return withRedis(async (port) => {
+export async function redisSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+  const server = await startRedis()
+  try {
     const rows: Row[] = []
-    for (const workload of WORKLOADS) rows.push(await measure(workload, port, rounds, progress))
-    rows.push(await measureHeld(port, progress))
+    for (const workload of WORKLOADS) rows.push(await measure(workload, server.port, rounds, progress))
+    rows.push(await measureHeld(server.port, progress))
     return rows
-  })
+  } finally {
+    await server.stop()
+  }
 }
 
 async function measure(

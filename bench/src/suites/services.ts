@@ -1,7 +1,8 @@
 /** etcd beside `etcd3`'s Lock, and ZooKeeper beside Curator, each pair on the same server and in turns. */
+import { startEtcd } from '@holdfast/servers/etcd'
+import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
-import { startEtcd, startZooKeeper, type Server } from '../servers.js'
 import { median } from '../stats.js'
 
 type Progress = (text: string) => void
@@ -22,8 +23,8 @@ const curator = (threads: number, locks: 'own' | 'one') => (address: string) => 
 }
 
 export async function etcdSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  return withServer(startEtcd, (server) =>
-    measure('etcd', server, rounds, progress, [
+  return withServer(startEtcd, ({ endpoints }) =>
+    measure('etcd', endpoints.join(), rounds, progress, [
       { name: 'free lock, one at a time', own: alone('etcd', 1), peer: etcd3(1), times: 1.5 },
       { name: 'free locks, 64 in flight', own: alone('etcd', 64), peer: etcd3(64), times: 1.5 },
       // etcd3's Lock does not wait, so nothing stands beside these.
@@ -39,8 +40,8 @@ export async function etcdSuite(rounds: number, progress: Progress): Promise<Row
 }
 
 export async function zookeeperSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  return withServer(startZooKeeper, (server) =>
-    measure('zookeeper', server, rounds, progress, [
+  return withServer(startZooKeeper, ({ connect }) =>
+    measure('zookeeper', connect, rounds, progress, [
       { name: 'free lock, one at a time', own: alone('zookeeper', 1), peer: curator(1, 'own'), times: 1.2 },
       { name: 'free locks, 64 in flight', own: alone('zookeeper', 64), peer: curator(64, 'own'), times: 1 },
       {
@@ -67,7 +68,10 @@ function hot(store: string, fairness: string): Workload['own'] {
   return (address) => ({ module: 'service-hot', args: [store, address, fairness] })
 }
 
-async function withServer<T>(start: () => Promise<Server>, use: (server: Server) => Promise<T>): Promise<T> {
+async function withServer<S extends { stop(): Promise<void> }, T>(
+  start: () => Promise<S>,
+  use: (server: S) => Promise<T>,
+): Promise<T> {
   const server = await start()
   try {
     return await use(server)
@@ -78,7 +82,7 @@ async function withServer<T>(start: () => Promise<Server>, use: (server: Server)
 
 async function measure(
   suite: string,
-  { address }: Server,
+  address: string,
   rounds: number,
   progress: Progress,
   workloads: readonly Workload[],

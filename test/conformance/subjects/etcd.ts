@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
-import { startEtcd, type EtcdCluster } from '../../servers/etcd.js'
+import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { killRounds } from '../../support/plan.js'
 
 export interface EtcdSubject {

@@ -4,7 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
-import type { MariadbServer } from '../../servers/mariadb.js'
+import type { MariadbServer } from '@holdfast/servers/mariadb'
 import { killRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 

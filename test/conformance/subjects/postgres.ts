@@ -6,7 +6,7 @@ import type { Store } from 'holdfast/store'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { killRounds } from '../../support/plan.js'
-import type { PostgresServer } from '../../servers/postgres.js'
+import type { PostgresServer } from '@holdfast/servers/postgres'
 import { closing } from './closing.js'
 
 export type Library = 'pg' | 'postgres'

@@ -4,7 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '../../servers/redis-clients.mjs'
-import { startRedis, type RedisServer } from '../../servers/redis.js'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { killRounds } from '../../support/plan.js'
 import { closingBoth, type Library, type RedisSubject } from './redis.js'
 

@@ -4,7 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { LIBRARIES, openClient, type OpenClient } from '../../servers/redis-clients.mjs'
-import { startRedis } from '../../servers/redis.js'
+import { startRedis } from '@holdfast/servers/redis'
 import { killRounds } from '../../support/plan.js'
 
 export type Library = (typeof LIBRARIES)[number]

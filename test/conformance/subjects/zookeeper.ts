@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
-import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../servers/zookeeper.js'
+import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { killRounds } from '../../support/plan.js'
 
 export interface ZooKeeperSubject {

@@ -5,7 +5,7 @@ import { SeededRandom } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Normaliser, outcomeOf, randomStep, type Outcome, type Step } from './random-history.js'
 import { redisPort, type RealPort } from './redis-port.js'
-import { startRedis, type RedisServer } from '../../servers/redis.js'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 
 const SEEDS = 80
 const STEPS = 150

@@ -1,7 +1,7 @@
 /** The command line over databases: the schema by an explicit command, then the same commands as anywhere. */
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '../../../../test/servers/mariadb.js'
-import { startPostgres } from '../../../../test/servers/postgres.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
 import { Box } from '../support/holdfast.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])

@@ -1,6 +1,6 @@
 /** The commands over etcd, as over the embedded store. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startEtcd, type EtcdCluster } from '../../../../test/servers/etcd.js'
+import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { Box } from '../support/holdfast.js'
 
 let cluster: EtcdCluster

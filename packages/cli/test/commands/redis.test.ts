@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startRedis, type RedisServer } from '../../../../test/servers/redis.js'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { Box } from '../support/holdfast.js'
 import type { Program, ProgramOptions } from '../support/program.js'
 

@@ -1,6 +1,6 @@
 /** The commands over ZooKeeper, as over the embedded store. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
+import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { Box } from '../support/holdfast.js'
 
 let ensemble: ZooKeeperEnsemble

@@ -1,7 +1,7 @@
 /** Servers that stall, die, are cut off or are full, and settings that are wrong. */
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { startEtcd, type EtcdOptions } from '../../../../test/servers/etcd.js'
+import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
 import { after, ask, makeClaim, openLocks, openStore, QUEUE } from './support/world.js'
 
 async function start(options: EtcdOptions = {}) {

@@ -1,6 +1,6 @@
 /** What went wrong in other locks over etcd. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startEtcd, type EtcdCluster } from '../../../../test/servers/etcd.js'
+import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import {
   ask,
   endSession,

@@ -4,7 +4,7 @@ import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { startMariadb } from '../../../../test/servers/mariadb.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
 
 const server = await startMariadb()
 server.sql(mysqlSchema())

@@ -3,7 +3,7 @@ import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { startMariadb } from '../../../../test/servers/mariadb.js'
+import { startMariadb } from '@holdfast/servers/mariadb'
 
 const server = await startMariadb({ durable: true })
 server.sql(mysqlSchema())

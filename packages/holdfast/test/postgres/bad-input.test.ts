@@ -4,7 +4,7 @@ import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfa
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { GUARDED, startPostgres } from '../../../../test/servers/postgres.js'
+import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 
 const server = await startPostgres()
 server.psql(postgresSchema())

@@ -4,7 +4,7 @@ import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfa
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { startPostgres } from '../../../../test/servers/postgres.js'
+import { startPostgres } from '@holdfast/servers/postgres'
 
 const server = await startPostgres()
 server.psql(postgresSchema())

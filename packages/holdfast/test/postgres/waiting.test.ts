@@ -3,7 +3,7 @@ import { createLocks, type Lease, type Locks } from 'holdfast'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { startPostgres } from '../../../../test/servers/postgres.js'
+import { startPostgres } from '@holdfast/servers/postgres'
 
 const LOCKS = 100
 const CLIENTS = 4

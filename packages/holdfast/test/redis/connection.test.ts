@@ -5,8 +5,8 @@ import { inspect } from 'node:util'
 import { createLocks } from 'holdfast'
 import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
-import { freePorts } from '../../../../test/servers/service.js'
-import type { RedisServer } from '../../../../test/servers/redis.js'
+import { freePorts } from '@holdfast/servers/service'
+import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,
   closing,

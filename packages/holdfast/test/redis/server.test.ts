@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { LockUsageError, createLocks } from 'holdfast'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import type { RedisServer } from '../../../../test/servers/redis.js'
+import type { RedisServer } from '@holdfast/servers/redis'
 import { LIBRARIES, makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
 
 /** The keys of the server, each with its remaining life in milliseconds. */

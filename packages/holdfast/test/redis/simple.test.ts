@@ -3,8 +3,8 @@ import { createLocks } from 'holdfast'
 import { redisMode, redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { Proxy } from '../../../../test/servers/proxy.js'
-import type { RedisServer } from '../../../../test/servers/redis.js'
+import { Proxy } from '@holdfast/servers/proxy'
+import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,
   closing,

@@ -4,7 +4,7 @@ import { Gate } from 'holdfast/conformance'
 import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import type { PushedGrant } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import type { RedisServer } from '../../../../test/servers/redis.js'
+import type { RedisServer } from '@holdfast/servers/redis'
 import { closing, connectTo, makeClaim, openStore, QUEUE, startServer, take, until } from './support/world.js'
 
 /** A client like another, with something of its own. */

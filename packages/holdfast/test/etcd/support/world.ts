@@ -3,7 +3,7 @@ import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { etcdStore, type EtcdOptions } from 'holdfast/etcd'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
-import { Proxy } from '../../../../../test/servers/proxy.js'
+import { Proxy } from '@holdfast/servers/proxy'
 
 const closing: (() => Promise<unknown>)[] = []
 

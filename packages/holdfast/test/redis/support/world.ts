@@ -4,7 +4,7 @@ import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import { CAPACITY_ALL, type Claim, type Granted, type Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
 import { LIBRARIES, openClient } from '../../../../../test/servers/redis-clients.mjs'
-import { startRedis, type RedisServer, type RedisServerOptions } from '../../../../../test/servers/redis.js'
+import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
 
 export { LIBRARIES }
 export type Library = (typeof LIBRARIES)[number]

@@ -4,9 +4,9 @@ import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
 import { expect } from 'vitest'
-import { Proxy } from '../../../../../test/servers/proxy.js'
+import { Proxy } from '@holdfast/servers/proxy'
 import { openClient, type OpenClient } from '../../../../../test/servers/redis-clients.mjs'
-import { startRedis, type RedisServer, type RedisServerOptions } from '../../../../../test/servers/redis.js'
+import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
 
 const CAPACITY_ALL = 2 ** 31 - 1
 /** How long a test waits for what must come soon, in milliseconds: far less than the TTL of its claims. */
