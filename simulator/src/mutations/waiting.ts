@@ -87,7 +87,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/withdrawal.js',
-        find: 'throw this.#unknownRelease(claim, error);',
+        find: 'throw this.#unknownRelease(claim, caught);',
         replace: "return 'released';",
       },
     ],
