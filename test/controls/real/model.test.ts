@@ -1,10 +1,10 @@
 /** The modelled Redis and its scripts do what a real server and the Lua text do, and the controls run on both. */
 import { CONTROLS, goodLock, ModelRedis, SCRIPTS, type ControlWorld, type Reply } from '@holdfast/controls'
+import { redisPort, type RealPort } from '@holdfast/controls/ioredis'
 import { systemClock, systemRandom } from 'holdfast'
 import { SeededRandom } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Normaliser, outcomeOf, randomStep, type Outcome, type Step } from './random-history.js'
-import { redisPort, type RealPort } from './redis-port.js'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 
 const SEEDS = 80
@@ -15,7 +15,7 @@ let redis: RealPort
 
 beforeAll(async () => {
   server = await startRedis()
-  redis = redisPort(server.port)
+  redis = redisPort(server.url)
 })
 
 afterAll(async () => {

@@ -1,15 +1,17 @@
 /** The controls' port on a real server, by ioredis. */
-import type { RedisPort, Reply } from '@holdfast/controls'
-import { Redis } from 'ioredis6'
+import { Redis } from 'ioredis'
+import type { RedisPort, Reply } from '../port.js'
 
 export interface RealPort extends RedisPort {
   close(): void
 }
 
-export function redisPort(port: number): RealPort {
-  const redis = new Redis(port, '127.0.0.1')
+export function redisPort(url: string): RealPort {
+  const redis = new Redis(url)
   // A connection that listens can do nothing else.
-  const listening = new Redis(port, '127.0.0.1')
+  const listening = new Redis(url)
+  // Whoever waits for an answer has a limit of its own, and hears of the connection there.
+  for (const client of [redis, listening]) client.on('error', () => {})
   return {
     command: async (name, ...args) => (await redis.call(name, ...args)) as Reply,
     script: async ({ lua }, keys, args) => (await redis.eval(lua, keys.length, ...keys, ...args)) as Reply,

@@ -1,0 +1,41 @@
+/** The process's side: runs the parts that the conductor asks for, one at a time. */
+import type { Order, Part, Report, Stage } from './protocol.js'
+
+export function serve(parts: Readonly<Record<string, Part>>): void {
+  const meetings = new Map<number, () => void>()
+  let met = 0
+  const report = (message: Report): void => void process.send?.(message)
+  const stage: Stage = {
+    meet: (point, detail) =>
+      new Promise((resolve) => {
+        met += 1
+        meetings.set(met, resolve)
+        report({ say: 'meet', meeting: met, point, detail })
+      }),
+    note: (note) => report({ say: 'note', note }),
+  }
+
+  async function run(name: string, settings: unknown): Promise<void> {
+    const part = parts[name]
+    try {
+      if (!part) throw new Error(`There is no part "${name}".`)
+      report({ say: 'done', result: await part(settings as never, stage) })
+    } catch (error) {
+      report({ say: 'failed', message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  process.on('message', (order: Order) => {
+    if (order.say === 'end') process.exit(0)
+    if (order.say === 'run') void run(order.part, order.settings)
+    if (order.say === 'go') {
+      meetings.get(order.meeting)?.()
+      meetings.delete(order.meeting)
+    }
+  })
+  // Whoever conducts is gone: nobody would ever end this process.
+  process.on('disconnect', () => process.exit(0))
+  // The terminal sends Ctrl-C to all; the conductor ends its processes itself.
+  process.on('SIGINT', () => {})
+  report({ say: 'ready' })
+}

@@ -1,0 +1,65 @@
+import { assertFence } from 'holdfast/fence'
+import { postgresSchema } from 'holdfast/postgres'
+import pg from 'pg'
+import { ITEM, type Session, type Shop, type Value } from './shop.js'
+
+/** Enough for every buyer who is at it at the same time in one process, and for the locks. */
+const CONNECTIONS = 10
+
+export interface PostgresShop extends Shop {
+  readonly kind: 'postgres'
+  readonly pool: pg.Pool
+}
+
+export function openPostgres(url: string): PostgresShop {
+  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
+  // A connection that breaks while nobody uses it; whoever uses one hears of it there.
+  pool.on('error', () => {})
+  return {
+    kind: 'postgres',
+    pool,
+    direct: sessionOf(pool),
+    async transaction(work) {
+      const client = await pool.connect()
+      let broken = true
+      try {
+        await client.query('begin')
+        const tx = { ...sessionOf(client), fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, ITEM) }
+        const result = await work(tx).catch(async (error: unknown) => {
+          await client.query('rollback')
+          broken = false
+          throw error
+        })
+        await client.query('commit')
+        broken = false
+        return result
+      } finally {
+        client.release(broken)
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** What the fences and the lease rows of Holdfast need. */
+export async function migratePostgres(shop: PostgresShop): Promise<void> {
+  await shop.pool.query(postgresSchema())
+}
+
+interface Queryable {
+  query(text: string, values: Value[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+}
+
+export function sessionOf(client: Queryable): Session {
+  const run = (sql: string, values: readonly Value[] = []): ReturnType<Queryable['query']> => {
+    let count = 0
+    return client.query(
+      sql.replaceAll('?', () => `$${(count += 1)}`),
+      [...values],
+    )
+  }
+  return {
+    query: async (sql, values) => (await run(sql, values)).rows,
+    change: async (sql, values) => (await run(sql, values)).rowCount ?? 0,
+  }
+}

@@ -1,0 +1,132 @@
+/** Holdfast in a shop: on each store, with the fence where there is one, and the mistakes that can still be made with it. */
+import type { Lease } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import { createLocks } from 'holdfast'
+import { look, putBack, readModifyWrite, writeOrder } from './steps.js'
+import { openLocks, STORES, type StoreName } from './stores.js'
+import type { Counter, Premises, Sale, Strategy, Visit } from './strategy.js'
+import type { Transaction } from '../shop/shop.js'
+
+const NAME = 'shop'
+
+/** An in-process lock: it keeps the buyers of one process apart, and knows nothing of the others. */
+export const localLock: Strategy = {
+  id: 'local-lock',
+  sound: false,
+  trouble: 'crowd',
+  async open({ shop }) {
+    const locks = createLocks(memoryStore())
+    return {
+      buy: (visit) =>
+        locks.mutex(NAME).run(() => readModifyWrite(shop.direct, visit), { signal: visit.patience }),
+      close: () => locks.close(),
+    }
+  },
+}
+
+/** The lock is given back first and the transaction commits then: in between the next one reads what was there before. */
+export const releasedBeforeCommit: Strategy = {
+  id: 'released-before-commit',
+  sound: false,
+  trouble: 'crowd',
+  shop: 'server',
+  async open(premises) {
+    const { locks, close } = await openLocks('embedded', premises)
+    return {
+      buy: (visit) =>
+        premises.shop.transaction(async (tx) => {
+          const lease = await locks.mutex(NAME).acquire({ signal: visit.patience })
+          const amount = await takeHome(tx, visit)
+          await lease.release()
+          if (amount === 1) await visit.lastItem()
+          return amount > 0 ? 'sold' : 'soldOut'
+        }),
+      close,
+    }
+  },
+}
+
+async function takeHome(tx: Transaction, visit: Visit): Promise<number> {
+  const amount = await look(tx, visit)
+  if (amount > 0) {
+    await visit.think()
+    await putBack(tx, amount - 1)
+    await writeOrder(tx, visit)
+  }
+  return amount
+}
+
+/** In a database the lease covers the transaction; elsewhere the shop checks the token, or at least the clock. */
+function onStore(store: StoreName): Strategy {
+  const inDatabase = store === 'postgres' || store === 'mysql'
+  return {
+    id: `holdfast-${store}`,
+    sound: true,
+    trouble: 'pause',
+    ...(store === 'embedded' ? {} : { needs: [store] }),
+    ...(inDatabase ? { shop: store } : {}),
+    open: (premises) => (inDatabase ? openCovering(store, premises) : openFenced(store, premises)),
+  }
+}
+
+async function openFenced(store: StoreName, premises: Premises): Promise<Counter> {
+  const { locks, close } = await openLocks(store, premises)
+  const sell = (visit: Visit, lease: Lease): Promise<Sale> =>
+    premises.shop.transaction(async (tx) => {
+      if (lease.token !== undefined) await tx.fence(lease)
+      return readModifyWrite(tx, visit, () => lease.assertHeld())
+    })
+  return {
+    buy: (visit) => untilDone(visit, () => locks.mutex(NAME).run((lease) => sell(visit, lease), { signal: visit.patience })),
+    close,
+  }
+}
+
+async function openCovering(store: 'postgres' | 'mysql', premises: Premises): Promise<Counter> {
+  const { locks, close } = await openLocks(store, premises)
+  const db = {
+    transaction: <T>(work: (tx: Transaction) => Promise<T>) => premises.shop.transaction(work),
+    query: (tx: Transaction, sql: string, values: readonly string[]) => tx.query(sql, values),
+  }
+  return {
+    buy: (visit) =>
+      untilDone(visit, () =>
+        locks.transaction(locks.mutex(NAME), db, (tx) => readModifyWrite(tx, visit), {
+          signal: visit.patience,
+        }),
+      ),
+    close,
+  }
+}
+
+/** A lease that was lost, or a token that came too late, has sold nothing: the buyer queues up again. */
+async function untilDone(visit: Visit, buy: () => Promise<Sale>): Promise<Sale> {
+  for (;;) {
+    try {
+      return await buy()
+    } catch (error) {
+      const { code } = error as { code?: string }
+      if (visit.patience.aborted || (code !== 'LOCK_LOST' && code !== 'STALE_TOKEN')) throw error
+    }
+  }
+}
+
+/** One lock for the whole shop, each buyer in the order of arrival: what striping is measured against. */
+export const oneLockFifo: Strategy = {
+  id: 'holdfast-fifo',
+  sound: true,
+  async open(premises) {
+    const { locks, close } = await openLocks('embedded', premises, { fairness: 'fifo' })
+    return {
+      buy: (visit) =>
+        locks.mutex(NAME).run((lease) => sellFenced(premises, visit, lease), { signal: visit.patience }),
+      close,
+    }
+  },
+}
+
+function sellFenced({ shop }: Premises, visit: Visit, lease: Lease): Promise<Sale> {
+  return shop.transaction((tx) => readModifyWrite(tx, visit, () => lease.assertHeld()))
+}
+
+export const HOLDFAST: readonly Strategy[] = STORES.map(onStore)

@@ -1,0 +1,74 @@
+/** The ladder of Redis locks, as the controls have them: each mends what broke the one before it. */
+import {
+  CONTROLS,
+  type Control,
+  type ControlLease,
+  type ControlWorld,
+  type RedisPort,
+} from '@holdfast/controls'
+import { redisPort } from '@holdfast/controls/ioredis'
+import { systemClock, systemRandom } from 'holdfast'
+import { readModifyWrite } from './steps.js'
+import type { Premises, Strategy, Trouble } from './strategy.js'
+
+const TIMEOUT_MS = 2000
+const RETRY_MS = 5
+/** Which lock of the first process is cut off between its two commands. */
+const CUT_OFF = 3
+
+export const RUNGS: readonly Control[] = CONTROLS.filter(({ rung }) => rung !== undefined)
+
+export const REDIS_LADDER: readonly Strategy[] = RUNGS.map((control) => ({
+  id: `redis-${control.id}`,
+  sound: false,
+  trouble: troubleOf(control),
+  needs: ['redis'],
+  open: (premises) => openRung(control, premises),
+}))
+
+/** Without an expiry a dead holder is what hurts; with one, a holder that outlives it. */
+function troubleOf({ rung = 0 }: Control): Trouble {
+  return rung <= 2 ? 'kill' : 'pause'
+}
+
+async function openRung(control: Control, premises: Premises): ReturnType<Strategy['open']> {
+  const real = redisPort(premises.addresses.redis ?? '')
+  const world: ControlWorld = {
+    clock: systemClock,
+    random: systemRandom,
+    redis: control.rung === 2 && premises.index === 0 ? dyingBeforeExpire(real, premises) : real,
+  }
+  const { ttlMs } = premises
+  return {
+    async buy(visit) {
+      // One handle for each buyer: a handle that is asked twice is a nested call of the same owner.
+      const lock = control.create(world, { lock: 'shop', ttlMs, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS })
+      const lease = await lock.acquire(visit.patience)
+      try {
+        return await readModifyWrite(premises.shop.direct, visit)
+      } finally {
+        await give(lease)
+      }
+    },
+    close: async () => real.close(),
+  }
+}
+
+async function give(lease: ControlLease): Promise<void> {
+  await lease.release()
+}
+
+/** SETNX has answered, and EXPIRE is never sent: the conductor kills the process in between. */
+function dyingBeforeExpire(port: RedisPort, { meet }: Premises): RedisPort {
+  let taken = 0
+  return {
+    ...port,
+    async command(...command) {
+      if (command[0] === 'EXPIRE') {
+        taken += 1
+        if (taken === CUT_OFF) await meet('between SETNX and EXPIRE')
+      }
+      return port.command(...command)
+    },
+  }
+}

@@ -1,0 +1,34 @@
+/** What a shop assistant does, step by step. Each strategy puts the steps in an order of its own. */
+import { ITEM, type Session } from '../shop/shop.js'
+import type { Sale, Visit } from './strategy.js'
+
+export async function look(db: Session, visit: Visit): Promise<number> {
+  const [row] = await db.query('select amount from stock where item = ?', [ITEM])
+  const amount = Number(row?.['amount'])
+  visit.saw(amount)
+  return amount
+}
+
+export async function putBack(db: Session, amount: number): Promise<void> {
+  await db.change('update stock set amount = ? where item = ?', [amount, ITEM])
+}
+
+export async function takeOne(db: Session): Promise<void> {
+  await db.change('update stock set amount = amount - 1 where item = ?', [ITEM])
+}
+
+export async function writeOrder(db: Session, { buyer }: Visit): Promise<void> {
+  await db.change('insert into orders values (?, ?)', [ITEM, buyer])
+}
+
+/** Looks, thinks, and writes what it has worked out: right as long as nobody else does so meanwhile. */
+export async function readModifyWrite(db: Session, visit: Visit, check?: () => void): Promise<Sale> {
+  const amount = await look(db, visit)
+  if (amount <= 0) return 'soldOut'
+  await visit.think()
+  if (amount === 1) await visit.lastItem()
+  check?.()
+  await putBack(db, amount - 1)
+  await writeOrder(db, visit)
+  return 'sold'
+}
