@@ -93,6 +93,8 @@ export class Actor {
   }
 
   async kill(): Promise<void> {
+    // Not only when it is gone: nobody may give it a part any more.
+    this.#alive = false
     this.#child.kill('SIGKILL')
     await this.#gone
   }

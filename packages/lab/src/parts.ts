@@ -1,7 +1,13 @@
 /** Everything that a process of the lab can be asked to do. */
+import { acquireLock, believes, closeLock, openLock, releaseLock } from './scenarios/ladder/client.js'
 import { sellOut } from './scenarios/oversell/counter.js'
 import type { Part } from './processes/protocol.js'
 
 export const PARTS: Readonly<Record<string, Part>> = {
   oversell: sellOut,
+  'ladder-open': openLock,
+  'ladder-acquire': acquireLock,
+  'ladder-believes': believes,
+  'ladder-release': releaseLock,
+  'ladder-close': closeLock,
 }

@@ -24,7 +24,10 @@ export function openPostgres(url: string): PostgresShop {
       let broken = true
       try {
         await client.query('begin')
-        const tx = { ...sessionOf(client), fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, ITEM) }
+        const tx = {
+          ...sessionOf(client),
+          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, ITEM),
+        }
         const result = await work(tx).catch(async (error: unknown) => {
           await client.query('rollback')
           broken = false

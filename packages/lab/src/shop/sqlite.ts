@@ -100,8 +100,10 @@ function findSqlite(): Open {
   // Node says in every process that its SQLite is experimental.
   process.emitWarning = () => {}
   try {
-    const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: new (path: string) => Database } | undefined
-    const { DatabaseSync } = builtIn ?? (createRequire(import.meta.url)('@photostructure/sqlite') as NonNullable<typeof builtIn>)
+    const builtIn = process.getBuiltinModule('node:sqlite') as
+      { DatabaseSync: new (path: string) => Database } | undefined
+    const { DatabaseSync } =
+      builtIn ?? (createRequire(import.meta.url)('@photostructure/sqlite') as NonNullable<typeof builtIn>)
     return (path) => new DatabaseSync(path)
   } finally {
     process.emitWarning = emit

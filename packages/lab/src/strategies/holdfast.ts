@@ -77,7 +77,10 @@ async function openFenced(store: StoreName, premises: Premises): Promise<Counter
       return readModifyWrite(tx, visit, () => lease.assertHeld())
     })
   return {
-    buy: (visit) => untilDone(visit, () => locks.mutex(NAME).run((lease) => sell(visit, lease), { signal: visit.patience })),
+    buy: (visit) =>
+      untilDone(visit, () =>
+        locks.mutex(NAME).run((lease) => sell(visit, lease), { signal: visit.patience }),
+      ),
     close,
   }
 }

@@ -36,7 +36,7 @@ export const selectForUpdate = forUpdate('select-for-update', true, 'item', ITEM
 export const selectForUpdateUnindexed = forUpdate('select-for-update-no-index', false, 'title', 'A book')
 
 const LOCK_ROW = 'shop'
-const RETRY_MS = 5
+const RETRY_MS = 20
 
 /** A row with a unique key is the lock: who could insert it holds it, and deletes it in the end, if it lives so long. */
 export const uniqueRow: Strategy = {

@@ -25,7 +25,8 @@ export const stripedInventory: Strategy = {
       const own = stripes.indexOf(String(visit.buyer))
       for (;;) {
         visit.patience.throwIfAborted()
-        if (await stripes.at(own).run((lease) => sellFrom(own, visit, lease), { signal: visit.patience })) return 'sold'
+        if (await stripes.at(own).run((lease) => sellFrom(own, visit, lease), { signal: visit.patience }))
+          return 'sold'
         const richest = await fullest(shop.direct)
         if (richest === undefined) return 'soldOut'
         if (richest !== own) await bringOver(richest, own, visit)

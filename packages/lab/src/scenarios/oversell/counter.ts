@@ -38,7 +38,15 @@ export async function sellOut(settings: CounterSettings, stage: Stage): Promise<
   if (!strategy) throw new Error(`There is no strategy "${settings.strategy}".`)
   const shop = await openShop(settings.shop)
   const { addresses, folder, ttlMs, segments, index } = settings
-  const premises = { shop, addresses, folder, ttlMs, segments, index, meet: (point: string) => stage.meet(point) }
+  const premises = {
+    shop,
+    addresses,
+    folder,
+    ttlMs,
+    segments,
+    index,
+    meet: (point: string) => stage.meet(point),
+  }
   const counter = await strategy.open(premises)
   try {
     await stage.meet('open')

@@ -112,7 +112,8 @@ export class Oversell {
       addresses[name] = address
     }
     const place = await this.#shopAddress(strategy.shop)
-    if (place === undefined) return { strategy: strategy.id, missing: strategy.shop === 'mysql' ? 'mysql' : 'postgres' }
+    if (place === undefined)
+      return { strategy: strategy.id, missing: strategy.shop === 'mysql' ? 'mysql' : 'postgres' }
     const shop = await this.#open(place)
     const { items, segments } = this.#settings
     await restock(shop, items, segments)
@@ -136,7 +137,9 @@ export class Oversell {
       ttlMs: TTL_MS,
       segments,
       index,
-      buyers: Array.from({ length: buyers }, (_, buyer) => buyer).filter((buyer) => buyer % processes === index),
+      buyers: Array.from({ length: buyers }, (_, buyer) => buyer).filter(
+        (buyer) => buyer % processes === index,
+      ),
       atOnce: AT_ONCE,
       thinkMs,
       patienceMs: PATIENCE_MS,

@@ -93,16 +93,20 @@ class Driver implements Trouble {
 
   async #kill({ actor }: Arrival): Promise<void> {
     await actor.kill()
-    // Those who were past the lock still finish; after the second TTL everybody who could move has done so.
-    const { ttlMs, giveUp } = this.#settings
-    setTimeout(() => {
-      const after = this.#moves
-      setTimeout(() => {
-        if (this.#moves !== after) return
-        this.driven.stuck = true
-        giveUp()
-      }, ttlMs)
-    }, TTLS * ttlMs)
+    setTimeout(() => this.#watchStandstill(this.#moves), TTLS * this.#settings.ttlMs)
+  }
+
+  /** Those who were past the lock still finish. When nothing moves for the time of a TTL, it never will. */
+  #watchStandstill(before: number): void {
+    const timer = setTimeout(() => {
+      if (this.#moves !== before) {
+        this.#watchStandstill(this.#moves)
+        return
+      }
+      this.driven.stuck = true
+      this.#settings.giveUp()
+    }, this.#settings.ttlMs)
+    timer.unref()
   }
 
   async #measure({ go }: Arrival): Promise<void> {

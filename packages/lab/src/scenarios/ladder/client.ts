@@ -1,0 +1,125 @@
+/** A process with one lock of the ladder in its hands. The conductor tells it what to do, one thing at a time. */
+import {
+  CONTROLS,
+  type Command,
+  type ControlLease,
+  type ControlLock,
+  type ControlWorld,
+  type RedisPort,
+} from '@holdfast/controls'
+import { redisPort, type RealPort } from '@holdfast/controls/ioredis'
+import { createLocks, systemClock, systemRandom, type Lease, type Locks } from 'holdfast'
+import { redisStore } from 'holdfast/redis'
+import { Redis } from 'ioredis'
+
+export const HOLDFAST = 'holdfast'
+
+export interface OpenSettings {
+  /** The id of a control, or `holdfast`. */
+  readonly subject: string
+  readonly redis: string
+  readonly lock: string
+  readonly ttlMs: number
+  /** The process kills itself when the first command of an acquire has been answered. */
+  readonly dieAfterFirst?: boolean
+}
+
+export interface Grant {
+  readonly granted: boolean
+  readonly token?: string
+}
+
+interface Held {
+  readonly held: boolean
+  readonly token?: bigint
+  release(): Promise<unknown>
+}
+
+interface Lockable {
+  acquire(signal: AbortSignal): Promise<Held>
+  close(): Promise<void>
+}
+
+const TIMEOUT_MS = 2000
+const RETRY_MS = 20
+
+let lock: Lockable | undefined
+const leases: Held[] = []
+
+export async function openLock(settings: OpenSettings): Promise<void> {
+  lock = settings.subject === HOLDFAST ? openHoldfast(settings) : openControl(settings)
+}
+
+export async function acquireLock({ patienceMs }: { readonly patienceMs: number }): Promise<Grant> {
+  try {
+    const lease = await lock?.acquire(AbortSignal.timeout(patienceMs))
+    if (!lease) return { granted: false }
+    leases.push(lease)
+    return { granted: true, ...(lease.token === undefined ? {} : { token: String(lease.token) }) }
+  } catch {
+    // It gave up. What else may have happened, the others show.
+    return { granted: false }
+  }
+}
+
+/** Whether the process believes that it holds the lock: the first thing that it looks at. */
+export async function believes(): Promise<boolean> {
+  return leases.some(({ held }) => held)
+}
+
+export async function releaseLock(): Promise<void> {
+  await leases.shift()?.release()
+}
+
+export async function closeLock(): Promise<void> {
+  leases.length = 0
+  await lock?.close()
+  lock = undefined
+}
+
+function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Lockable {
+  const client = new Redis(redis)
+  client.on('error', () => {})
+  const locks: Locks = createLocks(redisStore({ client }), { ttlMs })
+  return {
+    acquire: (signal) => locks.mutex(name).acquire({ signal }) as Promise<Lease & Held>,
+    async close() {
+      await locks.close({ graceMs: 0 }).catch(() => {})
+      client.disconnect()
+    },
+  }
+}
+
+function openControl({ subject, redis, lock: name, ttlMs, dieAfterFirst = false }: OpenSettings): Lockable {
+  const control = CONTROLS.find(({ id }) => id === subject)
+  if (!control) throw new Error(`There is no control "${subject}".`)
+  const real = redisPort(redis)
+  const world: ControlWorld = {
+    clock: systemClock,
+    random: systemRandom,
+    redis: dieAfterFirst ? dying(real) : real,
+  }
+  const one: ControlLock = control.create(world, {
+    lock: name,
+    ttlMs,
+    timeoutMs: TIMEOUT_MS,
+    retryMs: RETRY_MS,
+  })
+  return {
+    acquire: (signal): Promise<ControlLease> => one.acquire(signal),
+    close: async () => real.close(),
+  }
+}
+
+/** Dies as a process dies: nothing is sent any more, and nobody is told. */
+function dying(port: RealPort): RedisPort {
+  const die = (): never => {
+    process.kill(process.pid, 'SIGKILL')
+    throw new Error('dead')
+  }
+  return {
+    command: (...command: Command) => port.command(...command).then(die),
+    script: (script, keys, args) => port.script(script, keys, args).then(die),
+    subscribe: (channel, listener) => port.subscribe(channel, listener),
+  }
+}
