@@ -1,4 +1,5 @@
 /** Everything that a process of the lab can be asked to do. */
+import { EVERYDAY } from './scenarios/everyday/everyday.js'
 import { acquireLock, believes, closeLock, openLock, releaseLock } from './scenarios/ladder/client.js'
 import { sellOut } from './scenarios/oversell/counter.js'
 import type { Part } from './processes/protocol.js'
@@ -10,4 +11,5 @@ export const PARTS: Readonly<Record<string, Part>> = {
   'ladder-believes': believes,
   'ladder-release': releaseLock,
   'ladder-close': closeLock,
+  ...Object.fromEntries(EVERYDAY.map(({ id, play }) => [id, play])),
 }

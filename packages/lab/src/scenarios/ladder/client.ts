@@ -51,8 +51,9 @@ export async function openLock(settings: OpenSettings): Promise<void> {
 }
 
 export async function acquireLock({ patienceMs }: { readonly patienceMs: number }): Promise<Grant> {
+  const patience = AbortSignal.timeout(Math.round(patienceMs))
   try {
-    const lease = await lock?.acquire(AbortSignal.timeout(patienceMs))
+    const lease = await lock?.acquire(patience)
     if (!lease) return { granted: false }
     leases.push(lease)
     return { granted: true, ...(lease.token === undefined ? {} : { token: String(lease.token) }) }

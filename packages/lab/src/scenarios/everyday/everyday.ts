@@ -1,0 +1,76 @@
+/** The everyday scenarios, each without a lock and with one, and the damage counted. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Arrival } from '../../actor.js'
+import { Troupe } from '../../processes/troupe.js'
+import { cache } from './cache.js'
+import { config } from './config.js'
+import { payment } from './payment.js'
+import type { Everyday, PlaySettings } from './play.js'
+import { schedule } from './schedule.js'
+
+export const EVERYDAY: readonly Everyday[] = [payment, schedule, cache, config]
+
+export interface EverydayTake {
+  readonly damage: number
+  readonly done: number
+  readonly ms: number
+}
+
+export interface EverydayResult {
+  readonly scenario: Everyday['id']
+  readonly without: EverydayTake
+  readonly withLock: EverydayTake
+  /** Damage without the lock, and none with it. */
+  readonly asExpected: boolean
+}
+
+/** Behind a lock the others cannot come, and nobody waits for them longer than this. */
+const TOGETHER_MS = 400
+
+export async function everyday(scenario: Everyday): Promise<EverydayResult> {
+  const without = await take(scenario, false)
+  const withLock = await take(scenario, true)
+  const asExpected = without.damage > 0 && withLock.damage === 0
+  return { scenario: scenario.id, without, withLock, asExpected }
+}
+
+async function take(scenario: Everyday, withLock: boolean): Promise<EverydayTake> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-'))
+  const troupe = new Troupe(scenario.processes)
+  try {
+    const meeting = new Meeting(scenario.processes)
+    const settingsOf = (index: number): PlaySettings => ({ withLock, folder, index })
+    const startMs = performance.now()
+    const outcomes = await troupe.play(scenario.id, settingsOf, {
+      arrived: (arrival) => meeting.join(arrival),
+    })
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    return { ...scenario.count(folder), ms: performance.now() - startMs }
+  } finally {
+    await troupe.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Lets people go on when all are there, or when nobody else has come for a while. */
+class Meeting {
+  readonly #size: number
+  #here: Arrival[] = []
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  join(arrival: Arrival): void {
+    this.#here.push(arrival)
+    if (this.#here.length === this.#size) this.#disperse()
+    else if (this.#here.length === 1) setTimeout(() => this.#disperse(), TOGETHER_MS)
+  }
+
+  #disperse(): void {
+    for (const { go } of this.#here) go()
+    this.#here = []
+  }
+}
