@@ -1,11 +1,32 @@
 /** The lab behind `holdfast lab`. Private: it is a part of the command line's bundle. */
+export { measureStores, type StoreFigures } from './scenarios/choose/measure.js'
+export {
+  COSTS,
+  HAVE,
+  HEATS,
+  MACHINES,
+  recommend,
+  type Answers,
+  type Recommendation,
+} from './scenarios/choose/recommend.js'
+export { EVERYDAY, everyday, type EverydayResult } from './scenarios/everyday/everyday.js'
+export type { Everyday } from './scenarios/everyday/play.js'
+export { ladder, type LadderResult, type LadderStep, type LadderTake } from './scenarios/ladder/ladder.js'
 export {
   Oversell,
   type OversellResult,
   type OversellRow,
   type OversellSettings,
 } from './scenarios/oversell/oversell.js'
-export { EVERYDAY, everyday, type EverydayResult } from './scenarios/everyday/everyday.js'
-export { ladder, type LadderResult, type LadderStep } from './scenarios/ladder/ladder.js'
-export { Services } from './services/services.js'
+export { SERVICES, type ServiceName } from './services/catalogue.js'
+export { SHOP_TITLES } from './shop/shop.js'
 export { STRATEGIES } from './strategies/index.js'
+export { STORE_TRAITS, type StoreName } from './strategies/stores.js'
+export { milliseconds, perSecond } from './report/figures.js'
+export { pageOf } from './report/html.js'
+export type { LabReport } from './report/report.js'
+export { drawTimeline, type Timeline } from './report/timeline.js'
+export { verdictOf } from './report/verdict.js'
+export { LANGUAGES, languageOf, textsOf, type Language } from './text/language.js'
+export { fill, type Texts } from './text/texts.js'
+export { Visit } from './visit.js'

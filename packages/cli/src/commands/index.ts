@@ -13,5 +13,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   release: { about: 'Give back a claim by its id', load: () => import('./release.js') },
   steal: { about: 'Take a lock away from its holders', load: () => import('./steal.js') },
   migrate: { about: 'Make what a store in a database needs', load: () => import('./migrate.js') },
+  lab: { about: 'See what goes wrong with locks, and what helps', load: () => import('./lab.js') },
   doctor: { about: 'Check the store and this machine', load: () => import('./doctor.js') },
 }

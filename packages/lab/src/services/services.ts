@@ -8,13 +8,18 @@ export interface LeftOut {
 }
 
 export class Services {
-  readonly #allowed: (name: ServiceName) => boolean
+  #allowed: (name: ServiceName) => boolean
   readonly #starting = new Map<ServiceName, Promise<Running | undefined>>()
   readonly #leftOut = new Map<ServiceName, LeftOut>()
   #ended = false
 
   /** @param allowed which services may be started, when not all */
   constructor(allowed: (name: ServiceName) => boolean = () => true) {
+    this.#allowed = allowed
+  }
+
+  /** From now on only these may be started. */
+  allow(allowed: (name: ServiceName) => boolean): void {
     this.#allowed = allowed
   }
 

@@ -68,3 +68,15 @@ async function openStore(
     }
   }
 }
+
+/** What a store has that not all have. */
+export const STORE_TRAITS: Readonly<Record<StoreName, { readonly fence: boolean; readonly queue: boolean }>> =
+  {
+    embedded: { fence: true, queue: true },
+    redis: { fence: true, queue: true },
+    redlock: { fence: false, queue: false },
+    zookeeper: { fence: true, queue: true },
+    etcd: { fence: true, queue: true },
+    postgres: { fence: true, queue: true },
+    mysql: { fence: true, queue: true },
+  }

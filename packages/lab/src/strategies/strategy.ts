@@ -54,6 +54,8 @@ export interface Strategy {
   readonly needs?: readonly ServiceName[]
   /** The database that it is about, when not any will do. */
   readonly shop?: ShopKind | 'server'
+  /** It counts orders instead, and never writes the stock. */
+  readonly leavesStock?: boolean
   /** The stock lies in segments. */
   readonly segmented?: boolean
   open(premises: Premises): Promise<Counter>

@@ -9,6 +9,7 @@ export const noLock: Strategy = {
   id: 'no-lock',
   sound: false,
   trouble: 'crowd',
+  leavesStock: true,
   open: async ({ shop }) => ({
     async buy(visit) {
       const [stock] = await shop.direct.query('select amount from stock where item = ?', [ITEM])

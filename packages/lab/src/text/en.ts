@@ -221,11 +221,11 @@ export const en: Texts = {
   choose: {
     title: 'Which store?',
     questions: {
-      run: 'What do you run already? (any of: nothing, redis, postgres, mysql, zookeeper, etcd)',
+      machines: 'Where are the processes? (one: all on one machine, several)',
+      have: 'What do you run already? (any of, with commas: redis, postgres, mysql, zookeeper, etcd; or nothing)',
       cost: 'What does a double grant cost? (annoyance, money, disaster)',
       heat: 'How hot is the hottest lock? (cold, warm, hot)',
     },
-    answers: {},
     recommendation: 'Take',
     because: 'because',
     reasons: {
@@ -240,6 +240,7 @@ export const en: Texts = {
         'still let the protected resource check the fencing token: no lease stops a process that does not look',
       'redis-loses': 'mind that a failover of Redis can lose a grant; the fence closes that',
       add: 'nothing that you run has consensus; this is the smallest thing that does',
+      small: 'it is the smallest server that many machines can share locks through',
       'stripe-it': 'and stripe the hot lock, or let cohorts hand it on',
     },
     measured: 'Measured here, now',

@@ -72,8 +72,7 @@ export interface Texts {
   }
   readonly choose: {
     readonly title: string
-    readonly questions: Readonly<Record<'run' | 'cost' | 'heat', string>>
-    readonly answers: Readonly<Record<string, string>>
+    readonly questions: Readonly<Record<'machines' | 'have' | 'cost' | 'heat', string>>
     readonly recommendation: string
     readonly because: string
     readonly reasons: Readonly<Record<string, string>>

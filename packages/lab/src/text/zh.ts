@@ -193,11 +193,11 @@ export const zh: Texts = {
   choose: {
     title: '用哪种存储?',
     questions: {
-      run: '你已经在运行什么?(任选:nothing, redis, postgres, mysql, zookeeper, etcd)',
+      machines: '进程在哪里?(one:都在一台机器上,several:好几台)',
+      have: '你已经在运行什么?(用逗号分开:redis, postgres, mysql, zookeeper, etcd;或 nothing)',
       cost: '同一把锁发给两个人,代价多大?(annoyance, money, disaster)',
       heat: '最热的锁有多热?(cold, warm, hot)',
     },
-    answers: {},
     recommendation: '建议',
     because: '因为',
     reasons: {
@@ -209,6 +209,7 @@ export const zh: Texts = {
       fence: '被保护的资源仍应检查 fencing token:租约拦不住不看它的进程',
       'redis-loses': '注意 Redis 故障转移可能丢锁;fencing token 能补上',
       add: '你运行的都没有共识;这是最小的一种',
+      small: '它是多台机器共用锁时最小的服务器',
       'stripe-it': '热锁分段,或者让同进程的等待者就地交接',
     },
     measured: '此时此地测得',

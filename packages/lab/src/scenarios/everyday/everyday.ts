@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Arrival } from '../../actor.js'
 import { Troupe } from '../../processes/troupe.js'
+import type { Keep } from '../../visit.js'
 import { cache } from './cache.js'
 import { config } from './config.js'
 import { payment } from './payment.js'
@@ -27,20 +28,27 @@ export interface EverydayResult {
 }
 
 /** Behind a lock the others cannot come, and nobody waits for them longer than this. */
-const TOGETHER_MS = 400
+const BEHIND_LOCK_MS = 400
+/** Without one they all come, sooner or later. */
+const ALL_COME_MS = 20_000
 
-export async function everyday(scenario: Everyday): Promise<EverydayResult> {
-  const without = await take(scenario, false)
-  const withLock = await take(scenario, true)
+export async function everyday(scenario: Everyday, keep: Keep): Promise<EverydayResult> {
+  const without = await take(scenario, false, keep)
+  const withLock = await take(scenario, true, keep)
   const asExpected = without.damage > 0 && withLock.damage === 0
   return { scenario: scenario.id, without, withLock, asExpected }
 }
 
-async function take(scenario: Everyday, withLock: boolean): Promise<EverydayTake> {
+async function take(scenario: Everyday, withLock: boolean, keep: Keep): Promise<EverydayTake> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-lab-'))
   const troupe = new Troupe(scenario.processes)
+  const end = async (): Promise<void> => {
+    await troupe.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  keep(end)
   try {
-    const meeting = new Meeting(scenario.processes)
+    const meeting = new Meeting(scenario.processes, withLock ? BEHIND_LOCK_MS : ALL_COME_MS)
     const settingsOf = (index: number): PlaySettings => ({ withLock, folder, index })
     const startMs = performance.now()
     const outcomes = await troupe.play(scenario.id, settingsOf, {
@@ -49,27 +57,31 @@ async function take(scenario: Everyday, withLock: boolean): Promise<EverydayTake
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     return { ...scenario.count(folder), ms: performance.now() - startMs }
   } finally {
-    await troupe.end()
-    rmSync(folder, { recursive: true, force: true })
+    await end()
   }
 }
 
 /** Lets people go on when all are there, or when nobody else has come for a while. */
 class Meeting {
   readonly #size: number
+  readonly #patienceMs: number
+  #timer: NodeJS.Timeout | undefined
   #here: Arrival[] = []
 
-  constructor(size: number) {
+  constructor(size: number, patienceMs: number) {
     this.#size = size
+    this.#patienceMs = patienceMs
   }
 
   join(arrival: Arrival): void {
     this.#here.push(arrival)
     if (this.#here.length === this.#size) this.#disperse()
-    else if (this.#here.length === 1) setTimeout(() => this.#disperse(), TOGETHER_MS)
+    else this.#timer ??= setTimeout(() => this.#disperse(), this.#patienceMs)
   }
 
   #disperse(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     for (const { go } of this.#here) go()
     this.#here = []
   }

@@ -3,6 +3,7 @@
  * answers whether the lock broke.
  */
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import type { Keep } from '../../visit.js'
 import type { Scene } from './scene.js'
 
 export interface Fault {
@@ -69,7 +70,9 @@ const longWork: Fault = {
     const [a, b] = [await scene.client(), await scene.client()]
     await a.acquire(scene.ttlMs)
     const granted = await b.acquire(2 * scene.ttlMs)
-    return (await a.believes(!granted)) && granted
+    const both = (await a.believes(!granted)) && granted
+    await scene.wait(scene.ttlMs / 4)
+    return both
   },
 }
 
@@ -97,7 +100,9 @@ const stoppedHolder: Fault = {
     a.stop('SIGSTOP')
     const granted = await b.acquire(3 * scene.ttlMs)
     a.goOn('SIGCONT')
-    return (await a.believes(!granted)) && granted
+    const both = (await a.believes(!granted)) && granted
+    await scene.wait(scene.ttlMs / 4)
+    return both
   },
 }
 
@@ -109,7 +114,7 @@ const lostGrant: Fault = {
     const [primary, replica] = [await servers.start(), await servers.start()]
     await replica.command('REPLICAOF', primary.host, String(primary.port))
     await untilLinked(replica)
-    const a = await scene.client({ redis: primary.url })
+    const [a, b] = [await scene.client({ redis: primary.url }), await scene.client({ redis: replica.url })]
     // What the primary writes from now on, the replica never hears of.
     replica.pause()
     await a.acquire(scene.ttlMs)
@@ -117,9 +122,9 @@ const lostGrant: Fault = {
     replica.resume()
     await replica.command('REPLICAOF', 'NO', 'ONE')
     a.mark('its primary has died; the replica takes over')
-    const b = await scene.client({ redis: replica.url })
     const granted = await b.acquire(scene.ttlMs)
     const both = granted && (await a.believes(false))
+    await scene.wait(scene.ttlMs / 4)
     // Both believe. The shop has heard of B's token; only a token tells it that A comes too late.
     return both && !isRefused(a.token, b.token)
   },
@@ -151,8 +156,15 @@ export const FAULTS: readonly Fault[] = [
 ]
 
 /** Runs `use` with servers that are gone afterwards. */
-export async function withFaultServers<T>(use: (servers: FaultServers) => Promise<T>): Promise<T> {
+export async function withFaultServers<T>(
+  keep: Keep,
+  use: (servers: FaultServers) => Promise<T>,
+): Promise<T> {
   const started: RedisServer[] = []
+  const end = async (): Promise<void> => {
+    await Promise.all(started.splice(0).map((server) => server.stop()))
+  }
+  keep(end)
   try {
     return await use({
       async start() {
@@ -162,6 +174,6 @@ export async function withFaultServers<T>(use: (servers: FaultServers) => Promis
       },
     })
   } finally {
-    await Promise.all(started.map((server) => server.stop()))
+    await end()
   }
 }

@@ -1,4 +1,5 @@
 /** `lab ladder`: from SETNX to fencing, each rung broken by its fault and mended by the next. */
+import type { Keep } from '../../visit.js'
 import type { Services } from '../../services/services.js'
 import type { Timeline } from '../../report/timeline.js'
 import { FAULTS, withFaultServers, type Fault } from './faults.js'
@@ -31,13 +32,16 @@ const TTL_MS = 1000
 export async function ladder(
   services: Services,
   told: (step: LadderStep) => void,
+  began: (fault: string) => void,
+  keep: Keep,
 ): Promise<LadderResult | undefined> {
   const redis = await services.address('redis')
   if (redis === undefined) return undefined
   const steps: LadderStep[] = []
   for (const fault of FAULTS) {
-    const broken = await play(fault, fault.breaks, redis)
-    const cured = await play(fault, fault.curedBy, redis)
+    began(fault.id)
+    const broken = await play(fault, fault.breaks, redis, keep)
+    const cured = await play(fault, fault.curedBy, redis, keep)
     const step = { fault: fault.id, broken, cured, asExpected: broken.broke && !cured.broke }
     steps.push(step)
     told(step)
@@ -45,9 +49,10 @@ export async function ladder(
   return { steps }
 }
 
-function play(fault: Fault, subject: string, redis: string): Promise<LadderTake> {
-  return withFaultServers(async (servers) => {
+function play(fault: Fault, subject: string, redis: string, keep: Keep): Promise<LadderTake> {
+  return withFaultServers(keep, async (servers) => {
     const scene = new Scene({ subject, redis, lock: `ladder:${fault.id}:${subject}`, ttlMs: TTL_MS })
+    keep(() => scene.finish())
     try {
       const broke = await fault.play(scene, servers)
       await scene.finish()

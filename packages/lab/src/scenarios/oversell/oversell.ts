@@ -215,9 +215,8 @@ class Rush {
 
   row(items: number, buyers: number, { orders, left }: { orders: number; left: number }): OversellRow {
     const { id, sound, trouble } = this.#strategy
-    // `no-lock` never writes the stock: its orders are all there is.
     const oversold = Math.max(0, orders - items)
-    const lostUpdates = Math.max(0, orders - (items - left))
+    const lostUpdates = this.#strategy.leavesStock === true ? 0 : Math.max(0, orders - (items - left))
     const unserved = buyers - this.#served
     const ms = Math.max(1, this.#lastSaleMs - this.#startMs)
     const blocked = (this.#bystanderMs ?? 0) > BLOCKED_MS

@@ -1,0 +1,176 @@
+/** `holdfast lab`: distributed locks to look at, on real servers. */
+import { writeFileSync } from 'node:fs'
+import { EVERYDAY, fill, pageOf, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '@holdfast/lab'
+import { renderHelp } from '../args/help.js'
+import { operandsOf } from '../args/name.js'
+import { parseOptions } from '../args/options.js'
+import { ConfigError, UsageError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+import { showChoice } from '../lab/choose.js'
+import { showEveryday } from '../lab/everyday.js'
+import { showLadder } from '../lab/ladder.js'
+import {
+  LAB_OPTIONS,
+  languageFrom,
+  oneOf,
+  oversellFrom,
+  servicesFrom,
+  type LabValues,
+} from '../lab/options.js'
+import { showOversell } from '../lab/oversell.js'
+import { Screen } from '../lab/screen.js'
+import { printJson } from '../output/json.js'
+import type { Command } from './command.js'
+
+const TOPICS = [
+  'tour',
+  'oversell',
+  'ladder',
+  'payment',
+  'schedule',
+  'cache',
+  'config',
+  'choose',
+  'strategies',
+] as const
+type Topic = (typeof TOPICS)[number]
+
+/** What a newcomer sees within a minute, on any machine. */
+const TOUR: LabValues = {
+  ...(Object.fromEntries(Object.keys(LAB_OPTIONS).map((name) => [name, undefined])) as LabValues),
+  items: '20',
+  buyers: '100',
+  processes: '4',
+  strategies: 'no-lock,read-modify-write,check-then-decrement,local-lock,holdfast-embedded',
+}
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast lab [TOPIC] [options]',
+    about: `Shows what goes wrong with locks, and what helps, on real servers that it starts and stops itself.
+
+  tour        a shop oversells, and stops overselling; this is what happens without a TOPIC
+  oversell    every strategy in the same rush: 100 items, 500 buyers, 8 processes, a real database
+  ladder      Redis locks from SETNX to fencing, each broken by its fault and mended by the next
+  payment     a payment callback that is retried; also: schedule, cache, config
+  choose      which store fits, and what the stores do on this machine
+  strategies  the names of all strategies`,
+    options: LAB_OPTIONS,
+    notes: 'Whatever is not installed is left out, and said. Ctrl-C stops everything that was started.',
+  },
+
+  async main(argv) {
+    const parsed = parseOptions(LAB_OPTIONS, argv)
+    if (parsed.values.help === true) {
+      process.stdout.write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    const [word = 'tour', extra] = operandsOf(parsed)
+    if (extra !== undefined)
+      throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
+    const topic = oneOf('The topic', word, TOPICS)
+    const texts = textsOf(languageFrom(parsed.values))
+    if (topic === 'strategies') return listStrategies(texts)
+    return visitLab(topic, parsed.values, texts)
+  },
+}
+
+async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<number> {
+  const screen = new Screen(values.json === true)
+  const visit = new Visit(servicesFrom(values))
+  const stopListening = endOnSignals(visit, screen, texts)
+  try {
+    const part = await show(topic, values, visit, screen, texts)
+    const leftOut = visit.services.leftOut
+    for (const { service, command } of leftOut) {
+      if (topic !== 'ladder') screen.print(fill(texts.leftOut.service, { what: service, command }))
+    }
+    const report: LabReport = {
+      language: languageFrom(values),
+      madeAt: new Date().toISOString(),
+      ...part,
+      leftOut,
+    }
+    if (values.html !== undefined) writePage(values.html, report)
+    if (values.json === true) printJson(report)
+    return surprises(report) ? EXIT.internal : EXIT.ok
+  } finally {
+    screen.clear()
+    stopListening()
+    await visit.end()
+  }
+}
+
+async function show(
+  topic: Topic,
+  values: LabValues,
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): Promise<Partial<LabReport>> {
+  const scenario = EVERYDAY.find(({ id }) => id === topic)
+  if (scenario) return { everyday: [await showEveryday(scenario, visit, screen, texts)] }
+  switch (topic) {
+    case 'oversell':
+      return { oversell: await showOversell(oversellFrom(values), visit, screen, texts) }
+    case 'ladder': {
+      const ladder = await showLadder(visit, screen, texts)
+      if (!ladder)
+        throw new ConfigError(
+          'The ladder needs a Redis server: apt-get install -y redis-server && npm install ioredis',
+        )
+      return { ladder }
+    }
+    case 'choose':
+      return { choice: await showChoice(values, visit, screen, texts) }
+    default:
+      visit.services.allow(() => false)
+      return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
+  }
+}
+
+/** Whether something broke that should have held, or the other way round. */
+function surprises({ oversell, ladder, everyday = [] }: LabReport): boolean {
+  return (
+    (oversell?.rows.some(({ sound, damaged }) => sound === damaged) ?? false) ||
+    (ladder?.steps.some(({ asExpected }) => !asExpected) ?? false) ||
+    everyday.some(({ asExpected }) => !asExpected)
+  )
+}
+
+function writePage(file: string, report: LabReport): void {
+  try {
+    writeFileSync(file, pageOf(report))
+  } catch (error) {
+    throw new ConfigError(`The page cannot be written to ${file}: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function listStrategies({ oversell }: Texts): number {
+  for (const { id } of STRATEGIES)
+    process.stdout.write(`${id.padEnd(28)}${oversell.strategies[id]?.title ?? ''}\n`)
+  return EXIT.ok
+}
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+
+/** Ctrl-C in the middle: stops everything, then ends. A second one does not wait. */
+function endOnSignals(visit: Visit, screen: Screen, texts: Texts): () => void {
+  let asked = false
+  const listeners = Object.entries(SIGNALS).map(([signal, code]) => {
+    const listener = (): void => {
+      if (asked) process.exit(code)
+      asked = true
+      screen.clear()
+      void visit.end().finally(() => {
+        process.stderr.write(`${texts.interrupted}\n`)
+        process.exit(code)
+      })
+    }
+    process.on(signal, listener)
+    return [signal, listener] as const
+  })
+  return () => listeners.forEach(([signal, listener]) => process.off(signal, listener))
+}

@@ -1,0 +1,96 @@
+/** `lab choose` on a terminal: a few questions, a recommendation, and the stores measured here. */
+import { createInterface } from 'node:readline/promises'
+import {
+  measureStores,
+  milliseconds,
+  perSecond,
+  recommend,
+  STORE_TRAITS,
+  type Answers,
+  type Recommendation,
+  type StoreFigures,
+  type Texts,
+  type Visit,
+} from '@holdfast/lab'
+import { UsageError } from '../cli-error.js'
+import { renderTable, type Column } from '../output/table.js'
+import { COSTS, HAVE, HEATS, listOf, MACHINES, oneOf, type LabValues } from './options.js'
+import type { Screen } from './screen.js'
+
+export interface Choice {
+  readonly answers: Answers
+  readonly recommendation: Recommendation
+  readonly figures: readonly StoreFigures[]
+}
+
+export async function showChoice(
+  values: LabValues,
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): Promise<Choice> {
+  const { choose } = texts
+  screen.heading(choose.title)
+  const answers = await answersFrom(values, texts)
+  const recommendation = recommend(answers)
+  screen.print(`${choose.recommendation}: ${recommendation.store}`)
+  for (const reason of recommendation.reasons)
+    screen.print(`  ${choose.because}: ${choose.reasons[reason] ?? reason}`)
+  if (values['no-measure'] === true) return { answers, recommendation, figures: [] }
+  const figures = await measureStores(
+    visit.services,
+    (store, number, of) => screen.progress(`${number}/${of}  ${store}`),
+    (end) => visit.keep(end),
+  )
+  screen.heading(choose.measured)
+  screen.print(renderTable(figures, columnsOf(texts)).trimEnd())
+  return { answers, recommendation, figures }
+}
+
+function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
+  const { columns, promises, yes, no } = choose
+  const word = (is: boolean): string => (is ? yes : no)
+  return [
+    { title: columns.store, cell: ({ store }) => store },
+    { title: columns.rate, cell: ({ pairsPerSecond }) => perSecond(pairsPerSecond), right: true },
+    { title: columns.handOff, cell: ({ handOffP50Ms }) => milliseconds(handOffP50Ms), right: true },
+    { title: columns.p99, cell: ({ handOffP99Ms }) => milliseconds(handOffP99Ms), right: true },
+    { title: columns.failOver, cell: ({ failOverMs }) => milliseconds(failOverMs), right: true },
+    { title: columns.fence, cell: ({ store }) => word(STORE_TRAITS[store].fence) },
+    { title: columns.fair, cell: ({ store }) => word(STORE_TRAITS[store].queue) },
+    { title: columns.promise, cell: ({ store }) => promises[store] ?? '' },
+  ]
+}
+
+/** From options, and what is missing from whoever sits there. */
+async function answersFrom(values: LabValues, texts: Texts): Promise<Answers> {
+  const ask = asker(texts)
+  try {
+    return {
+      machines: oneOf('--machines', values.machines ?? (await ask('machines')), MACHINES),
+      have: haveFrom(values.have ?? (await ask('have'))),
+      cost: oneOf('--cost', values.cost ?? (await ask('cost')), COSTS),
+      heat: oneOf('--heat', values.heat ?? (await ask('heat')), HEATS),
+    }
+  } finally {
+    ask.end()
+  }
+}
+
+function haveFrom(text: string): Answers['have'] {
+  return text === 'nothing' || text === '' ? [] : listOf('--have', text, HAVE)
+}
+
+function asker(
+  texts: Texts,
+): ((question: keyof Texts['choose']['questions']) => Promise<string>) & { end(): void } {
+  let lines: ReturnType<typeof createInterface> | undefined
+  const ask = async (question: keyof Texts['choose']['questions']): Promise<string> => {
+    if (!process.stdin.isTTY) {
+      throw new UsageError(`lab choose needs --${question} when nobody sits at a terminal.`)
+    }
+    lines ??= createInterface({ input: process.stdin, output: process.stderr })
+    return (await lines.question(`${texts.choose.questions[question]} `)).trim()
+  }
+  return Object.assign(ask, { end: () => lines?.close() })
+}

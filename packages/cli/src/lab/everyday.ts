@@ -1,0 +1,32 @@
+/** The everyday scenarios on a terminal. */
+import {
+  everyday,
+  milliseconds,
+  type Everyday,
+  type EverydayResult,
+  type Texts,
+  type Visit,
+} from '@holdfast/lab'
+import type { Screen } from './screen.js'
+
+export async function showEveryday(
+  scenario: Everyday,
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): Promise<EverydayResult> {
+  const text = texts.scenarios[scenario.id]
+  screen.heading(text.title)
+  screen.print(text.story)
+  screen.progress(text.title)
+  const result = await everyday(scenario, (end) => visit.keep(end))
+  for (const [name, story, take] of [
+    [texts.scenario.without, text.without, result.without],
+    [texts.scenario.withLock, text.withLock, result.withLock],
+  ] as const) {
+    const mark = take.damage > 0 ? '✗' : '✓'
+    screen.print(`${mark} ${name}: ${story}`)
+    screen.print(`    ${take.damage} ${text.damage} (${milliseconds(take.ms)})`)
+  }
+  return result
+}

@@ -1,0 +1,51 @@
+/** `lab ladder` on a terminal. */
+import {
+  drawTimeline,
+  fill,
+  ladder,
+  type LadderResult,
+  type LadderTake,
+  type Texts,
+  type Visit,
+} from '@holdfast/lab'
+import type { Screen } from './screen.js'
+
+export async function showLadder(
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): Promise<LadderResult | undefined> {
+  const text = texts.ladder
+  screen.heading(text.title)
+  screen.print(text.intro)
+  const result = await ladder(
+    visit.services,
+    (step) => {
+      const rung = text.rungs[step.fault]
+      screen.heading(rung?.title ?? step.fault)
+      screen.print(rung?.fault ?? '')
+      screen.print(indent(drawTimeline(step.broken.timeline)))
+      screen.print(`${markOf(step.broken)} ${step.broken.broke ? (rung?.broke ?? text.broke) : text.nothing}`)
+      screen.print(`${text.cure}: ${rung?.cured ?? ''}`)
+      screen.print(indent(drawTimeline(step.cured.timeline)))
+      screen.print(`${markOf(step.cured)} ${step.cured.broke ? text.nothing : text.held}`)
+    },
+    (fault) => screen.progress(text.rungs[fault]?.title ?? fault),
+    (end) => visit.keep(end),
+  )
+  if (result) screen.print(`\n${text.end}`)
+  else {
+    for (const { service, command } of visit.services.leftOut) {
+      screen.print(fill(texts.leftOut.service, { what: service, command }))
+    }
+  }
+  return result
+}
+
+function markOf({ broke }: LadderTake): string {
+  return broke ? '✗' : '✓'
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '    ')
+}

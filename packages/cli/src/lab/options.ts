@@ -1,0 +1,111 @@
+/** Reads what `holdfast lab` is asked for. */
+import {
+  COSTS,
+  HAVE,
+  HEATS,
+  LANGUAGES,
+  languageOf,
+  MACHINES,
+  SERVICES,
+  STRATEGIES,
+  type Language,
+  type OversellSettings,
+  type ServiceName,
+} from '@holdfast/lab'
+import type { OptionTable, OptionValues } from '../args/options.js'
+import { parseDuration } from '../args/duration.js'
+import { nearest } from '../args/suggest.js'
+import { OUTPUT_OPTIONS } from '../args/common.js'
+import { UsageError } from '../cli-error.js'
+
+export const LAB_OPTIONS = {
+  items: { type: 'string', value: 'N', help: 'oversell: how many there are to sell. Default 100.' },
+  buyers: { type: 'string', value: 'N', help: 'oversell: how many want one. Default 500.' },
+  processes: { type: 'string', value: 'N', help: 'oversell: in how many processes. Default 8.' },
+  segments: { type: 'string', value: 'N', help: 'oversell: segments of the striped inventory. Default 16.' },
+  think: {
+    type: 'string',
+    value: 'DUR',
+    help: 'oversell: how long a sale takes inside the shop. Default 5ms.',
+  },
+  strategies: { type: 'string', value: 'A,B', help: 'oversell: only these. See `lab strategies`.' },
+  machines: { type: 'string', value: 'one|several', help: 'choose: where the processes are.' },
+  have: { type: 'string', value: 'A,B', help: `choose: what you run already: ${HAVE.join(', ')}, nothing.` },
+  cost: { type: 'string', value: COSTS.join('|'), help: 'choose: what a double grant costs.' },
+  heat: { type: 'string', value: HEATS.join('|'), help: 'choose: how hot the hottest lock is.' },
+  'no-measure': { type: 'boolean', help: 'choose: only recommend, measure nothing.' },
+  services: {
+    type: 'string',
+    value: 'A,B',
+    help: `Start only these servers: ${SERVICES.join(', ')}; or none. Default: all that are installed.`,
+  },
+  html: { type: 'string', value: 'FILE', help: 'Also write a page with timelines and charts.' },
+  lang: { type: 'string', value: LANGUAGES.join('|'), help: 'The language. Default: as the locale says.' },
+  ...OUTPUT_OPTIONS,
+} as const satisfies OptionTable
+
+export type LabValues = OptionValues<typeof LAB_OPTIONS>
+
+/** More processes than this only wait for each other's turn on the processor. */
+const MOST_PROCESSES = 64
+const MOST_BUYERS = 100_000
+
+export function languageFrom({ lang }: LabValues): Language {
+  return lang === undefined ? languageOf(process.env) : oneOf('--lang', lang, LANGUAGES)
+}
+
+export function servicesFrom({ services }: LabValues): (name: ServiceName) => boolean {
+  if (services === undefined) return () => true
+  if (services === 'none') return () => false
+  const chosen = listOf('--services', services, SERVICES)
+  return (name) => chosen.includes(name)
+}
+
+export function oversellFrom(values: LabValues): OversellSettings {
+  const items = count('--items', values.items ?? '100', 1, MOST_BUYERS)
+  const buyers = count('--buyers', values.buyers ?? '500', 1, MOST_BUYERS)
+  const processes = count('--processes', values.processes ?? '8', 2, MOST_PROCESSES)
+  const segments = count('--segments', values.segments ?? String(Math.min(16, items)), 1, MOST_BUYERS)
+  if (segments > items) {
+    throw new UsageError(
+      `${segments} segments of ${items} items would be empty from the start. Take fewer segments.`,
+    )
+  }
+  if (buyers <= items) {
+    throw new UsageError(
+      `With ${buyers} buyers for ${items} items nothing can be oversold. Take more buyers than items.`,
+    )
+  }
+  const ids = STRATEGIES.map(({ id }) => id)
+  const strategies = values.strategies === undefined ? [] : listOf('--strategies', values.strategies, ids)
+  return {
+    items,
+    buyers,
+    processes,
+    segments,
+    strategies,
+    thinkMs: parseDuration('--think', values.think ?? '5ms'),
+  }
+}
+
+export function oneOf<T extends string>(option: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === text)
+  if (found !== undefined) return found
+  const near = nearest(text, [...choices])
+  const hint = near === undefined ? `Choose among: ${choices.join(', ')}.` : `Did you mean ${near}?`
+  throw new UsageError(`${option} ${JSON.stringify(text)} is unknown. ${hint}`)
+}
+
+export function listOf<T extends string>(option: string, text: string, choices: readonly T[]): T[] {
+  return text.split(',').map((word) => oneOf(option, word.trim(), choices))
+}
+
+export { COSTS, HAVE, HEATS, MACHINES }
+
+function count(option: string, text: string, least: number, most: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number
+  throw new UsageError(
+    `${option} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`,
+  )
+}

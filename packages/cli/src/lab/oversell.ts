@@ -1,0 +1,72 @@
+/** `lab oversell` on a terminal. */
+import {
+  fill,
+  milliseconds,
+  Oversell,
+  perSecond,
+  SHOP_TITLES,
+  verdictOf,
+  type OversellResult,
+  type OversellRow,
+  type OversellSettings,
+  type Texts,
+  type Visit,
+} from '@holdfast/lab'
+import { renderTable, type Column } from '../output/table.js'
+import type { Screen } from './screen.js'
+
+export async function showOversell(
+  settings: OversellSettings,
+  visit: Visit,
+  screen: Screen,
+  texts: Texts,
+): Promise<OversellResult> {
+  const { oversell } = texts
+  screen.heading(oversell.title)
+  screen.print(fill(oversell.intro, { ...settings, strategies: '' }))
+  const run = new Oversell(settings, visit.services)
+  visit.keep(() => run.end())
+  const nameOf = (strategy: string): string => oversell.strategies[strategy]?.title ?? strategy
+  let heading = ''
+  const result = await run.run({
+    began: (strategy, number, of) => {
+      heading = `${number}/${of}  ${nameOf(strategy)}`
+      screen.progress(heading)
+    },
+    sold: (_strategy, sold) => screen.progress(`${heading}  ${oversell.columns.sold}: ${sold}`),
+  })
+  screen.print('')
+  screen.print(renderTable(result.rows, columnsOf(texts)).trimEnd())
+  screen.heading(oversell.lessons)
+  for (const { strategy } of result.rows) {
+    screen.print(`- ${nameOf(strategy)}: ${oversell.strategies[strategy]?.lesson ?? ''}`)
+  }
+  return result
+}
+
+function columnsOf(texts: Texts): Column<OversellRow>[] {
+  const { columns, strategies } = texts.oversell
+  return [
+    { title: columns.strategy, cell: ({ strategy }) => strategies[strategy]?.title ?? strategy },
+    { title: columns.shop, cell: ({ shop }) => SHOP_TITLES[shop] },
+    { title: columns.sold, cell: ({ sold }) => String(sold), right: true },
+    { title: columns.oversold, cell: ({ oversold }) => dashed(oversold), right: true },
+    { title: columns.lost, cell: ({ lostUpdates }) => dashed(lostUpdates), right: true },
+    { title: columns.unserved, cell: ({ unserved }) => dashed(unserved), right: true },
+    { title: columns.time, cell: ({ ms }) => milliseconds(ms), right: true },
+    { title: columns.rate, cell: ({ ordersPerSecond }) => perSecond(ordersPerSecond), right: true },
+    { title: columns.p99, cell: ({ p99Ms }) => milliseconds(p99Ms), right: true },
+    {
+      title: columns.verdict,
+      cell: (row) => `${row.damaged ? '✗' : '✓'} ${verdictOf(row, texts)}${unexpected(row, texts)}`,
+    },
+  ]
+}
+
+function dashed(count: number): string {
+  return count === 0 ? '–' : String(count)
+}
+
+function unexpected({ sound, damaged }: OversellRow, { oversell }: Texts): string {
+  return sound === damaged ? `  (${oversell.surprise})` : ''
+}

@@ -1,0 +1,31 @@
+/** What the lab shows while it works: one line that changes on a terminal, and nothing of it elsewhere. */
+
+export class Screen {
+  readonly #live = process.stderr.isTTY
+  readonly #quiet: boolean
+
+  /** @param quiet for `--json`: nothing but the result */
+  constructor(quiet: boolean) {
+    this.#quiet = quiet
+  }
+
+  /** What goes on right now. Replaced by the next. */
+  progress(text: string): void {
+    if (this.#live && !this.#quiet) process.stderr.write(`\r\u001b[K${text}`)
+  }
+
+  print(text: string): void {
+    if (this.#quiet) return
+    this.clear()
+    process.stdout.write(`${text}\n`)
+  }
+
+  /** Headings stand out where that is possible. */
+  heading(text: string): void {
+    this.print(process.stdout.isTTY ? `\n\u001b[1m${text}\u001b[0m` : `\n${text}`)
+  }
+
+  clear(): void {
+    if (this.#live && !this.#quiet) process.stderr.write('\r\u001b[K')
+  }
+}

@@ -1,0 +1,23 @@
+/** Everything that one visit to the lab has brought: what `--json` prints, and what the page is made from. */
+import type { Answers, Recommendation } from '../scenarios/choose/recommend.js'
+import type { StoreFigures } from '../scenarios/choose/measure.js'
+import type { EverydayResult } from '../scenarios/everyday/everyday.js'
+import type { LadderResult } from '../scenarios/ladder/ladder.js'
+import type { OversellResult } from '../scenarios/oversell/oversell.js'
+import type { LeftOut } from '../services/services.js'
+import type { Language } from '../text/language.js'
+
+export interface LabReport {
+  readonly language: Language
+  /** When it was made, as ISO 8601. */
+  readonly madeAt: string
+  readonly oversell?: OversellResult
+  readonly ladder?: LadderResult
+  readonly everyday?: readonly EverydayResult[]
+  readonly choice?: {
+    readonly answers: Answers
+    readonly recommendation: Recommendation
+    readonly figures: readonly StoreFigures[]
+  }
+  readonly leftOut: readonly LeftOut[]
+}

@@ -1,0 +1,12 @@
+/** What is said of a strategy in the end. */
+import type { OversellRow } from '../scenarios/oversell/oversell.js'
+import { fill, type Texts } from '../text/texts.js'
+import { milliseconds } from './figures.js'
+
+export function verdictOf(row: OversellRow, { oversell }: Texts): string {
+  if (!row.damaged) return oversell.fine
+  if (row.unserved > 0) return oversell.stuckVerdict
+  if (row.oversold > 0) return oversell.oversoldVerdict
+  if (row.lostUpdates > 0) return oversell.lostVerdict
+  return fill(oversell.blockedVerdict, { ms: milliseconds(row.bystanderMs ?? 0) })
+}
