@@ -28,9 +28,11 @@ const KEPT_OUTPUT = 4000
 const STOP_MS = 10_000
 
 const running = new Set<Service>()
-// A test run that ends by an exception must not leave servers behind.
+const folders = new Set<string>()
+// A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 })
 
 export class Service {
@@ -123,11 +125,14 @@ export class Service {
 
 /** A folder of its own for a server. */
 export function makeFolder(name: string): string {
-  return mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
+  const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
+  folders.add(folder)
+  return folder
 }
 
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
+  folders.delete(folder)
 }
 
 /** Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. */

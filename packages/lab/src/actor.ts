@@ -12,7 +12,7 @@ export interface Arrival {
   readonly point: string
   readonly detail: unknown
   /** Lets it go on. */
-  go(): void
+  readonly go: () => void
 }
 
 export interface Conduct {

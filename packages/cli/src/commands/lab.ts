@@ -78,7 +78,7 @@ export const command: Command = {
 async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<number> {
   const screen = new Screen(values.json === true)
   const visit = new Visit(servicesFrom(values))
-  const stopListening = endOnSignals(visit, screen, texts)
+  const signals = endOnSignals(visit, screen, texts)
   try {
     const part = await show(topic, values, visit, screen, texts)
     const leftOut = visit.services.leftOut
@@ -94,10 +94,15 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
     if (values.html !== undefined) writePage(values.html, report)
     if (values.json === true) printJson(report)
     return surprises(report) ? EXIT.internal : EXIT.ok
+  } catch (error) {
+    // What fails because everything is being stopped is no news.
+    if (signals.code === undefined) throw error
+    await signals.ended
+    return signals.code
   } finally {
     screen.clear()
-    stopListening()
     await visit.end()
+    signals.forget()
   }
 }
 
@@ -110,23 +115,18 @@ async function show(
 ): Promise<Partial<LabReport>> {
   const scenario = EVERYDAY.find(({ id }) => id === topic)
   if (scenario) return { everyday: [await showEveryday(scenario, visit, screen, texts)] }
-  switch (topic) {
-    case 'oversell':
-      return { oversell: await showOversell(oversellFrom(values), visit, screen, texts) }
-    case 'ladder': {
-      const ladder = await showLadder(visit, screen, texts)
-      if (!ladder)
-        throw new ConfigError(
-          'The ladder needs a Redis server: apt-get install -y redis-server && npm install ioredis',
-        )
-      return { ladder }
-    }
-    case 'choose':
-      return { choice: await showChoice(values, visit, screen, texts) }
-    default:
-      visit.services.allow(() => false)
-      return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
+  if (topic === 'oversell')
+    return { oversell: await showOversell(oversellFrom(values), visit, screen, texts) }
+  if (topic === 'choose') return { choice: await showChoice(values, visit, screen, texts) }
+  if (topic === 'ladder') {
+    const ladder = await showLadder(visit, screen, texts)
+    if (ladder) return { ladder }
+    throw new ConfigError(
+      'The ladder needs a Redis server and its client: apt-get install -y redis-server; npm install ioredis.',
+    )
   }
+  visit.services.allow(() => false)
+  return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
 }
 
 /** Whether something broke that should have held, or the other way round. */
@@ -156,21 +156,35 @@ function listStrategies({ oversell }: Texts): number {
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
+interface Signals {
+  /** The exit code, once a signal has come. */
+  readonly code: number | undefined
+  /** Resolves never, since the process ends when everything has been stopped. */
+  readonly ended: Promise<void>
+  forget(): void
+}
+
 /** Ctrl-C in the middle: stops everything, then ends. A second one does not wait. */
-function endOnSignals(visit: Visit, screen: Screen, texts: Texts): () => void {
-  let asked = false
-  const listeners = Object.entries(SIGNALS).map(([signal, code]) => {
+function endOnSignals(visit: Visit, screen: Screen, texts: Texts): Signals {
+  let code: number | undefined
+  const listeners = Object.entries(SIGNALS).map(([signal, exitCode]) => {
     const listener = (): void => {
-      if (asked) process.exit(code)
-      asked = true
+      if (code !== undefined) process.exit(exitCode)
+      code = exitCode
       screen.clear()
       void visit.end().finally(() => {
         process.stderr.write(`${texts.interrupted}\n`)
-        process.exit(code)
+        process.exit(exitCode)
       })
     }
     process.on(signal, listener)
     return [signal, listener] as const
   })
-  return () => listeners.forEach(([signal, listener]) => process.off(signal, listener))
+  return {
+    get code() {
+      return code
+    },
+    ended: new Promise(() => {}),
+    forget: () => listeners.forEach(([signal, listener]) => process.off(signal, listener)),
+  }
 }

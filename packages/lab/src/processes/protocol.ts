@@ -21,8 +21,8 @@ export type Report =
 /** What a part of a scenario, running in a process, may ask of the conductor. */
 export interface Stage {
   /** Stops here until the conductor lets it go on. It may also stop or kill this process meanwhile. */
-  meet(point: string, detail?: unknown): Promise<void>
-  note(note: unknown): void
+  readonly meet: (point: string, detail?: unknown) => Promise<void>
+  readonly note: (note: unknown) => void
 }
 
 /** What a process does in a scenario. Its settings and its result are plain data. */

@@ -1,10 +1,13 @@
 /** The process's side: runs the parts that the conductor asks for, one at a time. */
 import type { Order, Part, Report, Stage } from './protocol.js'
 
+function report(message: Report): void {
+  process.send?.(message)
+}
+
 export function serve(parts: Readonly<Record<string, Part>>): void {
   const meetings = new Map<number, () => void>()
   let met = 0
-  const report = (message: Report): void => void process.send?.(message)
   const stage: Stage = {
     meet: (point, detail) =>
       new Promise((resolve) => {

@@ -40,65 +40,73 @@ export function barChart(bars: readonly Bar[]): Html {
   </svg>`
 }
 
+/** Narrower than a chart, so that its words can be read on a phone. */
+const LINE = 420
 const LANE = 30
 const MARGIN = 28
 const NOTE = 18
 
 /** A lane for each process; what it holds, waits for or wrongly believes; and marks for what was done to it. */
 export function timelineDrawing({ lanes, spans, marks, endMs }: Timeline, texts: Texts): Html {
-  const scale = (ms: number): number => MARGIN + (ms / Math.max(1, endMs)) * (WIDTH - MARGIN - 8)
+  const scale = (ms: number): number => MARGIN + (ms / Math.max(1, endMs)) * (LINE - MARGIN - 8)
   const lane = (name: string): number => lanes.indexOf(name) * LANE
   const below = lanes.length * LANE + 6
-  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${below + marks.length * NOTE + NOTE}" role="img">
-      ${lanes.map(
-        (name) =>
-          html`<text x="8" y="${lane(name) + LANE / 2}" class="lane">${name}</text>
-            <line
-              x1="${MARGIN}"
-              x2="${WIDTH - 8}"
-              y1="${lane(name) + LANE / 2}"
-              y2="${lane(name) + LANE / 2}"
-              class="axis"
-            />`,
-      )}
-      ${spans.map(({ lane: name, kind, fromMs, toMs = endMs, label }) => {
-        const [from, to] = [scale(fromMs), scale(toMs)]
-        const told = `${name} ${wordOf(kind, texts)}${label === undefined ? '' : `, ${label}`}`
-        return html`<rect
-          x="${from}"
-          y="${lane(name) + 6}"
-          width="${Math.max(2, to - from)}"
-          height="${LANE - 12}"
-          rx="3"
-          class="${kind}"
-        >
-          <title>${told}: ${seconds(fromMs)} – ${seconds(toMs)}</title>
-        </rect>`
-      })}
-      ${marks.map(
-        ({ lane: name, atMs, text }, index) =>
-          html`<line
-              x1="${scale(atMs)}"
-              x2="${scale(atMs)}"
-              y1="${lane(name) + 2}"
-              y2="${lane(name) + LANE - 2}"
-              class="mark"
-            />
-            <text x="${MARGIN}" y="${below + index * NOTE + NOTE / 2}" class="note"
-              >${seconds(atMs)} ${name}: ${text}</text
-            >`,
-      )}
-      <text x="${WIDTH - 8}" y="${below + marks.length * NOTE + NOTE / 2}" class="note end">
-        ${seconds(endMs)}
-      </text>
-    </svg>
-    <p class="legend">${KINDS.map((kind) => html`<span class="${kind}">${wordOf(kind, texts)}</span> `)}</p>`
+  return html`<svg class="timeline" viewBox="0 0 ${LINE} ${below + marks.length * NOTE + NOTE}" role="img">
+    ${lanes.map(
+      (name) =>
+        html`<text x="8" y="${lane(name) + LANE / 2}" class="lane">${name}</text>
+          <line
+            x1="${MARGIN}"
+            x2="${LINE - 8}"
+            y1="${lane(name) + LANE / 2}"
+            y2="${lane(name) + LANE / 2}"
+            class="axis"
+          />`,
+    )}
+    ${spans.map(({ lane: name, kind, fromMs, toMs = endMs, label }) => {
+      const [from, to] = [scale(fromMs), scale(toMs)]
+      const told = `${name} ${wordOf(kind, texts)}${label === undefined ? '' : `, ${label}`}`
+      return html`<rect
+        x="${from}"
+        y="${lane(name) + 6}"
+        width="${Math.max(2, to - from)}"
+        height="${LANE - 12}"
+        rx="3"
+        class="${kind}"
+      >
+        <title>${told}: ${seconds(fromMs)} – ${seconds(toMs)}</title>
+      </rect>`
+    })}
+    ${marks.map(
+      ({ lane: name, atMs, text }, index) =>
+        html`<line
+            x1="${scale(atMs)}"
+            x2="${scale(atMs)}"
+            y1="${lane(name) + 2}"
+            y2="${lane(name) + LANE - 2}"
+            class="mark"
+          />
+          <text x="${MARGIN}" y="${below + index * NOTE + NOTE / 2}" class="note"
+            >${seconds(atMs)} ${name}: ${text}</text
+          >`,
+    )}
+    <text x="${LINE - 8}" y="${below + marks.length * NOTE + NOTE / 2}" class="note end">
+      ${seconds(endMs)}
+    </text>
+  </svg>`
+}
+
+/** What the colours of the timelines mean. */
+export function legend(texts: Texts): Html {
+  return html`<p class="legend">
+    ${KINDS.map((kind) => html`<span class="${kind}">${wordOf(kind, texts)}</span> `)}
+  </p>`
 }
 
 const KINDS: readonly SpanKind[] = ['holds', 'waits', 'believes', 'stopped']
 
 function wordOf(kind: SpanKind, { report }: Texts): string {
-  return { holds: report.holds, waits: report.waits, believes: report.works, stopped: report.fault }[kind]
+  return { holds: report.holds, waits: report.waits, believes: report.works, stopped: report.stopped }[kind]
 }
 
 function seconds(ms: number): string {

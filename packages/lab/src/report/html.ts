@@ -5,7 +5,7 @@ import type { EverydayResult } from '../scenarios/everyday/everyday.js'
 import type { LadderTake } from '../scenarios/ladder/ladder.js'
 import { textsOf } from '../text/language.js'
 import { fill, type Texts } from '../text/texts.js'
-import { barChart, timelineDrawing } from './drawing.js'
+import { barChart, legend, timelineDrawing } from './drawing.js'
 import { milliseconds, perSecond } from './figures.js'
 import { html, raw, type Html } from './markup.js'
 import type { LabReport } from './report.js'
@@ -39,13 +39,15 @@ export function pageOf(report: LabReport): string {
   return `${page.text}\n`
 }
 
+function damageOf({ oversold, lostUpdates, unserved }: OversellRow): number {
+  return Math.max(oversold, lostUpdates) + unserved
+}
+
 function oversellPart({ oversell }: LabReport, texts: Texts): Html {
   if (!oversell) return html``
   const text = texts.oversell
   const { columns } = text
   const nameOf = ({ strategy }: OversellRow): string => text.strategies[strategy]?.title ?? strategy
-  const damageOf = ({ oversold, lostUpdates, unserved }: OversellRow): number =>
-    Math.max(oversold, lostUpdates) + unserved
   return html`<section>
     <h2>${text.title}</h2>
     <p>${fill(text.intro, { ...oversell.settings, strategies: '' })}</p>
@@ -124,6 +126,7 @@ function ladderPart({ ladder }: LabReport, texts: Texts): Html {
   return html`<section>
     <h2>${text.title}</h2>
     <p>${text.intro}</p>
+    ${legend(texts)}
     ${ladder.steps.map(({ fault, broken, cured }) => {
       const rung = text.rungs[fault]
       return html`<article>

@@ -12,7 +12,7 @@ export const STYLE = `
   }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; background: var(--ground); color: var(--text);
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 72rem; background: var(--ground); color: var(--text);
   font: 16px/1.55 system-ui, "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif; }
 h1 { margin: 0; font-size: 1.7rem; } h2 { margin: 0 0 .4rem; font-size: 1.3rem; } h3 { margin: 1.4rem 0 .3rem; font-size: 1rem; }
 .made { margin: 0 0 1rem; color: var(--faint); }
@@ -31,7 +31,7 @@ rect.holds { fill: var(--holds); } rect.waits { fill: var(--waits); } rect.belie
 .legend span::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 .legend .holds::before { background: var(--holds); } .legend .waits::before { background: var(--waits); }
 .legend .believes::before { background: var(--believes); } .legend .stopped::before { background: var(--stopped); }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .85rem; }
+.wide { overflow-x: auto; margin-top: 1.4rem; } .timeline { max-width: 46rem; } table { border-collapse: collapse; width: 100%; font-size: .85rem; }
 th, td { padding: .3rem .5rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; color: var(--faint); }

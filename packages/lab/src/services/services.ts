@@ -39,7 +39,9 @@ export class Services {
   async stop(): Promise<void> {
     this.#ended = true
     const all = await Promise.allSettled(this.#starting.values())
-    await Promise.allSettled(all.map((one) => (one.status === 'fulfilled' ? one.value?.stop() : undefined)))
+    await Promise.allSettled(
+      all.map(async (one) => (one.status === 'fulfilled' ? one.value?.stop() : undefined)),
+    )
     this.#starting.clear()
   }
 

@@ -23,7 +23,7 @@ export function openMysql(url: string): MysqlShop {
         await connection.query('start transaction')
         const tx = {
           ...sessionOf(connection),
-          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(connection as never, lease, ITEM),
+          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(connection, lease, ITEM),
         }
         const result = await work(tx).catch(async (error: unknown) => {
           await connection.query('rollback')
@@ -44,7 +44,7 @@ export function openMysql(url: string): MysqlShop {
 
 /** What the fences and the lease rows of Holdfast need. */
 export async function migrateMysql(shop: MysqlShop): Promise<void> {
-  await migrate(shop.pool as never)
+  await migrate(shop.pool)
 }
 
 export function sessionOf(client: Pool | PoolConnection): Session {

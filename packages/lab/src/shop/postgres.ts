@@ -1,6 +1,6 @@
 import { assertFence } from 'holdfast/fence'
 import { postgresSchema } from 'holdfast/postgres'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { ITEM, type Session, type Shop, type Value } from './shop.js'
 
 /** Enough for every buyer who is at it at the same time in one process, and for the locks. */
@@ -8,11 +8,11 @@ const CONNECTIONS = 10
 
 export interface PostgresShop extends Shop {
   readonly kind: 'postgres'
-  readonly pool: pg.Pool
+  readonly pool: Pool
 }
 
 export function openPostgres(url: string): PostgresShop {
-  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
+  const pool = new Pool({ connectionString: url, max: CONNECTIONS })
   // A connection that breaks while nobody uses it; whoever uses one hears of it there.
   pool.on('error', () => {})
   return {

@@ -1,4 +1,5 @@
 /** Holdfast in a shop: on each store, with the fence where there is one, and the mistakes that can still be made with it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { createLocks } from 'holdfast'
@@ -102,15 +103,18 @@ async function openCovering(store: 'postgres' | 'mysql', premises: Premises): Pr
   }
 }
 
-/** A lease that was lost, or a token that came too late, has sold nothing: the buyer queues up again. */
+/** What ends with these has sold nothing: the buyer queues up again. */
+const AGAIN: ReadonlySet<unknown> = new Set(['LOCK_LOST', 'STALE_TOKEN', 'STORE_UNAVAILABLE'])
+const AGAIN_MS = 50
+
 async function untilDone(visit: Visit, buy: () => Promise<Sale>): Promise<Sale> {
   for (;;) {
     try {
       return await buy()
     } catch (error) {
-      const { code } = error as { code?: string }
-      if (visit.patience.aborted || (code !== 'LOCK_LOST' && code !== 'STALE_TOKEN')) throw error
+      if (visit.patience.aborted || !AGAIN.has((error as { code?: unknown }).code)) throw error
     }
+    await sleep(AGAIN_MS)
   }
 }
 

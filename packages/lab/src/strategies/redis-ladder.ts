@@ -41,8 +41,14 @@ async function openRung(control: Control, premises: Premises): ReturnType<Strate
   const { ttlMs } = premises
   return {
     async buy(visit) {
-      // One handle for each buyer: a handle that is asked twice is a nested call of the same owner.
-      const lock = control.create(world, { lock: 'shop', ttlMs, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS })
+      // One handle for each buyer: a handle that is asked twice is a nested call of the same owner. And a lock of its own
+      // for each rung, since some leave one behind that never ends.
+      const lock = control.create(world, {
+        lock: `shop:${control.id}`,
+        ttlMs,
+        timeoutMs: TIMEOUT_MS,
+        retryMs: RETRY_MS,
+      })
       const lease = await lock.acquire(visit.patience)
       try {
         return await readModifyWrite(premises.shop.direct, visit)

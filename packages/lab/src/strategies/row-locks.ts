@@ -1,6 +1,6 @@
 /** Locks that the database itself has: on a row, and by a row. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ITEM, type Transaction } from '../shop/shop.js'
+import { ITEM, type Session, type Transaction } from '../shop/shop.js'
 import { putBack, readModifyWrite, writeOrder } from './steps.js'
 import { nothingToClose, type Sale, type Strategy, type Visit } from './strategy.js'
 
@@ -45,7 +45,7 @@ export const uniqueRow: Strategy = {
   trouble: 'kill',
   open: async ({ shop: { direct } }) => ({
     async buy(visit) {
-      while (!(await insertRow())) {
+      while (!(await insertRow(direct))) {
         await sleep(RETRY_MS)
         visit.patience.throwIfAborted()
       }
@@ -54,17 +54,17 @@ export const uniqueRow: Strategy = {
       } finally {
         await direct.change('delete from row_locks where name = ?', [LOCK_ROW])
       }
-
-      async function insertRow(): Promise<boolean> {
-        try {
-          await direct.change('insert into row_locks values (?)', [LOCK_ROW])
-          return true
-        } catch (error) {
-          if (/unique|duplicate/i.test(String(error))) return false
-          throw error
-        }
-      }
     },
     close: nothingToClose,
   }),
+}
+
+async function insertRow(direct: Session): Promise<boolean> {
+  try {
+    await direct.change('insert into row_locks values (?)', [LOCK_ROW])
+    return true
+  } catch (error) {
+    if (/unique|duplicate/i.test(String(error))) return false
+    throw error
+  }
 }

@@ -34,7 +34,7 @@ export interface Premises {
   /** This process among all, from 0. */
   readonly index: number
   /** Lets the conductor decide what happens at a point of the strategy's own. */
-  meet(point: string): Promise<void>
+  readonly meet: (point: string) => Promise<void>
 }
 
 /**

@@ -273,7 +273,7 @@ export const en: Texts = {
     made: 'made by `holdfast lab` on {date}',
     holds: 'holds',
     waits: 'waits',
-    fault: 'fault',
+    stopped: 'is stopped',
     works: 'works without the lock',
   },
 }

@@ -95,7 +95,7 @@ export interface Texts {
     readonly made: string
     readonly holds: string
     readonly waits: string
-    readonly fault: string
+    readonly stopped: string
     readonly works: string
   }
 }

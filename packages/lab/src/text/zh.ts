@@ -242,7 +242,7 @@ export const zh: Texts = {
     made: '由 `holdfast lab` 生成于 {date}',
     holds: '持有',
     waits: '等待',
-    fault: '故障',
+    stopped: '停顿',
     works: '没有锁还在干活',
   },
 }

@@ -112,12 +112,13 @@ function openControl({ subject, redis, lock: name, ttlMs, dieAfterFirst = false 
   }
 }
 
+function die(): never {
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('dead')
+}
+
 /** Dies as a process dies: nothing is sent any more, and nobody is told. */
 function dying(port: RealPort): RedisPort {
-  const die = (): never => {
-    process.kill(process.pid, 'SIGKILL')
-    throw new Error('dead')
-  }
   return {
     command: (...command: Command) => port.command(...command).then(die),
     script: (script, keys, args) => port.script(script, keys, args).then(die),

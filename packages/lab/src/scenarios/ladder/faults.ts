@@ -58,7 +58,9 @@ const plainDel: Fault = {
     await a.believes(false)
     a.mark('has done its work, and gives the lock back')
     await a.release()
-    return (await c.acquire(scene.ttlMs / 3)) && (await b.believes(true))
+    const both = (await c.acquire(scene.ttlMs / 3)) && (await b.believes(true))
+    await scene.wait(scene.ttlMs / 4)
+    return both
   },
 }
 
@@ -122,7 +124,7 @@ const lostGrant: Fault = {
     replica.resume()
     await replica.command('REPLICAOF', 'NO', 'ONE')
     a.mark('its primary has died; the replica takes over')
-    const granted = await b.acquire(scene.ttlMs)
+    const granted = await b.acquire(3 * scene.ttlMs)
     const both = granted && (await a.believes(false))
     await scene.wait(scene.ttlMs / 4)
     // Both believe. The shop has heard of B's token; only a token tells it that A comes too late.

@@ -1,0 +1,160 @@
+/** `holdfast lab` as users start it. What it plays is tested in packages/lab. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Program } from '../support/program.js'
+import { Box } from '../support/holdfast.js'
+import { until } from '../support/wait.js'
+
+const CHOICE = [
+  'choose',
+  '--machines',
+  'one',
+  '--have',
+  'nothing',
+  '--cost',
+  'money',
+  '--heat',
+  'cold',
+  '--no-measure',
+]
+
+/** The lab starts processes and servers, which takes its time on a busy machine. */
+const ENDS_MS = 50_000
+
+async function ended(program: Program): Promise<{ stdout: string; stderr: string; code: number | string }> {
+  const code = await program.code(ENDS_MS)
+  return { stdout: program.stdout, stderr: program.stderr, code }
+}
+
+describe('holdfast lab', () => {
+  test(
+    'plays a scenario, and tells of it in the language that was asked for',
+    { timeout: 60_000 },
+    async () => {
+      const { stdout, code } = await ended(new Box().holdfast(['lab', 'payment', '--lang', 'zh']))
+      expect(code).toBe(0)
+      expect(stdout).toContain('支付回调被重试')
+      expect(stdout).toMatch(/✗ 不加锁[^]*✓ 用 Holdfast/)
+    },
+  )
+
+  test('prints one object with --json, and nothing else', { timeout: 60_000 }, async () => {
+    const { stdout, stderr, code } = await ended(new Box().holdfast(['lab', 'config', '--json']))
+    expect(code).toBe(0)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toMatchObject({
+      everyday: [{ scenario: 'config', withLock: { damage: 0, done: 20 }, asExpected: true }],
+    })
+  })
+
+  test('recommends a store', async () => {
+    const { stdout, code } = await ended(new Box().holdfast(['lab', ...CHOICE, '--json']))
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ choice: { recommendation: { store: 'embedded' } } })
+  })
+
+  test('names its strategies', async () => {
+    const { stdout } = await ended(new Box().holdfast(['lab', 'strategies', '--lang', 'en']))
+    expect(stdout).toMatch(/^no-lock +no lock$/m)
+    expect(stdout).toMatch(/^striped +striped inventory$/m)
+  })
+
+  test.each([
+    [['nonsense'], /topic "nonsense" is unknown/],
+    [['oversel'], /Did you mean oversell/],
+    [['oversell', 'ladder'], /one topic/],
+    [['oversell', '--items', '0'], /--items takes a whole number from 1/],
+    [['oversell', '--items', 'many'], /--items takes a whole number/],
+    [['oversell', '--items', '10', '--segments', '11'], /fewer segments/],
+    [['oversell', '--buyers', '50'], /more buyers than items/],
+    [['oversell', '--processes', '1'], /--processes takes a whole number from 2/],
+    [['oversell', '--strategies', 'no-lok'], /Did you mean no-lock/],
+    [['oversell', '--services', 'redis,oracle'], /"oracle" is unknown/],
+    [['oversell', '--think', 'long'], /is no duration/],
+    [['payment', '--lang', 'fr'], /--lang "fr" is unknown/],
+    [['choose', '--machines', 'one'], /needs --have when nobody sits at a terminal/],
+  ])('refuses %j', async (args, message) => {
+    const { stderr, code } = await ended(new Box().holdfast(['lab', ...args]))
+    expect(stderr).toMatch(message)
+    expect(code).toBe(64)
+  })
+
+  test('says what the ladder needs when there is no Redis', async () => {
+    const { stderr, code } = await ended(new Box().holdfast(['lab', 'ladder', '--services', 'none']))
+    expect(stderr).toMatch(/needs a Redis server.*apt-get install -y redis-server/)
+    expect(code).toBe(78)
+  })
+
+  test('says so when the page cannot be written', { timeout: 60_000 }, async () => {
+    const { stderr, code } = await ended(
+      new Box().holdfast(['lab', ...CHOICE, '--html', '/nowhere/at/all.html']),
+    )
+    expect(stderr).toMatch(/cannot be written to \/nowhere/)
+    expect(code).toBe(78)
+  })
+
+  test('leaves nothing behind after Ctrl-C', { timeout: 60_000 }, async () => {
+    const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
+    try {
+      const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], { env: { TMPDIR: temporary } })
+      await until('a server of the lab runs', () =>
+        readdirSync(temporary).some((name) => name.includes('postgres')),
+      )
+      lab.kill('SIGINT')
+      const { stderr, code } = await ended(lab)
+      expect(stderr).toMatch(/Interrupted/)
+      expect(code).toBe(130)
+      await until('its files are gone', () => readdirSync(temporary).length === 0)
+      // Every process of it, servers as well, names that folder or comes from it.
+      expect(processesNaming(temporary)).toEqual([])
+    } finally {
+      rmSync(temporary, { recursive: true, force: true })
+    }
+  })
+
+  test('makes a page that a browser shows without a complaint', { timeout: 90_000 }, async () => {
+    const box = new Box()
+    const file = box.file('report.html')
+    const { code } = await ended(box.holdfast(['lab', 'tour', '--html', file]))
+    expect(code).toBe(0)
+    expect(statSync(file).size).toBeGreaterThan(5000)
+    const { dom, complaints } = openInBrowser(file, box.file('profile'))
+    expect(complaints).toEqual([])
+    expect(dom.match(/<rect [^>]*width="[1-9]/g)?.length).toBeGreaterThan(5)
+  })
+})
+
+function processesNaming(text: string): string[] {
+  const lines = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n')
+  return lines.filter((line) => line.includes(text))
+}
+
+/** Loads a page in a headless Chromium: what became of it, and what its console said. */
+function openInBrowser(file: string, profile: string): { dom: string; complaints: string[] } {
+  const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
+  if (browser === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
+  const log = join(profile, 'chrome_debug.log')
+  const dom = execFileSync(
+    browser,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--enable-logging',
+      `--user-data-dir=${profile}`,
+      '--dump-dom',
+      `file://${file}`,
+    ],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 },
+  )
+  const lines = existsSync(log) ? execFileSync('cat', [log], { encoding: 'utf8' }).split('\n') : []
+  return { dom, complaints: lines.filter((line) => line.includes('CONSOLE')) }
+}

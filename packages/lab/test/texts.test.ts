@@ -1,0 +1,41 @@
+/** Everything that the lab plays is told, in each of its languages. */
+import { EVERYDAY, fill, languageOf, LANGUAGES, STORE_TRAITS, STRATEGIES, textsOf } from '@holdfast/lab'
+import { describe, expect, test } from 'vitest'
+import { FAULTS } from '../dist/scenarios/ladder/faults.js'
+
+function leaves(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [value]
+}
+
+describe.each(LANGUAGES)('in %s', (language) => {
+  const texts = textsOf(language)
+
+  test('every strategy has a title and a lesson, and none is told that is not there', () => {
+    expect(Object.keys(texts.oversell.strategies).toSorted()).toEqual(
+      STRATEGIES.map(({ id }) => id).toSorted(),
+    )
+  })
+
+  test('every fault of the ladder, every scenario and every store is told', () => {
+    expect(Object.keys(texts.ladder.rungs).toSorted()).toEqual(FAULTS.map(({ id }) => id).toSorted())
+    expect(Object.keys(texts.scenarios).toSorted()).toEqual(EVERYDAY.map(({ id }) => id).toSorted())
+    expect(Object.keys(texts.choose.promises).toSorted()).toEqual(Object.keys(STORE_TRAITS).toSorted())
+  })
+
+  test('no text is empty', () => {
+    expect(leaves(texts).filter((leaf) => typeof leaf !== 'string' || leaf.trim() === '')).toEqual([])
+  })
+})
+
+test.each([
+  [{ LC_ALL: 'zh_CN.UTF-8', LANG: 'en_US.UTF-8' }, 'zh'],
+  [{ LC_ALL: '', LANG: 'zh_TW' }, 'zh'],
+  [{ LANG: 'de_DE.UTF-8' }, 'en'],
+  [{}, 'en'],
+])('the locale %j means %s', (env, language) => {
+  expect(languageOf(env)).toBe(language)
+})
+
+test('values stand where their names were, and what is unknown stays', () => {
+  expect(fill('{items} books, {nothing}', { items: 3 })).toBe('3 books, {nothing}')
+})

@@ -1,0 +1,82 @@
+/** The programs in examples/, several at once, as their page says. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
+const run = promisify(execFile)
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-examples-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Starts a program for each list of arguments, all at once, and returns the lines that they printed, sorted. */
+async function together(program: string, argumentLists: readonly (readonly string[])[]): Promise<string[]> {
+  const outputs = await Promise.all(
+    argumentLists.map((args) => run(process.execPath, [join(EXAMPLES, program), folder, ...args])),
+  )
+  return outputs.flatMap(({ stdout }) => stdout.split('\n').filter(Boolean)).toSorted()
+}
+
+function times<T>(count: number, value: T): T[] {
+  return Array.from({ length: count }, () => value)
+}
+
+test('payment-callback ships once', async () => {
+  expect(await together('payment-callback.mjs', times(3, ['7']))).toEqual([
+    'order 7 ships now',
+    'order 7 was shipped before',
+    'order 7 was shipped before',
+  ])
+})
+
+test('nightly-job runs on one node', async () => {
+  const lines = await together('nightly-job.mjs', times(4, ['4000']))
+  expect(lines.filter((line) => line === 'the nightly job runs here')).toHaveLength(1)
+})
+
+test('cache-breakdown asks the database once', async () => {
+  expect(await together('cache-breakdown.mjs', times(3, []))).toEqual([
+    ...times(3, '250 requests were answered'),
+    'the database is asked',
+  ])
+})
+
+test('shared-config loses no change', async () => {
+  const names = ['a', 'b', 'c', 'd']
+  await together(
+    'shared-config.mjs',
+    names.map((name) => [name, `${name}!`]),
+  )
+  const config: unknown = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))
+  expect(config).toEqual(Object.fromEntries(names.map((name) => [name, `${name}!`])))
+})
+
+test('stock sells what there is', async () => {
+  expect(await together('stock.mjs', times(5, ['3']))).toEqual([
+    ...times(3, 'sold a book'),
+    ...times(2, 'sold out'),
+  ])
+})
+
+test('striped-stock sells what there is, from all segments', async () => {
+  const buyers = Array.from({ length: 7 }, (_, index) => [`buyer ${index}`, '4'])
+  expect(await together('striped-stock.mjs', buyers)).toEqual([
+    ...times(4, 'sold a book'),
+    ...times(3, 'sold out'),
+  ])
+})
+
+test('the page names every program', () => {
+  const page = readFileSync(join(EXAMPLES, 'README.md'), 'utf8')
+  const programs = readdirSync(EXAMPLES).filter((name) => name.endsWith('.mjs'))
+  expect(programs.filter((name) => !page.includes(`](${name})`))).toEqual([])
+})
