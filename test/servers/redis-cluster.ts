@@ -11,6 +11,8 @@ export interface ClusterOptions {
   /** Whether the rest works on while some slots have no primary. Default true: the server's own default is false. */
   readonly partial?: boolean
   readonly config?: RedisServerOptions['config']
+  /** Keep what was written through a restart. */
+  readonly appendOnly?: boolean
 }
 
 /** A member, by the number of its shard. */
@@ -143,6 +145,7 @@ function owns(line: string, slot: number): boolean {
 /** Starts six servers on free ports. */
 export async function startCluster({
   partial = true,
+  appendOnly = false,
   config = [],
 }: ClusterOptions = {}): Promise<RedisCluster> {
   const ports = await freePorts(4 * SHARDS)
@@ -157,6 +160,7 @@ export async function startCluster({
   })
   const members = plans.map((self): Member => {
     const server = new RedisServer(self.port, {
+      appendOnly,
       files: { 'nodes.conf': nodesFile(self, plans) },
       config: [
         ['cluster-enabled', 'yes'],

@@ -13,6 +13,8 @@ export interface SentinelOptions {
   readonly replicas?: number
   /** For the primary and its replicas. */
   readonly config?: RedisServerOptions['config']
+  /** Keep what was written through a restart. */
+  readonly appendOnly?: boolean
 }
 
 const HOST = '127.0.0.1'
@@ -133,16 +135,20 @@ function numberIn(reply: string, field: string): number {
 /** Starts all of them on free ports. */
 export async function startSentinels({
   replicas = 1,
+  appendOnly = false,
   config = [],
 }: SentinelOptions = {}): Promise<SentinelGroup> {
   const ports = await freePorts(1 + replicas + SENTINELS)
   const [primary = 0, ...others] = ports
   const common = [['repl-diskless-sync-delay', '0'], ...config] as const
   const servers = [
-    new RedisServer(primary, { config: common }),
+    new RedisServer(primary, { appendOnly, config: common }),
     ...others
       .slice(0, replicas)
-      .map((port) => new RedisServer(port, { config: [...common, ['replicaof', `${HOST} ${primary}`]] })),
+      .map(
+        (port) =>
+          new RedisServer(port, { appendOnly, config: [...common, ['replicaof', `${HOST} ${primary}`]] }),
+      ),
   ]
   const group = new SentinelGroup(servers, others.slice(replicas))
   try {
