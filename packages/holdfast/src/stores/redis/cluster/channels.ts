@@ -203,6 +203,8 @@ export class Channels implements Subscriptions {
     if (this.#stations.get(station.member) !== station) return
     this.#stations.delete(station.member)
     station.connection?.close()
+    // It may be dead, or have given a slot away.
+    this.#router.lookSoon()
     for (const channel of this.#channels.values()) {
       if (channel.at !== station) continue
       channel.at = undefined

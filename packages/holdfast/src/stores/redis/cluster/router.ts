@@ -89,7 +89,7 @@ export class Router {
     this.#topology.learn(Number(slot), owner)
     this.onChange()
     // One slot that has moved is seldom alone.
-    this.#lookSoon()
+    this.lookSoon()
     return true
   }
 
@@ -116,7 +116,7 @@ export class Router {
       if (!follows && answer.word !== '' && !PASSING.has(answer.word)) throw answer.error
       if (follows && tries < FOLLOWED_AT_ONCE) continue
       // A key whose slot is just being moved says TRYAGAIN: then everybody is where they should be.
-      if (answer.word !== 'TRYAGAIN') this.#lookSoon()
+      if (answer.word !== 'TRYAGAIN') this.lookSoon()
       await sleep(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries))
     }
   }
@@ -138,7 +138,8 @@ export class Router {
     return member
   }
 
-  #lookSoon(): void {
+  /** Finds out who owns what, unless that was done a moment ago. */
+  lookSoon(): void {
     if (this.#closed || performance.now() - this.#lookedMs < LOOK_EVERY_MS) return
     // Whoever needs the answer meets with the same trouble again.
     this.#look().catch(() => undefined)
@@ -203,7 +204,7 @@ export class Router {
       for (const call of this.#calls) {
         const ageMs = nowMs - call.startedMs
         if (ageMs < SUSPECT_MS) break
-        this.#lookSoon()
+        this.lookSoon()
         if (ageMs < this.#timeoutMs) continue
         this.#calls.delete(call)
         call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#timeoutMs} ms`)))

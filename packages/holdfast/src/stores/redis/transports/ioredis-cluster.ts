@@ -85,6 +85,8 @@ function listenSharded(member: IoRedisMember, listener: ShardListener): ShardCon
   // Also when a channel was taken away since its slot has moved: the library takes that for an answer to nothing.
   subscriber.on('error', () => listener.broken())
   subscriber.on('end', () => listener.broken())
+  // A subscription that is refused since its slot is elsewhere is never answered; this is all that is told.
+  subscriber.on('moved', () => listener.broken())
   subscriber.on('smessage', (channel, text) => listener.message(String(channel), String(text)))
   subscriber.on('ready', () => listener.open())
   return {

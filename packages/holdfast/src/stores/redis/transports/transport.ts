@@ -77,7 +77,7 @@ export interface ShardListener {
   message(channel: string, text: string): void
   /** The connection works. Nothing is subscribed to yet. */
   open(): void
-  /** It is broken, and will not come back by itself. */
+  /** It is broken, or lost a channel whose slot has moved, and will not come back by itself. */
   broken(): void
 }
 
