@@ -113,7 +113,10 @@ export interface NodeRedisSentinel {
   readonly isReady: boolean
   sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
   getMasterNode(): unknown
-  duplicate(): NodeRedisOwnSentinel
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  /** Since version 6. */
+  duplicate?(): NodeRedisOwnSentinel
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }
@@ -121,7 +124,6 @@ export interface NodeRedisSentinel {
 export interface NodeRedisOwnSentinel {
   connect(): Promise<unknown>
   sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   on(event: string, listener: Listener): unknown
   destroy(): Promise<unknown>
 }

@@ -8,6 +8,7 @@ import { Router } from './cluster/router.js'
 import { slotOf } from './cluster/slots.js'
 import { explain } from './errors.js'
 import type { Script } from './scripts.generated.js'
+import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys } from './inspect.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './wakes.js'
@@ -21,6 +22,8 @@ export interface Deployment {
   readonly publish: 'PUBLISH' | 'SPUBLISH'
   /** Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** Likewise, and rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
+  runReplicated(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** All keys that fit a pattern, complete; some may come twice. */
   findKeys(pattern: string): Promise<string[]>
   /** @param clientId tells the channels of this client from those of others */
@@ -30,7 +33,8 @@ export interface Deployment {
 }
 
 /** One server, which may be another one after a failover: the client library follows the Sentinels. */
-export function oneServer(transport: Transport, timeoutMs: number): Deployment {
+export function oneServer(transport: Transport, timeoutMs: number, replicas: ReplicaSettings): Deployment {
+  const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
   const link = new Link(transport, timeoutMs)
   return {
     keyPrefix: transport.keyPrefix,
@@ -38,34 +42,49 @@ export function oneServer(transport: Transport, timeoutMs: number): Deployment {
     publish: 'PUBLISH',
     run: (script, keys, args) =>
       link.call((bySource) => transport.run(bySource ? 'source' : 'hash', script, keys, args)),
+    runReplicated: (script, keys, args) =>
+      link.call((bySource) => replicated.run(bySource ? 'source' : 'hash', script, keys, args)),
     findKeys: (pattern) =>
       scanKeys(pattern, (...args) => link.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
       new OneChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
-    close: () => link.close(),
+    close() {
+      link.close()
+      replicated.close()
+    },
   }
 }
 
-export function cluster(transport: ClusterTransport, timeoutMs: number): Deployment {
-  const router = new Router(transport, timeoutMs)
+export function cluster(
+  transport: ClusterTransport,
+  timeoutMs: number,
+  replicas: ReplicaSettings,
+): Deployment {
+  const router = new Router(transport, { timeoutMs, replicas })
   const { keyPrefix } = transport
+  /** All keys are named: while a slot moves, the members then refuse what would find only some of them. */
+  const complete = (keys: readonly string[]): string[] => withHelpers(keys.map((key) => keyPrefix + key))
   return {
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
     run(script, keys, args) {
-      // All keys are named: while a slot moves, the members then refuse what would find only some of them.
-      const complete = withHelpers(keys.map((key) => keyPrefix + key))
-      const slot = slotOf(complete[0] ?? '')
-      return router.call(slot, (member, bySource) =>
-        member.run(bySource ? 'source' : 'hash', script, complete, args),
+      const all = complete(keys)
+      return router.call(slotOf(all[0] ?? ''), ({ transport: member }, bySource) =>
+        member.run(bySource ? 'source' : 'hash', script, all, args),
+      )
+    },
+    runReplicated(script, keys, args) {
+      const all = complete(keys)
+      return router.call(slotOf(all[0] ?? ''), ({ replicated }, bySource) =>
+        replicated.run(bySource ? 'source' : 'hash', script, all, args),
       )
     },
     async findKeys(pattern) {
       const owners = await router.owners()
       const found = owners.map((member) =>
         scanKeys(pattern, async (...args) => {
-          const reply = await member.call((own) => own.command('SCAN', ...args))
+          const reply = await member.call((ways) => ways.transport.command('SCAN', ...args))
           if (reply instanceof Refusal) throw explain(reply.error)
           return reply
         }),

@@ -72,7 +72,7 @@ export function isUnknownScript(error: unknown): boolean {
 
 /** Any failure, explained. `lock` where one lock is concerned. */
 export function explain(error: unknown, lock?: string): LockError {
-  if (isLockError(error)) return error
+  if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
   const message = redact(messageOf(error))
   // What a script may not do is told in a sentence, not by the word.
   const word = message.startsWith("ERR The user executing the script can't")
@@ -85,6 +85,13 @@ export function explain(error: unknown, lock?: string): LockError {
     lock,
     cause: withoutSecrets(error, message),
   })
+}
+
+/** What went wrong for a whole call, told of one lock. */
+function withLock(error: LockError, lock: string): LockError {
+  if (error.lock !== undefined || !(error instanceof StoreUnavailableError)) return error
+  const { message, store, cause } = error
+  return new StoreUnavailableError(message, { code: error.code as UnavailableCode, store, lock, cause })
 }
 
 function adviceFor(word: string | undefined): Advice {

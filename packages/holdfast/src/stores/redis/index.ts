@@ -31,10 +31,18 @@ export interface RedisStoreOptions {
   readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
+  /**
+   * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its renewals. A lease that
+   * they do not acknowledge in time is given up again and told as `StoreUnavailableError` (`NOT_REPLICATED`). This makes
+   * it less likely that a failover loses a lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
+   */
+  readonly minReplicas?: number
+  /** How long the replicas may take, in milliseconds. Default 1 000. */
+  readonly replicaTimeoutMs?: number
 }
 
 /** For servers where EVAL is banned. `redisMode` finds out whether it is. */
-export interface SimpleRedisStoreOptions extends Omit<RedisStoreOptions, 'mode'> {
+export interface SimpleRedisStoreOptions extends Pick<RedisStoreOptions, 'client' | 'prefix' | 'timeoutMs'> {
   /** Mutexes without tokens and without a queue. All programs that are to exclude each other use the same mode. */
   readonly mode: 'simple'
 }

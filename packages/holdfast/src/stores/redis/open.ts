@@ -11,6 +11,7 @@ import {
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
 import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
+import type { ReplicaSettings } from './replicas.js'
 import { SimpleRedisStore } from './simple/store.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
@@ -21,17 +22,29 @@ import { nodeRedisSentinelTransport } from './transports/node-redis-sentinel.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 
 const LONGEST_PREFIX = 64
+const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)
-  return new RedisStore(deploymentOf(options.client, settings.timeoutMs), settings)
+  const replicas = replicasOf(options)
+  return new RedisStore(deploymentOf(options.client, settings.timeoutMs, replicas), {
+    ...settings,
+    replicated: replicas.minReplicas > 0,
+  })
 }
 
 /** @throws LockUsageError likewise */
 export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisStore {
-  return new SimpleRedisStore(transportOf(options.client), settingsOf(options))
+  const transport = transportOf(options.client)
+  if (isNodeRedisSentinel(options.client)) {
+    throw usage(
+      "mode 'simple' needs connections that stay with one server, and a Sentinel client of node-redis gives none. " +
+        'Use ioredis, or a client of the primary.',
+    )
+  }
+  return new SimpleRedisStore(transport, settingsOf(options))
 }
 
 function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
@@ -46,9 +59,23 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   return { prefix, timeoutMs }
 }
 
-function deploymentOf(client: RedisClient, timeoutMs: number): Deployment {
+function replicasOf({ minReplicas = 0, replicaTimeoutMs = 1000 }: RedisStoreOptions): ReplicaSettings {
+  if (!Number.isInteger(minReplicas) || minReplicas < 0 || minReplicas > MOST_REPLICAS) {
+    throw usage(`minReplicas must be a whole number from 0 to ${MOST_REPLICAS}.`)
+  }
+  // For WAIT no time at all would mean for ever.
+  if (!Number.isInteger(replicaTimeoutMs) || replicaTimeoutMs < 1 || replicaTimeoutMs > LONGEST_TIMEOUT_MS) {
+    throw usage(`replicaTimeoutMs must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  return { minReplicas, replicaTimeoutMs }
+}
+
+function deploymentOf(client: RedisClient, timeoutMs: number, replicas: ReplicaSettings): Deployment {
+  if (replicas.minReplicas > 0 && isNodeRedisSentinel(client) && !client.duplicate) {
+    throw usage('minReplicas with a Sentinel client needs node-redis 6 or later, or ioredis.')
+  }
   const members = clusterTransportOf(client)
-  return members ? cluster(members, timeoutMs) : oneServer(transportOf(client), timeoutMs)
+  return members ? cluster(members, timeoutMs, replicas) : oneServer(transportOf(client), timeoutMs, replicas)
 }
 
 /** Undefined for a client that is none of a Cluster. */

@@ -51,6 +51,11 @@ export interface RedisSettings {
   readonly timeoutMs: number
 }
 
+export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix'> {
+  /** A lease counts only when replicas have it. */
+  readonly replicated: boolean
+}
+
 /** So many claims whose attempts failed are remembered until they are withdrawn. */
 const UNCLEAR_KEPT = 10_000
 
@@ -61,23 +66,39 @@ export class RedisStore implements Store<true> {
   readonly #deployment: Deployment
   readonly #wakes: Wakes
   readonly #batches: Batches
+  /** For what counts only when replicas have it, if there is such a thing. */
+  #replicated: Batches | undefined
   /** Claims with an attempt that may arrive late, since nobody knows what became of it. */
   readonly #unclear = new Set<string>()
   readonly #shapes = new Shapes()
 
-  constructor(deployment: Deployment, { prefix }: Pick<RedisSettings, 'prefix'>) {
+  constructor(deployment: Deployment, { prefix, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
     this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, systemRandom.id(), listener))
-    this.#batches = new Batches({
+    const settings = {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
-      channelOf: (lock) => this.#wakes.channelOf(lock),
+      channelOf: (lock: string) => this.#wakes.channelOf(lock),
+    }
+    this.#batches = new Batches({
+      ...settings,
       run: (keys, payload) => deployment.run(work, keys, [payload]),
     })
+    if (replicated) {
+      this.#replicated = new Batches({
+        ...settings,
+        run: (keys, payload) => deployment.runReplicated(work, keys, [payload]),
+      })
+    }
   }
 
-  attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
+  attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+    const answer = this.#attempt(claim, options)
+    return this.#replicated ? this.#confirmed(claim, answer) : answer
+  }
+
+  #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     const shape = this.#shapes.attempt(claim, enqueue, tokens)
     this.#wakes.asked(claim.id)
     return new Promise((resolve, reject) => {
@@ -102,13 +123,24 @@ export class RedisStore implements Store<true> {
       renewals.map(
         (renewal) =>
           new Promise<RenewResult>((resolve) => {
-            this.#add('r', renewal, this.#shapes.renewal(renewal), {
-              done: (line) => resolve(readRenewal(line)),
-              failed: (error) => resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
-            })
+            const answer = {
+              done: (line: string) => resolve(readRenewal(line)),
+              failed: (error: unknown) =>
+                resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
+            }
+            this.#add('r', renewal, this.#shapes.renewal(renewal), answer, this.#replicated)
           }),
       ),
     )
+  }
+
+  /** A grant counts when replicas have it. What makes sure of that is a renewal, which they have got as well. */
+  async #confirmed(claim: Claim, answer: Promise<AttemptResult>): Promise<AttemptResult> {
+    const result = await answer
+    if (result.outcome !== 'granted') return result
+    const [renewed] = await this.renew([claim])
+    if (renewed?.outcome === 'unknown') throw renewed.cause
+    return renewed?.outcome === 'renewed' ? result : { outcome: 'withdrawn' }
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
@@ -141,7 +173,8 @@ export class RedisStore implements Store<true> {
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
-    return this.#wakes.watch(claim, wake)
+    // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt that follows does.
+    return this.#wakes.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
   async steal(lock: string, { now, because }: StealOptions): Promise<StealResult> {
@@ -179,8 +212,14 @@ export class RedisStore implements Store<true> {
     return this.#unclear.size >= UNCLEAR_KEPT || this.#unclear.has(claimId)
   }
 
-  #add(verb: Verb, { id, lock }: ClaimRef, shape: string, answer: Pick<Item, 'done' | 'failed'>): void {
-    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
+  #add(
+    verb: Verb,
+    { id, lock }: ClaimRef,
+    shape: string,
+    answer: Pick<Item, 'done' | 'failed'>,
+    batches: Batches = this.#batches,
+  ): void {
+    batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {

@@ -2,13 +2,25 @@
 import type { LockError } from '../../../errors.js'
 import { explain, isServerError, isUnknownScript } from '../errors.js'
 import { Link } from '../link.js'
+import { ReplicatedCalls, type ReplicaSettings } from '../replicas.js'
 import type { Address, ClusterTransport, MemberConnection, Transport } from '../transports/transport.js'
 import { nameOf } from './topology.js'
 
 /** So long a broken connection is waited for before the call looks for another owner. */
 const ABSENCE_MS = 300
 
-export type Send = (transport: Transport, bySource: boolean) => Promise<unknown>
+/** The ways to a member. */
+export interface Ways {
+  readonly transport: Transport
+  readonly replicated: ReplicatedCalls
+}
+
+export type Send = (ways: Ways, bySource: boolean) => Promise<unknown>
+
+export interface MemberSettings {
+  readonly timeoutMs: number
+  readonly replicas: ReplicaSettings
+}
 
 /** Why a member did not do what it was asked: what it answered, or that it did not. */
 export class Refusal {
@@ -22,7 +34,7 @@ export class Refusal {
   }
 }
 
-interface Opened {
+interface Opened extends Ways {
   readonly connection: MemberConnection
   readonly link: Link
 }
@@ -31,16 +43,16 @@ export class Member {
   readonly name: string
   readonly address: Address
   readonly #cluster: ClusterTransport
-  readonly #timeoutMs: number
+  readonly #settings: MemberSettings
   #opened: Opened | undefined
   #opening: Promise<Opened> | undefined
   #retired: LockError | undefined
 
-  constructor(cluster: ClusterTransport, address: Address, timeoutMs: number) {
+  constructor(cluster: ClusterTransport, address: Address, settings: MemberSettings) {
     this.name = nameOf(address)
     this.address = address
     this.#cluster = cluster
-    this.#timeoutMs = timeoutMs
+    this.#settings = settings
   }
 
   get isReady(): boolean {
@@ -66,12 +78,13 @@ export class Member {
   retire(error: LockError): void {
     this.#retired = error
     this.#opened?.link.close(error)
+    this.#opened?.replicated.close()
     this.#opened?.connection.close()
   }
 
-  #call({ connection: { transport }, link }: Opened, send: Send): Promise<unknown> {
-    return link.call((bySource) =>
-      send(transport, bySource).catch((error: unknown) => {
+  #call(opened: Opened, send: Send): Promise<unknown> {
+    return opened.link.call((bySource) =>
+      send(opened, bySource).catch((error: unknown) => {
         if (isUnknownScript(error) || !isServerError(error)) throw error
         return new Refusal(error as Error, (error as Error).message.split(' ', 1)[0])
       }),
@@ -82,7 +95,11 @@ export class Member {
     this.#opening ??= this.#cluster
       .open(this.#cluster.mapAddress(this.address))
       .then((connection) => {
-        const opened = { connection, link: new Link(connection.transport, this.#timeoutMs, ABSENCE_MS) }
+        const { transport } = connection
+        const { timeoutMs, replicas } = this.#settings
+        const link = new Link(transport, timeoutMs, ABSENCE_MS)
+        const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
+        const opened = { connection, transport, link, replicated }
         this.#opened = opened
         if (this.#retired) this.retire(this.#retired)
         return opened

@@ -9,7 +9,7 @@ import { StoreUnavailableError } from '../../../errors.js'
 import { explain, STORE_NAME } from '../errors.js'
 import { closedError } from '../link.js'
 import type { Address, ClusterTransport } from '../transports/transport.js'
-import { Member, Refusal, type Send } from './member.js'
+import { Member, Refusal, type MemberSettings, type Send } from './member.js'
 import { nameOf, readAddress, Topology } from './topology.js'
 
 /** A call without an answer for so long is a reason to look who owns the slot now. */
@@ -36,7 +36,7 @@ interface Call {
 
 export class Router {
   readonly #transport: ClusterTransport
-  readonly #timeoutMs: number
+  readonly #settings: MemberSettings
   readonly #topology = new Topology()
   readonly #members = new Map<string, Member>()
   readonly #calls = new Set<Call>()
@@ -48,9 +48,9 @@ export class Router {
   /** Called when slots may have changed hands. */
   onChange: () => void = () => undefined
 
-  constructor(transport: ClusterTransport, timeoutMs: number) {
+  constructor(transport: ClusterTransport, settings: MemberSettings) {
     this.#transport = transport
-    this.#timeoutMs = timeoutMs
+    this.#settings = settings
   }
 
   /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */
@@ -132,7 +132,7 @@ export class Router {
     const name = nameOf(address)
     let member = this.#members.get(name)
     if (!member) {
-      member = new Member(this.#transport, address, this.#timeoutMs)
+      member = new Member(this.#transport, address, this.#settings)
       this.#members.set(name, member)
     }
     return member
@@ -167,7 +167,10 @@ export class Router {
       if (await this.#askMember(this.#member(address))) return
     }
     try {
-      this.#load(await within(this.#timeoutMs, this.#transport.command('CLUSTER', 'SLOTS')), undefined)
+      this.#load(
+        await within(this.#settings.timeoutMs, this.#transport.command('CLUSTER', 'SLOTS')),
+        undefined,
+      )
     } catch (error) {
       throw explain(error)
     }
@@ -205,9 +208,9 @@ export class Router {
         const ageMs = nowMs - call.startedMs
         if (ageMs < SUSPECT_MS) break
         this.lookSoon()
-        if (ageMs < this.#timeoutMs) continue
+        if (ageMs < this.#settings.timeoutMs) continue
         this.#calls.delete(call)
-        call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#timeoutMs} ms`)))
+        call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)))
       }
       if (this.#calls.size > 0) return
       clearInterval(this.#sweep)
@@ -218,13 +221,13 @@ export class Router {
 
 /** The next command may use a slot that is only about to come to the member. The two travel together. */
 function asking(send: Send): Send {
-  return (transport, bySource) => {
-    transport.command('ASKING').catch(() => undefined)
-    return send(transport, bySource)
+  return (ways, bySource) => {
+    ways.transport.command('ASKING').catch(() => undefined)
+    return send(ways, bySource)
   }
 }
 
-const showSlots: Send = (transport) => transport.command('CLUSTER', 'SLOTS')
+const showSlots: Send = ({ transport }) => transport.command('CLUSTER', 'SLOTS')
 
 function gone(name: string): StoreUnavailableError {
   return new StoreUnavailableError(`Redis: ${name} owns no slots of the Cluster any more.`, {

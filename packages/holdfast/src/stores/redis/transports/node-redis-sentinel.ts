@@ -2,12 +2,16 @@
  * A client made with `createSentinel` of node-redis 5 and 6. It sends a command again by itself when the primary has been
  * replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its own.
  */
-import { LockUsageError } from '../../../errors.js'
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
-import { STORE_NAME } from '../errors.js'
-import type { ChannelConnection, ChannelListener, StateListener, Transport } from './transport.js'
+import type {
+  ChannelConnection,
+  ChannelListener,
+  OwnConnection,
+  StateListener,
+  Transport,
+} from './transport.js'
 
-const RECONNECT_MS = 500
+const RESUBSCRIBE_MS = 500
 
 export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport {
   const keyPrefix = prefixOf(client)
@@ -26,13 +30,7 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
       ]),
     command: (name, ...args) => client.sendCommand(false, [name, ...args]),
     watchState: (listener) => watchState(client, listener),
-    connect() {
-      throw new LockUsageError(
-        "redisStore: mode 'simple' needs a connection that does not change under it, and a Sentinel client of " +
-          'node-redis gives none. Use ioredis, or a client of the primary.',
-        { store: STORE_NAME },
-      )
-    },
+    connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
 }
@@ -63,40 +61,55 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
   }
 }
 
+function connect(client: NodeRedisSentinel): OwnConnection {
+  if (!client.duplicate) throw new Error('The client cannot be duplicated')
+  const own = client.duplicate()
+  own.on('error', () => undefined)
+  const connected = own.connect()
+  connected.catch(() => undefined)
+  return {
+    mayChange: true,
+    async call(name, ...args) {
+      await connected
+      return own.sendCommand(false, [name, ...args])
+    },
+    close: () => end(own),
+  }
+}
+
+/** The library has a connection of its own for messages, and subscribes again when the primary has been replaced. */
 function listen(client: NodeRedisSentinel, channel: string, listener: ChannelListener): ChannelConnection {
-  let own: NodeRedisOwnSentinel | undefined
   let closed = false
+  let subscribed = false
   let retry: NodeJS.Timeout | undefined
-  const connect = async (): Promise<void> => {
-    const subscriber = client.duplicate()
-    own = subscriber
-    let subscribed = false
-    subscriber.on('error', () => undefined)
-    // The library subscribes again to the new primary. What was said meanwhile was not heard.
-    subscriber.on('topology-change', () => {
-      if (subscribed) listener.listening()
-    })
+  const onMessage = (text: string): void => listener.message(text)
+  // What was said meanwhile was not heard.
+  const onChange = (): void => {
+    if (subscribed) listener.listening()
+  }
+  client.on('topology-change', onChange)
+  const subscribe = async (): Promise<void> => {
     try {
-      await subscriber.connect()
-      await subscriber.subscribe(channel, (text) => listener.message(text))
+      await client.subscribe(channel, onMessage)
       subscribed = true
-      listener.listening()
+      if (closed) await client.unsubscribe(channel, onMessage)
+      else listener.listening()
     } catch {
-      // It gives up when no Sentinel answers for long. Waiters have their heartbeats meanwhile.
-      end(subscriber)
-      if (!closed) retry = setTimeout(() => void connect(), RECONNECT_MS).unref()
+      // There is no primary. Waiters have their heartbeats meanwhile.
+      if (!closed) retry = setTimeout(() => void subscribe(), RESUBSCRIBE_MS).unref()
     }
   }
-  void connect()
+  void subscribe()
   return {
     close() {
       closed = true
       clearTimeout(retry)
-      if (own) end(own)
+      client.off('topology-change', onChange)
+      if (subscribed) client.unsubscribe(channel, onMessage).catch(() => undefined)
     },
   }
 }
 
-function end(subscriber: NodeRedisOwnSentinel): void {
-  subscriber.destroy().catch(() => undefined)
+function end(own: NodeRedisOwnSentinel): void {
+  own.destroy().catch(() => undefined)
 }

@@ -34,6 +34,8 @@ export interface Transport {
  * complete: no prefix is put before them.
  */
 export interface OwnConnection {
+  /** Not quite so: the library may put another connection in its place between two calls. */
+  readonly mayChange?: boolean
   call(name: string, ...args: string[]): Promise<unknown>
   close(): void
 }
