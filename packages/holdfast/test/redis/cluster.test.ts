@@ -1,5 +1,6 @@
 /** What only a Cluster does: slots with owners, slots that move, members that fail alone. */
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { redisMode, redisStore, type RedisClient } from 'holdfast/redis'
@@ -104,6 +105,44 @@ for (const library of LIBRARIES) {
     await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 }
+
+test('the ACL in the documentation suffices for a Cluster, through each library', async () => {
+  const cluster = await startTestCluster()
+  const docs = readFileSync(new URL('../../../../docs/stores.md', import.meta.url), 'utf8')
+  const [, rules = ''] = /An ACL that suffices: `([^`]+)`/.exec(docs) ?? []
+  const [, connecting = ''] = /sends on connecting\s+\(`([^`]+)`\)/.exec(docs) ?? []
+  const [, more = ''] = /An ACL for a Cluster has more than that of one server: `([^`]+)`/.exec(docs) ?? []
+  const acl = `${rules} ${connecting} ${more}`.split(/\s+/)
+  for (const { server } of cluster.members) {
+    expect(await server.command('ACL', 'SETUSER', 'locker', 'on', '>pass', ...acl)).toBe('+OK\r\n')
+  }
+  const user = { username: 'locker', password: 'pass' }
+  for (const library of LIBRARIES) {
+    const options = library.startsWith('ioredis') ? { redisOptions: user } : { defaults: user }
+    const opened = openClusterClient(library, cluster.ports, options)
+    after(() => opened.end())
+    await opened.ready
+    const store = closing(redisStore({ client: opened.client }))
+    for (const lock of await oneOfEach(cluster)) {
+      const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
+      await take(store, holder)
+      await store.attempt(waiter, QUEUE)
+      let woken = false
+      const watch = store.watch(waiter, () => (woken = true))
+      await watch.ready
+      await store.withdraw(holder)
+      await until(`it is woken through ${library}`, () => woken)
+      watch.close()
+      expect(await store.renew([waiter])).toEqual([{ outcome: 'renewed' }])
+      expect(await store.withdraw(waiter)).toBe('released')
+    }
+    expect((await store.inspect({ prefix: '', limit: 9 })).locks).toEqual([])
+  }
+  for (const { server } of cluster.members) {
+    const log = await server.command('ACL', 'LOG')
+    expect(log, log).toBe('*0\r\n')
+  }
+})
 
 describe('a slot that moves', () => {
   test('keeps its held and awaited locks at every stage of the move', async () => {

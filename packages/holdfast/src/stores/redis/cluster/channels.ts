@@ -5,6 +5,7 @@
  * A slot that moves takes the subscription with it. Waiters attempt again once a second, meet with the new owner, and
  * then the channel follows; whoever was granted the lock in between finds out by the wake-up that says so.
  */
+import { isServerError } from '../errors.js'
 import type { ShardConnection } from '../transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from '../wakes.js'
 import type { Member } from './member.js'
@@ -13,6 +14,8 @@ import type { Router } from './router.js'
 /** A channel that nobody needs any more is kept for so long, since whoever waited for a lock often does so again. */
 const LINGER_MS = 5000
 const RETRY_MS = 100
+/** After a refusal that will hardly pass, such as a missing right. */
+const REFUSED_RETRY_MS = 2000
 
 class Channel {
   readonly lock: string
@@ -117,11 +120,11 @@ export class Channels implements Subscriptions {
     )
   }
 
-  #attachLater(channel: Channel): void {
+  #attachLater(channel: Channel, afterMs = RETRY_MS): void {
     if (!this.#isWanted(channel)) return
     setTimeout(() => {
       if (this.#isWanted(channel) && channel.at === undefined) this.#attach(channel)
-    }, RETRY_MS).unref()
+    }, afterMs).unref()
   }
 
   #subscribe(channel: Channel, station: Station): void {
@@ -139,7 +142,7 @@ export class Channels implements Subscriptions {
         const message = error instanceof Error ? error.message : ''
         if (this.#router.learn(message, station.member.address) && this.#isWanted(channel))
           this.#attach(channel)
-        else this.#attachLater(channel)
+        else this.#attachLater(channel, isServerError(error) ? REFUSED_RETRY_MS : RETRY_MS)
       },
     )
   }
