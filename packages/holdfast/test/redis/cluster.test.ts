@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { redisMode, redisStore, type RedisClient } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '../../../../test/servers/redis-clients.mjs'
-import type { Member, RedisCluster } from '../../../../test/servers/redis-cluster.js'
+import { startCluster, type Member, type RedisCluster } from '../../../../test/servers/redis-cluster.js'
 import { loadWhile, repeated } from './support/load.js'
 import {
   after,
@@ -26,7 +26,19 @@ import {
   whereIs,
 } from './support/world.js'
 
-/** Every member with what it owns, or another one than that. */
+let shared: Promise<RedisCluster> | undefined
+
+/** For all tests that kill nobody: a Cluster needs two seconds until it takes writes. Each has locks of its own. */
+function sharedCluster(): Promise<RedisCluster> {
+  shared ??= startCluster()
+  return shared
+}
+
+afterAll(async () => {
+  await (await shared)?.stop()
+})
+
+/** The owner of a key, and another member to which its slot may go. */
 async function elsewhere(
   cluster: RedisCluster,
   key: string,
@@ -38,10 +50,11 @@ async function elsewhere(
 }
 
 /** Names of locks, one for each primary. */
-async function oneOfEach(cluster: RedisCluster): Promise<string[]> {
+async function oneOfEach(cluster: RedisCluster, beginning: string): Promise<string[]> {
   const names = new Map<Member, string>()
-  for (let index = 0; names.size < 3; index += 1)
-    names.set(await cluster.ownerOf(`hf:{${index}}`), String(index))
+  for (let index = 0; names.size < 3; index += 1) {
+    names.set(await cluster.ownerOf(`hf:{${beginning} ${index}}`), `${beginning} ${index}`)
+  }
   return [...names.values()]
 }
 
@@ -79,12 +92,12 @@ test('slots are those of the server, whatever the name', async () => {
 
 for (const library of LIBRARIES) {
   test(`through ${library}: hands a lock on by a message, and closes what is its own and nothing else`, async () => {
-    const cluster = await startTestCluster()
+    const cluster = await sharedCluster()
     const opened = openAny(library, whereIs(cluster))
     after(() => opened.end())
     await opened.ready
     const [one, two] = [await openStoreOn(cluster, library), redisStore({ client: opened.client })]
-    for (const lock of await oneOfEach(cluster)) {
+    for (const lock of await oneOfEach(cluster, library)) {
       const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
       const { token } = await take(one, holder)
       await two.attempt(waiter, QUEUE)
@@ -96,7 +109,7 @@ for (const library of LIBRARIES) {
       expect(pushed).toBeGreaterThan(token)
       watch.close()
     }
-    expect((await two.inspect({ prefix: '', limit: 10 })).locks).toHaveLength(3)
+    expect((await two.inspect({ prefix: library, limit: 10 })).locks).toHaveLength(3)
     expect(await subscriptions(cluster)).not.toEqual([])
     await two.close()
     await until('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
@@ -107,7 +120,7 @@ for (const library of LIBRARIES) {
 }
 
 test('the ACL in the documentation suffices for a Cluster, through each library', async () => {
-  const cluster = await startTestCluster()
+  const cluster = await sharedCluster()
   const docs = readFileSync(new URL('../../../../docs/stores.md', import.meta.url), 'utf8')
   const [, rules = ''] = /An ACL that suffices: `([^`]+)`/.exec(docs) ?? []
   const [, connecting = ''] = /sends on connecting\s+\(`([^`]+)`\)/.exec(docs) ?? []
@@ -123,7 +136,7 @@ test('the ACL in the documentation suffices for a Cluster, through each library'
     after(() => opened.end())
     await opened.ready
     const store = closing(redisStore({ client: opened.client }))
-    for (const lock of await oneOfEach(cluster)) {
+    for (const lock of await oneOfEach(cluster, `acl ${library}`)) {
       const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
       await take(store, holder)
       await store.attempt(waiter, QUEUE)
@@ -136,7 +149,7 @@ test('the ACL in the documentation suffices for a Cluster, through each library'
       expect(await store.renew([waiter])).toEqual([{ outcome: 'renewed' }])
       expect(await store.withdraw(waiter)).toBe('released')
     }
-    expect((await store.inspect({ prefix: '', limit: 9 })).locks).toEqual([])
+    expect((await store.inspect({ prefix: 'acl', limit: 9 })).locks).toEqual([])
   }
   for (const { server } of cluster.members) {
     const log = await server.command('ACL', 'LOG')
@@ -146,7 +159,7 @@ test('the ACL in the documentation suffices for a Cluster, through each library'
 
 describe('a slot that moves', () => {
   test('keeps its held and awaited locks at every stage of the move', async () => {
-    const cluster = await startTestCluster()
+    const cluster = await sharedCluster()
     const [one, two] = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
     const [holder, waiter] = [
       makeClaim('lock', { ttlMs: 60_000 }),
@@ -177,7 +190,7 @@ describe('a slot that moves', () => {
   })
 
   test('takes its subscriptions with it: whoever waits is woken by a message of the new owner', async () => {
-    const cluster = await startTestCluster()
+    const cluster = await sharedCluster()
     for (const library of LIBRARIES) {
       const lock = `lock ${library}`
       const [one, two] = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
@@ -199,7 +212,7 @@ describe('a slot that moves', () => {
   })
 
   test('back and forth under load loses nobody, and no token is given twice', async () => {
-    const cluster = await startTestCluster()
+    const cluster = await sharedCluster()
     const stores = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
     const { slot, from, to } = await elsewhere(cluster, 'hf:{hot}')
     const load = { locks: ['hot', 'other'], workers: 4, ttlMs: 3000 }
@@ -222,7 +235,7 @@ describe('a member that fails', () => {
   test('costs the locks of the others nothing', async () => {
     const cluster = await startTestCluster()
     const store = await openStoreOn(cluster, 'ioredis6', { timeoutMs: 800 })
-    const names = await oneOfEach(cluster)
+    const names = await oneOfEach(cluster, 'of')
     const claims = names.map((lock) => makeClaim(lock))
     for (const claim of claims) await take(store, claim)
     const [dead] = names as [string]
@@ -256,9 +269,9 @@ describe('a member that fails', () => {
 
 describe('clients that do not fit', () => {
   test('a client of one server says that it is a member of a Cluster', async () => {
-    const cluster = await startTestCluster()
+    const cluster = await sharedCluster()
     const [member] = cluster.members as [Member]
-    const foreign = (await oneOfEach(cluster))[1] ?? ''
+    const foreign = (await oneOfEach(cluster, 'foreign'))[1] ?? ''
     const { server } =
       (await cluster.ownerOf(`hf:{${foreign}}`)) === member ? (cluster.members[2] as Member) : member
     const attempt = Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY))
@@ -302,7 +315,7 @@ describe('clients that do not fit', () => {
 })
 
 test('a waiter that hears nothing of a moved slot is served by its heartbeats', async () => {
-  const cluster = await startTestCluster()
+  const cluster = await sharedCluster()
   const [one, two] = await Promise.all([openStoreOn(cluster, 'redis6'), openStoreOn(cluster, 'ioredis6')])
   const [holder, waiter] = [createLocks(one), createLocks(two)]
   const lease = await holder.mutex('lock').acquire()
