@@ -16,6 +16,7 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
   LOCK_USAGE: EXIT.usage,
   LOCK_MISMATCH: EXIT.config,
   LOCKS_CLOSED: EXIT.internal,
+  NOT_REPLICATED: EXIT.storeUnreachable,
   RELEASE_UNKNOWN: EXIT.storeUnreachable,
   STORE_UNAVAILABLE: EXIT.storeUnreachable,
   STORE_AUTH: EXIT.auth,

@@ -12,6 +12,7 @@ export type LockErrorCode =
   | 'LOCK_USAGE'
   | 'LOCK_MISMATCH'
   | 'LOCKS_CLOSED'
+  | 'NOT_REPLICATED'
   | 'RELEASE_UNKNOWN'
   | 'STORE_UNAVAILABLE'
   | 'STORE_AUTH'
@@ -119,7 +120,8 @@ export class LockUsageError extends LockError {
 }
 
 /** Why a store could not do its work. */
-export type UnavailableCode = 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'RELEASE_UNKNOWN'
+export type UnavailableCode =
+  'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'NOT_REPLICATED' | 'RELEASE_UNKNOWN'
 
 /**
  * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the store says

@@ -51,6 +51,10 @@ const ADVICE = new Map<string, Advice>([
   ],
   ['NOREPLICAS', unavailable('The server refuses writes since too few replicas follow it.')],
   ['LOADING', unavailable('The server is still loading its data.')],
+  ['MOVED', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
+  ['CROSSSLOT', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
+  ['CLUSTERDOWN', unavailable('The Cluster has no primary for this lock at the moment.')],
+  ['TRYAGAIN', unavailable('The slot of this lock is being moved, and that takes long.')],
   ['BUSY', unavailable('A script of somebody else keeps the server busy.')],
 ])
 
@@ -68,7 +72,7 @@ export function isUnknownScript(error: unknown): boolean {
 
 /** Any failure, explained. `lock` where one lock is concerned. */
 export function explain(error: unknown, lock?: string): LockError {
-  if (isLockError(error)) return error
+  if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
   const message = redact(messageOf(error))
   // What a script may not do is told in a sentence, not by the word.
   const word = message.startsWith("ERR The user executing the script can't")
@@ -81,6 +85,13 @@ export function explain(error: unknown, lock?: string): LockError {
     lock,
     cause: withoutSecrets(error, message),
   })
+}
+
+/** What went wrong for a whole call, told of one lock. */
+function withLock(error: LockError, lock: string): LockError {
+  if (error.lock !== undefined || !(error instanceof StoreUnavailableError)) return error
+  const { message, store, cause } = error
+  return new StoreUnavailableError(message, { code: error.code as UnavailableCode, store, lock, cause })
 }
 
 function adviceFor(word: string | undefined): Advice {

@@ -1,18 +1,29 @@
 /**
- * `holdfast/redis`: locks in a Redis server, for processes on any number of machines.
+ * `holdfast/redis`: locks in a Redis server, a primary behind Sentinels, or a Cluster, for processes on any number of
+ * machines.
  *
- * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens one
- * connection of its own, for messages, with the settings of that client.
+ * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens
+ * connections of its own with the settings of that client, one for messages, and in a Cluster one to each primary.
  */
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
 import { openRedis, openSimpleRedis } from './open.js'
 
 export { redisMode } from './simple/mode.js'
-export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js'
+export type {
+  IoRedisClient,
+  IoRedisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+  RedisClient,
+} from './clients.js'
 
 export interface RedisStoreOptions {
-  /** A `Redis` of ioredis 5 or 6, or a client of node-redis 5 or 6 that `connect()` was called on. */
+  /**
+   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or `createCluster` of node-redis 5
+   * or 6 made, on which `connect()` was called.
+   */
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
@@ -20,10 +31,18 @@ export interface RedisStoreOptions {
   readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
+  /**
+   * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its renewals. A lease that
+   * they do not acknowledge in time is given up again and told as `StoreUnavailableError` (`NOT_REPLICATED`). This makes
+   * it less likely that a failover loses a lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
+   */
+  readonly minReplicas?: number
+  /** How long the replicas may take, in milliseconds. Default 1 000. */
+  readonly replicaTimeoutMs?: number
 }
 
 /** For servers where EVAL is banned. `redisMode` finds out whether it is. */
-export interface SimpleRedisStoreOptions extends Omit<RedisStoreOptions, 'mode'> {
+export interface SimpleRedisStoreOptions extends Pick<RedisStoreOptions, 'client' | 'prefix' | 'timeoutMs'> {
   /** Mutexes without tokens and without a queue. All programs that are to exclude each other use the same mode. */
   readonly mode: 'simple'
 }

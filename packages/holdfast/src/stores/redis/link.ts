@@ -9,7 +9,7 @@ import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 
-/** A connection that was good may be away for so long before calls fail. */
+/** A connection that was good may be away for so long before calls fail, unless the store says otherwise. */
 const ABSENCE_MS = 2500
 /** How often a call is sent again when connections break under it. */
 const RESENDS = 3
@@ -24,6 +24,7 @@ interface Call {
 export class Link {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #absenceMs: number
   readonly #stopWatching: () => void
   readonly #calls = new Set<Call>()
   readonly #readyWaiters = new Set<() => void>()
@@ -34,11 +35,13 @@ export class Link {
   #losses = 0
   #absence: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
-  #closed = false
+  #closed: LockError | undefined
 
-  constructor(transport: Transport, timeoutMs: number) {
+  /** @param absenceMs how long a connection that was good may be away before calls fail */
+  constructor(transport: Transport, timeoutMs: number, absenceMs = ABSENCE_MS) {
     this.#transport = transport
     this.#timeoutMs = timeoutMs
+    this.#absenceMs = absenceMs
     this.#wasReady = transport.isReady
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
@@ -74,14 +77,17 @@ export class Link {
     })
   }
 
-  /** Calls under way are given up. The client itself stays open: it is the caller's. */
-  close(): void {
+  /**
+   * Calls under way are given up. The client itself stays open: it is the caller's.
+   * @param error what they are told
+   */
+  close(error: LockError = closedError()): void {
     if (this.#closed) return
-    this.#closed = true
+    this.#closed = error
     this.#stopWatching()
     clearTimeout(this.#absence)
     clearInterval(this.#sweep)
-    this.#failAll(closedError())
+    this.#failAll(error)
     this.#wakeWaiters()
   }
 
@@ -111,7 +117,10 @@ export class Link {
   }
 
   #refusal(): LockError | undefined {
-    return this.#closed ? closedError() : this.#down
+    if (this.#closed) return this.#closed
+    // Not every library tells when it is ready again.
+    if (this.#down && this.#transport.isReady) this.#onReady()
+    return this.#down
   }
 
   /** Resolves when the connection is back, or is given up. */
@@ -136,7 +145,7 @@ export class Link {
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
     if (this.#down || !this.#wasReady) this.#giveUp()
-    else this.#absence ??= setTimeout(() => this.#giveUp(), ABSENCE_MS).unref()
+    else this.#absence ??= setTimeout(() => this.#giveUp(), this.#absenceMs).unref()
   }
 
   #giveUp(): void {
@@ -174,6 +183,6 @@ export class Link {
   }
 }
 
-function closedError(): StoreUnavailableError {
+export function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
 }

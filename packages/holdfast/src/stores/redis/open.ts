@@ -1,25 +1,50 @@
 /** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
 import { LockUsageError } from '../../errors.js'
-import { isIoRedis, isNodeRedis, type RedisClient } from './clients.js'
+import {
+  isIoRedis,
+  isIoRedisCluster,
+  isNodeRedis,
+  isNodeRedisCluster,
+  isNodeRedisSentinel,
+  type RedisClient,
+} from './clients.js'
+import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
 import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
+import type { ReplicaSettings } from './replicas.js'
 import { SimpleRedisStore } from './simple/store.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
+import { ioRedisClusterTransport } from './transports/ioredis-cluster.js'
 import { nodeRedisTransport } from './transports/node-redis.js'
-import type { Transport } from './transports/transport.js'
+import { nodeRedisClusterTransport } from './transports/node-redis-cluster.js'
+import { nodeRedisSentinelTransport } from './transports/node-redis-sentinel.js'
+import type { ClusterTransport, Transport } from './transports/transport.js'
 
 const LONGEST_PREFIX = 64
+const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
-  return new RedisStore(transportOf(options.client), settingsOf(options))
+  const settings = settingsOf(options)
+  const replicas = replicasOf(options)
+  return new RedisStore(deploymentOf(options.client, settings.timeoutMs, replicas), {
+    ...settings,
+    replicated: replicas.minReplicas > 0,
+  })
 }
 
 /** @throws LockUsageError likewise */
 export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisStore {
-  return new SimpleRedisStore(transportOf(options.client), settingsOf(options))
+  const transport = transportOf(options.client)
+  if (isNodeRedisSentinel(options.client)) {
+    throw usage(
+      "mode 'simple' needs connections that stay with one server, and a Sentinel client of node-redis gives none. " +
+        'Use ioredis, or a client of the primary.',
+    )
+  }
+  return new SimpleRedisStore(transport, settingsOf(options))
 }
 
 function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
@@ -34,12 +59,47 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   return { prefix, timeoutMs }
 }
 
+function replicasOf({ minReplicas = 0, replicaTimeoutMs = 1000 }: RedisStoreOptions): ReplicaSettings {
+  if (!Number.isInteger(minReplicas) || minReplicas < 0 || minReplicas > MOST_REPLICAS) {
+    throw usage(`minReplicas must be a whole number from 0 to ${MOST_REPLICAS}.`)
+  }
+  // For WAIT no time at all would mean for ever.
+  if (!Number.isInteger(replicaTimeoutMs) || replicaTimeoutMs < 1 || replicaTimeoutMs > LONGEST_TIMEOUT_MS) {
+    throw usage(`replicaTimeoutMs must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  }
+  return { minReplicas, replicaTimeoutMs }
+}
+
+function deploymentOf(client: RedisClient, timeoutMs: number, replicas: ReplicaSettings): Deployment {
+  if (replicas.minReplicas > 0 && isNodeRedisSentinel(client) && !client.duplicate) {
+    throw usage('minReplicas with a Sentinel client needs node-redis 6 or later, or ioredis.')
+  }
+  const members = clusterTransportOf(client)
+  return members ? cluster(members, timeoutMs, replicas) : oneServer(transportOf(client), timeoutMs, replicas)
+}
+
+/** Undefined for a client that is none of a Cluster. */
+export function clusterTransportOf(client: RedisClient): ClusterTransport | undefined {
+  if (typeof client !== 'object' || client === null) return undefined
+  if (isIoRedisCluster(client)) return ioRedisClusterTransport(client)
+  if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(client)
+  return undefined
+}
+
+/** @throws LockUsageError for a client that is not one of a single server, or of the one that Sentinels name */
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
+    if (isIoRedisCluster(client) || isNodeRedisCluster(client)) {
+      throw usage("mode 'simple' has no Cluster: its transactions need the one server that they are about.")
+    }
     if (isIoRedis(client)) return ioRedisTransport(client)
+    if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(client)
     if (isNodeRedis(client)) return nodeRedisTransport(client)
   }
-  throw usage('client must be a Redis of ioredis 5 or 6, or a client of node-redis 5 or 6.')
+  throw usage(
+    'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
+      'node-redis 5 or 6 made.',
+  )
 }
 
 function usage(message: string): LockUsageError {

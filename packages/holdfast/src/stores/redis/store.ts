@@ -1,4 +1,5 @@
-/** The Redis store: the grant rule in Lua, one script call for each turn of the event loop, grants pushed to waiters. */
+/** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
+ * grants pushed to waiters. */
 import { systemRandom } from '../../clock/clock.js'
 import type {
   AttemptOptions,
@@ -7,6 +8,7 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
+  LockInfo,
   Renewal,
   RenewResult,
   StealOptions,
@@ -19,14 +21,13 @@ import type {
 } from '../../store/contract.js'
 import { readAttempt, readRenewal, readWithdrawal } from './answers.js'
 import { Batches, type Item, type Verb } from './batches.js'
+import type { Deployment } from './deployment.js'
 import { explain, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
-import { Link } from './link.js'
-import { admin, work, type Script } from './scripts.generated.js'
+import { admin, work } from './scripts.generated.js'
 import { textOf } from './replies.js'
 import { Shapes } from './shapes.js'
-import type { Transport } from './transports/transport.js'
 import { Wakes } from './wakes.js'
 
 const TRAITS: Traits<true> = {
@@ -50,6 +51,11 @@ export interface RedisSettings {
   readonly timeoutMs: number
 }
 
+export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix'> {
+  /** A lease counts only when replicas have it. */
+  readonly replicated: boolean
+}
+
 /** So many claims whose attempts failed are remembered until they are withdrawn. */
 const UNCLEAR_KEPT = 10_000
 
@@ -57,23 +63,42 @@ export class RedisStore implements Store<true> {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #prefix: string
-  readonly #transport: Transport
-  readonly #link: Link
+  readonly #deployment: Deployment
   readonly #wakes: Wakes
   readonly #batches: Batches
+  /** For what counts only when replicas have it, if there is such a thing. */
+  #replicated: Batches | undefined
   /** Claims with an attempt that may arrive late, since nobody knows what became of it. */
   readonly #unclear = new Set<string>()
   readonly #shapes = new Shapes()
 
-  constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
+  constructor(deployment: Deployment, { prefix, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
-    this.#transport = transport
-    this.#link = new Link(transport, timeoutMs)
-    this.#wakes = new Wakes(transport, `${transport.keyPrefix}${prefix}:${systemRandom.id()}`)
-    this.#batches = new Batches(this.#wakes.channel, (keys, payload) => this.#run(work, keys, [payload]))
+    this.#deployment = deployment
+    this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, systemRandom.id(), listener))
+    const settings = {
+      oneLockACall: deployment.oneLockACall,
+      publish: deployment.publish,
+      channelOf: (lock: string) => this.#wakes.channelOf(lock),
+    }
+    this.#batches = new Batches({
+      ...settings,
+      run: (keys, payload) => deployment.run(work, keys, [payload]),
+    })
+    if (replicated) {
+      this.#replicated = new Batches({
+        ...settings,
+        run: (keys, payload) => deployment.runReplicated(work, keys, [payload]),
+      })
+    }
   }
 
-  attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
+  attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+    const answer = this.#attempt(claim, options)
+    return this.#replicated ? this.#confirmed(claim, answer) : answer
+  }
+
+  #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     const shape = this.#shapes.attempt(claim, enqueue, tokens)
     this.#wakes.asked(claim.id)
     return new Promise((resolve, reject) => {
@@ -98,13 +123,24 @@ export class RedisStore implements Store<true> {
       renewals.map(
         (renewal) =>
           new Promise<RenewResult>((resolve) => {
-            this.#add('r', renewal, this.#shapes.renewal(renewal), {
-              done: (line) => resolve(readRenewal(line)),
-              failed: (error) => resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
-            })
+            const answer = {
+              done: (line: string) => resolve(readRenewal(line)),
+              failed: (error: unknown) =>
+                resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
+            }
+            this.#add('r', renewal, this.#shapes.renewal(renewal), answer, this.#replicated)
           }),
       ),
     )
+  }
+
+  /** A grant counts when replicas have it. What makes sure of that is a renewal, which they have got as well. */
+  async #confirmed(claim: Claim, answer: Promise<AttemptResult>): Promise<AttemptResult> {
+    const result = await answer
+    if (result.outcome !== 'granted') return result
+    const [renewed] = await this.renew([claim])
+    if (renewed?.outcome === 'unknown') throw renewed.cause
+    return renewed?.outcome === 'renewed' ? result : { outcome: 'withdrawn' }
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
@@ -137,7 +173,8 @@ export class RedisStore implements Store<true> {
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
-    return this.#wakes.watch(claim, wake)
+    // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt that follows does.
+    return this.#wakes.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
   async steal(lock: string, { now, because }: StealOptions): Promise<StealResult> {
@@ -147,25 +184,27 @@ export class RedisStore implements Store<true> {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    const describe = (locks: readonly string[]): ReturnType<typeof describeLocks> =>
-      describeLocks(locks, (names) =>
-        this.#run(
-          admin,
-          names.map((name) => keyOf(this.#prefix, name)),
-          ['describe'],
-        ),
-      )
-    if ('lock' in query) return { locks: await describe([query.lock]), cursor: undefined }
+    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
     return listLocks(query, this.#prefix, {
-      describe,
-      keyPrefix: this.#transport.keyPrefix,
-      scan: (...args) => this.#link.call(() => this.#transport.command('SCAN', ...args)),
+      describe: (locks) => this.#describe(locks),
+      keyPrefix: this.#deployment.keyPrefix,
+      findKeys: (pattern) => this.#deployment.findKeys(pattern),
     })
   }
 
   close(): void {
     this.#wakes.close()
-    this.#link.close()
+    this.#deployment.close()
+  }
+
+  async #describe(locks: readonly string[]): Promise<LockInfo[]> {
+    if (this.#deployment.oneLockACall && locks.length > 1) {
+      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
+    }
+    return describeLocks(locks, (names) => {
+      const keys = names.map((name) => keyOf(this.#prefix, name))
+      return this.#run(keys, 'describe', String(keys.length))
+    })
   }
 
   /** When too many are unclear to remember which, all are. */
@@ -173,21 +212,25 @@ export class RedisStore implements Store<true> {
     return this.#unclear.size >= UNCLEAR_KEPT || this.#unclear.has(claimId)
   }
 
-  #add(verb: Verb, { id, lock }: ClaimRef, shape: string, answer: Pick<Item, 'done' | 'failed'>): void {
-    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
+  #add(
+    verb: Verb,
+    { id, lock }: ClaimRef,
+    shape: string,
+    answer: Pick<Item, 'done' | 'failed'>,
+    batches: Batches = this.#batches,
+  ): void {
+    batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {
     try {
-      return await this.#run(admin, [keyOf(this.#prefix, lock)], args)
+      return await this.#run([keyOf(this.#prefix, lock)], ...args)
     } catch (error) {
       throw explain(error, lock)
     }
   }
 
-  #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#link.call((bySource) =>
-      this.#transport.run(bySource ? 'source' : 'hash', script, keys, args),
-    )
+  #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
+    return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
   }
 }

@@ -138,11 +138,12 @@ local function withdraw(key, head, id, shape)
     save_state(key, state, write_always)
     return outcome_name(outcome)
   end
-  -- Buried anew even if it was before: what is known of its end may be so old that it soon refuses nothing any more.
+  -- Buried anew even if it was before: what was known of its end may be so old that it refuses nothing any more.
   local before, _, was_firm = tomb_of(key, id)
-  bury(key, state, id, ttl_ms, before or ABSENT, firm == 1 or was_firm)
+  outcome = before or ABSENT
+  bury(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
   save_state(key, state, write_always)
-  return outcome_name(before or ABSENT)
+  return outcome_name(outcome)
 end
 
 -- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which

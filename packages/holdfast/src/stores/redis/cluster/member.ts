@@ -1,0 +1,110 @@
+/** A member of the Cluster, with a connection of the store's own that is opened when it is needed first. */
+import type { LockError } from '../../../errors.js'
+import { explain, isServerError, isUnknownScript } from '../errors.js'
+import { Link } from '../link.js'
+import { ReplicatedCalls, type ReplicaSettings } from '../replicas.js'
+import type { Address, ClusterTransport, MemberConnection, Transport } from '../transports/transport.js'
+import { nameOf } from './topology.js'
+
+/** So long a broken connection is waited for before the call looks for another owner. */
+const ABSENCE_MS = 300
+
+/** The ways to a member. */
+export interface Ways {
+  readonly transport: Transport
+  readonly replicated: ReplicatedCalls
+}
+
+export type Send = (ways: Ways, bySource: boolean) => Promise<unknown>
+
+export interface MemberSettings {
+  readonly timeoutMs: number
+  readonly replicas: ReplicaSettings
+}
+
+/** Why a member did not do what it was asked: what it answered, or that it did not. */
+export class Refusal {
+  /** The first word of the answer, such as MOVED. Empty where there was none. */
+  readonly word: string
+  readonly error: Error
+
+  constructor(error: Error, word = '') {
+    this.error = error
+    this.word = word
+  }
+}
+
+interface Opened extends Ways {
+  readonly connection: MemberConnection
+  readonly link: Link
+}
+
+export class Member {
+  readonly name: string
+  readonly address: Address
+  readonly #cluster: ClusterTransport
+  readonly #settings: MemberSettings
+  #opened: Opened | undefined
+  #opening: Promise<Opened> | undefined
+  #retired: LockError | undefined
+
+  constructor(cluster: ClusterTransport, address: Address, settings: MemberSettings) {
+    this.name = nameOf(address)
+    this.address = address
+    this.#cluster = cluster
+    this.#settings = settings
+  }
+
+  get isReady(): boolean {
+    return this.#opened?.connection.transport.isReady === true
+  }
+
+  /** Gives the reply, or a refusal. Rejects when the client's settings are wrong, such as its password. */
+  async call(send: Send): Promise<unknown> {
+    try {
+      return await this.#call(this.#opened ?? (await this.#open()), send)
+    } catch (error) {
+      const explained = explain(error)
+      if (explained.code !== 'STORE_UNAVAILABLE') throw explained
+      return new Refusal(explained)
+    }
+  }
+
+  async connection(): Promise<MemberConnection> {
+    return (this.#opened ?? (await this.#open())).connection
+  }
+
+  /** Closes its connection. Calls under way are told the error. */
+  retire(error: LockError): void {
+    this.#retired = error
+    this.#opened?.link.close(error)
+    this.#opened?.replicated.close()
+    this.#opened?.connection.close()
+  }
+
+  #call(opened: Opened, send: Send): Promise<unknown> {
+    return opened.link.call((bySource) =>
+      send(opened, bySource).catch((error: unknown) => {
+        if (isUnknownScript(error) || !isServerError(error)) throw error
+        return new Refusal(error as Error, (error as Error).message.split(' ', 1)[0])
+      }),
+    )
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#cluster
+      .open(this.#cluster.mapAddress(this.address))
+      .then((connection) => {
+        const { transport } = connection
+        const { timeoutMs, replicas } = this.#settings
+        const link = new Link(transport, timeoutMs, ABSENCE_MS)
+        const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
+        const opened = { connection, transport, link, replicated }
+        this.#opened = opened
+        if (this.#retired) this.retire(this.#retired)
+        return opened
+      })
+      .finally(() => (this.#opening = undefined))
+    return this.#opening
+  }
+}

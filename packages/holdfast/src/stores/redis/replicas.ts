@@ -1,0 +1,161 @@
+/**
+ * Calls that count only when replicas have what they wrote (WAIT).
+ *
+ * WAIT speaks of the writes of its own connection, and keeps that connection busy until the replicas have answered or its
+ * time is over. So it has a connection of its own, on which the lease is written once more: a replica that has got this
+ * has got everything before it. What is asked while a WAIT lasts goes together in the next round.
+ */
+import { StoreUnavailableError } from '../../errors.js'
+import { explain, isUnknownScript, STORE_NAME } from './errors.js'
+import { textOf } from './replies.js'
+import type { Script } from './scripts.generated.js'
+import type { OwnConnection, Transport } from './transports/transport.js'
+
+export interface ReplicaSettings {
+  /** How many replicas must have acknowledged a lease before it is believed in. 0 for none. */
+  readonly minReplicas: number
+  /** How long they may take, in milliseconds. */
+  readonly replicaTimeoutMs: number
+}
+
+interface Asked {
+  readonly command: readonly [string, ...string[]]
+  resolve(reply: unknown): void
+  reject(error: unknown): void
+}
+
+export class ReplicatedCalls {
+  readonly #transport: Transport
+  readonly #settings: ReplicaSettings
+  readonly #roundLimitMs: number
+  #waiting: Asked[] = []
+  #connection: OwnConnection | undefined
+  #busy = false
+  #closed = false
+
+  /** @param timeoutMs how long the server may take to answer, beside what the replicas may take */
+  constructor(transport: Transport, settings: ReplicaSettings, timeoutMs: number) {
+    this.#transport = transport
+    this.#settings = settings
+    this.#roundLimitMs = timeoutMs + settings.replicaTimeoutMs
+  }
+
+  /** Like `Transport.run`. Rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
+  run(
+    by: 'hash' | 'source',
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const complete = keys.map((key) => this.#transport.keyPrefix + key)
+    const text = by === 'hash' ? script.sha : script.source
+    const name = by === 'hash' ? 'EVALSHA' : 'EVAL'
+    return new Promise((resolve, reject) => {
+      const command = [name, text, String(keys.length), ...complete, ...args] as const
+      this.#waiting.push({ command, resolve, reject })
+      if (!this.#busy) void this.#rounds()
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#drop()
+  }
+
+  async #rounds(): Promise<void> {
+    this.#busy = true
+    // Whatever else is asked in this turn goes along.
+    await Promise.resolve()
+    while (this.#waiting.length > 0 && !this.#closed) {
+      const round = this.#waiting
+      this.#waiting = []
+      await this.#round(round)
+    }
+    this.#busy = false
+  }
+
+  async #round(round: readonly Asked[]): Promise<void> {
+    try {
+      this.#connection ??= this.#transport.connect()
+      const connection = this.#connection
+      const { replies, replicas } = await this.#within(this.#ask(connection, round))
+      for (const [index, asked] of round.entries()) {
+        const reply = replies[index] as Settled
+        if (reply.status === 'rejected') asked.reject(reply.reason)
+        else if (replicas < this.#settings.minReplicas) asked.reject(this.#tooFew(replicas))
+        else asked.resolve(reply.value)
+      }
+      // Such as READONLY after a failover. A script that is not known is sent again over the same connection.
+      if (replies.some((reply) => reply.status === 'rejected' && !isUnknownScript(reply.reason))) this.#drop()
+    } catch (error) {
+      // Whatever is under way on this connection, nobody can tell any more what it was about.
+      this.#drop()
+      for (const asked of round) asked.reject(error)
+    }
+  }
+
+  async #ask(
+    connection: OwnConnection,
+    round: readonly Asked[],
+  ): Promise<{ readonly replies: readonly PromiseSettledResult<unknown>[]; readonly replicas: number }> {
+    const { minReplicas, replicaTimeoutMs } = this.#settings
+    const before = connection.mayChange ? connection.call('CLIENT', 'INFO') : undefined
+    const calls = round.map(({ command: [name, ...args] }) => connection.call(name, ...args))
+    const wait = connection.call('WAIT', String(minReplicas), String(replicaTimeoutMs))
+    const after = connection.mayChange ? connection.call('CLIENT', 'INFO') : undefined
+    const [replies, counted, first, last] = await Promise.all([
+      Promise.allSettled(calls),
+      settled(wait),
+      settled(before),
+      settled(after),
+    ])
+    // On another connection than that of the writes WAIT would count everybody at once.
+    if (identityOf(first) !== identityOf(last)) throw new Error('The connection was replaced under the call')
+    return { replies, replicas: Number(textOf(valueOf(counted))) }
+  }
+
+  #within<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const limitMs = this.#roundLimitMs
+      const timer = setTimeout(() => reject(explain(new Error(`No answer within ${limitMs} ms`))), limitMs)
+      work.finally(() => clearTimeout(timer)).then(resolve, reject)
+    })
+  }
+
+  #tooFew(replicas: number): StoreUnavailableError {
+    const { minReplicas, replicaTimeoutMs } = this.#settings
+    return new StoreUnavailableError(
+      `Redis: only ${replicas} of the ${minReplicas} replicas that minReplicas asks for have acknowledged the lease ` +
+        `within ${replicaTimeoutMs} ms, so it does not count. Look at the replicas, or ask for fewer.`,
+      { code: 'NOT_REPLICATED', store: STORE_NAME },
+    )
+  }
+
+  #drop(): void {
+    this.#connection?.close()
+    this.#connection = undefined
+  }
+}
+
+type Settled = PromiseSettledResult<unknown>
+
+/** Awaited together with others: what fails must not leave them behind. */
+async function settled(promise: Promise<unknown> | undefined): Promise<Settled> {
+  const [result] = await Promise.allSettled([promise])
+  return result
+}
+
+function valueOf(result: Settled): unknown {
+  if (result.status === 'rejected') throw result.reason
+  return result.value
+}
+
+/** What tells a connection from all others: its number, and both of its ends. */
+function identityOf(info: Settled): string {
+  const value = valueOf(info)
+  if (value === undefined) return ''
+  return textOf(value)
+    .split(' ')
+    .filter((field) => /^(?:id|addr|laddr)=/.test(field))
+    .join(' ')
+}

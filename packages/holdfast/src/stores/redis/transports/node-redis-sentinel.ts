@@ -1,0 +1,115 @@
+/**
+ * A client made with `createSentinel` of node-redis 5 and 6. It sends a command again by itself when the primary has been
+ * replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its own.
+ */
+import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
+import type {
+  ChannelConnection,
+  ChannelListener,
+  OwnConnection,
+  StateListener,
+  Transport,
+} from './transport.js'
+
+const RESUBSCRIBE_MS = 500
+
+export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport {
+  const keyPrefix = prefixOf(client)
+  return {
+    keyPrefix,
+    get isReady() {
+      return client.isReady
+    },
+    run: (by, { sha, source }, keys, args) =>
+      client.sendCommand(false, [
+        by === 'hash' ? 'EVALSHA' : 'EVAL',
+        by === 'hash' ? sha : source,
+        String(keys.length),
+        ...(keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key)),
+        ...args,
+      ]),
+    command: (name, ...args) => client.sendCommand(false, [name, ...args]),
+    watchState: (listener) => watchState(client, listener),
+    connect: () => connect(client),
+    listen: (channel, listener) => listen(client, channel, listener),
+  }
+}
+
+/** Version 6 has such a setting, and shows it under this name only. */
+function prefixOf(client: NodeRedisSentinel): string {
+  const prefix: unknown = Reflect.get(client, '_keyPrefix')
+  return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
+}
+
+function watchState(client: NodeRedisSentinel, listener: StateListener): () => void {
+  const onReady = (): void => listener.ready()
+  const onError = (error?: unknown): void => listener.lost(error)
+  const onEnd = (): void => listener.lost()
+  // Version 5 does not tell when it is ready.
+  const onChange = (): void => {
+    if (client.isReady) listener.ready()
+  }
+  client.on('ready', onReady)
+  client.on('topology-change', onChange)
+  client.on('error', onError)
+  client.on('end', onEnd)
+  return () => {
+    client.off('ready', onReady)
+    client.off('topology-change', onChange)
+    client.off('error', onError)
+    client.off('end', onEnd)
+  }
+}
+
+function connect(client: NodeRedisSentinel): OwnConnection {
+  if (!client.duplicate) throw new Error('The client cannot be duplicated')
+  const own = client.duplicate()
+  own.on('error', () => undefined)
+  const connected = own.connect()
+  connected.catch(() => undefined)
+  return {
+    mayChange: true,
+    async call(name, ...args) {
+      await connected
+      return own.sendCommand(false, [name, ...args])
+    },
+    close: () => end(own),
+  }
+}
+
+/** The library has a connection of its own for messages, and subscribes again when the primary has been replaced. */
+function listen(client: NodeRedisSentinel, channel: string, listener: ChannelListener): ChannelConnection {
+  let closed = false
+  let subscribed = false
+  let retry: NodeJS.Timeout | undefined
+  const onMessage = (text: string): void => listener.message(text)
+  // What was said meanwhile was not heard.
+  const onChange = (): void => {
+    if (subscribed) listener.listening()
+  }
+  client.on('topology-change', onChange)
+  const subscribe = async (): Promise<void> => {
+    try {
+      await client.subscribe(channel, onMessage)
+      subscribed = true
+      if (closed) await client.unsubscribe(channel, onMessage)
+      else listener.listening()
+    } catch {
+      // There is no primary. Waiters have their heartbeats meanwhile.
+      if (!closed) retry = setTimeout(() => void subscribe(), RESUBSCRIBE_MS).unref()
+    }
+  }
+  void subscribe()
+  return {
+    close() {
+      closed = true
+      clearTimeout(retry)
+      client.off('topology-change', onChange)
+      if (subscribed) client.unsubscribe(channel, onMessage).catch(() => undefined)
+    },
+  }
+}
+
+function end(own: NodeRedisOwnSentinel): void {
+  own.destroy().catch(() => undefined)
+}

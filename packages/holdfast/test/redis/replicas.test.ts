@@ -1,0 +1,158 @@
+/** `minReplicas`: a lease counts only when replicas have it. */
+import { createLocks } from 'holdfast'
+import type { RedisStoreOptions } from 'holdfast/redis'
+import { redisStore } from 'holdfast/redis'
+import type { Store } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import { openAny } from '../../../../test/servers/redis-clients.mjs'
+import type { RedisServer } from '@holdfast/servers/redis'
+import {
+  after,
+  connectTo,
+  LIBRARIES,
+  makeClaim,
+  openStore,
+  openStoreOn,
+  QUEUE,
+  startServer,
+  startTestCluster,
+  startTestSentinels,
+  take,
+  until,
+  type Library,
+} from './support/world.js'
+
+const OPTIONS = { minReplicas: 1, replicaTimeoutMs: 1000 }
+
+async function startPair(): Promise<{ primary: RedisServer; replica: RedisServer }> {
+  const primary = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
+  const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${primary.port}`]] })
+  await primary.command('SET', 'something', 'to follow')
+  await until('the replica follows', async () => {
+    const info = await primary.command('INFO', 'replication')
+    const [, acknowledged] = /state=online,offset=(\d+)/.exec(info) ?? []
+    const [, written] = /master_repl_offset:(\d+)/.exec(info) ?? []
+    return acknowledged !== undefined && acknowledged === written
+  })
+  return { primary, replica }
+}
+
+/** Stops a replica in its tracks until the test is over, or the returned function is called. */
+function stop(replica: Pick<RedisServer, 'pause' | 'resume'>): () => void {
+  replica.pause()
+  const resume = (): void => replica.resume()
+  after(resume)
+  return resume
+}
+
+/** A lock is taken, handed on and given back; and none is while the replica stands still. */
+async function tryOut(store: Store<true>, replica: Pick<RedisServer, 'pause' | 'resume'>): Promise<void> {
+  const [first, second] = [makeClaim('lock'), makeClaim('lock')]
+  const { token } = await take(store, first)
+  expect((await store.attempt(second, QUEUE)).outcome).toBe('waiting')
+  let grants = 0
+  let hints = 0
+  const watch = store.watch(second, (grant) => (grant ? (grants += 1) : (hints += 1)))
+  await watch.ready
+  expect(await store.withdraw(first)).toBe('released')
+  await until('the hint', () => hints > 0)
+  watch.close()
+  expect(grants).toBe(0)
+  const handed = await store.attempt(second, QUEUE)
+  expect(handed.outcome === 'granted' && handed.token !== undefined && handed.token > token).toBe(true)
+
+  const resume = stop(replica)
+  const third = makeClaim('another')
+  // Together, so that they share a WAIT.
+  const attempt = Promise.resolve(store.attempt(third, QUEUE)).catch((caught: unknown) => caught)
+  const [[renewed], error] = await Promise.all([store.renew([second]), attempt])
+  expect(error).toMatchObject({ name: 'StoreUnavailableError', code: 'NOT_REPLICATED', lock: 'another' })
+  expect(String(error)).toMatch(/only 0 of the 1 replicas/)
+  expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'NOT_REPLICATED' } })
+  resume()
+  expect(await store.withdraw(third)).toBe('released')
+  await until('it counts again', async () => (await store.renew([second]))[0]?.outcome === 'renewed')
+  expect(await store.withdraw(second)).toBe('released')
+}
+
+for (const library of LIBRARIES) {
+  test(`through ${library}: leases count when the replica has them, and not before`, async () => {
+    const { primary, replica } = await startPair()
+    await tryOut(openStore(primary, library, OPTIONS), replica)
+  })
+}
+
+for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
+  test(`through ${library}: and so with Sentinels`, async () => {
+    const group = await startTestSentinels()
+    await tryOut(await openStoreOn(group, library, OPTIONS), await group.replica())
+  })
+}
+
+test('and so in a Cluster', async () => {
+  const cluster = await startTestCluster()
+  // Whichever members the locks of the test are on: the replicas of all stand still then.
+  const roles = await Promise.all(cluster.members.map(({ server }) => server.command('ROLE')))
+  const replicas = cluster.members.filter((_, index) => roles[index]?.includes('slave') === true)
+  const all = {
+    pause: () => replicas.forEach(({ server }) => server.pause()),
+    resume: () => replicas.forEach(({ server }) => server.resume()),
+  }
+  for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
+    await tryOut(await openStoreOn(cluster, library, OPTIONS), all)
+  }
+})
+
+describe('with the runtime', () => {
+  test('a lock that no replica has is not held by anybody, and its claim is gone', async () => {
+    const { primary, replica } = await startPair()
+    const locks = createLocks(openStore(primary, 'ioredis6', OPTIONS))
+    const resume = stop(replica)
+    await expect(locks.mutex('lock').acquire()).rejects.toMatchObject({ code: 'NOT_REPLICATED' })
+    await until('it is free', async () => (await locks.inspect({ prefix: '' })).length === 0)
+    resume()
+    await until('it can be had', () =>
+      locks
+        .mutex('lock')
+        .tryAcquire()
+        .then(Boolean, () => false),
+    )
+    await locks.close()
+  })
+
+  test('a lease whose renewals no replica has is lost by its deadline', async () => {
+    const { primary, replica } = await startPair()
+    const locks = createLocks(openStore(primary, 'redis6', OPTIONS), { ttlMs: 2000 })
+    const lease = await locks.mutex('lock').acquire()
+    await new Promise((resolve) => setTimeout(resolve, 2200))
+    expect(lease.held).toBe(true)
+    stop(replica)
+    await until('the loss', () => lease.signal.aborted, 3000)
+    expect(lease.held).toBe(false)
+    await locks.close()
+  })
+
+  test('many leases share one WAIT', async () => {
+    const { primary } = await startPair()
+    const store = openStore(primary, 'ioredis6', OPTIONS)
+    await take(store, makeClaim('warm'))
+    await primary.command('CONFIG', 'RESETSTAT')
+    await Promise.all(Array.from({ length: 60 }, async (_, index) => take(store, makeClaim(`lock ${index}`))))
+    const stats = await primary.command('INFO', 'commandstats')
+    expect(Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
+  })
+})
+
+test('numbers that make no sense are refused', () => {
+  const client = connectTo('redis://127.0.0.1:1')
+  for (const minReplicas of [-1, 1.5, NaN, Infinity, 101, '1']) {
+    const options = { client, minReplicas } as RedisStoreOptions
+    expect(() => redisStore(options), String(minReplicas)).toThrow(/minReplicas/)
+  }
+  const sentinel = openAny('redis5', 'sentinel:name:1')
+  after(() => sentinel.end())
+  expect(() => redisStore({ client: sentinel.client, minReplicas: 1 })).toThrow(/node-redis 6/)
+  for (const replicaTimeoutMs of [0, -1, 0.5, NaN, Infinity]) {
+    expect(() => redisStore({ client, minReplicas: 1, replicaTimeoutMs })).toThrow(/replicaTimeoutMs/)
+  }
+})
