@@ -10,6 +10,8 @@ const NEEDS = [
   ['spin', 'spin -V'],
   ['gcc', 'gcc --version'],
   ['libc6-dev', 'test -e /usr/include/stdio.h'],
+  // The lab's page is looked at in a real browser.
+  ['chromium', 'command -v chromium'],
   ['redis-server', 'redis-server --version'],
   ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
   ['mariadb-server', 'command -v mariadbd'],
