@@ -1,7 +1,7 @@
 /** The databases and client libraries that transactions are tested with. */
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
-import type { FenceTransaction } from 'holdfast/fence'
+import type { SqlTransaction } from 'holdfast/transaction'
 import type { Store, TransactionalDatabase } from 'holdfast'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -19,7 +19,7 @@ export interface Kit {
 
 export interface KitClient {
   readonly store: Store<true>
-  readonly db: TransactionalDatabase<FenceTransaction>
+  readonly db: TransactionalDatabase<SqlTransaction>
 }
 
 const POOL = 4
@@ -66,10 +66,11 @@ export async function mysqlKits(): Promise<Kit[]> {
 }
 
 /** Each library's own type of a transaction, as one that the tests share. */
-function known<Tx extends FenceTransaction>(
+function known<Tx extends SqlTransaction>(
   db: TransactionalDatabase<Tx>,
-): TransactionalDatabase<FenceTransaction> {
+): TransactionalDatabase<SqlTransaction> {
   return {
+    dialect: db.dialect,
     transaction: (work) => db.transaction(work),
     query: (tx, sql, values) => db.query(tx as Tx, sql, values),
   }

@@ -5,7 +5,7 @@
 import { LockUsageError, StaleTokenError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
 import { checkName } from '../store/names.js'
-import type { MysqlTransaction, PgTransaction, PostgresJsTransaction } from '../transaction/databases.js'
+import { sessionOf, type SqlTransaction } from '../transaction/session-of.js'
 import { checkExclusive } from '../transaction/transaction.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
@@ -17,8 +17,8 @@ export interface FenceOptions {
   readonly prefix?: string
 }
 
-/** A transaction of `pg`, `postgres` or `mysql2/promise`. */
-export type FenceTransaction = PgTransaction | PostgresJsTransaction | MysqlTransaction
+/** A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM. */
+export type FenceTransaction = SqlTransaction
 
 /**
  * Notes the token of a lease with a resource, in the caller's transaction, and refuses one that comes too late. Whoever
@@ -55,13 +55,9 @@ async function isNewest(
   values: readonly [resource: string, token: string, owner: string],
   { schema, prefix }: FenceOptions,
 ): Promise<boolean> {
-  if ('execute' in tx) {
-    const [write, read] = mysqlFence(prefix)
-    await tx.execute({ sql: write, values: [...values], rowsAsArray: false })
-    const [rows] = await tx.execute({ sql: read, values: [...values], rowsAsArray: false })
-    return Array.isArray(rows) && rows.length > 0
-  }
-  const text = postgresFence(schema)
-  if ('unsafe' in tx) return (await tx.unsafe(text, [...values] as never[])).length > 0
-  return (await tx.query(text, [...values])).rows.length > 0
+  const session = sessionOf(tx)
+  if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
+  const [write, read] = mysqlFence(prefix)
+  await session.query(write, values)
+  return (await session.query(read, values)).length > 0
 }

@@ -10,7 +10,7 @@ import type { HeldLease, Lease } from '../lease/lease.js'
 import type { AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
 import type { Store } from '../store/contract.js'
-import { checkTransactional, type TransactionalDatabase } from './databases.js'
+import { checkTransactional, type TransactionalDatabase } from './database.js'
 
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(

@@ -11,7 +11,7 @@ import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
 export type { MysqlCallbackPool, MysqlPool } from './clients.js'
 export { migrateMysql } from './migrate.js'
 export { mysqlSchema } from './schema.js'
-export { mysqlTransactions } from '../../transaction/databases.js'
+export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'
 
 export interface MysqlStoreOptions {
   /** `createPool(…)` of `mysql2/promise` or of `mysql2`. It is never closed by the store. */

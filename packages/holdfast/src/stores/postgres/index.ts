@@ -10,7 +10,8 @@ import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 
 export type { PgPool, PostgresJs } from './clients.js'
 export { postgresSchema } from './schema.js'
-export { pgTransactions, postgresJsTransactions } from '../../transaction/databases.js'
+export { pgTransactions } from '../../transaction/libraries/pg.js'
+export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.js'
 
 export interface PostgresStoreOptions {
   /** `new pg.Pool(…)` or `postgres(…)`. It is never closed by the store. */
