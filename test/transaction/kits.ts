@@ -12,7 +12,7 @@ import { startPostgres } from '../servers/postgres.js'
 export interface Kit {
   readonly name: string
   /** A client of the database, with a pool of its own. */
-  client(): KitClient
+  client(): KitClient | Promise<KitClient>
   /** Ends the pools and the server. */
   end(): Promise<void>
 }
@@ -24,7 +24,12 @@ export interface KitClient {
 
 const POOL = 4
 
-export async function postgresKits(): Promise<Kit[]> {
+/** A kit whose client is there at once. */
+export interface DriverKit extends Kit {
+  client(): KitClient
+}
+
+export async function postgresKits(): Promise<DriverKit[]> {
   const server = await startPostgres()
   server.psql(postgresSchema())
   const ends: (() => Promise<unknown>)[] = []
@@ -49,7 +54,7 @@ export async function postgresKits(): Promise<Kit[]> {
   ]
 }
 
-export async function mysqlKits(): Promise<Kit[]> {
+export async function mysqlKits(): Promise<DriverKit[]> {
   const server = await startMariadb()
   server.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
@@ -66,7 +71,7 @@ export async function mysqlKits(): Promise<Kit[]> {
 }
 
 /** Each library's own type of a transaction, as one that the tests share. */
-function known<Tx extends SqlTransaction>(
+export function known<Tx extends SqlTransaction>(
   db: TransactionalDatabase<Tx>,
 ): TransactionalDatabase<SqlTransaction> {
   return {

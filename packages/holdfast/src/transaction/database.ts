@@ -52,3 +52,12 @@ export function checkTransactional(db: unknown): void {
       'typeormTransactions(dataSource), or an object with dialect, transaction and query.',
   )
 }
+
+/** A statement failed, somebody swallowed its error, and what is left of the transaction cannot be committed. */
+export function rolledBack(cause?: unknown): LockUsageError {
+  return new LockUsageError(
+    'The database rolled the transaction back when it was to commit, since a statement in it had failed. ' +
+      'Let the error of that statement pass, or use a savepoint.',
+    { cause },
+  )
+}

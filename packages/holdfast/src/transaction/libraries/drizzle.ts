@@ -4,8 +4,12 @@ import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase
 /** What `db.transaction` gives to its callback. */
 export interface DrizzleTransaction {
   execute(query: never): PromiseLike<unknown>
-  transaction(work: (tx: never) => Promise<unknown>): Promise<unknown>
   rollback(): never
+}
+
+/** Not in the type above, from which the library's own could not be inferred any more. */
+interface WithNested {
+  transaction<T>(work: (tx: DrizzleTransaction) => Promise<T>): Promise<T>
 }
 
 /** As much of a Drizzle database as is used. */
@@ -30,8 +34,8 @@ export function drizzleSession(tx: DrizzleTransaction): SqlSession {
     dialect: drizzleDialect(tx),
     query: async (sql, values) => rowsOf(await tx.execute(written(sql, values) as never)),
     async savepoint(work) {
-      const inner = async (nested: DrizzleTransaction) => ({ result: await work(drizzleSession(nested)) })
-      const box = (await tx.transaction(inner)) as Awaited<ReturnType<typeof inner>>
+      const outer = tx as never as WithNested
+      const box = await outer.transaction(async (nested) => ({ result: await work(drizzleSession(nested)) }))
       return box.result
     },
   }

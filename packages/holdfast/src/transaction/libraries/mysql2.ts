@@ -46,7 +46,11 @@ export function mysqlSession(tx: MysqlTransaction): SqlSession {
     dialect: 'mysql',
     identity: 'connection' in tx && typeof tx.connection === 'object' && tx.connection ? tx.connection : tx,
     async query(sql, values) {
-      const [rows] = await tx.execute({ sql, values: [...values] as never[], rowsAsArray: false })
+      // Not every statement can be prepared, and one without values need not be.
+      const [rows] =
+        values.length === 0
+          ? await tx.query({ sql, rowsAsArray: false })
+          : await tx.execute({ sql, values: [...values] as never[], rowsAsArray: false })
       return rowsOf(rows)
     },
   }

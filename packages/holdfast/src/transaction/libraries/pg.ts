@@ -1,6 +1,6 @@
 /** Transactions of `pg`. */
 import { LockUsageError } from '../../errors.js'
-import type { SqlSession, TransactionalDatabase } from '../database.js'
+import { rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
 export interface PgTransaction {
@@ -27,6 +27,7 @@ export function pgTransactions<C extends PgTransaction>(
           const result = await work(client)
           const { command } = await client.query('commit')
           broken = false
+          // Answered so when a statement had failed and somebody swallowed its error.
           if (command === 'ROLLBACK') throw rolledBack()
           return result
         } catch (error) {
@@ -61,14 +62,6 @@ export function checkPgTransaction(tx: object): void {
   throw new LockUsageError(
     'A transaction is needed here: a client of pg after BEGIN, as pgTransactions(pool).transaction(work) gives to work. ' +
       'Outside of one a lock would last for one statement.',
-  )
-}
-
-/** PostgreSQL answers a commit so when a statement had failed and somebody swallowed the error. */
-function rolledBack(): LockUsageError {
-  return new LockUsageError(
-    'The database rolled the transaction back when it was to commit, since a statement in it had failed. ' +
-      'Let the error of that statement pass, or use a savepoint.',
   )
 }
 

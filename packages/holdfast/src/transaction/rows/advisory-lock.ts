@@ -5,7 +5,7 @@ import { checkWait } from '../../lease/settings.js'
 import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
-import { isLockTimeout } from './failures.js'
+import { isLockTimeout } from '../failures.js'
 import { withinWait } from './within-wait.js'
 
 export interface AdvisoryLockOptions {

@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
 import { checkDuration, describe } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
-import { isConflict } from './failures.js'
+import { isConflict } from '../failures.js'
 import { missingRow } from './missing.js'
 import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 

@@ -13,12 +13,18 @@ export function isConflict(error: unknown): boolean {
   return codesOf(error).some((code) => CONFLICT.has(code))
 }
 
+/** PostgreSQL does nothing more in a transaction of which a statement has failed. */
+export function isAborted(error: unknown): boolean {
+  return codesOf(error).includes('25P02')
+}
+
 /** Where the libraries put the code that the server gave, or the error that has it. */
 const CODES = ['code', 'errno', 'originalCode'] as const
 const INNER = ['cause', 'driverError', 'meta', 'driverAdapterError'] as const
 const DEPTH = 6
 
-function codesOf(error: unknown, depth = 0): unknown[] {
+/** Every code that is somewhere in an error: numbers as numbers, and what may be either as both. */
+export function codesOf(error: unknown, depth = 0): unknown[] {
   if (typeof error !== 'object' || error === null || depth > DEPTH) return []
   const properties = error as Readonly<Record<string, unknown>>
   const codes = CODES.flatMap((name) => {
