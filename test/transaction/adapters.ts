@@ -19,7 +19,7 @@ import { createPool as createCallbackPool } from 'mysql2'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource } from 'typeorm'
 import { startMariadb } from '../servers/mariadb.js'
 import { startPostgres } from '../servers/postgres.js'
 import { known, type Kit } from './kits.js'
@@ -129,7 +129,7 @@ async function typeormOn(type: 'postgres' | 'mysql', url: string): Promise<Opene
     url,
     poolSize: POOL,
     ...(type === 'postgres' ? ignored : {}),
-  } as DataSourceOptions)
+  })
   await source.initialize()
   return { db: known(typeormTransactions(source)), end: () => source.destroy() }
 }

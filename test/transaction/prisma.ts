@@ -27,7 +27,7 @@ export function prismaFor(provider: Provider, url: string): Prisma {
       ? new PrismaMariaDb(url.replace(/^mysql:/, 'mariadb:'))
       : new PrismaPg({ connectionString: url })
   const Client = getPrismaClient(config(provider))
-  return new Client({ adapter }) as unknown as Prisma
+  return new Client({ adapter })
 }
 
 function config(provider: Provider): GetPrismaClientConfig {
