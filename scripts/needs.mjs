@@ -12,6 +12,7 @@ const NEEDS = [
   ['libc6-dev', 'test -e /usr/include/stdio.h'],
   ['redis-server', 'redis-server --version'],
   ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
+  ['pgbouncer', 'command -v pgbouncer'],
   ['mariadb-server', 'command -v mariadbd'],
   ['etcd-server', 'etcd --version'],
   ['etcd-client', 'etcdctl version'],
