@@ -47,12 +47,12 @@ test('names differ by case', async () => {
 test('a connection that is killed: the holder is told, the next comes in, and the client goes on', async () => {
   const [mine, other] = [locksOf({ ttlMs: 3000 }), locksOf()]
   const lease = await mine.mutex('killed').acquire()
-  server.sql(`kill ${owner('killed')}`)
-  const next = await other.mutex('killed').acquire({ waitMs: 2000 })
-  const lost: unknown = await new Promise((resolve) =>
+  const lost = new Promise((resolve) =>
     lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)),
   )
-  expect(lost).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+  server.sql(`kill ${owner('killed')}`)
+  const next = await other.mutex('killed').acquire({ waitMs: 2000 })
+  expect(await lost).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
   expect([lease.held, await lease.release()]).toEqual([false, 'lost'])
   await next.release()
   expect(await (await mine.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')

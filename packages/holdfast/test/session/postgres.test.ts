@@ -1,6 +1,7 @@
 /** Session mode on PostgreSQL: what it refuses, and what becomes of a lock whose connection is gone. */
-import { createLocks, type LockError, type Locks, type LocksOptions } from 'holdfast'
+import { createLocks, type Lease, type LockError, type Locks, type LocksOptions } from 'holdfast'
 import { postgresStore } from 'holdfast/postgres'
+import { CAPACITY_ALL } from 'holdfast/store'
 import { advisoryKey, advisoryLock, pgTransactions } from 'holdfast/transaction'
 import { Pool } from 'pg'
 import postgres from 'postgres'
@@ -42,6 +43,9 @@ const failure = (work: Promise<unknown>): Promise<LockError> =>
     () => expect.unreachable('it did not fail'),
     (error: unknown) => error as LockError,
   )
+
+const lossOf = (lease: Lease): Promise<unknown> =>
+  new Promise((resolve) => lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)))
 
 const OTHERS = 'from pg_stat_activity where pid <> pg_backend_pid() and datname is not null'
 const advisory = (): string => server.psql(`select count(*) from pg_locks where locktype = 'advisory'`)
@@ -91,16 +95,14 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
   test('a connection that is killed: the holder is told, the next comes in, and the client goes on', async () => {
     const [mine, other] = [locksOf(library, { ttlMs: 3000 }), locksOf(library)]
     const lease = await mine.mutex('killed').acquire()
+    const lost = lossOf(lease)
     const bystander = await mine.mutex('with it').acquire()
     server.psql(
       `select pg_terminate_backend(l.pid) from pg_locks l where locktype = 'advisory' and l.objid::bigint = ${advisoryKey('killed')} & 4294967295`,
     )
     const next = await other.mutex('killed').acquire({ waitMs: 2000 })
     expect(next.held).toBe(true)
-    const lost: unknown = await new Promise((resolve) =>
-      lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)),
-    )
-    expect(lost).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+    expect(await lost).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
     expect([lease.held, await lease.release(), await bystander.release()]).toEqual([false, 'lost', 'lost'])
     await next.release()
     expect(await (await mine.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')
@@ -110,7 +112,7 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
     const proxy = await Proxy.to(server.port)
     ending.push(() => proxy.close())
     const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`
-    const mine = locksOf(library, { ttlMs: 1000, url, requestTimeoutMs: 500 })
+    const mine = locksOf(library, { ttlMs: 1000, url })
     const lease = await mine.mutex('dark').acquire()
     proxy.faults.dropRequests = proxy.faults.dropReplies = true
     const startMs = performance.now()
@@ -136,6 +138,20 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
     await expect.poll(advisory, { timeout: 5000 }).toBe('0')
     // And another one when somebody does.
     expect(await (await locks.mutex('given back').acquire()).release()).toBe('released')
+  })
+
+  test('what is held when the store is closed runs out, and the pool does not keep it', async () => {
+    const pool =
+      library === 'pg' ? new Pool({ connectionString: server.url }) : postgres(server.url, { max: 2 })
+    ending.push(() => pool.end())
+    const store = postgresStore({ pool, mode: 'session' })
+    const owner = { clientId: 'client', host: 'test', pid: process.pid }
+    const whole = { kind: 'mutex', capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
+    const claim = { lock: 'left over', id: 'left-over', ...whole, ttlMs: 1000, heartbeatMs: 300, owner }
+    expect(await store.attempt(claim, { enqueue: false, tokens: 1 })).toMatchObject({ outcome: 'granted' })
+    await store.close()
+    expect(advisory()).toBe('1')
+    await expect.poll(advisory, { timeout: 3000 }).toBe('0')
   })
 
   test('what it has not is refused', async () => {

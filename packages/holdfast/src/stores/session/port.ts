@@ -24,6 +24,8 @@ export interface SessionPort {
   readonly sharing: boolean
   /** The longest time that a session can be left silent, in milliseconds. */
   readonly longestMs: number
-  /** Opens a session that the server ends by itself when it has been silent for `timeoutMs`, which is in whole seconds. */
+  /** Sessions may be left silent for so many milliseconds, or a multiple: locks of nearly equal TTLs share one. */
+  readonly stepMs: number
+  /** Opens a session that the server ends by itself when it has been silent for `timeoutMs`, and hardly longer. */
   open(timeoutMs: number): Promise<LockConnection>
 }

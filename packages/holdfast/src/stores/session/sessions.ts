@@ -17,8 +17,8 @@ export class Sessions {
 
   /** The session for leases of `ttlMs`, opened where there is none. */
   ready(ttlMs: number): Promise<Session> {
-    // Whole seconds: MySQL counts in them, and locks of nearly equal TTLs share a session.
-    const timeoutMs = Math.max(1, Math.ceil(ttlMs / 1000)) * 1000
+    const { stepMs } = this.#port
+    const timeoutMs = Math.max(1, Math.ceil(ttlMs / stepMs)) * stepMs
     const session = this.#open.get(timeoutMs)
     if (session && !session.ended) return Promise.resolve(session)
     let opening = this.#opening.get(timeoutMs)

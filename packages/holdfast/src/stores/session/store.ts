@@ -78,6 +78,7 @@ export class SessionStore implements Store<false> {
         if (failure && !(failure instanceof SessionEndedError)) return { outcome: 'unknown', cause: failure }
         if (session.holds(id)) return { outcome: 'renewed' }
       }
+      if (session?.ended) this.#claims.delete(id)
       return { outcome: 'lost', reason: 'expired' }
     })
     return Promise.all(results)

@@ -20,6 +20,8 @@ export class MysqlSessionPort implements SessionPort {
   readonly name = 'mysql'
   readonly sharing = false
   readonly longestMs = LONGEST_MS
+  /** The server counts in whole seconds. */
+  readonly stepMs = 1000
   readonly #pool: MysqlPool
 
   constructor(pool: MysqlPool) {

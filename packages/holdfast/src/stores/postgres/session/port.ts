@@ -5,13 +5,16 @@ import { advisoryKey } from '../../../transaction/rows/advisory-lock.js'
 import type { LockConnection, SessionPort } from '../../session/port.js'
 import { codeOf, explain } from '../errors.js'
 import type { PgPool, PostgresJs } from '../clients.js'
-import { connectPg, connectPostgresJs, type OwnSession } from './connect.js'
+import { connectPostgresJs } from './connect-postgres-js.js'
+import { connectPg, type OwnSession } from './connect.js'
 import { hearsNothing, sessionsAreShared } from './probe.js'
 
 /** The setting by which each statement makes sure that it is still the same session that answers. */
 const MINE = "current_setting('holdfast.session', true) = $1::text"
 /** An idle session is ended after at most so long: the setting is a 32-bit number of milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1000
+/** A session that we end on time must not be met half way by the server: `postgres` would await the answer for ever. */
+const GRACE_MS = 250
 
 /** How a client library gives a session, and how it finds out about poolers. */
 export interface SessionSource {
@@ -32,6 +35,7 @@ export class PostgresSessionPort implements SessionPort {
   readonly name = 'postgres'
   readonly sharing = true
   readonly longestMs = LONGEST_MS
+  readonly stepMs = 500
   readonly #source: SessionSource
   #probed = false
 
@@ -72,7 +76,7 @@ async function limit(own: OwnSession, timeoutMs: number): Promise<void> {
   const set =
     'select name, set_config(name, $1::text, $2::text::boolean) as value from pg_settings where name in ' +
     "('idle_session_timeout', 'idle_in_transaction_session_timeout', 'tcp_user_timeout')"
-  const rows = await own.query(set, [String(timeoutMs), String(own.inTransaction)])
+  const rows = await own.query(set, [String(timeoutMs + GRACE_MS), String(own.inTransaction)])
   if (!rows.some(({ name }) => name === 'idle_session_timeout')) throw unsuitable(TOO_OLD)
 }
 
