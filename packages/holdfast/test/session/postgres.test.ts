@@ -72,7 +72,7 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
   })
 
   test('a pooler in transaction mode is refused', async () => {
-    const pooler = await startPgbouncer(server, 'transaction')
+    const pooler = await startPgbouncer(server.port, 'transaction')
     ending.push(() => pooler.remove())
     // Through postgres it takes two seconds each time.
     for (let round = library === 'pg' ? 0 : 2; round < 3; round += 1) {
@@ -85,7 +85,7 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
   })
 
   test('a pooler in session mode is not', async () => {
-    const pooler = await startPgbouncer(server, 'session')
+    const pooler = await startPgbouncer(server.port, 'session')
     ending.push(() => pooler.remove())
     const lease = await locksOf(library, { url: pooler.url, ttlMs: 1000 }).mutex('pooled').acquire()
     expect(await locksOf(library).mutex('pooled').tryAcquire()).toBeUndefined()

@@ -5,6 +5,8 @@ import { rolledBack, type SqlSession, type TransactionalDatabase } from '../data
 /** A client of `pg`, checked out of its pool, after BEGIN. */
 export interface PgTransaction {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command?: string }>
+  on?(event: 'error', listener: () => void): unknown
+  off?(event: 'error', listener: () => void): unknown
 }
 
 /** As much of a pool of `pg` as is used. `C` is its client. */
@@ -21,6 +23,8 @@ export function pgTransactions<C extends PgTransaction>(
     async transaction(work) {
       const client = await pool.connect()
       let broken = true
+      // A connection that is lost between two statements would end the process. The next statement tells of it.
+      client.on?.('error', noted)
       try {
         await client.query('begin')
         try {
@@ -36,6 +40,7 @@ export function pgTransactions<C extends PgTransaction>(
           throw error
         }
       } finally {
+        client.off?.('error', noted)
         // What could neither be committed nor rolled back must not go back into the pool.
         client.release(broken)
       }
