@@ -37,6 +37,10 @@ const NOT_IN_FAST: readonly LeftOut[] = [
     ],
   },
   {
+    reason: 'libraries over drivers, and leases on connections of a database, whose own tests stay',
+    files: ['test/transaction/adapters.test.ts', 'test/conformance/sessions.test.ts'],
+  },
+  {
     reason: 'older majors of client libraries whose newer ones stay',
     files: ['test/conformance/redis-ioredis5.test.ts', 'test/conformance/redis-redis5.test.ts'],
   },

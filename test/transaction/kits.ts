@@ -1,7 +1,7 @@
 /** The databases and client libraries that transactions are tested with. */
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
-import type { FenceTransaction } from 'holdfast/fence'
+import type { SqlTransaction } from 'holdfast/transaction'
 import type { Store, TransactionalDatabase } from 'holdfast'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -12,19 +12,24 @@ import { startPostgres } from '@holdfast/servers/postgres'
 export interface Kit {
   readonly name: string
   /** A client of the database, with a pool of its own. */
-  client(): KitClient
+  client(): KitClient | Promise<KitClient>
   /** Ends the pools and the server. */
   end(): Promise<void>
 }
 
 export interface KitClient {
   readonly store: Store<true>
-  readonly db: TransactionalDatabase<FenceTransaction>
+  readonly db: TransactionalDatabase<SqlTransaction>
 }
 
 const POOL = 4
 
-export async function postgresKits(): Promise<Kit[]> {
+/** A kit whose client is there at once. */
+export interface DriverKit extends Kit {
+  client(): KitClient
+}
+
+export async function postgresKits(): Promise<DriverKit[]> {
   const server = await startPostgres()
   server.psql(postgresSchema())
   const ends: (() => Promise<unknown>)[] = []
@@ -49,7 +54,7 @@ export async function postgresKits(): Promise<Kit[]> {
   ]
 }
 
-export async function mysqlKits(): Promise<Kit[]> {
+export async function mysqlKits(): Promise<DriverKit[]> {
   const server = await startMariadb()
   server.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
@@ -66,10 +71,11 @@ export async function mysqlKits(): Promise<Kit[]> {
 }
 
 /** Each library's own type of a transaction, as one that the tests share. */
-function known<Tx extends FenceTransaction>(
+export function known<Tx extends SqlTransaction>(
   db: TransactionalDatabase<Tx>,
-): TransactionalDatabase<FenceTransaction> {
+): TransactionalDatabase<SqlTransaction> {
   return {
+    dialect: db.dialect,
     transaction: (work) => db.transaction(work),
     query: (tx, sql, values) => db.query(tx as Tx, sql, values),
   }

@@ -127,6 +127,29 @@ describe.each(kits)('through $name', (kit) => {
     expect(await bystander.release()).toBe('released')
   })
 
+  test.each(['commit', 'rollback'])(
+    'a transaction that the work ended itself, by %s, is told',
+    async (how) => {
+      const locks = locksOf(kit.client())
+      const working = locks.transaction(locks.mutex('ended'), db, (tx) => db.query(tx, how, []))
+      await expect(working).rejects.toMatchObject({ code: 'LOCK_USAGE', lock: 'ended' })
+      expect(await (await locks.mutex('ended').tryAcquire())?.release()).toBe('released')
+    },
+  )
+
+  test('a statement that failed and was swallowed does not seem to commit', async () => {
+    const locks = locksOf(kit.client())
+    const before = await count()
+    const working = locks.transaction(locks.mutex('swallowed'), db, async (tx) => {
+      await insert(tx)
+      await db.query(tx, 'select * from nowhere', []).catch(() => undefined)
+    })
+    // MySQL undoes the statement alone, and goes on.
+    if (db.dialect === 'mysql') await working
+    else await expect(working).rejects.toThrow('rolled the transaction back')
+    expect(await count()).toBe(before + (db.dialect === 'mysql' ? 1 : 0))
+  })
+
   test('no item is sold twice', async () => {
     const stock = `stock_${kit.name}`
     await ask(`create table ${stock} (amount int)`)
@@ -195,6 +218,24 @@ describe.each(kits)('through $name', (kit) => {
     const fenced = db.transaction((tx) => assertFence(tx, reader, 'resource'))
     await expect(fenced).rejects.toMatchObject({ code: 'LOCK_USAGE' })
   })
+})
+
+test('a statement that commits by itself is told, on MySQL', async () => {
+  const { db, store } = kits.find(({ name }) => name === 'mysql2')!.client()
+  const locks = createLocks(store)
+  open.push(locks)
+  const working = locks.transaction(locks.mutex('committed'), db, (tx) =>
+    db.query(tx, 'create table side (n int)', []),
+  )
+  await expect(working).rejects.toThrow('CREATE TABLE')
+})
+
+test('a lock in one database cannot cover a transaction in another', async () => {
+  const [first, last] = [kits[0]!.client(), kits.at(-1)!.client()]
+  const locks = createLocks(first.store)
+  open.push(locks)
+  const refused = locks.transaction(locks.mutex('m'), last.db, () => Promise.resolve())
+  await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE' })
 })
 
 test('a store that is not in a database says so', async () => {

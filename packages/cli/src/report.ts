@@ -23,6 +23,7 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
   STORE_CONFIG: EXIT.config,
   UNSUPPORTED: EXIT.config,
   STALE_TOKEN: EXIT.internal,
+  VERSION_CONFLICT: EXIT.internal,
 }
 
 export function failureOf(error: unknown): Failure {

@@ -10,7 +10,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../src/stores/redis')
-const SCRIPTS = ['work', 'admin']
+const SCRIPTS = ['work', 'admin', 'fence']
 const CONSTANTS = /^local ([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = (.+)$/
 const LITERAL = /^(?:\d+|'[^']*')$/
 

@@ -19,6 +19,7 @@ export type LockErrorCode =
   | 'STORE_CONFIG'
   | 'UNSUPPORTED'
   | 'STALE_TOKEN'
+  | 'VERSION_CONFLICT'
 
 /** What an error knows about its circumstances. */
 export interface LockErrorDetails {
@@ -58,13 +59,12 @@ export class LockTimeoutError extends LockError {
   /** How long the caller was prepared to wait, in milliseconds. */
   readonly waitMs: number
 
-  constructor(waitMs: number, details: LockErrorDetails & { lock: string }) {
-    super(
-      'LOCK_TIMEOUT',
-      `Lock "${details.lock}" was still busy after ${waitMs} ms. ` +
-        'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
-      details,
-    )
+  constructor(waitMs: number, details: LockErrorDetails & { lock: string; advice?: string }) {
+    const {
+      lock,
+      advice = 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
+    } = details
+    super('LOCK_TIMEOUT', `Lock "${lock}" was still busy after ${waitMs} ms. ${advice}`, details)
     this.waitMs = waitMs
   }
 }
@@ -144,5 +144,21 @@ export class UnsupportedLockError extends LockError {
 export class StaleTokenError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('STALE_TOKEN', message, details)
+  }
+}
+
+/** An optimistic change came too late each time that it was tried. Nothing was written. */
+export class VersionConflictError extends LockError {
+  /** How often it was tried. */
+  readonly tries: number
+
+  constructor(tries: number, details: LockErrorDetails & { lock: string }) {
+    super(
+      'VERSION_CONFLICT',
+      `The row ${details.lock} was changed by others each of the ${tries} times that this change was tried. ` +
+        'Nothing was written. Allow more tries, or use a lock where so many write to one row.',
+      details,
+    )
+    this.tries = tries
   }
 }

@@ -9,7 +9,7 @@ export type { Semaphore, SemaphoreOptions, WeightOptions } from './locks/semapho
 export type { MultiLease, MultiLock } from './locks/multi.js'
 export type { StripedLock, StripedOptions } from './locks/striped.js'
 export type { Election, ElectionEvents } from './locks/election.js'
-export type { TransactionalDatabase } from './transaction/databases.js'
+export type { Dialect, SqlSession, TransactionalDatabase } from './transaction/database.js'
 export type { SingleFlight, SingleFlightOptions } from './locks/single-flight.js'
 export type { Lease, LeaseNote, TokenOf, WriteLease } from './lease/lease.js'
 export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/settings.js'
@@ -24,6 +24,7 @@ export {
   StaleTokenError,
   StoreUnavailableError,
   UnsupportedLockError,
+  VersionConflictError,
 } from './errors.js'
 export type { LockErrorCode, LossReason } from './errors.js'
 export { systemClock, systemRandom } from './clock/clock.js'

@@ -1,7 +1,7 @@
 import type { Store } from 'holdfast/store'
 
 /** The store, which also ends the pool that was made for it. */
-export function closing(store: Store<true>, end: () => Promise<unknown>): Store<true> {
+export function closing<F extends boolean>(store: Store<F>, end: () => Promise<unknown>): Store<F> {
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await store.close()

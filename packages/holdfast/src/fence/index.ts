@@ -1,39 +1,73 @@
 /**
- * `holdfast/fence`: a protected resource in a database remembers the largest token that it has seen, and refuses a
- * smaller one. This is what protects when two believe to hold a lock, whatever store the lock is in.
+ * `holdfast/fence`: a protected resource in a database or in Redis remembers the largest token that it has seen, and refuses
+ * a smaller one. This is what protects when two believe to hold a lock, whatever store the lock is in.
  */
 import { LockUsageError, StaleTokenError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
 import { checkName } from '../store/names.js'
-import type { MysqlTransaction, PgTransaction, PostgresJsTransaction } from '../transaction/databases.js'
+import type { RedisClient } from '../stores/redis/clients.js'
+import { sessionOf, type SqlTransaction } from '../transaction/session-of.js'
 import { checkExclusive } from '../transaction/transaction.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
+import { checkCommands, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
+
+export type { RedisCommand } from './redis.js'
 
 export interface FenceOptions {
   /** The schema that `postgresSchema()` made. Default `holdfast`. */
   readonly schema?: string
-  /** The prefix that `mysqlSchema()` was given. Default `holdfast_`. */
+  /** The prefix that `mysqlSchema()` was given, by default `holdfast_`; in Redis what stands before keys, by default `hf`. */
   readonly prefix?: string
 }
 
-/** A transaction of `pg`, `postgres` or `mysql2/promise`. */
-export type FenceTransaction = PgTransaction | PostgresJsTransaction | MysqlTransaction
+/** A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM. */
+export type FenceTransaction = SqlTransaction
 
 /**
  * Notes the token of a lease with a resource, in the caller's transaction, and refuses one that comes too late. Whoever
  * else writes to the resource waits until this transaction ends; let it end soon.
+ *
+ * With a client of Redis, which has no such transactions, it is only a look: a later holder may come between it and what is
+ * written next. `fencedWrite` does both in one step.
  * @param resource any name of up to 512 bytes: what is written to under the lock
  * @throws StaleTokenError when the resource has seen a larger token, or the same one from another owner. Nothing was
  *   written; roll back.
  * @throws LockUsageError for the lease of a reader or a part of a semaphore, whose tokens do not tell who comes later.
  */
 export async function assertFence(
-  tx: FenceTransaction,
+  tx: FenceTransaction | RedisClient,
   lease: Lease,
   resource: string,
   options: FenceOptions = {},
 ): Promise<void> {
+  const values = valuesOf(lease, resource)
+  if (!(await isNewest(tx, values, options))) throw stale(lease, resource)
+}
+
+/**
+ * Runs commands in Redis if the token of a lease is not late, all in one step. As with MULTI, a command that fails does
+ * not undo those before it. In a Cluster the keys must be in the slot of the resource: write `{resource}` into them.
+ * @returns the replies
+ * @throws As `assertFence` does. When the token is stale nothing was written.
+ */
+export async function fencedWrite(
+  client: RedisClient,
+  lease: Lease,
+  resource: string,
+  commands: readonly RedisCommand[],
+  options: Pick<FenceOptions, 'prefix'> = {},
+): Promise<readonly unknown[]> {
+  const values = valuesOf(lease, resource)
+  checkCommands(commands)
+  const replies = await fencedInRedis(client, values, commands, options.prefix)
+  if (!replies) throw stale(lease, resource)
+  return replies
+}
+
+type FenceValues = readonly [resource: string, token: string, owner: string]
+
+function valuesOf(lease: Lease, resource: string): FenceValues {
   checkName(resource, 'resource')
   checkExclusive(lease)
   const token: bigint | undefined = lease.token
@@ -42,26 +76,26 @@ export async function assertFence(
       lock: lease.name,
     })
   }
-  if (await isNewest(tx, [resource, String(token), lease.claimId], options)) return
-  throw new StaleTokenError(
-    `"${resource}" has seen a token that is larger than ${token}, or the same one from another owner: the lease on ` +
+  return [resource, String(token), lease.claimId]
+}
+
+function stale(lease: Lease, resource: string): StaleTokenError {
+  return new StaleTokenError(
+    `"${resource}" has seen a token that is larger than ${String(lease.token)}, or the same one from another owner: the lease on ` +
       `"${lease.name}" is over, and another holder has been at work. Roll back.`,
     { lock: lease.name },
   )
 }
 
 async function isNewest(
-  tx: FenceTransaction,
-  values: readonly [resource: string, token: string, owner: string],
+  tx: FenceTransaction | RedisClient,
+  values: FenceValues,
   { schema, prefix }: FenceOptions,
 ): Promise<boolean> {
-  if ('execute' in tx) {
-    const [write, read] = mysqlFence(prefix)
-    await tx.execute({ sql: write, values: [...values], rowsAsArray: false })
-    const [rows] = await tx.execute({ sql: read, values: [...values], rowsAsArray: false })
-    return Array.isArray(rows) && rows.length > 0
-  }
-  const text = postgresFence(schema)
-  if ('unsafe' in tx) return (await tx.unsafe(text, [...values] as never[])).length > 0
-  return (await tx.query(text, [...values])).rows.length > 0
+  if (isRedis(tx)) return (await fencedInRedis(tx, values, [], prefix)) !== undefined
+  const session = sessionOf(tx)
+  if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
+  const [write, read] = mysqlFence(prefix)
+  await session.query(write, values)
+  return (await session.query(read, values)).length > 0
 }

@@ -6,6 +6,7 @@ export function fenceStatement(schema: string = DEFAULT_SCHEMA): string {
     `insert into ${quoteSchema(schema)}.fences as f (resource, token, owner) ` +
     'values ($1::text, $2::text::bigint, $3::text) on conflict (resource) do update ' +
     'set token = excluded.token, owner = excluded.owner ' +
-    'where f.token < excluded.token or (f.token = excluded.token and f.owner = excluded.owner) returning token'
+    'where f.token < excluded.token or (f.token = excluded.token and f.owner = excluded.owner) ' +
+    'returning resource'
   )
 }

@@ -12,7 +12,7 @@ import {
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
 import { checkName, checkText, fullName } from '../store/names.js'
-import type { TransactionalDatabase } from '../transaction/databases.js'
+import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
 import { closeClient, useStore, type CloseOptions } from './close.js'
 import { LockElection, type Election } from './election.js'

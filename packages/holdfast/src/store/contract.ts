@@ -250,15 +250,25 @@ export interface Traits<F extends boolean = boolean> {
   readonly ttlMs: readonly [number, number]
 }
 
+/** Runs a statement in the caller's transaction, and resolves to its rows. */
+export type CoverQuery = (sql: string, values: readonly string[]) => Promise<readonly unknown[]>
+
+/** A lease, as the transaction that covers it names it. */
+export interface CoveredLease extends Pick<ClaimRef, 'lock' | 'id'> {
+  readonly token: string
+}
+
 /**
- * What a store in a database adds, so that a transaction of the same database covers a lease until its commit. The
- * transaction runs `statement` first; for as long as it lasts, nobody is granted the lock after the lease has ended.
+ * What a store in a database adds, so that a transaction of the same database covers a lease until its commit: for as
+ * long as the transaction lasts, nobody is granted the lock after the lease has ended.
  */
 export interface Cover {
-  /** Has the lock's full name and the token as its two values. No row in the answer means that the lease is lost. */
-  readonly statement: string
   /** Asked before the transaction begins. False when the claim does not hold the lock any more. */
   prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
+  /** The first that the transaction does. False when the lease is lost. */
+  begin(query: CoverQuery, lease: CoveredLease): Promise<boolean>
+  /** The last that the transaction does. False when it is not the one that began: that has ended already. */
+  lasts(query: CoverQuery, lease: CoveredLease): Promise<boolean>
 }
 
 export interface Store<F extends boolean = boolean> {

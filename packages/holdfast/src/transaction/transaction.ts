@@ -9,8 +9,9 @@ import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.j
 import type { HeldLease, Lease } from '../lease/lease.js'
 import type { AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
-import type { Store } from '../store/contract.js'
-import { checkTransactional, type TransactionalDatabase } from './databases.js'
+import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
+import { checkTransactional, rolledBack, type TransactionalDatabase } from './database.js'
+import { isAborted } from './failures.js'
 
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(
@@ -29,15 +30,23 @@ export async function transaction<L extends Lease, Tx, T>(
     )
   }
   checkTransactional(db)
+  if (db.dialect !== store.name) {
+    throw new LockUsageError(
+      `The lock is in ${store.name} and the transaction in ${db.dialect}: it can only be covered by one in the same database.`,
+      { store: store.name, lock: lock.name },
+    )
+  }
   const lease = await lock.acquire(options)
   try {
     checkExclusive(lease)
     const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
-    if (!(await cover.prepare({ lock: lease.name, id: lease.claimId }))) throw lost()
+    const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
+    if (!(await cover.prepare(covered))) throw lost()
     return await db.transaction(async (tx) => {
-      const guard = await db.query(tx, cover.statement, [lease.name, String(lease.token)])
-      if (guard.length === 0) throw lost()
+      const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
+      if (!(await cover.begin(query, covered))) throw lost()
       const result = await lease.run(() => work(tx, lease))
+      if (!(await stillLasts(cover, query, covered))) throw ended(lease)
       // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
       // lasts until the commit is done.
       lease.assertHeld()
@@ -47,6 +56,25 @@ export async function transaction<L extends Lease, Tx, T>(
     // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
     await lease.release().catch(() => undefined)
   }
+}
+
+/** Without it a transaction that had failed on the way would seem to commit, with most libraries. */
+async function stillLasts(cover: Cover, query: CoverQuery, lease: CoveredLease): Promise<boolean> {
+  try {
+    return await cover.lasts(query, lease)
+  } catch (error) {
+    if (isAborted(error)) throw rolledBack(error)
+    throw error
+  }
+}
+
+function ended(lease: Lease): LockUsageError {
+  return new LockUsageError(
+    `The transaction that was to cover "${lease.name}" had ended before the work did: by a COMMIT or a ROLLBACK in it, or ` +
+      'on MySQL by a statement that commits, such as CREATE TABLE. What was written after that was not covered by the lock. ' +
+      'Let locks.transaction end the transaction, and throw to roll it back.',
+    { lock: lease.name },
+  )
 }
 
 /** @throws LockUsageError for leases that others may share, whose tokens do not tell who comes later. */

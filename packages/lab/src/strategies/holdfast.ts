@@ -1,12 +1,12 @@
 /** Holdfast in a shop: on each store, with the fence where there is one, and the mistakes that can still be made with it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lease } from 'holdfast'
+import type { Lease, TransactionalDatabase } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { createLocks } from 'holdfast'
 import { look, putBack, readModifyWrite, writeOrder } from './steps.js'
 import { openLocks, STORES, type StoreName } from './stores.js'
 import type { Counter, Premises, Sale, Strategy, Visit } from './strategy.js'
-import type { Transaction } from '../shop/shop.js'
+import type { Transaction, Value } from '../shop/shop.js'
 
 const NAME = 'shop'
 
@@ -88,9 +88,10 @@ async function openFenced(store: StoreName, premises: Premises): Promise<Counter
 
 async function openCovering(store: 'postgres' | 'mysql', premises: Premises): Promise<Counter> {
   const { locks, close } = await openLocks(store, premises)
-  const db = {
+  const db: TransactionalDatabase<Transaction> = {
+    dialect: store,
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => premises.shop.transaction(work),
-    query: (tx: Transaction, sql: string, values: readonly string[]) => tx.query(sql, values),
+    query: (tx, sql, values) => tx.query(sql, values as readonly Value[]),
   }
   return {
     buy: (visit) =>

@@ -5,6 +5,7 @@ import type { Answer, Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
 import { statement, type MysqlPool } from './clients.js'
+import { coverOf } from './cover.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { migrateMysql } from './migrate.js'
 import { checkPrefix } from './schema.js'
@@ -19,7 +20,7 @@ export interface MysqlDatabaseOptions {
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
-  readonly guardStatement: string
+  readonly cover: Database['cover']
   readonly #pool: MysqlPool
   readonly #statements: Statements
   readonly #turn: string
@@ -37,7 +38,7 @@ export class MysqlDatabase implements Database {
       isUnmigrated,
       explain: (error) => explain(error, prefix),
     })
-    this.guardStatement = `select name from ${prefix}guards where name = cast(? as binary) and token <= cast(? as signed) lock in share mode`
+    this.cover = coverOf(prefix)
     this.#turn = `call ${prefix}turn_1(?, ?)`
     this.#names =
       `select convert(name using utf8mb4) as name from (select name from ${prefix}holders union ` +

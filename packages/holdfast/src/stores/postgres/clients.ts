@@ -56,12 +56,12 @@ export function clientOf(pool: unknown): Client {
   )
 }
 
-function isPostgresJs(pool: unknown): pool is PostgresJs {
+export function isPostgresJs(pool: unknown): pool is PostgresJs {
   return typeof pool === 'function' && 'unsafe' in pool && 'listen' in pool
 }
 
 /** A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
-function isPgPool(pool: unknown): pool is PgPool {
+export function isPgPool(pool: unknown): pool is PgPool {
   return (
     typeof pool === 'object' && pool !== null && 'query' in pool && 'options' in pool && 'totalCount' in pool
   )

@@ -5,6 +5,7 @@ import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import type { Answer, Request } from '../sql/requests.js'
 import type { Client, Row } from './clients.js'
+import { coverOf } from './cover.js'
 import { Statements } from '../sql/statements.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { postgresSchema, quoteSchema } from './schema.js'
@@ -25,7 +26,7 @@ export class PostgresDatabase implements Database {
   readonly name = 'postgres'
   /** Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can be believed. */
   readonly channel = `holdfast_${systemRandom.id()}`
-  readonly guardStatement: string
+  readonly cover: Database['cover']
   readonly #options: PostgresDatabaseOptions
   readonly #turn: string
   readonly #names: string
@@ -45,7 +46,7 @@ export class PostgresDatabase implements Database {
       explain: (error) => explain(error, options.schema),
     })
     const schema = quoteSchema(options.schema)
-    this.guardStatement = `select name from ${schema}.guards where name = $1::text and token <= $2::text::bigint for share`
+    this.cover = coverOf(schema)
     this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
     this.#names =
       `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +

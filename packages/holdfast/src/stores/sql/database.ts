@@ -1,5 +1,5 @@
 /** What an SQL store needs of its database. */
-import type { PushedGrant } from '../../store/contract.js'
+import type { Cover, PushedGrant } from '../../store/contract.js'
 import type { Answer, Request } from './requests.js'
 
 /** What a doorbell tells. */
@@ -23,8 +23,8 @@ export interface Database {
   readonly name: string
   /** Where the database rings for this client: written into the rows of its waiters. */
   readonly channel: string
-  /** Locks the guard with the name of a lock and a token as its values. No row means that the lease is lost. */
-  readonly guardStatement: string
+  /** What is particular to the database in how a transaction covers a lease. */
+  readonly cover: Pick<Cover, 'begin' | 'lasts'>
   /** Does all the requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<readonly Answer[]>
   names(query: NameQuery): Promise<readonly string[]>

@@ -59,7 +59,7 @@ export class SqlStore implements Store<true> {
     this.#database = database
     this.#batches = new Batches(database)
     this.cover = {
-      statement: database.guardStatement,
+      ...database.cover,
       prepare: async ({ lock, id }) => requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
     }
   }

@@ -1,0 +1,63 @@
+/**
+ * What Holdfast needs of a database in the hands of some client library. Nothing is imported from any of them: what is
+ * used of each is written down in `libraries/`, and for anything else a few lines make a `TransactionalDatabase`.
+ */
+import { LockUsageError } from '../errors.js'
+
+/** Whose SQL is spoken. MariaDB counts as MySQL. */
+export type Dialect = 'postgres' | 'mysql'
+
+/** A database in the hands of some library. `Tx` is what that library calls a transaction. */
+export interface TransactionalDatabase<Tx> {
+  readonly dialect: Dialect
+  /** Begins a transaction, commits it when `work` resolves, and rolls it back when `work` rejects. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /**
+   * Runs a statement in the transaction, and resolves to its rows as objects. Values stand as `$1` in PostgreSQL and as
+   * `?` in MySQL, in the order in which they are given.
+   */
+  query(tx: Tx, sql: string, values: readonly unknown[]): Promise<readonly unknown[]>
+}
+
+/** A transaction that is at work. */
+export interface SqlSession {
+  readonly dialect: Dialect
+  /** As that of `TransactionalDatabase`. */
+  query(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>
+  /** How the library wants savepoints made, if it must be told. Rolls back to it when `work` rejects. */
+  savepoint?<T>(work: (session: SqlSession) => Promise<T>): Promise<T>
+  /** Something that stays the same for as long as table names mean the same tables. */
+  readonly identity?: object
+}
+
+/** A row of an answer. */
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** @throws LockUsageError when a library speaks to another database than those that Holdfast knows. */
+export function checkDialect(name: unknown, library: string): Dialect {
+  if (name === 'postgres' || name === 'mysql') return name
+  throw new LockUsageError(
+    `This ${library} database is neither PostgreSQL nor MySQL or MariaDB, which are the ones that Holdfast knows.`,
+  )
+}
+
+/** @throws LockUsageError for what is not a `TransactionalDatabase`. */
+export function checkTransactional(db: unknown): void {
+  if (typeof db === 'object' && db !== null && 'transaction' in db && 'query' in db && 'dialect' in db) {
+    if (db.dialect === 'postgres' || db.dialect === 'mysql') return
+  }
+  throw new LockUsageError(
+    'A database is needed here: pgTransactions(pool), postgresJsTransactions(sql), mysqlTransactions(pool), ' +
+      'kyselyTransactions(db), drizzleTransactions(db), knexTransactions(knex), prismaTransactions(prisma), ' +
+      'typeormTransactions(dataSource), or an object with dialect, transaction and query.',
+  )
+}
+
+/** A statement failed, somebody swallowed its error, and what is left of the transaction cannot be committed. */
+export function rolledBack(cause?: unknown): LockUsageError {
+  return new LockUsageError(
+    'The database rolled the transaction back when it was to commit, since a statement in it had failed. ' +
+      'Let the error of that statement pass, or use a savepoint.',
+    { cause },
+  )
+}

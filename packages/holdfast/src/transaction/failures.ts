@@ -1,0 +1,36 @@
+/** What databases say when a transaction is in the way of another, through whichever library. */
+
+/** PostgreSQL's SQLSTATE for a lock that was not to be had in time; MySQL's and MariaDB's numbers for the same. */
+const LOCK_TIMEOUT = new Set<unknown>(['55P03', 1205, 3572])
+/** A deadlock, a serialization failure, or (MariaDB) a row that changed after the snapshot: all may be tried again. */
+const CONFLICT = new Set<unknown>(['40001', '40P01', 1213, 1020])
+
+export function isLockTimeout(error: unknown): boolean {
+  return codesOf(error).some((code) => LOCK_TIMEOUT.has(code))
+}
+
+export function isConflict(error: unknown): boolean {
+  return codesOf(error).some((code) => CONFLICT.has(code))
+}
+
+/** PostgreSQL does nothing more in a transaction of which a statement has failed. */
+export function isAborted(error: unknown): boolean {
+  return codesOf(error).includes('25P02')
+}
+
+/** Where the libraries put the code that the server gave, or the error that has it. */
+const CODES = ['code', 'errno', 'originalCode'] as const
+const INNER = ['cause', 'driverError', 'meta', 'driverAdapterError'] as const
+const DEPTH = 6
+
+/** Every code that is somewhere in an error: numbers as numbers, and what may be either as both. */
+export function codesOf(error: unknown, depth = 0): unknown[] {
+  if (typeof error !== 'object' || error === null || depth > DEPTH) return []
+  const properties = error as Readonly<Record<string, unknown>>
+  const codes = CODES.flatMap((name) => {
+    const code = properties[name]
+    // Numbers as text too: that is how Prisma has them.
+    return typeof code === 'string' && /^\d{4}$/.test(code) ? [code, Number(code)] : [code]
+  })
+  return [...codes, ...INNER.flatMap((name) => codesOf(properties[name], depth + 1))]
+}

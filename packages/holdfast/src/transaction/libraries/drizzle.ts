@@ -1,0 +1,85 @@
+/** Transactions of Drizzle, over `pg`, `postgres` and `mysql2`. */
+import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+
+/** What `db.transaction` gives to its callback. */
+export interface DrizzleTransaction {
+  execute(query: never): PromiseLike<unknown>
+  rollback(): never
+}
+
+/** Not in the type above, from which the library's own could not be inferred any more. */
+interface WithNested {
+  transaction<T>(work: (tx: DrizzleTransaction) => Promise<T>): Promise<T>
+}
+
+/** As much of a Drizzle database as is used. */
+export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+/** Transactions through a database of Drizzle. */
+export function drizzleTransactions<Tx extends DrizzleTransaction>(
+  db: DrizzleDatabase<Tx>,
+): TransactionalDatabase<Tx> {
+  return {
+    dialect: drizzleDialect(db),
+    // In a box, since `postgres` below it awaits the elements of a list that is returned.
+    transaction: async (work) => (await db.transaction(async (tx) => ({ result: await work(tx) }))).result,
+    query: (tx, sql, values) => drizzleSession(tx).query(sql, values),
+  }
+}
+
+export function drizzleSession(tx: DrizzleTransaction): SqlSession {
+  return {
+    dialect: drizzleDialect(tx),
+    query: async (sql, values) => rowsOf(await tx.execute(written(sql, values) as never)),
+    async savepoint(work) {
+      const outer = tx as never as WithNested
+      const box = await outer.transaction(async (nested) => ({ result: await work(drizzleSession(nested)) }))
+      return box.result
+    },
+  }
+}
+
+/** Whether it is a database or a transaction of Drizzle. */
+export function isDrizzle(tx: object): boolean {
+  return kindsOf(tx).length > 0
+}
+
+/** As much of Drizzle's `SQL` as `execute` asks for: a text that is written already, with the values in it. */
+function written(sql: string, params: readonly unknown[]): object {
+  const query = { toQuery: () => ({ sql, params: [...params], typings: params.map(() => 'none') }) }
+  return { ...query, getSQL: () => query }
+}
+
+/** What the driver answers is passed on as it is. */
+function rowsOf(answer: unknown): readonly unknown[] {
+  if (typeof answer === 'object' && answer !== null && 'rows' in answer) return answer.rows as unknown[]
+  if (!Array.isArray(answer)) return []
+  // mysql2: rows, or a header in place of them, and a description of the columns.
+  if (answer.length === 2 && !isRow(answer[1])) return Array.isArray(answer[0]) ? answer[0] : []
+  return answer as unknown[]
+}
+
+function isRow(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const KIND = Symbol.for('drizzle:entityKind')
+
+/** Drizzle's own marks of what something is, from the class itself to its ancestors. */
+function kindsOf(value: object): string[] {
+  const kinds: string[] = []
+  let type: unknown = (value as { constructor?: unknown }).constructor
+  while (typeof type === 'function') {
+    if (KIND in type) kinds.push(String(type[KIND]))
+    type = Object.getPrototypeOf(type)
+  }
+  return kinds
+}
+
+export function drizzleDialect(db: object): Dialect {
+  const kinds = kindsOf(db)
+  const is = (start: string): boolean => kinds.some((kind) => kind.startsWith(start))
+  return checkDialect(is('MySql') ? 'mysql' : is('Pg') ? 'postgres' : undefined, 'Drizzle')
+}

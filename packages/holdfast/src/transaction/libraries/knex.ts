@@ -1,0 +1,63 @@
+/** Transactions of Knex, over `pg` and `mysql2`. */
+import { LockUsageError } from '../../errors.js'
+import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { rowsOf } from './mysql2.js'
+
+/** What `knex.transaction` gives to its callback. */
+export interface KnexTransaction {
+  readonly isTransaction?: boolean
+  readonly client: { readonly dialect?: string }
+  raw(sql: string, values: never): PromiseLike<unknown>
+}
+
+/** As much of a Knex instance as is used. */
+export interface KnexDatabase<Tx extends KnexTransaction> {
+  readonly client: { readonly dialect?: string }
+  transaction(work: (tx: Tx) => Promise<unknown>): PromiseLike<unknown>
+}
+
+/** Transactions through an instance of Knex. */
+export function knexTransactions<Tx extends KnexTransaction>(
+  knex: KnexDatabase<Tx>,
+): TransactionalDatabase<Tx> {
+  return {
+    dialect: dialectOf(knex),
+    async transaction<T>(work: (tx: Tx) => Promise<T>) {
+      const box = (await knex.transaction(async (tx) => ({ result: await work(tx) }))) as { result: T }
+      return box.result
+    },
+    query: (tx, sql, values) => knexSession(tx).query(sql, values),
+  }
+}
+
+/** @throws LockUsageError outside of a transaction. */
+export function knexSession(tx: KnexTransaction): SqlSession {
+  if (tx.isTransaction !== true) {
+    throw new LockUsageError('A transaction is needed here: what knex.transaction(work) gives to work.')
+  }
+  const dialect = dialectOf(tx)
+  return {
+    dialect,
+    identity: tx.client,
+    async query(sql, values) {
+      if (dialect === 'mysql') return rowsOf(((await tx.raw(sql, [...values] as never)) as unknown[])[0])
+      const [text, bindings] = questionMarks(sql, values)
+      return ((await tx.raw(text, bindings as never)) as { rows: unknown[] }).rows
+    },
+  }
+}
+
+/** Knex writes `?` for a value, and numbers them by itself. */
+function questionMarks(sql: string, values: readonly unknown[]): [string, unknown[]] {
+  const bindings: unknown[] = []
+  const text = sql.replaceAll('?', '\\?').replaceAll(/\$(\d+)/g, (_all, number) => {
+    bindings.push(values[Number(number) - 1])
+    return '?'
+  })
+  return [text, bindings]
+}
+
+function dialectOf({ client }: { readonly client: { readonly dialect?: string } }): Dialect {
+  const name = client.dialect === 'postgresql' ? 'postgres' : client.dialect
+  return checkDialect(name, 'Knex')
+}

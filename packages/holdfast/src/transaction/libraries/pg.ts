@@ -1,0 +1,74 @@
+/** Transactions of `pg`. */
+import { LockUsageError } from '../../errors.js'
+import { rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
+
+/** A client of `pg`, checked out of its pool, after BEGIN. */
+export interface PgTransaction {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[]; command?: string }>
+  on?(event: 'error', listener: () => void): unknown
+  off?(event: 'error', listener: () => void): unknown
+}
+
+/** As much of a pool of `pg` as is used. `C` is its client. */
+export interface PgTransactionPool<C extends PgTransaction> {
+  connect(): Promise<C & { release(error?: boolean): void }>
+}
+
+/** Transactions through a pool of `pg`. */
+export function pgTransactions<C extends PgTransaction>(
+  pool: PgTransactionPool<C>,
+): TransactionalDatabase<C> {
+  return {
+    dialect: 'postgres',
+    async transaction(work) {
+      const client = await pool.connect()
+      let broken = true
+      // A connection that is lost between two statements would end the process. The next statement tells of it.
+      client.on?.('error', noted)
+      try {
+        await client.query('begin')
+        try {
+          const result = await work(client)
+          const { command } = await client.query('commit')
+          broken = false
+          // Answered so when a statement had failed and somebody swallowed its error.
+          if (command === 'ROLLBACK') throw rolledBack()
+          return result
+        } catch (error) {
+          // The first failure is the one to report.
+          if (broken) await client.query('rollback').then(() => (broken = false), noted)
+          throw error
+        }
+      } finally {
+        client.off?.('error', noted)
+        // What could neither be committed nor rolled back must not go back into the pool.
+        client.release(broken)
+      }
+    },
+    query: (tx, sql, values) => pgSession(tx).query(sql, values),
+  }
+}
+
+export function pgSession(tx: PgTransaction): SqlSession {
+  return {
+    dialect: 'postgres',
+    identity: tx,
+    query: async (sql, values) => (await tx.query(sql, [...values])).rows,
+  }
+}
+
+/** @throws LockUsageError for a pool, and for a client that has not begun: a lock would last for one statement. */
+export function checkPgTransaction(tx: object): void {
+  const status =
+    'getTransactionStatus' in tx && typeof tx.getTransactionStatus === 'function'
+      ? (tx.getTransactionStatus() as unknown)
+      : undefined
+  if (!('totalCount' in tx) && status !== 'I') return
+  throw new LockUsageError(
+    'A transaction is needed here: a client of pg after BEGIN, as pgTransactions(pool).transaction(work) gives to work. ' +
+      'Outside of one a lock would last for one statement.',
+  )
+}
+
+/** A connection that cannot roll back is broken, which its end does as well. */
+function noted(): void {}

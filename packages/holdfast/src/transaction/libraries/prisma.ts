@@ -1,0 +1,51 @@
+/** Transactions of Prisma, over its adapters for PostgreSQL and MariaDB. */
+import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+
+/** What `prisma.$transaction` gives to its callback. */
+export interface PrismaTransaction {
+  $queryRawUnsafe(sql: string, ...values: unknown[]): PromiseLike<unknown>
+}
+
+/** How long Prisma lets a transaction wait for a connection (2 000) and last (5 000), in milliseconds. */
+export interface PrismaTransactionOptions {
+  readonly maxWait?: number
+  readonly timeout?: number
+}
+
+/** As much of a Prisma client as is used. */
+export interface PrismaDatabase<Tx extends PrismaTransaction> {
+  $transaction(work: (tx: Tx) => Promise<unknown>, options?: PrismaTransactionOptions): Promise<unknown>
+}
+
+/**
+ * Transactions through a Prisma client. Prisma ends a transaction after 5 s unless `timeout` says otherwise.
+ */
+export function prismaTransactions<Tx extends PrismaTransaction>(
+  prisma: PrismaDatabase<Tx>,
+  options?: PrismaTransactionOptions,
+): TransactionalDatabase<Tx> {
+  return {
+    dialect: dialectOf(prisma),
+    async transaction<T>(work: (tx: Tx) => Promise<T>) {
+      const boxed = async (tx: Tx): Promise<{ result: T }> => ({ result: await work(tx) })
+      return ((await prisma.$transaction(boxed, options)) as { result: T }).result
+    },
+    query: (tx, sql, values) => prismaSession(tx).query(sql, values),
+  }
+}
+
+export function prismaSession(tx: PrismaTransaction): SqlSession {
+  return {
+    dialect: dialectOf(tx),
+    async query(sql, values) {
+      const rows = await tx.$queryRawUnsafe(sql, ...values)
+      return Array.isArray(rows) ? rows : []
+    },
+  }
+}
+
+/** Of a client and of a transaction; not in its types, but what its own extensions go by. */
+function dialectOf(prisma: object): Dialect {
+  const { _activeProvider: provider } = prisma as { _activeProvider?: unknown }
+  return checkDialect(provider === 'postgresql' ? 'postgres' : provider, 'Prisma')
+}

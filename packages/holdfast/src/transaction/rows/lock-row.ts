@@ -1,0 +1,112 @@
+/**
+ * Locks on single rows, by SELECT … FOR UPDATE in the caller's own transaction. They end with the transaction, by its
+ * commit or otherwise, and so need no lease, no renewal and no token.
+ */
+import { LockTimeoutError } from '../../errors.js'
+import { checkWait } from '../../lease/settings.js'
+import type { SqlRow, SqlSession } from '../database.js'
+import { sessionOf, type SqlTransaction } from '../session-of.js'
+import { isLockTimeout } from '../failures.js'
+import { createRow, missingRow, type CreateRow } from './missing.js'
+import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+import { checkUniqueKey } from './unique-key.js'
+import { withinWait } from './within-wait.js'
+
+export interface LockRowOptions<Tx> {
+  /**
+   * How long to wait while another transaction has the row, in milliseconds; 0 looks once. MySQL counts in whole seconds,
+   * rounded up. Default: for as long as the server lets (`lock_timeout`, `innodb_lock_wait_timeout`).
+   */
+  readonly waitMs?: number
+  /** Makes the row if it is not there. */
+  readonly create?: CreateRow<Tx>
+}
+
+/**
+ * Locks a row until the transaction ends, and resolves to what is in it now.
+ * @throws LockTimeoutError when another transaction kept it for longer than `waitMs`. The transaction goes on, unless the
+ *   server's own limit came first, which dooms it on PostgreSQL.
+ * @throws LockUsageError when there is no such row, or no unique index over columns of the key. Otherwise what the client
+ *   library throws, a deadlock among it.
+ */
+export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
+  tx: SqlTransaction,
+  row: RowKey,
+  options: LockRowOptions<Tx> = {},
+): Promise<Row> {
+  const session = sessionOf(tx)
+  const waitMs = checkWait(options.waitMs, Infinity)
+  const key = await prepared(session, row, options.create)
+  if (waitMs === 0) {
+    const locked = await lockNow<Row>(session, key)
+    if (locked) return locked
+    throw stillBusy(key, waitMs)
+  }
+  try {
+    const rows = await withinWait(session, waitMs, (inner) =>
+      inner.query(forUpdate(session, key), key.values),
+    )
+    if (rows.length === 0) throw missingRow(key)
+    return rows[0] as Row
+  } catch (error) {
+    if (isLockTimeout(error)) throw stillBusy(key, waitMs, error)
+    throw error
+  }
+}
+
+/**
+ * Locks a row if nobody else has it. Otherwise it resolves to undefined, and the transaction goes on.
+ * @throws As `lockRow` does, but for a row that is locked.
+ */
+export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
+  tx: SqlTransaction,
+  row: RowKey,
+  options: Pick<LockRowOptions<Tx>, 'create'> = {},
+): Promise<Row | undefined> {
+  const session = sessionOf(tx)
+  return lockNow<Row>(session, await prepared(session, row, options.create))
+}
+
+async function prepared<Tx>(
+  session: SqlSession,
+  row: RowKey,
+  create: CreateRow<Tx> | undefined,
+): Promise<CheckedKey> {
+  const key = checkKey(row, session.dialect)
+  await checkUniqueKey(session, key)
+  if (create) await createRow(row, create)
+  return key
+}
+
+/** PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped is there. */
+function lockNow<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
+  return session.dialect === 'postgres' ? skipLocked<Row>(session, key) : noWait<Row>(session, key)
+}
+
+async function skipLocked<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
+  const locked = await session.query(`${forUpdate(session, key)} skip locked`, key.values)
+  if (locked.length > 0) return locked[0] as Row
+  const there = `select 1 as there from ${key.table} where ${whereKey(key, session.dialect)}`
+  if ((await session.query(there, key.values)).length > 0) return undefined
+  throw missingRow(key)
+}
+
+async function noWait<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
+  try {
+    const locked = await session.query(`${forUpdate(session, key)} nowait`, key.values)
+    if (locked.length > 0) return locked[0] as Row
+  } catch (error) {
+    if (isLockTimeout(error)) return undefined
+    throw error
+  }
+  throw missingRow(key)
+}
+
+function forUpdate({ dialect }: SqlSession, key: CheckedKey): string {
+  return `select * from ${key.table} where ${whereKey(key, dialect)} for update`
+}
+
+function stillBusy({ text }: CheckedKey, waitMs: number, cause?: unknown): LockTimeoutError {
+  const advice = 'Another transaction has it. Wait longer (waitMs), or try again later.'
+  return new LockTimeoutError(waitMs, { lock: text, advice, cause })
+}

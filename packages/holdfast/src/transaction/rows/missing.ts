@@ -1,0 +1,47 @@
+/** Making a row before it is locked. */
+import { LockUsageError } from '../../errors.js'
+import { checkTransactional, type Dialect, type TransactionalDatabase } from '../database.js'
+import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+
+/** How a row is made that is not there. */
+export interface CreateRow<Tx> {
+  /** The database once more: the row is made in a short transaction of its own, on another connection. */
+  readonly db: TransactionalDatabase<Tx>
+  /** Values of other columns than the key's. */
+  readonly values?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Makes a row if it is not there, in a transaction of its own. In the transaction that is to lock it, two who miss the same
+ * row would both be granted the gap where it belongs, and then wait for each other. And nothing may be read there before
+ * the lock is granted, since MySQL would go on showing what was there then.
+ */
+export async function createRow<Tx>(row: RowKey, { db, values = {} }: CreateRow<Tx>): Promise<void> {
+  checkTransactional(db)
+  const { dialect } = db
+  const key = checkKey(row, dialect)
+  await db.transaction(async (tx) => {
+    const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
+    if ((await db.query(tx, there, key.values)).length > 0) return
+    const columns = [...key.columns, ...Object.keys(values)]
+    await db.query(tx, insertion(key, columns, dialect), [...key.values, ...Object.values(values)])
+  })
+}
+
+/** Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than that. */
+function insertion(key: CheckedKey, columns: readonly string[], dialect: Dialect): string {
+  const names = columns.map((column) => quote(column, dialect))
+  const places = columns.map((_column, index) => place(index + 1, dialect))
+  const insert = `insert into ${key.table} (${names.join(', ')}) values (${places.join(', ')}) `
+  return (
+    insert +
+    (dialect === 'postgres' ? 'on conflict do nothing' : `on duplicate key update ${names[0]} = ${names[0]}`)
+  )
+}
+
+export function missingRow({ text }: CheckedKey): LockUsageError {
+  return new LockUsageError(
+    `There is no row ${text} to lock. Make it before, or let lockRow make it: { create: { db } }.`,
+    { lock: text },
+  )
+}

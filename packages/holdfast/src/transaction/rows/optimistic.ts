@@ -1,0 +1,156 @@
+/**
+ * Optimistic changes: no lock at all. The row has a version that each change raises, and a change that was made from an
+ * older version writes nothing and is made again. Nobody waits, and nobody is kept out; it suits rows that are seldom
+ * changed by two at once.
+ */
+import { systemClock, systemRandom } from '../../clock/clock.js'
+import { LockUsageError, VersionConflictError } from '../../errors.js'
+import { checkDuration, describe } from '../../lease/settings.js'
+import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
+import { isConflict } from '../failures.js'
+import { missingRow } from './missing.js'
+import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
+
+export interface VersionedRow extends RowKey {
+  /** The column that counts changes: a whole number, never null. Default `version`. */
+  readonly version?: string
+}
+
+export interface OptimisticOptions {
+  /** How often the change is tried at most. Default 10. */
+  readonly tries?: number
+  /** The pause after the first conflict, in milliseconds, of which a random part is taken. It doubles each time. Default 5. */
+  readonly backoffMs?: number
+  /** The longest pause, in milliseconds. Default 500. */
+  readonly maxBackoffMs?: number
+  /** Ends the tries: the promise then rejects with `signal.reason`. */
+  readonly signal?: AbortSignal
+}
+
+/** The columns to change, with their values. Undefined leaves the row as it is. */
+export type Change<Row> = Partial<Row> | undefined
+
+/**
+ * Changes a row by what `change` makes of it, in a transaction. `change` gets the row as it is now, and the transaction for
+ * whatever else is to be written with it. When another has changed the row meanwhile, or the database ended the
+ * transaction for a deadlock or a serialization failure, everything is rolled back and done again, so `change` may run
+ * several times and must do nothing that cannot be undone.
+ * @returns the row as it was written, with its new version
+ * @throws VersionConflictError when it came too late each time.
+ * @throws LockUsageError when there is no such row, or it has no such version. Otherwise what `change` or the client library
+ *   throws.
+ */
+export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
+  db: TransactionalDatabase<Tx>,
+  row: VersionedRow,
+  change: (row: Row, tx: Tx) => Change<Row> | Promise<Change<Row>>,
+  options: OptimisticOptions = {},
+): Promise<Row> {
+  checkTransactional(db)
+  const target = targetOf(row, db)
+  const { tries, backoffMs, maxBackoffMs, signal } = settings(options)
+  let conflict: unknown
+  for (let count = 0; count < tries; count += 1) {
+    signal?.throwIfAborted()
+    if (count > 0)
+      await pause(Math.min(maxBackoffMs, backoffMs * 2 ** (count - 1)) * systemRandom.next(), signal)
+    try {
+      return await db.transaction((tx) => attempt(db, tx, target, change))
+    } catch (error) {
+      // Only what was thrown after a rollback gets here: nothing of this try is left.
+      if (!(error instanceof Outdated) && !isConflict(error)) throw error
+      conflict = error instanceof Outdated ? undefined : error
+    }
+  }
+  throw new VersionConflictError(tries, { lock: target.key.text, cause: conflict })
+}
+
+interface Target {
+  readonly key: CheckedKey
+  readonly version: string
+}
+
+/** Thrown to roll back. Nobody else sees it. */
+class Outdated extends Error {}
+
+async function attempt<Row extends object, Tx>(
+  db: TransactionalDatabase<Tx>,
+  tx: Tx,
+  { key, version }: Target,
+  change: (row: Row, tx: Tx) => Change<Row> | Promise<Change<Row>>,
+): Promise<Row> {
+  const { dialect } = db
+  const [row] = await db.query(tx, `select * from ${key.table} where ${whereKey(key, dialect)}`, key.values)
+  if (row === undefined) throw missingRow(key)
+  const before = versionOf(row as SqlRow, version, key)
+  const changes = await change(row as Row, tx)
+  if (changes === undefined) return row as Row
+  const entries = Object.entries(changes).filter(([column]) => column !== version)
+  const sets = entries.map(([column], index) => `${quote(column, dialect)} = ${place(index + 1, dialect)}`)
+  const column = quote(version, dialect)
+  const update =
+    `update ${key.table} set ${[...sets, `${column} = ${column} + 1`].join(', ')} ` +
+    `where ${whereKey(key, dialect, entries.length + 1)} and ${column} = ${before}`
+  const values = [...entries.map(([, value]) => value), ...key.values]
+  if (!(await hasChanged(db, tx, update, values))) throw new Outdated()
+  const after = typeof before === 'bigint' ? before + 1n : before + 1
+  return { ...(row as Row), ...changes, [version]: after }
+}
+
+/** MySQL does not return rows of an update, but tells how many there were to whoever asks next. */
+async function hasChanged<Tx>(
+  db: TransactionalDatabase<Tx>,
+  tx: Tx,
+  update: string,
+  values: readonly unknown[],
+): Promise<boolean> {
+  if (db.dialect === 'postgres')
+    return (await db.query(tx, `${update} returning 1 as changed`, values)).length > 0
+  await db.query(tx, update, values)
+  const [row] = (await db.query(tx, 'select row_count() as changed', [])) as { changed: unknown }[]
+  return Number(row?.changed) > 0
+}
+
+/** A number that is written into the SQL, so it must be nothing else. Libraries give large ones as text. */
+function versionOf(row: SqlRow, version: string, { table, text }: CheckedKey): number | bigint {
+  const value = row[version]
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'string' && /^-?\d{1,19}$/.test(value)) return BigInt(value)
+  throw new LockUsageError(
+    `The row has no whole number in "${version}" (${describe(value)}), by which changes could be told. ` +
+      `Add the column: alter table ${table} add ${version} bigint not null default 0.`,
+    { lock: text },
+  )
+}
+
+function targetOf<Tx>(row: VersionedRow, { dialect }: TransactionalDatabase<Tx>): Target {
+  const key = checkKey(row, dialect)
+  const { version = 'version' } = row
+  quote(version, dialect)
+  return { key, version }
+}
+
+function settings(options: OptimisticOptions) {
+  const { tries = 10, backoffMs = 5, maxBackoffMs = 500, signal } = options
+  if (!Number.isSafeInteger(tries) || tries < 1) {
+    throw new LockUsageError(`tries must be a whole number of at least 1, not ${describe(tries)}.`)
+  }
+  checkDuration('backoffMs', backoffMs, { min: 0 })
+  checkDuration('maxBackoffMs', maxBackoffMs, { min: 0 })
+  return { tries, backoffMs, maxBackoffMs, signal }
+}
+
+function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => {
+      timer.cancel()
+      reject(signal?.reason as Error)
+    }
+    const timer = systemClock.timer(delayMs, () => {
+      signal?.removeEventListener('abort', aborted)
+      resolve()
+    })
+    signal?.addEventListener('abort', aborted, { once: true })
+  })
+}

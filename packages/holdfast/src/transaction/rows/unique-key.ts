@@ -1,0 +1,88 @@
+/**
+ * Whether a lock on a row stays a lock on that row. Without a unique index over the key MySQL locks every row that it
+ * reads on the way, the whole table as a rule, and PostgreSQL several rows where one was meant. So the catalogue is read
+ * before, once a minute for each table.
+ */
+import { LockUsageError } from '../../errors.js'
+import type { SqlRow, SqlSession } from '../database.js'
+import type { CheckedKey } from './row-key.js'
+
+/** One column of one unique index, or a table without any. */
+const POSTGRES =
+  'select c.relkind::text as kind, i.indexrelid::text as idx, a.attname::text as col, null as type ' +
+  'from (select to_regclass($1::text) as oid) t join pg_class c on c.oid = t.oid ' +
+  'left join pg_index i on i.indrelid = c.oid and i.indisunique and i.indisvalid and i.indimmediate ' +
+  'and i.indpred is null and i.indexprs is null ' +
+  'left join pg_attribute a on a.attrelid = c.oid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])'
+
+const MYSQL =
+  'select t.engine as kind, s.index_name as idx, s.column_name as col, c.data_type as type ' +
+  'from information_schema.tables t left join information_schema.statistics s on s.table_schema = t.table_schema ' +
+  'and s.table_name = t.table_name and s.non_unique = 0 and s.sub_part is null ' +
+  'left join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name ' +
+  "and c.column_name = s.column_name where t.table_schema = if(? = '', database(), ?) and t.table_name = ?"
+
+/** How long an index that was seen is believed in, in milliseconds. */
+const BELIEVED_MS = 60_000
+
+/** What was found to be fine, and when, for each connection or whatever else stays the same. */
+const found = new WeakMap<object, Map<string, number>>()
+
+/** @throws LockUsageError when there is no such table, or no unique index over columns of the key. */
+export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Promise<void> {
+  const seen = session.identity ? (found.get(session.identity) ?? new Map<string, number>()) : undefined
+  const subject = JSON.stringify([key.table, key.columns, key.values.map((value) => typeof value)])
+  const nowMs = performance.now()
+  if ((seen?.get(subject) ?? -Infinity) > nowMs - BELIEVED_MS) return
+  const rows = (await session.query(...question(session, key))) as SqlRow[]
+  if (rows.length === 0) {
+    throw new LockUsageError(`There is no table ${key.table} that this user can see.`, { lock: key.text })
+  }
+  if (session.dialect === 'mysql') checkEngine(rows, key)
+  checkIndexes(session, key, rows)
+  if (session.identity && seen) found.set(session.identity, seen.set(subject, nowMs))
+}
+
+function question({ dialect }: SqlSession, { table, path }: CheckedKey): [sql: string, values: string[]] {
+  if (dialect === 'postgres') return [POSTGRES, [table]]
+  const name = path.at(-1) ?? ''
+  const schema = path.length > 1 ? (path[0] ?? '') : ''
+  return [MYSQL, [schema, schema, name]]
+}
+
+function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void {
+  const kind = rows[0]?.['kind']
+  const engine = typeof kind === 'string' ? kind : 'a view'
+  if (engine.toLowerCase() === 'innodb') return
+  throw new LockUsageError(
+    `${table} is no InnoDB table (${engine}): its rows cannot be locked one by one. ` +
+      `Lock a table of the engine InnoDB: alter table ${table} engine = InnoDB.`,
+    { lock: text },
+  )
+}
+
+function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly SqlRow[]): void {
+  const folded = (name: unknown): string => (dialect === 'mysql' ? String(name).toLowerCase() : String(name))
+  const given = new Set(key.columns.map(folded))
+  const indexed = rows.filter(({ idx }) => idx !== null)
+  const covering = [...new Set(indexed.map(({ idx }) => idx))]
+    .map((index) => indexed.filter(({ idx }) => idx === index))
+    .find((columns) => columns.every(({ col }) => given.has(folded(col))))
+  if (!covering) {
+    const columns = key.columns.join(', ')
+    throw new LockUsageError(
+      `${key.table} has no unique index over (${columns}), so that a lock on this row would be one on many rows, or on all. ` +
+        `Name the columns of a unique key, or make one: create unique index on ${key.table} (${columns}).`,
+      { lock: key.text },
+    )
+  }
+  for (const { col, type } of covering) {
+    const value = key.values[key.columns.findIndex((column) => folded(column) === folded(col))]
+    if (typeof value === 'string' || !/char|text/.test(String(type))) continue
+    throw new LockUsageError(
+      `"${String(col)}" of ${key.table} is text and was compared with a ${typeof value}: MySQL could not use the index, and would ` +
+        'lock the whole table. Give the value as text.',
+      { lock: key.text },
+    )
+  }
+}

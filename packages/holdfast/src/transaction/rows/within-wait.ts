@@ -1,0 +1,71 @@
+/** A statement that waits for a lock, and for how long. */
+import type { SqlSession } from '../database.js'
+
+const SAVEPOINT = 'holdfast_wait'
+/** The longest wait that PostgreSQL can count, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/**
+ * Runs `work`, whose statement fails when it has waited for a lock for `waitMs`; with Infinity the server's own limit
+ * stands. The transaction goes on after that, and its limit is what it was before.
+ */
+export function withinWait<T>(
+  session: SqlSession,
+  waitMs: number,
+  work: (session: SqlSession) => Promise<T>,
+): Promise<T> {
+  if (waitMs === Infinity) return work(session)
+  return session.dialect === 'postgres' ? onPostgres(session, waitMs, work) : onMysql(session, waitMs, work)
+}
+
+/** The statement that fails dooms the transaction, so it runs in a savepoint. That also brings back the limit. */
+async function onPostgres<T>(
+  session: SqlSession,
+  waitMs: number,
+  work: (session: SqlSession) => Promise<T>,
+): Promise<T> {
+  const limited = async (inner: SqlSession): Promise<T> => {
+    const set =
+      "select current_setting('lock_timeout') as before, set_config('lock_timeout', $1::text, true) as now"
+    const limit = String(Math.min(LONGEST_MS, Math.max(1, Math.ceil(waitMs))))
+    const [setting] = (await inner.query(set, [limit])) as { before: string }[]
+    const result = await work(inner)
+    await inner.query("select set_config('lock_timeout', $1::text, true) as now", [setting?.before ?? '0'])
+    return result
+  }
+  if (session.savepoint) return session.savepoint(limited)
+  await session.query(`savepoint ${SAVEPOINT}`, [])
+  try {
+    const result = await limited(session)
+    await session.query(`release savepoint ${SAVEPOINT}`, [])
+    return result
+  } catch (error) {
+    await session.query(`rollback to savepoint ${SAVEPOINT}`, [])
+    await session.query(`release savepoint ${SAVEPOINT}`, [])
+    throw error
+  }
+}
+
+/** Only the statement fails. The limit belongs to the connection, which others use after us. */
+async function onMysql<T>(
+  session: SqlSession,
+  waitMs: number,
+  work: (session: SqlSession) => Promise<T>,
+): Promise<T> {
+  const seconds = Math.min(LONGEST_MS / 2000, Math.max(1, Math.ceil(waitMs / 1000)))
+  await session.query(
+    `set @holdfast_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ${Math.floor(seconds)}`,
+    [],
+  )
+  const restore = (): Promise<unknown> => session.query('set innodb_lock_wait_timeout = @holdfast_wait', [])
+  let result: T
+  try {
+    result = await work(session)
+  } catch (error) {
+    // If this fails too, then for the same reason: the connection is broken, and its limit gone with it.
+    await restore().catch(() => undefined)
+    throw error
+  }
+  await restore()
+  return result
+}

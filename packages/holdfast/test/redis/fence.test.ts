@@ -1,0 +1,99 @@
+/** A resource in Redis that refuses late tokens, and writes that are made only with one that is not. */
+import { createLocks, type Lease } from 'holdfast'
+import { assertFence, fencedWrite } from 'holdfast/fence'
+import { redisStore } from 'holdfast/redis'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openClient } from '../../../../test/servers/redis-clients.mjs'
+import { startRedis } from '@holdfast/servers/redis'
+
+const server = await startRedis()
+const ends: (() => unknown)[] = []
+
+afterAll(async () => {
+  for (const end of ends.toReversed()) await end()
+  await server.stop()
+})
+
+/** As much of a lease as the fence looks at. */
+const leaseWith = (token: bigint, claimId = 'owner'): Lease =>
+  ({ name: 'lock', token, claimId, exclusive: true }) as never
+
+describe.each(['ioredis5', 'ioredis6', 'redis5', 'redis6'] as const)('through %s', (library) => {
+  const { client, end } = openClient(library, server.url)
+  ends.push(end)
+  const resource = `{it's} a %7B 🔒 resource of ${library}`
+
+  test('tokens only grow, whatever store they come from', async () => {
+    const locks = createLocks(redisStore({ client }))
+    ends.push(() => locks.close())
+    const early = await locks.mutex(library).acquire()
+    await assertFence(client, early, resource)
+    await assertFence(client, early, resource)
+    await early.release()
+    const late = await locks.mutex(library).acquire()
+    await assertFence(client, late, resource)
+    await expect(assertFence(client, early, resource)).rejects.toMatchObject({
+      code: 'STALE_TOKEN',
+      lock: library,
+    })
+    await assertFence(client, early, 'another resource')
+    await late.release()
+  })
+
+  test('writes are made with a token that is not late, and with no other', async () => {
+    const key = `stock of ${library}`
+    const [early, late] = [leaseWith(99n, 'early'), leaseWith(100n, 'late')]
+    const write = (lease: Lease, value: string) =>
+      fencedWrite(client, lease, key, [
+        ['SET', key, value],
+        ['GET', key],
+      ])
+    expect(String((await write(early, 'one'))[1])).toBe('one')
+    expect(String((await write(late, 'two'))[1])).toBe('two')
+    await expect(write(early, 'three')).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    // The same token from another owner: one of the two was granted it by a store that forgot.
+    await expect(write(leaseWith(100n, 'other'), 'four')).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    expect(String((await fencedWrite(client, late, key, [['GET', key]]))[0])).toBe('two')
+  })
+
+  test('tokens beyond 2^53 are told apart', async () => {
+    const [one, next] = [9_007_199_254_740_993n, 9_007_199_254_740_994n]
+    await assertFence(client, leaseWith(next), `large ${library}`)
+    await expect(assertFence(client, leaseWith(one), `large ${library}`)).rejects.toMatchObject({
+      code: 'STALE_TOKEN',
+    })
+    await assertFence(client, leaseWith(10n ** 18n), `large ${library}`)
+  })
+
+  test('works after the scripts of the server were forgotten', async () => {
+    await server.command('SCRIPT', 'FLUSH')
+    await assertFence(client, leaseWith(1n), `flushed ${library}`)
+  })
+
+  test('refuses leases that others may share, and what makes no sense', async () => {
+    const locks = createLocks(redisStore({ client }))
+    ends.push(() => locks.close())
+    const usage = { code: 'LOCK_USAGE' }
+    const reader = await locks.readWriteLock(`read ${library}`).read.acquire()
+    const permit = await locks.semaphore(`permit ${library}`, { permits: 2 }).acquire()
+    for (const lease of [reader, permit]) {
+      await expect(assertFence(client, lease, resource)).rejects.toMatchObject(usage)
+      await expect(fencedWrite(client, lease, resource, [])).rejects.toMatchObject(usage)
+    }
+    await expect(assertFence(client, leaseWith(1n), '')).rejects.toMatchObject(usage)
+    await expect(assertFence(undefined as never, leaseWith(1n), resource)).rejects.toMatchObject(usage)
+    for (const commands of [[[]], [['SET', 1]], 'SET', [undefined]]) {
+      const refused = fencedWrite(client, leaseWith(1n), resource, commands as never)
+      await expect(refused).rejects.toMatchObject(usage)
+    }
+  })
+
+  test('says so when the key is something else', async () => {
+    await server.command('SET', `hf:fence:{text ${library}}`, 'text')
+    await server.command('LPUSH', `hf:fence:{list ${library}}`, 'text')
+    for (const name of ['text', 'list']) {
+      const failed = assertFence(client, leaseWith(1n), `${name} ${library}`)
+      await expect(failed).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    }
+  })
+})

@@ -1,0 +1,115 @@
+/** Session mode on MariaDB: what it refuses, and what becomes of a lock whose connection is gone. */
+import { createHash } from 'node:crypto'
+import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import { mysqlStore } from 'holdfast/mysql'
+import { createPool } from 'mysql2/promise'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { Proxy } from '@holdfast/servers/proxy'
+
+const server = await startMariadb()
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+function locksOf(of: LocksOptions & { url?: string; limit?: number } = {}): Locks<false> {
+  const { url = server.url, limit = 4, ...options } = of
+  const pool = createPool({ uri: url, connectionLimit: limit })
+  ending.push(() => pool.end())
+  const locks = createLocks(mysqlStore({ pool, mode: 'session' }), options)
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+const connections = (): string =>
+  server.sql('select count(*) from information_schema.processlist where id <> connection_id()')
+const nameOf = (lock: string): string => createHash('sha256').update(lock).digest('hex')
+const owner = (lock: string): string => server.sql(`select is_used_lock('${nameOf(lock)}')`)
+
+test('no table is needed, and other programs see the lock', async () => {
+  const lease = await locksOf()
+    .mutex(`a name of ${'many '.repeat(50)} characters`)
+    .acquire()
+  expect(Number(owner(lease.name))).toBeGreaterThan(0)
+  expect(await lease.release()).toBe('released')
+  expect(owner(lease.name)).toBe('NULL')
+})
+
+test('names differ by case', async () => {
+  const locks = locksOf()
+  const [small, large] = [await locks.mutex('a').acquire(), await locks.mutex('A').acquire({ waitMs: 0 })]
+  expect([await small.release(), await large.release()]).toEqual(['released', 'released'])
+})
+
+test('a connection that is killed: the holder is told, the next comes in, and the client goes on', async () => {
+  const [mine, other] = [locksOf({ ttlMs: 3000 }), locksOf()]
+  const lease = await mine.mutex('killed').acquire()
+  const lost = new Promise((resolve) =>
+    lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)),
+  )
+  server.sql(`kill ${owner('killed')}`)
+  const next = await other.mutex('killed').acquire({ waitMs: 2000 })
+  expect(await lost).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+  expect([lease.held, await lease.release()]).toEqual([false, 'lost'])
+  await next.release()
+  expect(await (await mine.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')
+})
+
+test('behind a dead network: the holder is told by its deadline, the next comes in soon after', async () => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  const mine = locksOf({
+    ttlMs: 1000,
+    url: `mysql://root@127.0.0.1:${proxy.port}/app`,
+    requestTimeoutMs: 500,
+  })
+  const lease = await mine.mutex('dark').acquire()
+  proxy.faults.dropRequests = proxy.faults.dropReplies = true
+  const startMs = performance.now()
+  const told = new Promise<number>((resolve) =>
+    lease.signal.addEventListener('abort', () => resolve(performance.now() - startMs)),
+  )
+  const next = await locksOf().mutex('dark').acquire({ waitMs: 6000 })
+  expect(lease.held).toBe(false)
+  expect(await told).toBeLessThan(1100)
+  expect(await next.release()).toBe('released')
+  proxy.heal()
+  expect(await (await mine.mutex('dark').acquire({ waitMs: 6000 })).release()).toBe('released')
+})
+
+test('its connection is given back when nobody needs it', async () => {
+  await expect.poll(connections, { timeout: 5000 }).toBe('0')
+  const locks = locksOf({ ttlMs: 1000 })
+  const lease = await locks.mutex('given back').acquire()
+  expect(connections()).not.toBe('0')
+  await lease.release()
+  await expect.poll(connections, { timeout: 5000 }).toBe('0')
+  expect(await (await locks.mutex('given back').acquire()).release()).toBe('released')
+})
+
+test('a server that takes no writes is refused, since others would lock elsewhere', async () => {
+  server.sql('set global read_only = 1')
+  const refused = await locksOf({ ttlMs: 1000 })
+    .mutex('replica')
+    .acquire()
+    .catch((error: unknown) => error)
+  server.sql('set global read_only = 0')
+  expect(refused).toMatchObject({ code: 'STORE_CONFIG' })
+})
+
+test('what it has not is refused', async () => {
+  const locks = locksOf()
+  const unsupported = { code: 'UNSUPPORTED' }
+  expect(() => locks.semaphore('s', { permits: 2 })).toThrow('no semaphore')
+  expect(() => locks.readWriteLock('s').read).toThrow('no readWriteLock')
+  await expect(locks.steal('s')).rejects.toMatchObject(unsupported)
+  await expect(locks.inspect()).rejects.toMatchObject(unsupported)
+  const small = locksOf({ limit: 1, ttlMs: 500 }).mutex('m').acquire()
+  await expect(small).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+  const pool = createPool({ uri: server.url })
+  ending.push(() => pool.end())
+  expect(() => mysqlStore({ pool, mode: 'sessions' as never })).toThrow("mode is 'session'")
+})

@@ -1,0 +1,139 @@
+/** What is done with a transaction, through every library that stands above a driver, on the real databases. */
+import { createLocks, type Locks } from 'holdfast'
+import { assertFence } from 'holdfast/fence'
+import { advisoryLock, lockRow, optimistic, tryAdvisoryLock, tryLockRow } from 'holdfast/transaction'
+import { afterAll, describe, expect, test } from 'vitest'
+import { adapterKits } from './adapters.js'
+
+const kits = await adapterKits()
+const open: Locks[] = []
+
+afterAll(async () => {
+  for (const locks of open) await locks.close({ graceMs: 0 })
+  for (const kit of kits) await kit.end()
+})
+
+interface Stock {
+  readonly id: number
+  readonly amount: number
+  readonly version: number
+}
+
+describe.each(kits)('through $name', async (kit) => {
+  const { db, store } = await kit.client()
+  const mysql = db.dialect === 'mysql'
+  const table = `app_${kit.name}`
+  const item = { table, key: { id: 1 } }
+  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const amount = async (): Promise<number> =>
+    ((await ask(`select amount from ${table} where id = 1`))[0] as Stock).amount
+  const locks = createLocks(store, { ttlMs: 2000 })
+  const other = createLocks((await kit.client()).store)
+  open.push(locks, other)
+
+  test('commits what the work did, and rolls back when it fails', async () => {
+    await ask(`create table ${table} (id int primary key, amount int not null, version int not null)`)
+    const place = mysql ? '?, ?, ?' : '$1, $2, $3'
+    await db.transaction((tx) => db.query(tx, `insert into ${table} values (${place})`, [1, 10, 0]))
+    const lock = locks.mutex(kit.name)
+    const result = await locks.transaction(lock, db, async (tx, lease) => {
+      await db.query(tx, `update ${table} set amount = amount - 1`, [])
+      expect([lease.held, await locks.mutex(kit.name).tryAcquire()]).toEqual([true, undefined])
+      return [Promise.resolve(7)]
+    })
+    expect([await result[0], await amount()]).toEqual([7, 9])
+    const failing = locks.transaction(lock, db, async (tx) => {
+      await db.query(tx, `update ${table} set amount = amount - 1`, [])
+      throw new Error('no stock')
+    })
+    await expect(failing).rejects.toThrow('no stock')
+    expect(await amount()).toBe(9)
+  })
+
+  test('nobody is granted the lock before the end, and what was robbed is rolled back', async () => {
+    const working = locks.transaction(locks.mutex(kit.name), db, async (tx, lease) => {
+      await db.query(tx, `update ${table} set amount = amount - 1`, [])
+      await other.steal(kit.name, { now: true })
+      expect(await other.mutex(kit.name).tryAcquire()).toBeUndefined()
+      await new Promise((aborted) => lease.signal.addEventListener('abort', aborted))
+    })
+    await expect(working).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    expect(await amount()).toBe(9)
+    expect(await (await other.mutex(kit.name).acquire({ waitMs: 5000 })).release()).toBe('released')
+  })
+
+  test('a transaction that cannot commit does not seem to', async () => {
+    const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
+      await db.query(tx, `update ${table} set amount = amount - 1`, [])
+      // What a statement that fails dooms on PostgreSQL, and what CREATE TABLE has committed on MySQL.
+      if (mysql) await db.query(tx, `create table side_${kit.name} (n int)`, [])
+      else await db.query(tx, 'select * from nowhere', []).catch(() => undefined)
+    })
+    await expect(ended).rejects.toThrow(mysql ? 'CREATE TABLE' : 'rolled the transaction back')
+    if (mysql) await ask(`update ${table} set amount = amount + 1`)
+    expect(await amount()).toBe(9)
+  })
+
+  test('a fence refuses what comes too late', async () => {
+    const early = await locks.mutex(kit.name).acquire()
+    await db.transaction((tx) => assertFence(tx, early, kit.name))
+    await early.release()
+    const late = await locks.mutex(kit.name).acquire()
+    await db.transaction((tx) => assertFence(tx, late, kit.name))
+    const stale = db.transaction(async (tx) => {
+      await db.query(tx, `update ${table} set amount = 0`, [])
+      await assertFence(tx, early, kit.name)
+    })
+    await expect(stale).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    await late.release()
+    expect(await amount()).toBe(9)
+  })
+
+  test('a row is locked until the commit; who gives up goes on', async () => {
+    await db.transaction(async (tx) => {
+      expect(await lockRow(tx, item, { waitMs: 5000 })).toMatchObject({ id: 1, amount: 9 })
+      await db.transaction(async (other) => {
+        const late: unknown = await lockRow(other, item, { waitMs: 50 }).catch((error: unknown) => error)
+        expect(late).toMatchObject({ code: 'LOCK_TIMEOUT' })
+        expect(await tryLockRow(other, item)).toBeUndefined()
+        await lockRow(other, { table, key: { id: 2 } }, { create: { db, values: { amount: 1, version: 0 } } })
+        await db.query(other, `update ${table} set amount = 2 where id = 2`, [])
+      })
+    })
+    expect(await ask(`select amount from ${table} where id = 2`)).toEqual([{ amount: 2 }])
+    const unindexed = db.transaction((tx) => lockRow(tx, { table, key: { amount: 9 } }))
+    await expect(unindexed).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+  })
+
+  test('a name is locked until the commit, on PostgreSQL', async () => {
+    await db.transaction(async (tx) => {
+      if (mysql) {
+        await expect(advisoryLock(tx, kit.name)).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+        return
+      }
+      await advisoryLock(tx, kit.name)
+      await db.transaction(async (other) => {
+        await expect(advisoryLock(other, kit.name, { waitMs: 50 })).rejects.toMatchObject({
+          code: 'LOCK_TIMEOUT',
+        })
+        expect(await tryAdvisoryLock(other, kit.name)).toBe(false)
+      })
+    })
+  })
+
+  test('optimistic changes are all made', async () => {
+    const changes = Array.from({ length: 6 }, () =>
+      optimistic(db, item, (row: Stock) => ({ amount: row.amount + 1 }), { tries: 100 }),
+    )
+    await Promise.all(changes)
+    expect(await ask(`select amount, version from ${table} where id = 1`)).toEqual([
+      { amount: 15, version: 6 },
+    ])
+  })
+
+  test('what is no transaction is refused', async () => {
+    for (const nothing of [db, {}, undefined, 'tx']) {
+      await expect(lockRow(nothing as never, item)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    }
+  })
+})

@@ -1,0 +1,243 @@
+/** Locks that live as long as the caller's own transaction, through every driver. */
+import {
+  advisoryKey,
+  advisoryLock,
+  createRow,
+  lockRow,
+  tryAdvisoryLock,
+  tryLockRow,
+} from 'holdfast/transaction'
+import type { SqlTransaction } from 'holdfast/transaction'
+import { afterAll, describe, expect, test } from 'vitest'
+import { mysqlKits, postgresKits } from './kits.js'
+
+const kits = [...(await postgresKits()), ...(await mysqlKits())]
+
+afterAll(async () => {
+  for (const kit of kits.toReversed()) await kit.end()
+})
+
+/** A transaction that has begun, and stays open until it is told to end. */
+interface Open {
+  readonly tx: SqlTransaction
+  commit(): Promise<void>
+}
+
+describe.each(kits)('through $name', (kit) => {
+  const { db } = kit.client()
+  const { db: other } = kit.client()
+  const mysql = db.dialect === 'mysql'
+  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const table = `seats_${kit.name}`
+  const seat = (id: number) => ({ table, key: { id } })
+
+  const quoted = (text: string): string =>
+    mysql ? `\`${text.replaceAll('`', '``')}\`` : `"${text.replaceAll('"', '""')}"`
+
+  async function begin(): Promise<Open> {
+    const end = new AbortController()
+    let done: Promise<unknown> = Promise.resolve()
+    const tx = await new Promise<SqlTransaction>((resolve, reject) => {
+      done = db.transaction(async (begun) => {
+        resolve(begun)
+        await new Promise((ended) => end.signal.addEventListener('abort', ended))
+      })
+      done.catch(reject)
+    })
+    return {
+      tx,
+      async commit() {
+        end.abort()
+        await done
+      },
+    }
+  }
+
+  const busy = (id: number): Promise<boolean> =>
+    other.transaction(async (tx) => (await tryLockRow(tx, seat(id))) === undefined)
+
+  test('locks one row, until the commit', async () => {
+    await ask(
+      `create table ${table} (id int primary key, code varchar(20) unique, place varchar(20), amount int)${mysql ? ' engine=InnoDB' : ''}`,
+    )
+    await ask(`insert into ${table} values (1, 'a', 'x', 5), (2, 'b', 'x', 6), (3, 'c', 'y', 7)`)
+    const open = await begin()
+    expect(await lockRow(open.tx, seat(1))).toMatchObject({ id: 1, code: 'a', amount: 5 })
+    expect(await busy(1)).toBe(true)
+    expect(await busy(2)).toBe(false)
+    await open.commit()
+    expect(await busy(1)).toBe(false)
+  })
+
+  test('until the rollback', async () => {
+    const failing = db.transaction(async (tx) => {
+      await lockRow(tx, seat(1))
+      throw new Error('undone')
+    })
+    await expect(failing).rejects.toThrow('undone')
+    expect(await busy(1)).toBe(false)
+  })
+
+  test('waits for its turn, and then sees what the one before has committed', async () => {
+    const first = await begin()
+    await lockRow(first.tx, seat(1))
+    const second = other.transaction(async (tx) => {
+      const row = await lockRow<{ amount: number }>(tx, seat(1), { waitMs: 10_000 })
+      const [read] = await other.query(tx, `select amount from ${table} where id = 1`, [])
+      return [row.amount, (read as { amount: number }).amount]
+    })
+    await db.query(first.tx, `update ${table} set amount = 4 where id = 1`, [])
+    await first.commit()
+    expect(await second).toEqual([4, 4])
+  })
+
+  test.each([0, 300])('gives up after %s ms, and the transaction goes on', async (waitMs) => {
+    const first = await begin()
+    await lockRow(first.tx, seat(1))
+    await other.transaction(async (tx) => {
+      await other.query(tx, `update ${table} set amount = amount + 1 where id = 2`, [])
+      const error: unknown = await lockRow(tx, seat(1), { waitMs }).catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', waitMs, lock: `${table} (id = 1)` })
+      expect(await tryLockRow(tx, seat(1))).toBeUndefined()
+      expect(await tryLockRow(tx, seat(3))).toMatchObject({ id: 3 })
+    })
+    await first.commit()
+    expect(await ask(`select amount from ${table} where id = 2`)).toEqual([{ amount: waitMs === 0 ? 7 : 8 }])
+  })
+
+  test('the limit of a wait does not outlast it', async () => {
+    const limit = mysql
+      ? 'select @@innodb_lock_wait_timeout as n'
+      : `select current_setting('lock_timeout') as n`
+    await db.transaction(async (tx) => {
+      const before = await db.query(tx, limit, [])
+      await lockRow(tx, seat(1), { waitMs: 2000 })
+      expect(await db.query(tx, limit, [])).toEqual(before)
+    })
+  })
+
+  test('by any unique key, and by more columns than it has', async () => {
+    const open = await begin()
+    expect(await lockRow(open.tx, { table, key: { code: 'b' } })).toMatchObject({ id: 2 })
+    expect(await lockRow(open.tx, { table, key: { id: 3, place: 'y' } })).toMatchObject({ id: 3 })
+    expect(await Promise.all([1, 2, 3].map(busy))).toEqual([false, true, true])
+    await open.commit()
+  })
+
+  test('refuses columns without a unique index, before anything is locked', async () => {
+    const open = await begin()
+    const refused: unknown = await lockRow(open.tx, { table, key: { place: 'y' } }).catch(
+      (error: unknown) => error,
+    )
+    expect(refused).toMatchObject({ code: 'LOCK_USAGE' })
+    expect(String(refused)).toContain('create unique index')
+    expect(await Promise.all([1, 2, 3].map(busy))).toEqual([false, false, false])
+    await open.commit()
+  })
+
+  test('refuses what cannot be a row', async () => {
+    const open = await begin()
+    for (const key of [{}, { id: null }, { id: undefined }, { id: NaN }]) {
+      await expect(lockRow(open.tx, { table, key })).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    }
+    await expect(lockRow(open.tx, { table: 'nowhere', key: { id: 1 } })).rejects.toThrow('There is no table')
+    await expect(lockRow(open.tx, { table: `x"; drop table ${table}`, key: { id: 1 } })).rejects.toThrow(
+      'There is no table',
+    )
+    await expect(lockRow(open.tx, seat(99))).rejects.toThrow('There is no row')
+    await expect(tryLockRow(open.tx, seat(99))).rejects.toThrow('There is no row')
+    await expect(lockRow(open.tx, seat(1), { waitMs: -1 })).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    await expect(lockRow({} as never, seat(1))).rejects.toThrow('A transaction is needed')
+    await open.commit()
+  })
+
+  test('hostile names and values are only names and values', async () => {
+    const [name, column] = [`"it's"; \`hostile\` ${kit.name}`, 'a"b`c']
+    await ask(`create table ${quoted(name)} (${quoted(column)} varchar(100) primary key, n int)`)
+    const row = { table: name, key: { [column]: `' or 1=1 -- \\` } }
+    await createRow(row, { db, values: { n: 7 } })
+    expect(await db.transaction((tx) => lockRow(tx, row))).toEqual({ ...row.key, n: 7 })
+  })
+
+  test('a missing row is made once, whoever comes first', async () => {
+    const clients = Array.from({ length: 3 }, () => kit.client().db)
+    const row = seat(50)
+    const added = clients.flatMap((client) =>
+      [1, 2].map(() =>
+        client.transaction(async (tx) => {
+          const { amount } = await lockRow<{ amount: number }>(tx, row, {
+            create: { db: client, values: { amount: 10, code: null } },
+          })
+          await client.query(tx, `update ${table} set amount = ${amount + 1} where id = 50`, [])
+        }),
+      ),
+    )
+    await Promise.all(added)
+    expect(await ask(`select amount from ${table} where id = 50`)).toEqual([{ amount: 16 }])
+  })
+
+  if (mysql) {
+    test('refuses a number for a key of text, for which no index would be used', async () => {
+      const open = await begin()
+      await expect(lockRow(open.tx, { table, key: { code: 5 } })).rejects.toThrow('whole table')
+      await open.commit()
+    })
+
+    test('refuses a table whose rows cannot be locked one by one', async () => {
+      await ask('create table flat (id int primary key) engine=MyISAM')
+      const open = await begin()
+      await expect(lockRow(open.tx, { table: 'flat', key: { id: 1 } })).rejects.toThrow('InnoDB')
+      await open.commit()
+    })
+
+    test('refuses advisory locks', async () => {
+      const open = await begin()
+      await expect(advisoryLock(open.tx, 'name')).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+      await open.commit()
+    })
+    return
+  }
+
+  test('does not believe in an index of some rows, of expressions, or of none', async () => {
+    await ask(`create table odd_${kit.name} (a int, b int, c text)`)
+    await ask(`create unique index on odd_${kit.name} (a) where b > 0`)
+    await ask(`create unique index on odd_${kit.name} (lower(c))`)
+    await ask(`create index on odd_${kit.name} (b)`)
+    await ask(`create unique index on odd_${kit.name} (a, b) include (c)`)
+    const open = await begin()
+    for (const key of [{ a: 1 }, { b: 1 }, { c: 'x' }, { a: 1, c: 'x' }]) {
+      const refused = lockRow(open.tx, { table: `odd_${kit.name}`, key })
+      await expect(refused).rejects.toThrow('no unique index')
+    }
+    await expect(lockRow(open.tx, { table: `odd_${kit.name}`, key: { a: 1, b: 1 } })).rejects.toThrow(
+      'no row',
+    )
+    await open.commit()
+  })
+
+  test('an advisory lock lasts until the commit, alone or shared', async () => {
+    const free = (shared = false): Promise<boolean> =>
+      other.transaction((tx) => tryAdvisoryLock(tx, 'order:42', { shared }))
+    const open = await begin()
+    await advisoryLock(open.tx, 'order:42', { waitMs: 1000 })
+    expect([await free(), await free(true)]).toEqual([false, false])
+    await other.transaction(async (tx) => {
+      for (const waitMs of [0, 100]) {
+        const late = advisoryLock(tx, 'order:42', { waitMs })
+        await expect(late).rejects.toMatchObject({ code: 'LOCK_TIMEOUT', lock: 'order:42' })
+      }
+      await advisoryLock(tx, 'another')
+    })
+    await open.commit()
+    const sharing = await begin()
+    await advisoryLock(sharing.tx, 'order:42', { shared: true })
+    expect([await free(), await free(true)]).toEqual([false, true])
+    await sharing.commit()
+    expect(await free()).toBe(true)
+    // As `select ('x' || left(encode(sha256('order:42'), 'hex'), 16))::bit(64)::bigint` has it.
+    const [row] = await ask(
+      `select ('x' || left(encode(sha256('order:42'), 'hex'), 16))::bit(64)::bigint::text as key`,
+    )
+    expect(row).toEqual({ key: advisoryKey('order:42') })
+  })
+})
