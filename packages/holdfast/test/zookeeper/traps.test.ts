@@ -1,5 +1,4 @@
 /** What went wrong in other locks over ZooKeeper. */
-import { createRequire } from 'node:module'
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
@@ -7,43 +6,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Proxy } from '../../../../test/servers/proxy.js'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
+import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
+import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after, makeClaim as makeAnyClaim, QUEUE } from '../etcd/support/world.js'
 
-/** A client of ZooKeeper beside the store, to see and to meddle. */
-interface Raw {
-  init(config: object): void
-  once(event: 'connect', listener: () => void): void
-  close(): void
-  create(path: string, data: string, flags: number): Promise<string>
-  delete_(path: string, version: number): Promise<void>
-  get(path: string, watch: boolean): Promise<[{ ephemeralOwner: string }, Buffer]>
-  get_children(path: string, watch: boolean): Promise<string[]>
-}
-type RawConstructor = new (config: object) => Raw
-
-const RawClient = createRequire(import.meta.url)('zookeeper') as RawConstructor
-
 let ensemble: ZooKeeperEnsemble
-let raw: Raw
+/** A session beside the store, to see and to meddle. */
+let raw: ZooKeeperSession
 
 beforeAll(async () => {
   ensemble = await startZooKeeper()
-  raw = await openRaw()
+  raw = await ZooKeeperSession.open({ connect: ensemble.connect }, 10_000)
 })
 afterAll(async () => {
-  raw.close()
+  await raw.end()
   await ensemble.stop()
 })
-
-async function openRaw(identity: object = {}): Promise<Raw> {
-  const client = new RawClient({ connect: ensemble.connect, timeout: 10_000, debug_level: 0, ...identity })
-  const connected = new Promise<void>((resolve) => {
-    client.once('connect', resolve)
-  })
-  client.init({})
-  await connected
-  return client
-}
 
 function openStore(options: Partial<ZooKeeperOptions> = {}): Store<true> {
   const store = zookeeperStore({ connect: ensemble.connect, tickMs: TICK_MS, ...options })
@@ -66,12 +45,9 @@ async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
 const makeClaim = (lock: string, overrides: Partial<Claim> = {}): Claim =>
   makeAnyClaim({ lock, ...overrides })
 
-// oxlint-disable-next-line no-underscore-dangle -- so it is called
-const remove = (path: string): Promise<void> => raw.delete_(path, -1)
-
 /** The entries of a lock, without the words about withdrawn claims. */
 async function nodes(lock: string): Promise<string[]> {
-  const children = await raw.get_children(parentOf(lock), false).catch(() => [])
+  const children = await childrenOf(raw, parentOf(lock))
   return children.filter((name) => !name.startsWith('gone'))
 }
 
@@ -97,7 +73,7 @@ test('a node of a lock that was reaped is made again', async () => {
     const claim = makeClaim('reaped')
     expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
     expect(await store.withdraw(claim)).toBe('released')
-    await remove(parentOf('reaped'))
+    expect(await removeNode(raw, parentOf('reaped'))).toBe(true)
   }
 })
 
@@ -106,12 +82,10 @@ test('reaping that races live traffic costs nobody the lock', async () => {
   let reaped = 0
   for (let round = 0; round < 200; round += 1) {
     const acquiring = locks.mutex('raced').acquire({ waitMs: 5000 })
-    const reaping = remove(parentOf('raced')).then(
-      () => (reaped += 1),
-      () => undefined,
-    )
+    // Refused while there is an entry in it.
+    const reaping = removeNode(raw, parentOf('raced')).catch(() => false)
     const lease = await acquiring
-    await reaping
+    if (await reaping) reaped += 1
     expect(await lease.release()).toBe('released')
   }
   expect(reaped).toBeGreaterThan(0)
@@ -123,9 +97,9 @@ test('a node of another session under the same name is no grant (CURATOR-604)', 
   await store.attempt(holder, QUEUE)
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const path = await nodeOf(waiter)
-  const [, data] = await raw.get(path, false)
-  await remove(path)
-  await raw.create(path, String(data), 1)
+  const node = await readNode(raw, path)
+  await removeNode(raw, path)
+  await raw.ask(create(path, node?.text ?? '', FLAGS.ephemeral, false))
   await store.withdraw(holder)
   expect(await store.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
 })
@@ -233,7 +207,7 @@ describe('settings', () => {
   })
 
   test('nodes made with an identity refuse others', async () => {
-    await raw.create('/guarded', '', 0)
+    await raw.ask(create('/guarded', '', FLAGS.persistent, false))
     const connect = `${ensemble.connect}/guarded`
     const auth = { scheme: 'digest', user: 'me', password: 'secret' } as const
     expect(await openStore({ connect, auth }).attempt(makeClaim('x'), QUEUE)).toMatchObject({

@@ -18,7 +18,7 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { StoreContext } from './context.js'
 import { newEntryData, sameOwner, type EntryData } from './entry.js'
 import type { Entered, PortSession } from './port.js'
-import { mayGo, worthWatching } from './queue-rule.js'
+import { everyoneHolds, mayGo, worthWatching } from './queue-rule.js'
 import { Standpoint, type ClaimRecord } from './record.js'
 import type { Session } from './session.js'
 
@@ -211,7 +211,8 @@ export class Attempting<S extends PortSession> {
     standpoint.watched = watched
     const { moment } = standing
     const onlyGone = claim.weight >= claim.capacity
-    standpoint.watch = this.#context.port.watch({ places, moment, onlyGone }, () => {
+    const waits = !everyoneHolds(claim, standing.before)
+    standpoint.watch = this.#context.port.watch({ places, moment, onlyGone, waits }, () => {
       standpoint.stopWatching()
       void this.#moved(record, standpoint)
     })

@@ -110,6 +110,8 @@ export interface Watched {
   readonly moment: bigint
   /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
   readonly onlyGone: boolean
+  /** Whether the place waits itself: then its grant matters. Services without moments must not miss an earlier one. */
+  readonly waits: boolean
 }
 
 export interface PortWatch {

@@ -1,6 +1,7 @@
 /** What `doctor` tells about a ZooKeeper ensemble. */
 import { connect as open } from 'node:net'
-import { checkOptions, type ZooKeeperOptions } from './options.js'
+import type { Server } from './connection.js'
+import { checkOptions, parseConnect, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
 export interface ZooKeeperServer {
@@ -36,12 +37,13 @@ export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promi
 /** @throws LockUsageError when the options make no sense. */
 export async function examineServers(options: ZooKeeperOptions): Promise<readonly ZooKeeperServer[]> {
   checkOptions(options)
-  const [hosts = ''] = options.connect.split('/')
-  return Promise.all(hosts.split(',').map(examine))
+  return Promise.all(parseConnect(options.connect).servers.map(examine))
 }
 
-async function examine(address: string): Promise<ZooKeeperServer> {
-  const answer = await ask(address, 'srvr').catch(() => undefined)
+async function examine(server: Server): Promise<ZooKeeperServer> {
+  const { host, port } = server
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const answer = await ask(server, 'srvr').catch(() => undefined)
   if (answer === undefined) return { address, answers: false }
   const version = /^Zookeeper version: ([\d.]+)/m.exec(answer)?.[1]
   const mode = /^Mode: (\w+)$/m.exec(answer)?.[1]
@@ -53,11 +55,9 @@ async function examine(address: string): Promise<ZooKeeperServer> {
   }
 }
 
-function ask(address: string, word: string): Promise<string> {
-  const colon = address.lastIndexOf(':')
-  const host = address.slice(0, colon).replace(/^\[|\]$/g, '')
+function ask({ host, port }: Server, word: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = open(Number(address.slice(colon + 1)), host, () => socket.end(word))
+    const socket = open(port, host, () => socket.end(word))
     let answer = ''
     socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error('no answer')))
     socket.setEncoding('utf8')

@@ -33,7 +33,7 @@ export function lockOf(node: string): string | undefined {
 }
 
 /** `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of four. */
-function shapeOf({ kind, capacity, weight }: Shaped): string {
+export function shapeOf({ kind, capacity, weight }: Shaped): string {
   if (kind === 'semaphore') return `s${capacity}`
   return weight >= capacity ? 'w' : 'r'
 }
