@@ -15,6 +15,6 @@ await build({
   // Names stay: the names of error classes are made from them.
   minifySyntax: true,
   minifyWhitespace: true,
-  external: ['@grpc/grpc-js', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'zookeeper'],
+  external: ['@grpc/grpc-js', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg'],
   logLevel: 'warning',
 })

@@ -16,7 +16,7 @@ export interface Server {
 
 export interface ConnectionListener {
   message(bytes: Buffer): void
-  /** Told once, unless the connection was ended on this side. */
+  /** Told once, in a turn of its own, unless the connection was ended on this side. */
   down(why: Error): void
 }
 
@@ -29,13 +29,14 @@ export class Connection {
   readonly #early: Buffer[]
   #waiting: Buffer[] = []
   #ended = false
+  #broken: Error | undefined
 
   private constructor(socket: Socket, frames: Frames, welcome: Welcome, early: Buffer[]) {
     this.#socket = socket
     this.#frames = frames
     this.welcome = welcome
     this.#early = early
-    socket.removeAllListeners()
+    for (const event of ['connect', 'data', 'error', 'close']) socket.removeAllListeners(event)
     socket.on('data', (bytes: Buffer) => this.#take(bytes))
     socket.on('error', (error) => this.#down(error))
     socket.on('close', () => this.#down(new Error('the server ended the connection')))
@@ -75,6 +76,7 @@ export class Connection {
 
   listen(listener: ConnectionListener): void {
     this.#listener = listener
+    if (this.#broken) this.#report(this.#broken)
     this.#tell(() => this.#early.splice(0))
   }
 
@@ -116,7 +118,12 @@ export class Connection {
   #down(why: Error): void {
     if (this.#ended) return
     this.#ended = true
+    this.#broken = why
     this.#socket.destroy()
-    this.#listener?.down(why)
+    this.#report(why)
+  }
+
+  #report(why: Error): void {
+    process.nextTick(() => this.#listener?.down(why))
   }
 }

@@ -41,7 +41,7 @@ export class Link {
   #xid = 0
   #pingSentMs: number | undefined
   #spokeMs = performance.now()
-  #timer: NodeJS.Timeout
+  readonly #timer: NodeJS.Timeout
   #over = false
   lastZxid = 0n
 
@@ -51,11 +51,11 @@ export class Link {
     this.#chroot = chroot
     this.#listener = listener
     this.#pingMs = pingMs
+    this.#timer = setInterval(() => this.#check(), Math.min(pingMs, ANSWER_MS) / 4).unref()
     connection.listen({
       message: (bytes) => this.#take(bytes),
       down: (why) => this.#down(why),
     })
-    this.#timer = setInterval(() => this.#check(), Math.min(pingMs, ANSWER_MS) / 4).unref()
   }
 
   ask(asked: Asked): void {
@@ -137,6 +137,7 @@ export class Link {
     const open = this.#sent.slice(this.#first)
     this.#sent = []
     this.#first = 0
-    for (const { reject } of open) reject(new ZooKeeperFailure(CODES.connectionLoss, `connection loss: ${why}`))
+    for (const { reject } of open)
+      reject(new ZooKeeperFailure(CODES.connectionLoss, `connection loss: ${why}`))
   }
 }
