@@ -4,7 +4,7 @@ import type { Claim, Store } from 'holdfast/store'
 import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Proxy } from '../../../../test/servers/proxy.js'
-import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
+import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
@@ -34,6 +34,10 @@ function openLocks(options: Partial<ZooKeeperOptions> = {}, settings: LocksOptio
   const locks = createLocks(openStore(options), settings)
   after(() => locks.close({ graceMs: 0 }))
   return locks
+}
+
+function dump(): Promise<string> {
+  return ask(ensemble.ports[0] ?? 0, 'dump')
 }
 
 async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
@@ -102,6 +106,20 @@ test('a node of another session under the same name is no grant (CURATOR-604)', 
   await raw.ask(create(path, node?.text ?? '', FLAGS.ephemeral, false))
   await store.withdraw(holder)
   expect(await store.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
+})
+
+test('a store that is closed while it connects leaves neither an entry nor a session behind', async () => {
+  const { proxy, connect } = await openProxy()
+  const sessions = async () => (await dump()).split('ephemeral')[0]?.match(/^\t0x/gm)?.length ?? 0
+  const before = await sessions()
+  proxy.faults.replyMs = 300
+  const store = openStore({ connect })
+  const attempt = Promise.resolve(store.attempt(makeClaim('early'), QUEUE)).catch((error: unknown) => error)
+  await expect.poll(sessions).toBe(before + 1)
+  await store.close()
+  expect(await attempt).toMatchObject({ code: 'LOCKS_CLOSED' })
+  await expect.poll(sessions).toBe(before)
+  expect(await nodes('early')).toEqual([])
 })
 
 describe('an ambiguous attempt', () => {

@@ -76,6 +76,8 @@ export class Attempting<S extends PortSession> {
       const startMs = this.#context.clock.monotonicMs()
       const holder = await this.#context.sessions.ready(claim.ttlMs)
       const waiter = options.enqueue ? await this.#waiterSession(claim, holder, tries) : undefined
+      // Given up while the session was being opened: an entry now would come after its own withdrawal.
+      if (record.withdrawn) return { outcome: 'withdrawn' }
       const data = newEntryData(claim, this.#context.clock.wallMs())
       // The sign of life and the entry travel together; the grant counts only when both were answered.
       const [alive, result] = await bothOf(

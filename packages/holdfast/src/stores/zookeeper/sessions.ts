@@ -1,4 +1,5 @@
 /** The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses. */
+import { LockUsageError } from '../../errors.js'
 import type { Entry } from '../sequenced/port.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
@@ -15,13 +16,14 @@ export class OpenSessions {
   readonly #options: ZooKeeperOptions
   readonly #sessions = new Set<ZooKeeperSession>()
   #onlooker: Promise<ZooKeeperSession> | undefined
+  #closed = false
 
   constructor(options: ZooKeeperOptions) {
     this.#options = options
   }
 
   async open(timeoutMs: number): Promise<ZooKeeperSession> {
-    const session = await ZooKeeperSession.open(this.#options, timeoutMs)
+    const session = await this.#open(timeoutMs)
     for (const one of this.#sessions) if (one.lost) this.#sessions.delete(one)
     this.#sessions.add(session)
     return session
@@ -39,16 +41,30 @@ export class OpenSessions {
     if (session?.connected === true) return session
     // Whoever comes first opens another; all others wait for the same one.
     if (this.#onlooker === present) {
-      this.#onlooker = ZooKeeperSession.open(this.#options, ONLOOKER_MS)
+      this.#onlooker = this.#open(ONLOOKER_MS)
       void session?.end()
     }
     return this.#onlooker ?? this.any()
   }
 
   async endAll(): Promise<void> {
+    this.#closed = true
     const onlooker = await this.#onlooker?.catch(() => undefined)
     await Promise.all([...this.#sessions, ...(onlooker ? [onlooker] : [])].map((session) => session.end()))
   }
+
+  /** One that is there only after the store was closed would keep alive what is entered on it. */
+  async #open(timeoutMs: number): Promise<ZooKeeperSession> {
+    if (this.#closed) throw closed()
+    const session = await ZooKeeperSession.open(this.#options, timeoutMs)
+    if (!this.#closed) return session
+    await session.end()
+    throw closed()
+  }
+}
+
+function closed(): LockUsageError {
+  return new LockUsageError('The ZooKeeper store was closed.', { code: 'LOCKS_CLOSED', store: 'zookeeper' })
 }
 
 export function isOwn(entry: Entry): entry is OwnEntry {
