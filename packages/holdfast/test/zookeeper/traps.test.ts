@@ -1,65 +1,36 @@
 /** What went wrong in other locks over ZooKeeper. */
-import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import type { Locks, LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
-import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
+import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Proxy } from '../../../../test/servers/proxy.js'
-import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
+import { ask, startZooKeeper, type ZooKeeperEnsemble } from '../../../../test/servers/zookeeper.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
-import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
+import { readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
-import { after, makeClaim as makeAnyClaim, QUEUE } from '../etcd/support/world.js'
+import * as world from './support/world.js'
+import { makeClaim, openRaw, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
-/** A session beside the store, to see and to meddle. */
 let raw: ZooKeeperSession
 
 beforeAll(async () => {
   ensemble = await startZooKeeper()
-  raw = await ZooKeeperSession.open({ connect: ensemble.connect }, 10_000)
+  raw = await openRaw(ensemble.connect)
 })
 afterAll(async () => {
   await raw.end()
   await ensemble.stop()
 })
 
-function openStore(options: Partial<ZooKeeperOptions> = {}): Store<true> {
-  const store = zookeeperStore({ connect: ensemble.connect, tickMs: TICK_MS, ...options })
-  after(async () => store.close())
-  return store
-}
-
-function openLocks(options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> {
-  const locks = createLocks(openStore(options), settings)
-  after(() => locks.close({ graceMs: 0 }))
-  return locks
-}
-
-function dump(): Promise<string> {
-  return ask(ensemble.ports[0] ?? 0, 'dump')
-}
-
-async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
-  const proxy = await Proxy.to(ensemble.ports[0] ?? 0)
-  after(() => proxy.close())
-  return { proxy, connect: `127.0.0.1:${proxy.port}` }
-}
-
-const makeClaim = (lock: string, overrides: Partial<Claim> = {}): Claim =>
-  makeAnyClaim({ lock, ...overrides })
-
-/** The entries of a lock, without the words about withdrawn claims. */
-async function nodes(lock: string): Promise<string[]> {
-  const children = await childrenOf(raw, parentOf(lock))
-  return children.filter((name) => !name.startsWith('gone'))
-}
-
-async function nodeOf({ lock, id }: Claim): Promise<string> {
-  const name = (await nodes(lock)).find((one) => one.includes(`+${id}+`))
-  if (name === undefined) throw new Error(`No node of ${id}.`)
-  return `${parentOf(lock)}/${name}`
-}
+const openStore = (options: Partial<ZooKeeperOptions> = {}): Store<true> =>
+  world.openStore({ connect: ensemble.connect, ...options })
+const openLocks = (options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> =>
+  world.openLocks({ connect: ensemble.connect, ...options }, settings)
+const openProxy = () => world.openProxy(ensemble.ports[0])
+const dump = (): Promise<string> => ask(ensemble.ports[0] ?? 0, 'dump')
+const nodes = (lock: string): Promise<string[]> => world.nodesOf(raw, lock)
+const nodeOf = (claim: Claim): Promise<string> => world.nodeOf(raw, claim)
 
 test('the order of a queue survives the overflow of the sequence', () => {
   const names = [-2147483648, 2147483647, -2147483647, 2147483646].map(
