@@ -28,7 +28,11 @@ const openStore = (options: Partial<ZooKeeperOptions> = {}): Store<true> =>
 const openLocks = (options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> =>
   world.openLocks({ connect: ensemble.connect, ...options }, settings)
 const openProxy = () => world.openProxy(ensemble.ports[0])
-const dump = (): Promise<string> => ask(ensemble.ports[0] ?? 0, 'dump')
+/** How many sessions the server has. */
+const sessions = async (): Promise<number> => {
+  const text = await ask(ensemble.ports[0] ?? 0, 'dump')
+  return text.split('ephemeral')[0]?.match(/^\t0x/gm)?.length ?? 0
+}
 const nodes = (lock: string): Promise<string[]> => world.nodesOf(raw, lock)
 const nodeOf = (claim: Claim): Promise<string> => world.nodeOf(raw, claim)
 
@@ -81,7 +85,6 @@ test('a node of another session under the same name is no grant (CURATOR-604)', 
 
 test('a store that is closed while it connects leaves neither an entry nor a session behind', async () => {
   const { proxy, connect } = await openProxy()
-  const sessions = async () => (await dump()).split('ephemeral')[0]?.match(/^\t0x/gm)?.length ?? 0
   const before = await sessions()
   proxy.faults.replyMs = 300
   const store = openStore({ connect })

@@ -9,6 +9,7 @@ import { getData, sync } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after } from './support/world.js'
 
 const framed = (text: string): Buffer => new Writer().text(text).frame()
+const header = (xid: number): Writer => new Writer().int(xid).long(1n).int(0)
 const read = (messages: Buffer[]): string[] => messages.map((message) => new Reader(message).text())
 
 describe('messages', () => {
@@ -77,7 +78,6 @@ describe('a server that talks nonsense', () => {
     return session
   }
 
-  const header = (xid: number): Writer => new Writer().int(xid).long(1n).int(0)
   const NONSENSE: [string, (xid: number) => Buffer][] = [
     ['an answer to another request', (xid) => header(xid + 5).frame()],
     ['an answer that is too short', (xid) => header(xid).frame()],

@@ -67,10 +67,16 @@ function ask({ host, port }: Server, word: string): Promise<string> {
   })
 }
 
-/** Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. */
+/**
+ * Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. In 3.5 the releases
+ * before 3.5.5 were alpha and beta ones; ZOOKEEPER-2355 (an ephemeral node outlives its session) was fixed on the way.
+ */
 export function knownFault(version: string): string | undefined {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < 3 || (major === 3 && minor < 5)
-    ? 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  if (major < 3 || (major === 3 && minor < 5)) {
+    return 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
+  }
+  return major === 3 && minor === 5 && patch < 5
+    ? 'it is no stable release, and is suspected to keep entries of dead clients for ever (ZOOKEEPER-2355)'
     : undefined
 }

@@ -188,7 +188,8 @@ export class ZooKeeperSession implements PortSession {
     const { connection, server } = found
     this.#server = server
     if (this.#lost) connection.end()
-    else if (connection.welcome.timeoutMs > 0) this.#talk(connection)
+    // Services that only speak the protocol may hand out a new session for one that is over.
+    else if (connection.welcome.timeoutMs > 0 && connection.welcome.id === this.id) this.#talk(connection)
     else {
       connection.end()
       this.#lose()
