@@ -1,5 +1,6 @@
 /** Servers that stall, die or are cut off from each other. */
 import { describe, expect, test } from 'vitest'
+import type { Claim } from 'holdfast/store'
 import { removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
   makeClaim,
@@ -128,4 +129,47 @@ describe('three servers', () => {
     expect((await third).token).toBeGreaterThan((await second).token)
     await raw.end()
   })
+})
+
+test(
+  'an attempt whose connection breaks is made again, and finds what the first one made',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const store = openStore({ connect })
+    await store.attempt(makeClaim('warm'), QUEUE)
+    const claim = makeClaim('broken')
+    proxy.faults.dropReplies = true
+    const attempt = store.attempt(claim, QUEUE)
+    await expect.poll(() => nodesOf(raw, 'broken')).toHaveLength(1)
+    proxy.heal()
+    proxy.reset()
+    expect(await attempt).toMatchObject({ outcome: 'granted' })
+    expect(await nodesOf(raw, 'broken')).toHaveLength(1)
+    expect(await store.withdraw(claim)).toBe('released')
+    expect(await nodesOf(raw, 'broken')).toEqual([])
+    await raw.end()
+  },
+)
+
+test('whoever was killed while it waited is passed over after a few heartbeats', TIMEOUT, async () => {
+  const { ports, connect: direct } = await start()
+  const { proxy, connect } = await openProxy(ports[0])
+  const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
+  const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map((claim) => ({
+    ...claim,
+    ttlMs: 60_000 - 2000,
+  })) as [Claim, Claim, Claim]
+  await one.attempt(holder, QUEUE)
+  expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const granted: unknown[] = []
+  three.watch(waiter, (grant) => granted.push(grant))
+  proxy.faults.refuse = true
+  proxy.reset()
+  await one.withdraw(holder)
+  // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
+  await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
 })

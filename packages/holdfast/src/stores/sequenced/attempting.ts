@@ -107,7 +107,7 @@ export class Attempting<S extends PortSession> {
   }
 
   /**
-   * Those who wait stand on a session of three heartbeats where entries can move, so that a dead waiter holds nobody up.
+   * Those who wait stand on a session of three heartbeats, so that a dead waiter holds nobody up.
    * It is opened when the first one has to wait: a client whose locks are free never needs it.
    */
   async #waiterSession(claim: Claim, holder: Session<S>, tries: number): Promise<Session<S> | undefined> {

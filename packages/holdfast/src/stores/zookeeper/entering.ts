@@ -9,6 +9,8 @@ import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 import type { EnterResult } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { findEntry, standing } from './looking.js'
+import { move } from './moving.js'
+import { decodeNode } from './node-data.js'
 import { areAlike, childPrefix, goneName, parentOf, queueOf, shapeOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import type { OwnEntry } from './sessions.js'
@@ -18,9 +20,12 @@ import { create, FLAGS } from './wire/messages.js'
 export interface Entrance {
   readonly claim: Claim
   readonly data: EntryData
-  readonly session: ZooKeeperSession
-  /** Whether it is to wait when somebody is before it. */
-  readonly enqueue: boolean
+  /** For an entry that holds. */
+  readonly holder: ZooKeeperSession
+  /** For one that waits; without it nobody waits. */
+  readonly waiter: ZooKeeperSession | undefined
+  /** Whether it will have to wait, as far as anybody can guess: a wrong guess costs a request. */
+  readonly crowded: boolean
   /** Whether an earlier request, whose answer was lost, may have made the entry. */
   readonly unclear: boolean
   /** Whether only the identity of this client may use the nodes. */
@@ -30,41 +35,55 @@ export interface Entrance {
 interface Made {
   readonly key: string
   readonly number: bigint
+  readonly version: bigint
+  readonly session: ZooKeeperSession
 }
 
 export async function enter(entrance: Entrance): Promise<EnterResult> {
-  const { claim, session, enqueue, restricted } = entrance
-  const found = entrance.unclear ? await findMade(session, claim) : undefined
+  const { claim, holder, waiter, crowded, restricted } = entrance
+  const found = entrance.unclear ? await findMade(entrance) : undefined
+  const session = found?.session ?? (crowded && waiter ? waiter : holder)
   const [made, children] = await inLock(session, claim.lock, restricted, () =>
-    Promise.all([found ?? make(entrance), childrenOf(session, parentOf(claim.lock))]),
+    Promise.all([found ?? make(entrance, session), childrenOf(session, parentOf(claim.lock))]),
   )
   const queue = queueOf(children)
   const own = queue.findIndex(({ name }) => made.key.endsWith(`/${name}`))
   const all = queue.slice(0, Math.max(0, own))
   const refusal = await refusalOf(session, claim, children, all)
   const before = await standing(session, claim, all)
-  const busy = !enqueue && !mayGo(claim, before)
+  const waits = !mayGo(claim, before)
+  const busy = waits && !waiter
   if (refusal || busy || own < 0) {
     await takeBack(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
-  const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made, session }
-  return { outcome: 'entered', entry, version: 0n, before, moment: 0n, onWaiterSession: false }
+  const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
+  const entered = { outcome: 'entered', entry, version: made.version, before, moment: 0n } as const
+  if (!waits || !waiter || session === waiter) return { ...entered, onWaiterSession: session === waiter }
+  // The guess was wrong: it has to wait. Should it have changed hands meanwhile, a look will say so.
+  const { data } = entrance
+  if (await move({ entry, data, version: made.version, session: waiter, restricted })) {
+    entry.session = waiter
+    return { ...entered, version: 0n, onWaiterSession: true }
+  }
+  return { ...entered, onWaiterSession: false }
 }
 
-async function make({ claim, data, session, restricted }: Entrance): Promise<Made> {
+async function make({ claim, data, restricted }: Entrance, session: ZooKeeperSession): Promise<Made> {
   const request = create(childPrefix(claim), encodeEntry(data), FLAGS.ephemeralSequential, restricted)
   const { path, stat } = await session.ask(request)
-  return { key: path, number: stat.czxid }
+  return { key: path, number: stat.czxid, version: 0n, session }
 }
 
-async function findMade(session: ZooKeeperSession, claim: Claim): Promise<Made | undefined> {
-  const key = await findEntry(session, claim)
-  const node = key === undefined ? undefined : await readNode(session, key)
-  if (key === undefined || !node) return undefined
-  if (node.stat.ephemeralOwner === session.id) return { key, number: node.stat.czxid }
+async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | undefined> {
+  const key = await findEntry(holder, claim)
+  const node = key === undefined ? undefined : await readNode(holder, key)
+  const decoded = node && decodeNode(node.text, node.stat.czxid)
+  if (key === undefined || !node || !decoded) return undefined
+  const session = [holder, waiter].find((one) => one?.id === node.stat.ephemeralOwner)
+  if (session) return { key, number: decoded.number, version: BigInt(node.stat.version), session }
   // It was made on a session that is not ours any more, and would go with that one: a new entry stands on its own.
-  await removeNode(session, key)
+  await removeNode(holder, key)
   return undefined
 }
 

@@ -2,24 +2,34 @@
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry } from '../sequenced/entry.js'
 import type { Look, LookedAt, Place } from '../sequenced/port.js'
+import { decodeNode } from './node-data.js'
 import { parentOf, queueOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
-import { isOwn } from './sessions.js'
+import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
 import { sync } from './wire/messages.js'
 
-export async function look(session: ZooKeeperSession, { entry, claim }: LookedAt): Promise<Look> {
+export async function look(sessions: OpenSessions, { entry, claim }: LookedAt): Promise<Look> {
+  const session = await sessions.of(entry)
   const [node, children] = await Promise.all([
     readNode(session, entry.key),
     childrenOf(session, parentOf(entry.lock)),
   ])
-  const data = node && decodeEntry(node.text)
-  // A node of an earlier session may still be there for a moment, and goes with that session.
-  const isOurs = node && (!isOwn(entry) || node.stat.ephemeralOwner === session.id)
-  if (!data || !isOurs) return { state: 'absent' }
+  const decoded = node && decodeNode(node.text, node.stat.czxid)
+  if (!node || !decoded) return { state: 'absent' }
+  if (isOwn(entry)) {
+    // A node of an earlier session may still be there for a moment, and goes with that session.
+    const owner = sessions.byId(node.stat.ephemeralOwner)
+    if (!owner) return { state: 'absent' }
+    // It may have moved by a request that was not answered.
+    entry.session = owner
+  }
+  const { data } = decoded
   const queue = queueOf(children)
   const own = queue.findIndex(({ name }) => entry.key.endsWith(`/${name}`))
-  const before = await standing(session, { ...claim, lock: entry.lock }, queue.slice(0, Math.max(0, own)))
+  // It went between the two reads: without it nothing would stand before it.
+  if (own < 0) return { state: 'absent' }
+  const before = await standing(session, { ...claim, lock: entry.lock }, queue.slice(0, own))
   return { state: 'present', data, version: BigInt(node.stat.version), before, moment: 0n }
 }
 
@@ -49,7 +59,7 @@ export async function findEntry(
   claim: Pick<Claim, 'lock' | 'id'>,
 ): Promise<string | undefined> {
   const parent = parentOf(claim.lock)
-  const [, children] = await Promise.all([session.ask(sync(parent)), childrenOf(session, parent)])
+  const [, children] = await Promise.all([session.askAgain(sync(parent)), childrenOf(session, parent)])
   const own = queueOf(children).find(({ id }) => id === claim.id)
   return own && `${parent}/${own.name}`
 }

@@ -1,6 +1,6 @@
 /** The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before. */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import { decodeEntry, type EntryData } from '../sequenced/entry.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -13,23 +13,27 @@ import type {
   SequencedPort,
   Watched,
 } from '../sequenced/port.js'
+import { mayGo } from '../sequenced/queue-rule.js'
 import { Banishing } from './banishing.js'
 import { enter } from './entering.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { look } from './looking.js'
+import { Crowded, move } from './moving.js'
+import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'
-import type { ZooKeeperSession } from './session.js'
-import { OpenSessions } from './sessions.js'
+import { repeat, type ZooKeeperSession } from './session.js'
+import { isOwn, OpenSessions } from './sessions.js'
 import { listQueues, removeNode } from './tree.js'
 import { setData } from './wire/messages.js'
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
-  readonly movable = false
+  readonly movable = true
   readonly graceMs: number
   readonly #options: ZooKeeperOptions
   readonly #restricted: boolean
   readonly #sessions: OpenSessions
   readonly #banishing: Banishing
+  readonly #crowded = new Crowded()
   /** Claims whose entry may have been made by a request that was not answered. */
   readonly #unclear = new Set<string>()
 
@@ -50,31 +54,50 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     data: EntryData,
     { holder, waiter }: EnterSessions<ZooKeeperSession>,
   ): Promise<EnterResult> {
-    const unclear = this.#unclear.delete(claim.id)
+    let unclear = this.#unclear.delete(claim.id)
     const restricted = this.#restricted
-    const entrance = { claim, data, session: holder, enqueue: waiter !== undefined, unclear, restricted }
+    const crowded = this.#crowded.has(claim.lock)
     try {
-      return await enter(entrance)
+      const result = await repeat(() => {
+        const entering = enter({ claim, data, holder, waiter, crowded, unclear, restricted })
+        // Whatever breaks under it may have made the entry.
+        unclear = true
+        return entering
+      })
+      const waits =
+        result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result.before))
+      this.#crowded.note(claim.lock, waits)
+      return result
     } catch (error) {
       if (isSessionGone(error)) return { outcome: 'no-session' }
       // The answer was lost, and the entry may be there: the next attempt looks for it, a withdrawal takes it out.
       this.#unclear.add(claim.id)
-      this.#banishing.followUp(holder, claim)
+      for (const session of new Set([holder, waiter ?? holder])) this.#banishing.followUp(session, claim)
       throw asLockError(error, this.#options.connect)
     }
   }
 
   async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
-    return this.#typed(() =>
-      Promise.all(entries.map(async (at) => look(await this.#sessions.of(at.entry), at))),
-    )
+    return this.#typed(() => Promise.all(entries.map((at) => look(this.#sessions, at))))
   }
 
-  async amend(entry: Entry, data: EntryData, version: bigint): Promise<bigint | undefined> {
+  async amend(
+    entry: Entry,
+    data: EntryData,
+    version: bigint,
+    session?: ZooKeeperSession,
+  ): Promise<bigint | undefined> {
     return this.#typed(async () => {
-      const session = await this.#sessions.of(entry)
+      if (session) {
+        const restricted = this.#restricted
+        if (!(await move({ entry, data, version, session, restricted }))) return undefined
+        if (isOwn(entry)) entry.session = session
+        return 0n
+      }
+      const present = await this.#sessions.of(entry)
       try {
-        const stat = await session.ask(setData(entry.key, encodeEntry(data), Number(version)))
+        const text = encodeNode(data, entry.number)
+        const stat = await present.ask(setData(entry.key, text, Number(version)))
         return BigInt(stat.version)
       } catch (error) {
         if (hasCode(error, CODES.badVersion, CODES.noNode)) return undefined

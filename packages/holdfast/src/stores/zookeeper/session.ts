@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PortSession } from '../sequenced/port.js'
 import { Connection } from './connection.js'
-import { asLockError, CODES, isSessionGone, ZooKeeperFailure } from './failures.js'
+import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
 import { Link, type Asked } from './link.js'
 import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
 import { authFrame, CLOSE, getData, sync, type Request, type Welcome } from './wire/messages.js'
@@ -89,7 +89,7 @@ export class ZooKeeperSession implements PortSession {
    */
   async keepAlive(): Promise<boolean> {
     try {
-      await this.ask(sync('/'))
+      await this.askAgain(sync('/'))
       return !this.#lost
     } catch (error) {
       if (this.#lost || isSessionGone(error)) return false
@@ -115,6 +115,11 @@ export class ZooKeeperSession implements PortSession {
       if (this.#lost) reject(new ZooKeeperFailure(CODES.sessionExpired))
       else this.#send({ request, resolve: resolve as (value: unknown) => void, reject })
     })
+  }
+
+  /** The same for a request that may be made twice: it is made again when the connection breaks under it. */
+  async askAgain<T>(request: Request<T>): Promise<T> {
+    return repeat(() => this.ask(request))
   }
 
   /**
@@ -219,6 +224,18 @@ export class ZooKeeperSession implements PortSession {
     for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
     this.#held.clear()
     this.#tellAll()
+  }
+}
+
+/** Runs something again for as long as connections break under it, and for so long as a request may take anyway. */
+export async function repeat<T>(run: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + HELD_MS
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!hasCode(error, CODES.connectionLoss) || performance.now() > endMs) throw error
+    }
   }
 }
 

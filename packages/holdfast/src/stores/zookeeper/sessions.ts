@@ -9,7 +9,8 @@ export const ONLOOKER_MS = 10_000
 
 /** An entry of this client. */
 export interface OwnEntry extends Entry {
-  readonly session: ZooKeeperSession
+  /** The one it stands on now. */
+  session: ZooKeeperSession
 }
 
 export class OpenSessions {
@@ -45,6 +46,12 @@ export class OpenSessions {
       void session?.end()
     }
     return this.#onlooker ?? this.any()
+  }
+
+  /** The session of this client that has this id. */
+  byId(id: bigint): ZooKeeperSession | undefined {
+    for (const session of this.#sessions) if (session.id === id && !session.lost) return session
+    return undefined
   }
 
   async endAll(): Promise<void> {

@@ -1,9 +1,9 @@
 /** The nodes of locks: making them where they are missing, and reading whole queues. */
 import { StoreUnavailableError } from '../../errors.js'
 import type { InspectQuery } from '../../store/contract.js'
-import { decodeEntry } from '../sequenced/entry.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
 import { CODES, hasCode } from './failures.js'
+import { decodeNode } from './node-data.js'
 import { lockOf, parentOf, queueOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
@@ -55,14 +55,14 @@ function noChroot(connect: string, cause: unknown): StoreUnavailableError {
 
 /** The children of a node. No node has no children. */
 export async function childrenOf(session: ZooKeeperSession, path: string): Promise<readonly string[]> {
-  return (await orNothing(session.ask(getChildren(path)))) ?? []
+  return (await orNothing(session.askAgain(getChildren(path)))) ?? []
 }
 
 export async function readNode(
   session: ZooKeeperSession,
   path: string,
 ): Promise<{ stat: Stat; text: string } | undefined> {
-  return orNothing(session.ask(getData(path, false)))
+  return orNothing(session.askAgain(getData(path, false)))
 }
 
 /** False when it was not there. */
@@ -107,9 +107,10 @@ async function readQueue(session: ZooKeeperSession, lock: string): Promise<Liste
     queueOf(children).map(async ({ name, id }): Promise<ListedEntry | undefined> => {
       const key = `${parent}/${name}`
       const node = await readNode(session, key)
-      const data = node && decodeEntry(node.text)
-      if (!node || !data) return undefined
-      const entry = { lock, id, key, number: node.stat.czxid }
+      const decoded = node && decodeNode(node.text, node.stat.czxid)
+      if (!node || !decoded) return undefined
+      const { data, number } = decoded
+      const entry = { lock, id, key, number }
       return { entry, data, version: BigInt(node.stat.version), sessionLeftMs: undefined }
     }),
   )

@@ -88,6 +88,12 @@ export class Reader {
     return value
   }
 
+  bool(): boolean {
+    const value = this.#bytes.readUInt8(this.#at) !== 0
+    this.#at += 1
+    return value
+  }
+
   /** Nothing and no bytes are the same here. */
   bytes(): Buffer {
     const length = Math.max(0, this.int())
