@@ -9,7 +9,7 @@ export function encodeNode(data: EntryData, number: bigint): string {
 }
 
 export function decodeNode(text: string, czxid: bigint): { data: EntryData; number: bigint } | undefined {
-  const data = decodeEntry(text) as (EntryData & { number?: unknown }) | undefined
+  const data: (EntryData & { number?: unknown }) | undefined = decodeEntry(text)
   if (!data) return undefined
   const { number, ...rest } = data
   return { data: rest, number: typeof number === 'string' && /^\d+$/.test(number) ? BigInt(number) : czxid }

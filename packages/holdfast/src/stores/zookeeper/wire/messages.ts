@@ -46,6 +46,8 @@ const OPS = {
 /** How a node is made. */
 export const FLAGS = { persistent: 0, ephemeral: 1, ephemeralSequential: 3, container: 4 } as const
 
+/** Stands behind the last part of a request or an answer; and where a part of an answer is an error. */
+const [END_OF_PARTS, FAILED_PART] = [-1, -1] as const
 const ALL_RIGHTS = 31
 const NOTHING = Buffer.alloc(0)
 const ANY_VERSION = -1
@@ -107,20 +109,22 @@ export function getChildren(path: string): Request<readonly string[]> {
  * sees the place empty. The answer is the code of what stood in the way, or 0.
  */
 export function replace(path: string, data: string, version: number, restricted: boolean): Request<number> {
-  const part = (writer: Writer, type: number): Writer =>
-    writer
-      .int(type)
-      .bool(type === -1)
-      .int(-1)
   return {
     op: OPS.multi,
     write: (writer) => {
-      part(writer, OPS.remove).path(path).int(version)
-      create(path, data, FLAGS.ephemeral, restricted).write(part(writer, OPS.create))
-      part(writer, -1)
+      writePart(writer, OPS.remove).path(path).int(version)
+      create(path, data, FLAGS.ephemeral, restricted).write(writePart(writer, OPS.create))
+      writePart(writer, END_OF_PARTS)
     },
     read: readFailure,
   }
+}
+
+function writePart(writer: Writer, op: number): Writer {
+  return writer
+    .int(op)
+    .bool(op === END_OF_PARTS)
+    .int(-1)
 }
 
 /** The first error among the answers to the parts of a request; those that were only rolled back have none. */
@@ -131,7 +135,7 @@ function readFailure(reader: Reader): number {
     reader.int()
     if (done) return failure
     if (type === OPS.create) reader.path()
-    else if (type === -1) failure ||= reader.int()
+    else if (type === FAILED_PART) failure ||= reader.int()
   }
 }
 
