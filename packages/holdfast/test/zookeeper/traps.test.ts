@@ -167,6 +167,16 @@ test('an answer that is cut in the middle of a frame ends in nothing worse than 
   expect(lease.held).toBe(true)
 }, 30_000)
 
+test('a newcomer that has to wait keeps the place that it entered, on the session of those who wait', async () => {
+  const [holder, waiter] = [makeClaim('place'), makeClaim('place')]
+  await openStore().attempt(holder, QUEUE)
+  expect(await openStore().attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const path = await nodeOf(waiter)
+  // ZooKeeper numbers what was ever made here: had it left and come again, others might have passed it.
+  expect(path).toMatch(/0{9}1$/)
+  expect((await readNode(raw, path))?.stat.version).toBe(0)
+})
+
 test('a waiter watches only the one before it', async () => {
   const stores = Array.from({ length: 4 }, () => openStore())
   const claims = stores.map(() => makeClaim('herd'))

@@ -79,10 +79,19 @@ export class Attempting<S extends PortSession> {
       // Given up while the session was being opened: an entry now would come after its own withdrawal.
       if (record.withdrawn) return { outcome: 'withdrawn' }
       const data = newEntryData(claim, this.#context.clock.wallMs())
+      let opened = waiter
+      const openWaiter = async (): Promise<S> => {
+        opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
+        return opened.handle
+      }
       // The sign of life and the entry travel together; the grant counts only when both were answered.
       const [alive, result] = await bothOf(
         this.#assure(claim, holder, waiter),
-        this.#context.port.enter(claim, data, { holder: holder.handle, waiter: waiter?.handle }),
+        this.#context.port.enter(claim, data, {
+          holder: holder.handle,
+          waiter: waiter?.handle,
+          openWaiter: options.enqueue ? openWaiter : undefined,
+        }),
       )
       if (record.withdrawn) return { outcome: 'withdrawn' }
       if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
@@ -94,7 +103,7 @@ export class Attempting<S extends PortSession> {
         continue
       }
       if (result.outcome === 'entered' && alive) {
-        const session = result.onWaiterSession && waiter ? waiter : holder
+        const session = result.onWaiterSession && opened ? opened : holder
         return this.#entered(record, { claim, options, session, holder, data, startMs }, result)
       }
       if (result.outcome === 'no-session') for (const session of [holder, waiter]) await session?.keepAlive()

@@ -81,8 +81,10 @@ export type EnterResult =
 export interface EnterSessions<S extends PortSession> {
   /** For an entry that may go at once. */
   readonly holder: S
-  /** For one that has to wait. Without it a busy lock is answered `busy`. */
+  /** For one that has to wait, if it is open. A service that refuses a claim in one step answers `busy` without it. */
   readonly waiter: S | undefined
+  /** Opens it, for an entry that is in its place already. Undefined when the claim is not to wait. */
+  readonly openWaiter: (() => Promise<S>) | undefined
 }
 
 /** An entry as `inspect` and `steal` see it. */

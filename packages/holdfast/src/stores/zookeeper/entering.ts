@@ -22,8 +22,10 @@ export interface Entrance {
   readonly data: EntryData
   /** For an entry that holds. */
   readonly holder: ZooKeeperSession
-  /** For one that waits; without it nobody waits. */
+  /** For one that waits, if it is open. */
   readonly waiter: ZooKeeperSession | undefined
+  /** Opens it. Without it nobody waits. */
+  readonly openWaiter: (() => Promise<ZooKeeperSession>) | undefined
   /** Whether it will have to wait, as far as anybody can guess: a wrong guess costs a request. */
   readonly crowded: boolean
   /** Whether an earlier request, whose answer was lost, may have made the entry. */
@@ -52,18 +54,19 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
   const refusal = await refusalOf(session, claim, children, all)
   const before = await standing(session, claim, all)
   const waits = !mayGo(claim, before)
-  const busy = waits && !waiter
+  const busy = waits && !entrance.openWaiter
   if (refusal || busy || own < 0) {
     await takeBack(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
   const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
   const entered = { outcome: 'entered', entry, version: made.version, before, moment: 0n } as const
-  if (!waits || !waiter || session === waiter) return { ...entered, onWaiterSession: session === waiter }
-  // The guess was wrong: it has to wait. Should it have changed hands meanwhile, a look will say so.
+  if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
+  // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look will say so.
   const { data } = entrance
-  if (await move({ entry, data, version: made.version, session: waiter, restricted })) {
-    entry.session = waiter
+  const target = await entrance.openWaiter?.()
+  if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
+    entry.session = target
     return { ...entered, version: 0n, onWaiterSession: true }
   }
   return { ...entered, onWaiterSession: false }

@@ -52,14 +52,14 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   async enter(
     claim: Claim,
     data: EntryData,
-    { holder, waiter }: EnterSessions<ZooKeeperSession>,
+    sessions: EnterSessions<ZooKeeperSession>,
   ): Promise<EnterResult> {
     let unclear = this.#unclear.delete(claim.id)
     const restricted = this.#restricted
     const crowded = this.#crowded.has(claim.lock)
     try {
       const result = await repeat(() => {
-        const entering = enter({ claim, data, holder, waiter, crowded, unclear, restricted })
+        const entering = enter({ claim, data, ...sessions, crowded, unclear, restricted })
         // Whatever breaks under it may have made the entry.
         unclear = true
         return entering
@@ -72,7 +72,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       if (isSessionGone(error)) return { outcome: 'no-session' }
       // The answer was lost, and the entry may be there: the next attempt looks for it, a withdrawal takes it out.
       this.#unclear.add(claim.id)
-      for (const session of new Set([holder, waiter ?? holder])) this.#banishing.followUp(session, claim)
+      const { holder, waiter = holder } = sessions
+      for (const session of new Set([holder, waiter])) this.#banishing.followUp(session, claim)
       throw asLockError(error, this.#options.connect)
     }
   }
