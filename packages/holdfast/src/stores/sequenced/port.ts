@@ -121,8 +121,6 @@ export interface PortWatch {
 }
 
 export interface SequencedPort<S extends PortSession = PortSession> {
-  /** Whether an entry can go over to another session and keep its place. */
-  readonly movable: boolean
   /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
   readonly graceMs: number
   /** @throws LockError (`STORE_CONFIG`) when the service would grant another timeout than this one. */

@@ -27,7 +27,6 @@ import { listQueues, removeNode } from './tree.js'
 import { setData } from './wire/messages.js'
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
-  readonly movable = true
   readonly graceMs: number
   readonly #options: ZooKeeperOptions
   readonly #restricted: boolean

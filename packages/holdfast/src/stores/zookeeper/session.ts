@@ -8,18 +8,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PortSession } from '../sequenced/port.js'
-import { Connection } from './connection.js'
+import type { Connection } from './connection.js'
 import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
 import { Link, type Asked } from './link.js'
 import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
+import { findServer } from './servers.js'
 import { authFrame, CLOSE, getData, sync, type Request, type Welcome } from './wire/messages.js'
 
 /** How long a request waits for a connection, in milliseconds. */
 const HELD_MS = 4000
-/** How long one server is given to greet, in milliseconds. */
-const GREETING_MS = 1500
-/** How long to pause when no server takes the session, at first and in the end, in milliseconds. */
-const PAUSE_MS = [50, 500] as const
 /** How long to wait for the answer to a goodbye, in milliseconds. */
 const GOODBYE_MS = 1000
 
@@ -237,29 +234,4 @@ export async function repeat<T>(run: () => Promise<T>): Promise<T> {
       if (!hasCode(error, CODES.connectionLoss) || performance.now() > endMs) throw error
     }
   }
-}
-
-/** Asks one server after the other, for as long as it is wanted. */
-async function findServer(
-  { servers }: Ensemble,
-  start: number,
-  session: Welcome,
-  lastZxid: bigint,
-  wanted: () => boolean,
-): Promise<{ connection: Connection; server: number } | undefined> {
-  let [pauseMs] = PAUSE_MS as readonly number[]
-  for (let tries = 0; wanted(); tries += 1) {
-    const index = (start + tries) % servers.length
-    const server = servers[index]
-    if (!server) return undefined
-    try {
-      return { connection: await Connection.open(server, session, lastZxid, GREETING_MS), server: index }
-    } catch {
-      // Why it failed does not matter as long as another one may be found; that none was is told by the caller.
-      if ((tries + 1) % servers.length !== 0) continue
-    }
-    await sleep(pauseMs)
-    pauseMs = Math.min((pauseMs ?? 0) * 2, PAUSE_MS[1])
-  }
-  return undefined
 }
