@@ -4,7 +4,7 @@
  * A hand-off is the time from the call of release to the grant of the next token, in whichever process: all of them read the
  * machine's one monotonic clock.
  */
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Fairness } from 'holdfast'
 import { openLocks } from '../service-locks.js'
@@ -29,7 +29,9 @@ if (role === undefined) await lead()
 else await follow()
 
 async function lead(): Promise<void> {
-  const told = await Promise.all(Array.from({ length: Number(processes) }, startFollower))
+  const followers = await Promise.all(Array.from({ length: Number(processes) }, startFollower))
+  // Together, so that all have the same time and the same company.
+  const told = await Promise.all(followers.map(({ go }) => go()))
   const waitsMs = told.flatMap((one) => one.waitsMs)
   const pairs = told.flatMap((one) => one.pairs)
   const handOffsMs = handOffs(told.flatMap((one) => one.holds))
@@ -50,12 +52,17 @@ function handOffs(holds: readonly Hold[]): number[] {
   return inOrder.slice(1).map(([, grantedMs], index) => grantedMs - (inOrder[index]?.[2] ?? NaN))
 }
 
-function startFollower(): Promise<Told> {
+interface Follower {
+  /** Lets it begin, and resolves to what it saw. */
+  readonly go: () => Promise<Told>
+}
+
+function startFollower(): Promise<Follower> {
   return new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), [store, address, fairness, processes, 'follower'], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    child.on('message', (message) => resolve(message as Told))
+    child.once('message', () => resolve({ go: () => begin(child) }))
     child.on('error', reject)
     child.on('exit', (code) => {
       if (code !== 0) reject(new Error(`a process of the hot lock ended with ${code}`))
@@ -63,11 +70,23 @@ function startFollower(): Promise<Told> {
   })
 }
 
+function begin(child: ChildProcess): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Told))
+    child.once('exit', (code) => reject(new Error(`a process of the hot lock ended with ${code}`)))
+    child.send('go')
+  })
+}
+
 async function follow(): Promise<void> {
   const locks = openLocks(store, address, { fairness: fairness as Fairness })
   const mutex = locks.mutex('hot')
-  // A first pair opens the sessions, so that all of them begin at about the same time.
+  // A first pair opens the sessions.
   await (await mutex.acquire()).release()
+  await new Promise((resolve) => {
+    process.once('message', resolve)
+    process.send?.('ready')
+  })
   const endMs = performance.now() + RUN_MS
   const waitsMs: number[] = []
   const holds: Hold[] = []
