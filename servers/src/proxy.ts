@@ -27,6 +27,8 @@ const HEALTHY: Readonly<ProxyFaults> = {
 
 export class Proxy {
   readonly faults: ProxyFaults = { ...HEALTHY }
+  /** How many packets have come from clients. */
+  packets = 0
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -72,6 +74,7 @@ export class Proxy {
     this.#tie(client, server)
     this.#tie(server, client)
     client.on('data', (bytes) => {
+      this.packets += 1
       if (!this.faults.dropRequests) carry(bytes, server, this.faults.requestMs)
     })
     server.on('data', (bytes) => this.#answer(client, bytes))

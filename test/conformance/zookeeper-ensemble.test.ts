@@ -1,5 +1,5 @@
-/** Tokens and contending processes over three ZooKeeper servers, also while their leader is killed again and again. */
-import { conformanceCases } from 'holdfast/conformance'
+/** The conformance suite over three ZooKeeper servers, and once more while their leader is killed again and again. */
+import { conformanceCases, conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
 import { whileLeadersDie } from './leaders.js'
@@ -10,13 +10,7 @@ const { subject, ensemble, start, stop } = zookeeperSubject(3)
 beforeAll(start)
 afterAll(stop)
 
-// Not the whole suite yet: after a server was restarted, new sessions take seconds now and then, and cases that count on
-// a quick first answer fail.
-describe('three ZooKeeper servers', () => {
-  for (const { group, title, skipped, limitMs, run } of conformanceCases(subject)) {
-    if (skipped === undefined && ['tokens', 'processes'].includes(group)) test(title, run, limitMs)
-  }
-})
+conformanceSuite(subject, { describe, test, skip: test.skip })
 
 /** What has to hold although the service stumbles all the time. */
 const STEADY = [

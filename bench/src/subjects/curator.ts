@@ -1,15 +1,19 @@
-/** Curator's InterProcessMutex, from Debian's libcurator-recipes-java: `curator.js ADDRESS THREADS own|one`. */
-import { spawnSync } from 'node:child_process'
+/**
+ * Curator's InterProcessMutex, from Debian's libcurator-recipes-java: `curator.js ADDRESS THREADS own|one PROCESSES`. What
+ * the processes do is added up.
+ */
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
+const [address = '', threads = '1', locks = 'own', processes = '1'] = process.argv.slice(2)
 const program = fileURLToPath(new URL('../../peers/Curator.java', import.meta.url))
-const { status, stdout } = spawnSync(
-  'java',
-  ['-cp', '/usr/share/java/*', program, ...process.argv.slice(2)],
-  {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  },
+const run = promisify(execFile)
+
+const told = await Promise.all(
+  Array.from({ length: Number(processes) }, async () => {
+    const { stdout } = await run('java', ['-cp', '/usr/share/java/*', program, address, threads, locks])
+    return JSON.parse(stdout) as { pairs: number }
+  }),
 )
-if (status !== 0) throw new Error(`Curator ended with ${status}.`)
-console.log(stdout.trim())
+console.log(JSON.stringify({ pairs: told.reduce((sum, { pairs }) => sum + pairs, 0) }))

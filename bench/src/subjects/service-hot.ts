@@ -1,36 +1,68 @@
-/** One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort` starts four processes of sixteen loops. */
-import { fork } from 'node:child_process'
+/**
+ * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts processes of sixteen loops.
+ *
+ * A hand-off is the time from the call of release to the grant of the next token, in whichever process: all of them read the
+ * machine's one monotonic clock.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Fairness } from 'holdfast'
 import { openLocks } from '../service-locks.js'
 import { percentile } from '../stats.js'
 
-const PROCESSES = 4
 const LOOPS = 16
 const RUN_MS = 3000
+/** Waits and holds that each process tells of. */
+const TOLD = 20_000
+
+/** Times of the monotonic clock in milliseconds, with the token as a text that sorts like the number. */
+type Hold = readonly [token: string, grantedMs: number, releasedMs: number]
 
 interface Told {
-  readonly pairs: number
-  readonly waitsMs: number[]
+  readonly pairs: readonly number[]
+  readonly waitsMs: readonly number[]
+  readonly holds: readonly Hold[]
 }
 
-const [store = '', address = '', fairness = 'fifo', role] = process.argv.slice(2)
+const [store = '', address = '', fairness = 'fifo', processes = '4', role] = process.argv.slice(2)
 if (role === undefined) await lead()
 else await follow()
 
 async function lead(): Promise<void> {
-  const told = await Promise.all(Array.from({ length: PROCESSES }, startFollower))
+  const followers = await Promise.all(Array.from({ length: Number(processes) }, startFollower))
+  // Together, so that all have the same time and the same company.
+  const told = await Promise.all(followers.map(({ go }) => go()))
   const waitsMs = told.flatMap((one) => one.waitsMs)
-  const pairs = told.reduce((sum, one) => sum + one.pairs, 0) / (RUN_MS / 1000)
-  console.log(JSON.stringify({ pairs, p50Ms: percentile(waitsMs, 0.5), p99Ms: percentile(waitsMs, 0.99) }))
+  const pairs = told.flatMap((one) => one.pairs)
+  const handOffsMs = handOffs(told.flatMap((one) => one.holds))
+  console.log(
+    JSON.stringify({
+      pairs: pairs.reduce((sum, one) => sum + one, 0) / (RUN_MS / 1000),
+      p50Ms: percentile(waitsMs, 0.5),
+      p99Ms: percentile(waitsMs, 0.99),
+      ...(fairness === 'fifo' ? { handOffP50Ms: percentile(handOffsMs, 0.5) } : {}),
+      /** How much less the least served waiter got than the most served one. */
+      spread: 1 - Math.min(...pairs) / Math.max(...pairs),
+    }),
+  )
 }
 
-function startFollower(): Promise<Told> {
+function handOffs(holds: readonly Hold[]): number[] {
+  const inOrder = holds.toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return inOrder.slice(1).map(([, grantedMs], index) => grantedMs - (inOrder[index]?.[2] ?? NaN))
+}
+
+interface Follower {
+  /** Lets it begin, and resolves to what it saw. */
+  readonly go: () => Promise<Told>
+}
+
+function startFollower(): Promise<Follower> {
   return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), [store, address, fairness, 'follower'], {
+    const child = fork(fileURLToPath(import.meta.url), [store, address, fairness, processes, 'follower'], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    child.on('message', (message) => resolve(message as Told))
+    child.once('message', () => resolve({ go: () => begin(child) }))
     child.on('error', reject)
     child.on('exit', (code) => {
       if (code !== 0) reject(new Error(`a process of the hot lock ended with ${code}`))
@@ -38,25 +70,50 @@ function startFollower(): Promise<Told> {
   })
 }
 
+function begin(child: ChildProcess): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Told))
+    child.once('exit', (code) => reject(new Error(`a process of the hot lock ended with ${code}`)))
+    child.send('go')
+  })
+}
+
 async function follow(): Promise<void> {
   const locks = openLocks(store, address, { fairness: fairness as Fairness })
   const mutex = locks.mutex('hot')
-  // A first pair opens the sessions, so that all of them begin at about the same time.
+  // A first pair opens the sessions.
   await (await mutex.acquire()).release()
+  await new Promise((resolve) => {
+    process.once('message', resolve)
+    process.send?.('ready')
+  })
   const endMs = performance.now() + RUN_MS
   const waitsMs: number[] = []
-  let pairs = 0
-  await Promise.all(
+  const holds: Hold[] = []
+  const pairs = await Promise.all(
     Array.from({ length: LOOPS }, async () => {
+      let count = 0
       while (performance.now() < endMs) {
         const askedMs = performance.now()
         const lease = await mutex.acquire()
-        waitsMs.push(performance.now() - askedMs)
-        pairs += 1
-        await lease.release()
+        const gotMs = performance.now()
+        if (waitsMs.length < TOLD) waitsMs.push(gotMs - askedMs)
+        // What comes after the end would count only for those who had to wait for long.
+        if (gotMs < endMs) count += 1
+        const grantedMs = clockMs()
+        const release = lease.release()
+        if (holds.length < TOLD && fairness === 'fifo')
+          holds.push([String(lease.token).padStart(24, '0'), grantedMs, clockMs()])
+        await release
       }
+      return count
     }),
   )
   await locks.close()
-  process.send?.({ pairs, waitsMs: waitsMs.slice(0, 20_000) } satisfies Told, () => process.exit(0))
+  process.send?.({ pairs, waitsMs, holds } satisfies Told, () => process.exit(0))
+}
+
+/** The same clock in all processes of the machine. */
+function clockMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6
 }

@@ -1,4 +1,4 @@
-/** etcd beside `etcd3`'s Lock, and ZooKeeper beside Curator, each pair on the same server and in turns. */
+/** etcd beside `etcd3` and `etcdctl lock`, and ZooKeeper beside Curator, each pair on the same server and in turns. */
 import { startEtcd } from '@holdfast/servers/etcd'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { ms, rate, type Row } from '../report.js'
@@ -6,66 +6,100 @@ import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { median } from '../stats.js'
 
 type Progress = (text: string) => void
+type Subject = (address: string) => Omit<BenchSubject, 'name'>
 
 interface Workload {
   readonly name: string
-  readonly own: (address: string) => Omit<BenchSubject, 'name'>
-  readonly peer: ((address: string) => Omit<BenchSubject, 'name'>) | undefined
+  readonly own: Subject
+  readonly peer: Subject | undefined
+  readonly peerName: string
   /** How many times the peer's rate has to be reached. */
   readonly times: number
+  /** Whether those who wait are to be served in their order: quickly, and all alike. */
+  readonly strict?: boolean
 }
 
-const etcd3 = (loops: number) => (address: string) => {
-  return { module: 'service-alone', args: ['etcd3', address, String(loops)] }
+/** A hand-off in strict order takes less than this at the median, in milliseconds. */
+const HAND_OFF_MS = 3
+/** The least served waiter in strict order gets no more than this part less than the most served one. */
+const SPREAD = 0.1
+
+const own = (store: string, loops: number): Subject => {
+  return (address) => ({ module: 'service-alone', args: [store, address, String(loops)] })
 }
-const curator = (threads: number, locks: 'own' | 'one') => (address: string) => {
-  return { module: 'curator', args: [address, String(threads), locks] }
+const hot = (store: string, fairness: 'fifo' | 'cohort', processes: number): Subject => {
+  return (address) => ({ module: 'service-hot', args: [store, address, fairness, String(processes)] })
+}
+const etcd3 = (loops: number): Subject => {
+  return (address) => ({ module: 'service-alone', args: ['etcd3', address, String(loops)] })
+}
+const etcdctl = (loops: number): Subject => {
+  return (address) => ({ module: 'etcdctl', args: [address, String(loops)] })
+}
+const curator = (threads: number, locks: 'own' | 'one', processes = 1): Subject => {
+  return (address) => ({ module: 'curator', args: [address, String(threads), locks, String(processes)] })
 }
 
 export async function etcdSuite(rounds: number, progress: Progress): Promise<Row[]> {
+  const free = { peerName: 'etcd3', times: 1.5 }
+  // etcd3's Lock does not wait, so only the command stands beside those who do.
+  const crowd = { peer: etcdctl(16), peerName: 'etcdctl lock' }
   return withServer(startEtcd, ({ endpoints }) =>
     measure('etcd', endpoints.join(), rounds, progress, [
-      { name: 'free lock, one at a time', own: alone('etcd', 1), peer: etcd3(1), times: 1.5 },
-      { name: 'free locks, 64 in flight', own: alone('etcd', 64), peer: etcd3(64), times: 1.5 },
-      // etcd3's Lock does not wait, so nothing stands beside these.
-      { name: 'one hot lock, 4 processes x 16, fifo', own: hot('etcd', 'fifo'), peer: undefined, times: 0 },
+      { name: 'free lock, one at a time', own: own('etcd', 1), peer: etcd3(1), ...free },
+      { name: 'free locks, 64 in flight', own: own('etcd', 64), peer: etcd3(64), ...free },
       {
-        name: 'one hot lock, 4 processes x 16, cohort',
-        own: hot('etcd', 'cohort'),
-        peer: undefined,
-        times: 0,
+        name: 'one hot lock, 16 waiters, fifo',
+        own: hot('etcd', 'fifo', 1),
+        ...crowd,
+        times: 1,
+        strict: true,
       },
+      {
+        name: 'one hot lock, 4 processes x 16, fifo',
+        own: hot('etcd', 'fifo', 4),
+        ...crowd,
+        times: 1,
+        strict: true,
+      },
+      { name: 'one hot lock, 4 processes x 16, cohort', own: hot('etcd', 'cohort', 4), ...crowd, times: 5 },
     ]),
   )
 }
 
 export async function zookeeperSuite(rounds: number, progress: Progress): Promise<Row[]> {
+  const peerName = 'Curator'
+  const store = 'zookeeper'
   return withServer(startZooKeeper, ({ connect }) =>
-    measure('zookeeper', connect, rounds, progress, [
-      { name: 'free lock, one at a time', own: alone('zookeeper', 1), peer: curator(1, 'own'), times: 1.2 },
-      { name: 'free locks, 64 in flight', own: alone('zookeeper', 64), peer: curator(64, 'own'), times: 1 },
+    measure(store, connect, rounds, progress, [
+      { name: 'free lock, one at a time', own: own(store, 1), peer: curator(1, 'own'), peerName, times: 1.2 },
+      { name: 'free locks, 64 in flight', own: own(store, 64), peer: curator(64, 'own'), peerName, times: 1 },
+      {
+        name: 'one hot lock, 16 waiters, fifo',
+        own: hot(store, 'fifo', 1),
+        peer: curator(16, 'one'),
+        peerName,
+        times: 1,
+        strict: true,
+      },
       {
         name: 'one hot lock, 4 processes x 16, fifo',
-        own: hot('zookeeper', 'fifo'),
-        peer: curator(16, 'one'),
+        own: hot(store, 'fifo', 4),
+        peer: curator(16, 'one', 4),
+        peerName: 'four Curators',
         times: 1,
+        strict: true,
       },
       {
         name: 'one hot lock, 4 processes x 16, cohort',
-        own: hot('zookeeper', 'cohort'),
+        own: hot(store, 'cohort', 4),
+        // One JVM of sixteen threads is faster than four.
         peer: curator(16, 'one'),
+        peerName,
         times: 5,
       },
     ]),
   )
-}
-
-function alone(store: string, loops: number): Workload['own'] {
-  return (address) => ({ module: 'service-alone', args: [store, address, String(loops)] })
-}
-
-function hot(store: string, fairness: string): Workload['own'] {
-  return (address) => ({ module: 'service-hot', args: [store, address, fairness] })
 }
 
 async function withServer<S extends { stop(): Promise<void> }, T>(
@@ -88,38 +122,42 @@ async function measure(
   workloads: readonly Workload[],
 ): Promise<Row[]> {
   const rows: Row[] = []
-  for (const { name, own, peer, times } of workloads) {
+  for (const workload of workloads) {
+    const { name, own: ours, peer } = workload
     const subjects = [
-      { name: 'holdfast', ...own(address) },
+      { name: 'holdfast', ...ours(address) },
       ...(peer ? [{ name: 'peer', ...peer(address) }] : []),
     ]
     const results = await runRounds(subjects, rounds, (text) => progress(`${suite}, ${name}, ${text}`))
-    rows.push(rowOf(`${suite}, ${name}`, results.get('holdfast') ?? [], results.get('peer'), times))
+    rows.push(rowOf(suite, workload, results.get('holdfast') ?? [], results.get('peer') ?? []))
   }
   return rows
 }
 
-function rowOf(
-  workload: string,
-  own: readonly Figures[],
-  peer: readonly Figures[] | undefined,
-  times: number,
-): Row {
-  const ownRates = own.map((round) => round['pairs'] ?? NaN)
-  const waits = own.flatMap((round) => round['p99Ms'] ?? [])
-  const wait = waits.length > 0 ? `, p99 ${ms(median(waits))}` : ''
-  const measured = `${rate(median(ownRates))}${wait}`
-  if (!peer)
-    return { workload, measured, against: '', bar: '', reached: true, rounds: { holdfast: ownRates } }
-  const peerRates = peer.map((round) => round['pairs'] ?? NaN)
-  const ratio = median(ownRates.map((value, round) => value / (peerRates[round] ?? NaN)))
-  const peerName = workload.startsWith('etcd') ? 'etcd3' : 'Curator'
+function rowOf(suite: string, workload: Workload, ours: readonly Figures[], peers: readonly Figures[]): Row {
+  const { name, peerName, times, strict = false } = workload
+  const of = (figure: string): number[] => ours.flatMap((round) => round[figure] ?? [])
+  const rates = of('pairs')
+  const peerRates = peers.map((round) => round['pairs'] ?? NaN)
+  const ratio = median(rates.map((value, round) => value / (peerRates[round] ?? NaN)))
+  const [handOffMs, spread] = [median(of('handOffP50Ms')), median(of('spread'))]
+  const waits = of('p99Ms')
+  const shown = [
+    rate(median(rates)),
+    ...(waits.length > 0 ? [`p99 ${ms(median(waits))}`] : []),
+    ...(strict ? [`hand-off ${ms(handOffMs)}`, `least served ${percent(1 - spread)} of most`] : []),
+  ]
+  const inOrder = handOffMs < HAND_OFF_MS && spread <= SPREAD
   return {
-    workload,
-    measured,
+    workload: `${suite}, ${name}`,
+    measured: shown.join(', '),
     against: `${ratio.toFixed(2)}x of ${peerName}, ${rate(median(peerRates))}`,
-    bar: `≥ ${times}x`,
-    reached: ratio >= times,
-    rounds: { holdfast: ownRates, peer: peerRates },
+    bar: `≥ ${times}x` + (strict ? `, hand-off < ${HAND_OFF_MS} ms, within ${percent(SPREAD)}` : ''),
+    reached: ratio >= times && (!strict || inOrder),
+    rounds: { holdfast: rates, peer: peerRates, ...(strict ? { spread: of('spread') } : {}) },
   }
+}
+
+function percent(part: number): string {
+  return `${Math.round(part * 100)}%`
 }

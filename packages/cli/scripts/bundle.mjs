@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
 /** Whoever uses a store brings its client. */
-const CLIENTS = ['@grpc/grpc-js', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis', 'zookeeper']
+const CLIENTS = ['@grpc/grpc-js', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis']
 
 const common = {
   bundle: true,

@@ -37,12 +37,6 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
       },
     },
     killRounds: killRounds(),
-    skip: [
-      {
-        reason: 'an entry of ZooKeeper cannot move to another session, so a dead waiter costs its TTL',
-        tests: ['a killed waiter is passed over'],
-      },
-    ],
   }
   return {
     subject,

@@ -1,85 +1,40 @@
 /** What went wrong in other locks over ZooKeeper. */
-import { createRequire } from 'node:module'
-import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import type { Locks, LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
-import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
+import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Proxy } from '@holdfast/servers/proxy'
-import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
+import { ask, startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
-import { after, makeClaim as makeAnyClaim, QUEUE } from '../etcd/support/world.js'
-
-/** A client of ZooKeeper beside the store, to see and to meddle. */
-interface Raw {
-  init(config: object): void
-  once(event: 'connect', listener: () => void): void
-  close(): void
-  create(path: string, data: string, flags: number): Promise<string>
-  delete_(path: string, version: number): Promise<void>
-  get(path: string, watch: boolean): Promise<[{ ephemeralOwner: string }, Buffer]>
-  get_children(path: string, watch: boolean): Promise<string[]>
-}
-type RawConstructor = new (config: object) => Raw
-
-const RawClient = createRequire(import.meta.url)('zookeeper') as RawConstructor
+import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
+import { readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
+import * as world from './support/world.js'
+import { makeClaim, openRaw, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
-let raw: Raw
+let raw: ZooKeeperSession
 
 beforeAll(async () => {
   ensemble = await startZooKeeper()
-  raw = await openRaw()
+  raw = await openRaw(ensemble.connect)
 })
 afterAll(async () => {
-  raw.close()
+  await raw.end()
   await ensemble.stop()
 })
 
-async function openRaw(identity: object = {}): Promise<Raw> {
-  const client = new RawClient({ connect: ensemble.connect, timeout: 10_000, debug_level: 0, ...identity })
-  const connected = new Promise<void>((resolve) => {
-    client.once('connect', resolve)
-  })
-  client.init({})
-  await connected
-  return client
+const openStore = (options: Partial<ZooKeeperOptions> = {}): Store<true> =>
+  world.openStore({ connect: ensemble.connect, ...options })
+const openLocks = (options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> =>
+  world.openLocks({ connect: ensemble.connect, ...options }, settings)
+const openProxy = () => world.openProxy(ensemble.ports[0])
+/** How many sessions the server has. */
+const sessions = async (): Promise<number> => {
+  const text = await ask(ensemble.ports[0] ?? 0, 'dump')
+  return text.split('ephemeral')[0]?.match(/^\t0x/gm)?.length ?? 0
 }
-
-function openStore(options: Partial<ZooKeeperOptions> = {}): Store<true> {
-  const store = zookeeperStore({ connect: ensemble.connect, tickMs: TICK_MS, ...options })
-  after(async () => store.close())
-  return store
-}
-
-function openLocks(options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> {
-  const locks = createLocks(openStore(options), settings)
-  after(() => locks.close({ graceMs: 0 }))
-  return locks
-}
-
-async function openProxy(): Promise<{ proxy: Proxy; connect: string }> {
-  const proxy = await Proxy.to(ensemble.ports[0] ?? 0)
-  after(() => proxy.close())
-  return { proxy, connect: `127.0.0.1:${proxy.port}` }
-}
-
-const makeClaim = (lock: string, overrides: Partial<Claim> = {}): Claim =>
-  makeAnyClaim({ lock, ...overrides })
-
-// oxlint-disable-next-line no-underscore-dangle -- so it is called
-const remove = (path: string): Promise<void> => raw.delete_(path, -1)
-
-/** The entries of a lock, without the words about withdrawn claims. */
-async function nodes(lock: string): Promise<string[]> {
-  const children = await raw.get_children(parentOf(lock), false).catch(() => [])
-  return children.filter((name) => !name.startsWith('gone'))
-}
-
-async function nodeOf({ lock, id }: Claim): Promise<string> {
-  const name = (await nodes(lock)).find((one) => one.includes(`+${id}+`))
-  if (name === undefined) throw new Error(`No node of ${id}.`)
-  return `${parentOf(lock)}/${name}`
-}
+const nodes = (lock: string): Promise<string[]> => world.nodesOf(raw, lock)
+const nodeOf = (claim: Claim): Promise<string> => world.nodeOf(raw, claim)
 
 test('the order of a queue survives the overflow of the sequence', () => {
   const names = [-2147483648, 2147483647, -2147483647, 2147483646].map(
@@ -97,7 +52,7 @@ test('a node of a lock that was reaped is made again', async () => {
     const claim = makeClaim('reaped')
     expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
     expect(await store.withdraw(claim)).toBe('released')
-    await remove(parentOf('reaped'))
+    expect(await removeNode(raw, parentOf('reaped'))).toBe(true)
   }
 })
 
@@ -106,12 +61,10 @@ test('reaping that races live traffic costs nobody the lock', async () => {
   let reaped = 0
   for (let round = 0; round < 200; round += 1) {
     const acquiring = locks.mutex('raced').acquire({ waitMs: 5000 })
-    const reaping = remove(parentOf('raced')).then(
-      () => (reaped += 1),
-      () => undefined,
-    )
+    // Refused while there is an entry in it.
+    const reaping = removeNode(raw, parentOf('raced')).catch(() => false)
     const lease = await acquiring
-    await reaping
+    if (await reaping) reaped += 1
     expect(await lease.release()).toBe('released')
   }
   expect(reaped).toBeGreaterThan(0)
@@ -123,11 +76,24 @@ test('a node of another session under the same name is no grant (CURATOR-604)', 
   await store.attempt(holder, QUEUE)
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const path = await nodeOf(waiter)
-  const [, data] = await raw.get(path, false)
-  await remove(path)
-  await raw.create(path, String(data), 1)
+  const node = await readNode(raw, path)
+  await removeNode(raw, path)
+  await raw.ask(create(path, node?.text ?? '', FLAGS.ephemeral, false))
   await store.withdraw(holder)
   expect(await store.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
+})
+
+test('a store that is closed while it connects leaves neither an entry nor a session behind', async () => {
+  const { proxy, connect } = await openProxy()
+  const before = await sessions()
+  proxy.faults.replyMs = 300
+  const store = openStore({ connect })
+  const attempt = Promise.resolve(store.attempt(makeClaim('early'), QUEUE)).catch((error: unknown) => error)
+  await expect.poll(sessions).toBe(before + 1)
+  await store.close()
+  expect(await attempt).toMatchObject({ code: 'LOCKS_CLOSED' })
+  await expect.poll(sessions).toBe(before)
+  expect(await nodes('early')).toEqual([])
 })
 
 describe('an ambiguous attempt', () => {
@@ -201,6 +167,16 @@ test('an answer that is cut in the middle of a frame ends in nothing worse than 
   expect(lease.held).toBe(true)
 }, 30_000)
 
+test('a newcomer that has to wait keeps the place that it entered, on the session of those who wait', async () => {
+  const [holder, waiter] = [makeClaim('place'), makeClaim('place')]
+  await openStore().attempt(holder, QUEUE)
+  expect(await openStore().attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const path = await nodeOf(waiter)
+  // ZooKeeper numbers what was ever made here: had it left and come again, others might have passed it.
+  expect(path).toMatch(/0{9}1$/)
+  expect((await readNode(raw, path))?.stat.version).toBe(0)
+})
+
 test('a waiter watches only the one before it', async () => {
   const stores = Array.from({ length: 4 }, () => openStore())
   const claims = stores.map(() => makeClaim('herd'))
@@ -233,7 +209,7 @@ describe('settings', () => {
   })
 
   test('nodes made with an identity refuse others', async () => {
-    await raw.create('/guarded', '', 0)
+    await raw.ask(create('/guarded', '', FLAGS.persistent, false))
     const connect = `${ensemble.connect}/guarded`
     const auth = { scheme: 'digest', user: 'me', password: 'secret' } as const
     expect(await openStore({ connect, auth }).attempt(makeClaim('x'), QUEUE)).toMatchObject({

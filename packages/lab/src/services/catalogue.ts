@@ -20,8 +20,8 @@ export interface Running {
 export interface ServiceKind {
   readonly title: string
   readonly installed: () => boolean
-  /** The npm package of its client. */
-  readonly client: string
+  /** The npm package of its client, if it needs one. */
+  readonly client?: string
   /** Debian's package of the server. */
   readonly debian: string
   readonly start: () => Promise<Running>
@@ -79,7 +79,6 @@ export const CATALOGUE: Readonly<Record<ServiceName, ServiceKind>> = {
   zookeeper: {
     title: 'ZooKeeper',
     installed: () => existsSync('/usr/share/java/zookeeper.jar') && onPath('java'),
-    client: 'zookeeper',
     debian: 'zookeeper',
     async start() {
       const ensemble = await startZooKeeper()
@@ -102,7 +101,7 @@ export const CATALOGUE: Readonly<Record<ServiceName, ServiceKind>> = {
 export function lacking(name: ServiceName): string | undefined {
   const { installed, client, debian } = CATALOGUE[name]
   if (!installed()) return `apt-get install -y ${debian}`
-  return hasModule(client) ? undefined : `npm install ${client}`
+  return client === undefined || hasModule(client) ? undefined : `npm install ${client}`
 }
 
 function onPath(command: string): boolean {

@@ -27,7 +27,6 @@ const LOOKS_AT_ONCE = 40
 const STOLEN_WORD_MS = 60_000
 
 export class EtcdPort implements SequencedPort<EtcdSession> {
-  readonly movable = true
   readonly graceMs = 0
   readonly #connection: Connection
   readonly #watches: Watches

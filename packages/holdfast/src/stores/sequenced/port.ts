@@ -81,8 +81,10 @@ export type EnterResult =
 export interface EnterSessions<S extends PortSession> {
   /** For an entry that may go at once. */
   readonly holder: S
-  /** For one that has to wait. Without it a busy lock is answered `busy`. */
+  /** For one that has to wait, if it is open. A service that refuses a claim in one step answers `busy` without it. */
   readonly waiter: S | undefined
+  /** Opens it, for an entry that is in its place already. Undefined when the claim is not to wait. */
+  readonly openWaiter: (() => Promise<S>) | undefined
 }
 
 /** An entry as `inspect` and `steal` see it. */
@@ -110,6 +112,8 @@ export interface Watched {
   readonly moment: bigint
   /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
   readonly onlyGone: boolean
+  /** Whether the place waits itself: then its grant matters. Services without moments must not miss an earlier one. */
+  readonly waits: boolean
 }
 
 export interface PortWatch {
@@ -117,8 +121,6 @@ export interface PortWatch {
 }
 
 export interface SequencedPort<S extends PortSession = PortSession> {
-  /** Whether an entry can go over to another session and keep its place. */
-  readonly movable: boolean
   /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
   readonly graceMs: number
   /** @throws LockError (`STORE_CONFIG`) when the service would grant another timeout than this one. */

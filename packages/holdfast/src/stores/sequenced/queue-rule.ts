@@ -25,8 +25,11 @@ export function mayGo(claim: Weighed, before: readonly Place[]): boolean {
 export function worthWatching(claim: Weighed, before: readonly Place[]): readonly Place[] {
   const last = before.at(-1)
   if (!last || claim.weight >= claim.capacity) return last ? [last] : []
-  const everyoneHolds = weightOf(before) <= claim.capacity
-  return everyoneHolds ? before : [last]
+  return everyoneHolds(claim, before) ? before : [last]
+}
+
+export function everyoneHolds({ capacity }: Weighed, before: readonly Place[]): boolean {
+  return weightOf(before) <= capacity
 }
 
 function weightOf(places: readonly Place[]): number {

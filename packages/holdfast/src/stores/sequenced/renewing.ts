@@ -4,7 +4,7 @@
  * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL from then on. The look finds out
  * whether the entry is still there and was not stolen; a session alone says nothing of that.
  */
-import { UnsupportedLockError, type LockError } from '../../errors.js'
+import type { LockError } from '../../errors.js'
 import type { Renewal, RenewResult } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
@@ -52,8 +52,7 @@ export class Renewing<S extends PortSession> {
   ): Promise<RenewResult> {
     const { clock, sessions } = this.#context
     const startMs = clock.monotonicMs()
-    const session = this.#context.port.movable ? await sessions.ready(renewal.ttlMs) : standpoint.session
-    if (renewal.ttlMs > session.timeoutMs) throw this.#tooLong(renewal, session)
+    const session = await sessions.ready(renewal.ttlMs)
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [alive, look] = await Promise.allSettled([keep(session), this.#look(standpoint)])
       if (look.status === 'rejected') throw look.reason
@@ -113,14 +112,6 @@ export class Renewing<S extends PortSession> {
     if (data.grantedMs !== undefined || standpoint.waitingMs === -Infinity) return { ...data, owner, ttlMs }
     const heldMs = this.#context.clock.monotonicMs() - standpoint.grantedMs
     return { ...data, owner, ttlMs, grantedMs: Math.round(this.#context.clock.wallMs() - heldMs) }
-  }
-
-  #tooLong({ lock, ttlMs }: Renewal, session: Session<S>): LockError {
-    return new UnsupportedLockError(
-      `"${lock}" stands on a session of ${session.timeoutMs} ms and cannot be renewed for ${ttlMs} ms. ` +
-        'Give all leases of the lock the longer ttlMs from the beginning.',
-      { lock, store: this.#context.name },
-    )
   }
 }
 

@@ -22,6 +22,7 @@ import { Attempting } from './attempting.js'
 import { StoreContext } from './context.js'
 import type { PortSession, SequencedPort } from './port.js'
 import { Renewing } from './renewing.js'
+import { Waiting } from './waiting.js'
 import { Withdrawing } from './withdrawing.js'
 
 export interface SequencedStoreOptions {
@@ -35,6 +36,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   readonly name: string
   readonly traits: Traits<true>
   readonly #context: StoreContext<S>
+  readonly #waiting: Waiting<S>
   readonly #attempting: Attempting<S>
   readonly #withdrawing: Withdrawing<S>
   readonly #renewing: Renewing<S>
@@ -56,7 +58,8 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       ttlMs,
     }
     this.#context = new StoreContext(name, port, clock)
-    this.#attempting = new Attempting(this.#context)
+    this.#waiting = new Waiting(this.#context)
+    this.#attempting = new Attempting(this.#context, this.#waiting)
     this.#withdrawing = new Withdrawing(this.#context)
     this.#renewing = new Renewing(this.#context)
     this.#administration = new Administration(this.#context)
@@ -82,7 +85,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
-    return this.#attempting.watch(claim, wake)
+    return this.#waiting.watch(claim, wake)
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {

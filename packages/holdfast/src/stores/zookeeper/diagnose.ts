@@ -1,6 +1,7 @@
 /** What `doctor` tells about a ZooKeeper ensemble. */
 import { connect as open } from 'node:net'
-import { checkOptions, type ZooKeeperOptions } from './options.js'
+import type { Server } from './connection.js'
+import { checkOptions, parseConnect, type ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
 export interface ZooKeeperServer {
@@ -36,12 +37,13 @@ export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promi
 /** @throws LockUsageError when the options make no sense. */
 export async function examineServers(options: ZooKeeperOptions): Promise<readonly ZooKeeperServer[]> {
   checkOptions(options)
-  const [hosts = ''] = options.connect.split('/')
-  return Promise.all(hosts.split(',').map(examine))
+  return Promise.all(parseConnect(options.connect).servers.map(examine))
 }
 
-async function examine(address: string): Promise<ZooKeeperServer> {
-  const answer = await ask(address, 'srvr').catch(() => undefined)
+async function examine(server: Server): Promise<ZooKeeperServer> {
+  const { host, port } = server
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const answer = await ask(server, 'srvr').catch(() => undefined)
   if (answer === undefined) return { address, answers: false }
   const version = /^Zookeeper version: ([\d.]+)/m.exec(answer)?.[1]
   const mode = /^Mode: (\w+)$/m.exec(answer)?.[1]
@@ -53,11 +55,9 @@ async function examine(address: string): Promise<ZooKeeperServer> {
   }
 }
 
-function ask(address: string, word: string): Promise<string> {
-  const colon = address.lastIndexOf(':')
-  const host = address.slice(0, colon).replace(/^\[|\]$/g, '')
+function ask({ host, port }: Server, word: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = open(Number(address.slice(colon + 1)), host, () => socket.end(word))
+    const socket = open(port, host, () => socket.end(word))
     let answer = ''
     socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error('no answer')))
     socket.setEncoding('utf8')
@@ -67,10 +67,16 @@ function ask(address: string, word: string): Promise<string> {
   })
 }
 
-/** Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. */
+/**
+ * Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. In 3.5 the releases
+ * before 3.5.5 were alpha and beta ones; ZOOKEEPER-2355 (an ephemeral node outlives its session) was fixed on the way.
+ */
 export function knownFault(version: string): string | undefined {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < 3 || (major === 3 && minor < 5)
-    ? 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  if (major < 3 || (major === 3 && minor < 5)) {
+    return 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
+  }
+  return major === 3 && minor === 5 && patch < 5
+    ? 'it is no stable release, and is suspected to keep entries of dead clients for ever (ZOOKEEPER-2355)'
     : undefined
 }

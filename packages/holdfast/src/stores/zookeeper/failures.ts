@@ -1,36 +1,29 @@
 /** What went wrong in ZooKeeper, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
 
-/** Return codes of the official client. */
+/** Return codes of ZooKeeper, and those that its clients use for what never reached it. */
 export const CODES = {
   connectionLoss: -4,
   timeout: -7,
-  invalidState: -9,
   noNode: -101,
   noAuth: -102,
   badVersion: -103,
   nodeExists: -110,
   sessionExpired: -112,
   authFailed: -115,
-  closing: -116,
   sessionMoved: -118,
 } as const
 
-/** A request that ZooKeeper or its client refused. */
+const NAMES = new Map<number, string>(Object.entries(CODES).map(([name, code]) => [code, name]))
+
+/** A request that ZooKeeper refused, or that has no answer. */
 export class ZooKeeperFailure extends Error {
   readonly code: number
 
-  constructor(code: number, message: string) {
-    super(message)
+  constructor(code: number, message = (NAMES.get(code) ?? 'error').replace(/[A-Z]/g, ' $&').toLowerCase()) {
+    super(`${message} (${code})`)
     this.code = code
   }
-}
-
-/** The client's promises reject with an error whose text begins with the code. */
-export function asFailure(error: unknown): ZooKeeperFailure {
-  const text = error instanceof Error ? error.message : String(error)
-  const code = Number(/^(-\d+) /.exec(text)?.[1] ?? /(-\d+)"?$/.exec(text)?.[1] ?? 0)
-  return new ZooKeeperFailure(code, text.replace(/^-\d+ /, ''))
 }
 
 export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
@@ -39,7 +32,7 @@ export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
 
 /** Whether the session is gone for good. */
 export function isSessionGone(error: unknown): boolean {
-  return hasCode(error, CODES.sessionExpired, CODES.closing, CODES.invalidState)
+  return hasCode(error, CODES.sessionExpired)
 }
 
 /** Any failure as an error of Holdfast, with advice where there is some. */

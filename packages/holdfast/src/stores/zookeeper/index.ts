@@ -1,7 +1,7 @@
 /**
  * `holdfast/zookeeper`: locks in ZooKeeper, with consensus under them.
  *
- * Needs the package `zookeeper`, the official C client for Node, and ZooKeeper 3.5 or later.
+ * Needs ZooKeeper 3.5 or later, and no client library.
  */
 import type { Store } from '../../store/contract.js'
 import { SequencedStore } from '../sequenced/store.js'

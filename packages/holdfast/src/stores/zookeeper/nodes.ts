@@ -33,7 +33,7 @@ export function lockOf(node: string): string | undefined {
 }
 
 /** `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of four. */
-function shapeOf({ kind, capacity, weight }: Shaped): string {
+export function shapeOf({ kind, capacity, weight }: Shaped): string {
   if (kind === 'semaphore') return `s${capacity}`
   return weight >= capacity ? 'w' : 'r'
 }
@@ -48,11 +48,12 @@ export function goneName(id: string): string {
   return `${GONE}${id}`
 }
 
+/** Called for every name of a queue at every look: so no regular expression. */
 export function parseChild(name: string): Child | undefined {
-  const match = /^(w|r|s\d+)\+(\d+)\+([\w.-]+)\+(-?\d{10,})$/.exec(name)
-  if (!match) return undefined
-  const [, shape = '', weight, id = '', sequence] = match
-  return { name, shape, weight: Number(weight), id, sequence: Number(sequence) }
+  const [shape = '', weight, id, sequence, ...more] = name.split('+')
+  if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined) return undefined
+  const known = shape === 'w' || shape === 'r' || (shape.startsWith('s') && shape.length > 1)
+  return known ? { name, shape, weight: Number(weight), id, sequence: Number(sequence) } : undefined
 }
 
 /** The entries among the children, in the order in which they were made. */

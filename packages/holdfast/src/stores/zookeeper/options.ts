@@ -1,5 +1,6 @@
 /** What `zookeeperStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import type { Server } from './connection.js'
 
 export interface ZooKeeperOptions {
   /** The servers and, if you like, a path that stands before all others: `h1:2181,h2:2181,h3:2181/locks`. */
@@ -13,6 +14,23 @@ export interface ZooKeeperOptions {
   readonly tickMs?: number
   /** How long to wait for a first connection, in milliseconds. Default 4 000. */
   readonly connectTimeoutMs?: number
+}
+
+export interface Ensemble {
+  readonly servers: readonly Server[]
+  /** What stands before all paths, without a slash at its end; often nothing. */
+  readonly chroot: string
+}
+
+/** @param connect as `checkOptions` has found it right */
+export function parseConnect(connect: string): Ensemble {
+  const slash = connect.indexOf('/')
+  const hosts = slash < 0 ? connect : connect.slice(0, slash)
+  const servers = hosts.split(',').map((text) => {
+    const colon = text.lastIndexOf(':')
+    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) }
+  })
+  return { servers, chroot: slash < 0 ? '' : connect.slice(slash) }
 }
 
 /** @throws LockUsageError saying what is wrong. */

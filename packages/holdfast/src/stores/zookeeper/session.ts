@@ -1,51 +1,68 @@
 /**
- * A session with ZooKeeper: the one place where clients are made.
+ * A session with ZooKeeper, over one server after the other.
  *
- * The official client reconnects by itself, and sends signs of life of its own, whose answers it does not show. So what is
- * known here is only what our own requests were answered. When the session expires the client says `close`, without a reason,
- * and some of its promises never settle: every request is therefore raced against that, and against a timeout.
+ * A session outlives its connections: when one breaks, the next server is asked to go on with it. What was under way then has
+ * an unknown outcome and is told so at once; what is asked in between is sent if a server is found in time, and else certainly
+ * never sent. The server alone decides when a session is over, and says so to whoever asks to go on with it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PortSession } from '../sequenced/port.js'
-import { loadLibrary, type NativeClient, type Stat } from './client.js'
-import { asFailure, asLockError, CODES, isSessionGone, ZooKeeperFailure } from './failures.js'
-import type { ZooKeeperOptions } from './options.js'
+import type { Connection } from './connection.js'
+import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
+import { Link, type Asked } from './link.js'
+import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
+import { findServer } from './servers.js'
+import { authFrame, CLOSE, getData, sync, type Request, type Welcome } from './wire/messages.js'
 
-/** How long one request may take, in milliseconds. */
-const REQUEST_MS = 4000
-/** How long to pause before another client is made, in milliseconds. */
-const RECONNECT_MS = 100
+/** How long a request waits for a connection, in milliseconds. */
+const HELD_MS = 4000
+/** How long to wait for the answer to a goodbye, in milliseconds. */
+const GOODBYE_MS = 1000
 
 export class ZooKeeperSession implements PortSession {
-  readonly id: string
+  readonly id: bigint
   readonly connect: string
-  readonly #client: NativeClient
-  readonly #pending = new Set<(error: unknown) => void>()
+  readonly #options: ZooKeeperOptions
+  readonly #ensemble: Ensemble
+  readonly #welcome: Welcome
+  readonly #held = new Set<Asked>()
+  readonly #watchers = new Map<string, Set<() => void>>()
   /** What could not be taken out when that was asked for: it is done when the connection is back. */
   readonly #debts = new Set<() => Promise<unknown>>()
+  #link: Link | undefined
+  #server: number
+  #lastZxid = 0n
   #lost = false
-  #connected = true
 
-  private constructor(client: NativeClient, connect: string) {
-    this.#client = client
-    this.id = client.client_id
-    this.connect = connect
-    client.on('close', () => this.#end())
-    client.on('connecting', () => void (this.#connected = false))
-    client.on('connect', () => {
-      this.#connected = true
-      this.#payDebts()
-    })
+  private constructor(options: ZooKeeperOptions, ensemble: Ensemble, connection: Connection, server: number) {
+    this.#options = options
+    this.#ensemble = ensemble
+    this.#welcome = connection.welcome
+    this.#server = server
+    this.id = connection.welcome.id
+    this.connect = options.connect
+    this.#talk(connection)
   }
 
   /** @throws StoreUnavailableError when no server answers, or when they grant another timeout than this one. */
   static async open(options: ZooKeeperOptions, timeoutMs: number): Promise<ZooKeeperSession> {
-    const { connect, auth } = options
-    const client = await openClient(options, timeoutMs)
-    if (auth) client.add_auth(auth.scheme, `${auth.user}:${auth.password}`, () => undefined)
-    if (client.timeout === timeoutMs) return new ZooKeeperSession(client, connect)
-    const granted = client.timeout
-    client.close()
+    const { connect, connectTimeoutMs = 4000 } = options
+    const ensemble = parseConnect(connect)
+    const endMs = performance.now() + connectTimeoutMs
+    const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
+    const start = Math.floor(Math.random() * ensemble.servers.length)
+    const found = await findServer(ensemble, start, wanted, 0n, () => performance.now() < endMs)
+    if (!found) {
+      throw new StoreUnavailableError(
+        `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms. Look at the servers and the network.`,
+        { store: 'zookeeper' },
+      )
+    }
+    const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
+    const granted = found.connection.welcome.timeoutMs
+    if (granted === timeoutMs) return session
+    await session.end()
     throw new StoreUnavailableError(
       `ZooKeeper at ${connect} grants no session of ${timeoutMs} ms; it would make it ${granted} ms. ` +
         `Use a ttlMs that is ${granted < timeoutMs ? 'shorter' : 'longer'} by ${Math.abs(timeoutMs - granted)} ms, ` +
@@ -58,9 +75,9 @@ export class ZooKeeperSession implements PortSession {
     return this.#lost
   }
 
-  /** Whether it can be asked now: after all servers have refused, the client pauses for a third of the session. */
+  /** Whether a server has it now. */
   get connected(): boolean {
-    return this.#connected && !this.#lost
+    return this.#link !== undefined && !this.#lost
   }
 
   /**
@@ -69,7 +86,7 @@ export class ZooKeeperSession implements PortSession {
    */
   async keepAlive(): Promise<boolean> {
     try {
-      await this.ask((client) => client.sync('/'))
+      await this.askAgain(sync('/'))
       return !this.#lost
     } catch (error) {
       if (this.#lost || isSessionGone(error)) return false
@@ -79,46 +96,106 @@ export class ZooKeeperSession implements PortSession {
 
   async end(): Promise<void> {
     if (this.#lost) return
-    this.#end()
-    this.#client.close()
+    const link = this.#link
+    this.#lose()
+    if (!link) return
+    const answered = new Promise<void>((resolve) => {
+      link.ask({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
+    })
+    await Promise.race([answered, sleep(GOODBYE_MS, undefined, { ref: false })])
+    link.end()
   }
 
-  /**
-   * Makes a request, and rejects with a `ZooKeeperFailure` when it fails, is not answered, or the session ends.
-   * @param late told of a success that nobody waited for any more: the client keeps requests while it has no connection
-   */
-  ask<T>(request: (client: NativeClient) => Promise<T>, late?: (value: T) => void): Promise<T> {
+  /** Makes a request. Rejects with a `ZooKeeperFailure` when it fails, is not answered, or the session ends. */
+  ask<T>(request: Request<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#lost) {
-        reject(new ZooKeeperFailure(CODES.sessionExpired, 'the session is over'))
-        return
-      }
-      const fail = (error: unknown): void => {
-        clearTimeout(timer)
-        this.#pending.delete(fail)
-        reject(error instanceof ZooKeeperFailure ? error : asFailure(error))
-      }
-      const timer = setTimeout(
-        () => fail(new ZooKeeperFailure(CODES.timeout, `no answer within ${REQUEST_MS} ms`)),
-        REQUEST_MS,
-      )
-      this.#pending.add(fail)
-      request(this.#client).then((value) => {
-        clearTimeout(timer)
-        if (this.#pending.delete(fail)) resolve(value)
-        else late?.(value)
-      }, fail)
+      if (this.#lost) reject(new ZooKeeperFailure(CODES.sessionExpired))
+      else this.#send({ request, resolve: resolve as (value: unknown) => void, reject })
     })
   }
 
-  /** Calls back once, when a node changes or goes, or when that can no longer be seen. */
-  watch(path: string, changed: () => void): void {
-    this.ask<Stat>((client) => client.w_exists(path, changed)).catch(changed)
+  /** The same for a request that may be made twice: it is made again when the connection breaks under it. */
+  async askAgain<T>(request: Request<T>): Promise<T> {
+    return repeat(() => this.ask(request))
+  }
+
+  /**
+   * Resolves to what stands in a node, and calls back once, when it changes or goes, or when that can no longer be seen.
+   * Rejects, and never calls back, when there is no such node or nobody answers.
+   */
+  async watch(path: string, changed: () => void): Promise<string> {
+    const watchers = this.#watchers.get(path) ?? new Set()
+    // Before the answer: what changes right after it comes with it.
+    this.#watchers.set(path, watchers.add(changed))
+    try {
+      return (await this.ask(getData(path, true))).text
+    } catch (error) {
+      watchers.delete(changed)
+      if (watchers.size === 0 && this.#watchers.get(path) === watchers) this.#watchers.delete(path)
+      throw error
+    }
   }
 
   /** Does it again when the connection is back; the session would keep alive what was left behind. */
   owe(debt: () => Promise<unknown>): void {
     this.#debts.add(debt)
+  }
+
+  #send(asked: Asked): void {
+    if (this.#link) {
+      this.#link.ask(asked)
+      return
+    }
+    const timer = setTimeout(() => {
+      this.#held.delete(held)
+      asked.reject(new ZooKeeperFailure(CODES.timeout, `no server within ${HELD_MS} ms`))
+    }, HELD_MS)
+    const settled = <A>(settle: (value: A) => void): ((value: A) => void) => {
+      return (value) => {
+        clearTimeout(timer)
+        settle(value)
+      }
+    }
+    const held = {
+      request: asked.request,
+      resolve: settled(asked.resolve),
+      reject: settled(asked.reject),
+    }
+    this.#held.add(held)
+  }
+
+  #talk(connection: Connection): void {
+    const { auth } = this.#options
+    if (auth) connection.send(authFrame(auth.scheme, `${auth.user}:${auth.password}`))
+    const link: Link = new Link(connection, this.#ensemble.chroot, this.#welcome.timeoutMs / 3, {
+      changed: (path) => this.#tell(path),
+      down: () => void this.#goOn(),
+    })
+    link.lastZxid = this.#lastZxid
+    this.#link = link
+    for (const asked of this.#held) link.ask(asked)
+    this.#held.clear()
+    this.#payDebts()
+  }
+
+  /** Looks for a server that goes on with the session. */
+  async #goOn(): Promise<void> {
+    if (this.#link) this.#lastZxid = this.#link.lastZxid
+    this.#link = undefined
+    if (this.#lost) return
+    this.#tellAll()
+    const next = this.#server + 1
+    const found = await findServer(this.#ensemble, next, this.#welcome, this.#lastZxid, () => !this.#lost)
+    if (!found) return
+    const { connection, server } = found
+    this.#server = server
+    if (this.#lost) connection.end()
+    // Services that only speak the protocol may hand out a new session for one that is over.
+    else if (connection.welcome.timeoutMs > 0 && connection.welcome.id === this.id) this.#talk(connection)
+    else {
+      connection.end()
+      this.#lose()
+    }
   }
 
   #payDebts(): void {
@@ -128,54 +205,33 @@ export class ZooKeeperSession implements PortSession {
     }
   }
 
-  #end(): void {
+  #tell(path: string): void {
+    const watchers = this.#watchers.get(path) ?? []
+    this.#watchers.delete(path)
+    for (const changed of watchers) changed()
+  }
+
+  #tellAll(): void {
+    for (const path of this.#watchers.keys()) this.#tell(path)
+  }
+
+  #lose(): void {
     this.#lost = true
-    const ended = new ZooKeeperFailure(CODES.sessionExpired, 'the session is over')
-    for (const fail of this.#pending) fail(ended)
+    this.#link = undefined
+    for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
+    this.#held.clear()
+    this.#tellAll()
   }
 }
 
-/** Connects, with another client when one gives up: a server that is just starting or losing its leader ends sessions. */
-async function openClient(options: ZooKeeperOptions, timeoutMs: number): Promise<NativeClient> {
-  const library = await loadLibrary()
-  const { connect, connectTimeoutMs = 4000 } = options
-  const endMs = performance.now() + connectTimeoutMs
+/** Runs something again for as long as connections break under it, and for so long as a request may take anyway. */
+export async function repeat<T>(run: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + HELD_MS
   for (;;) {
-    const client = library.make({
-      connect,
-      timeout: timeoutMs,
-      debug_level: 0,
-      host_order_deterministic: false,
-      data_as_buffer: true,
-      // The addon counts events that bring nothing, and ends a healthy session after a few of them.
-      response_counter_limit: 10_000,
-    })
-    if (await connected(client, endMs - performance.now())) return client
-    if (performance.now() + RECONNECT_MS < endMs) {
-      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS))
-      continue
+    try {
+      return await run()
+    } catch (error) {
+      if (!hasCode(error, CODES.connectionLoss) || performance.now() > endMs) throw error
     }
-    throw new StoreUnavailableError(
-      `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms. Look at the servers and the network.`,
-      { store: 'zookeeper' },
-    )
   }
-}
-
-/** Resolves to whether a session was made within the limit. */
-function connected(client: NativeClient, limitMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      // Told first, since the client says "close" while it is being closed.
-      resolve(false)
-      client.close()
-    }, limitMs)
-    for (const event of ['connect', 'close'] as const) {
-      client.on(event, () => {
-        clearTimeout(timer)
-        resolve(event === 'connect')
-      })
-    }
-    client.init({})
-  })
 }

@@ -1,12 +1,12 @@
 /** The nodes of locks: making them where they are missing, and reading whole queues. */
 import { StoreUnavailableError } from '../../errors.js'
 import type { InspectQuery } from '../../store/contract.js'
-import { decodeEntry } from '../sequenced/entry.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
-import { CONTAINER, CREATOR_ONLY, PERSISTENT, type Stat } from './client.js'
 import { CODES, hasCode } from './failures.js'
+import { decodeNode } from './node-data.js'
 import { lockOf, parentOf, queueOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
+import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
 /** What may be missing is made, and what was made is reaped again when it is empty: a few tries suffice. */
 const TRIES = 20
@@ -25,8 +25,8 @@ export async function inLock<T>(
       // A container that has been empty for a while is reaped, also between its making and its first child.
       if (!hasCode(error, CODES.noNode) || tries === TRIES) throw error
     }
-    await makeNode(session, ROOT, PERSISTENT, restricted)
-    await makeNode(session, parentOf(lock), CONTAINER, restricted)
+    await makeNode(session, ROOT, FLAGS.persistent, restricted)
+    await makeNode(session, parentOf(lock), FLAGS.container, restricted)
   }
 }
 
@@ -37,8 +37,7 @@ async function makeNode(
   restricted: boolean,
 ): Promise<void> {
   try {
-    await session.ask((client) => client.create(path, '', flags))
-    if (restricted) await session.ask((client) => client.set_acl(path, -1, [CREATOR_ONLY]))
+    await session.ask(create(path, '', flags, restricted))
   } catch (error) {
     if (hasCode(error, CODES.nodeExists)) return
     if (path === ROOT && hasCode(error, CODES.noNode)) throw noChroot(session.connect, error)
@@ -54,27 +53,27 @@ function noChroot(connect: string, cause: unknown): StoreUnavailableError {
   )
 }
 
-/** The children of a node, and what ZooKeeper says of it. No node has no children. */
-export async function childrenOf(
-  session: ZooKeeperSession,
-  path: string,
-): Promise<{ children: readonly string[]; stat: Stat | undefined }> {
-  try {
-    const [children, stat] = await session.ask((client) => client.get_children2(path, false))
-    return { children: children ?? [], stat }
-  } catch (error) {
-    if (hasCode(error, CODES.noNode)) return { children: [], stat: undefined }
-    throw error
-  }
+/** The children of a node. No node has no children. */
+export async function childrenOf(session: ZooKeeperSession, path: string): Promise<readonly string[]> {
+  return (await orNothing(session.askAgain(getChildren(path)))) ?? []
 }
 
 export async function readNode(
   session: ZooKeeperSession,
   path: string,
 ): Promise<{ stat: Stat; text: string } | undefined> {
+  return orNothing(session.askAgain(getData(path, false)))
+}
+
+/** False when it was not there. */
+export async function removeNode(session: ZooKeeperSession, path: string): Promise<boolean> {
+  return (await orNothing(session.ask(remove(path)).then(() => true))) ?? false
+}
+
+/** Undefined where there is no such node. */
+async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
-    const [stat, data] = await session.ask((client) => client.get(path, false))
-    return { stat, text: String(data ?? '') }
+    return await asking
   } catch (error) {
     if (hasCode(error, CODES.noNode)) return undefined
     throw error
@@ -87,7 +86,7 @@ export async function listQueues(session: ZooKeeperSession, query: InspectQuery)
     return { queues: queue ? [queue] : [], cursor: undefined }
   }
   const { prefix, cursor, limit } = query
-  const { children } = await childrenOf(session, ROOT)
+  const children = await childrenOf(session, ROOT)
   const locks = children
     .flatMap((node) => lockOf(node) ?? [])
     .filter((lock) => lock.startsWith(prefix) && (cursor === undefined || lock > cursor))
@@ -103,14 +102,15 @@ export async function listQueues(session: ZooKeeperSession, query: InspectQuery)
 
 async function readQueue(session: ZooKeeperSession, lock: string): Promise<ListedQueue | undefined> {
   const parent = parentOf(lock)
-  const { children } = await childrenOf(session, parent)
+  const children = await childrenOf(session, parent)
   const read = await Promise.all(
     queueOf(children).map(async ({ name, id }): Promise<ListedEntry | undefined> => {
       const key = `${parent}/${name}`
       const node = await readNode(session, key)
-      const data = node && decodeEntry(node.text)
-      if (!node || !data) return undefined
-      const entry = { lock, id, key, number: BigInt(node.stat.czxid) }
+      const decoded = node && decodeNode(node.text, node.stat.czxid)
+      if (!node || !decoded) return undefined
+      const { data, number } = decoded
+      const entry = { lock, id, key, number }
       return { entry, data, version: BigInt(node.stat.version), sessionLeftMs: undefined }
     }),
   )

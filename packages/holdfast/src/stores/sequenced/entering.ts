@@ -1,0 +1,131 @@
+/**
+ * Entering a queue, in one atomic step that also tells what stands before the new entry. The sessions that it needs are opened
+ * first; one that ends meanwhile is replaced.
+ */
+import { StoreUnavailableError } from '../../errors.js'
+import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
+import type { StoreContext } from './context.js'
+import { newEntryData, type EntryData } from './entry.js'
+import type { Entered, PortSession } from './port.js'
+import { mayGo } from './queue-rule.js'
+import { Standpoint, type ClaimRecord } from './record.js'
+import type { Session } from './session.js'
+import { bothOf, STILL_WAITING, waitingTtlMs, type Waiting } from './waiting.js'
+
+/** A session may end just while an entry is made on it; more often than that something else is wrong. */
+const TRIES = 3
+
+interface Made<S extends PortSession> {
+  readonly claim: Claim
+  readonly options: AttemptOptions
+  readonly session: Session<S>
+  readonly holder: Session<S>
+  readonly data: EntryData
+  readonly startMs: number
+}
+
+export class Entering<S extends PortSession> {
+  readonly #context: StoreContext<S>
+  readonly #waiting: Waiting<S>
+
+  constructor(context: StoreContext<S>, waiting: Waiting<S>) {
+    this.#context = context
+    this.#waiting = waiting
+  }
+
+  async enter(record: ClaimRecord<S>, claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const startMs = this.#context.clock.monotonicMs()
+      const holder = await this.#context.sessions.ready(claim.ttlMs)
+      const waiter = options.enqueue ? await this.#waiterSession(claim, tries) : undefined
+      // Given up while the session was being opened: an entry now would come after its own withdrawal.
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      const data = newEntryData(claim, this.#context.clock.wallMs())
+      let opened = waiter
+      const openWaiter = async (): Promise<S> => {
+        opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
+        return opened.handle
+      }
+      // The sign of life and the entry travel together; the grant counts only when both were answered.
+      const [alive, result] = await bothOf(
+        this.#assure(claim, holder, waiter),
+        this.#context.port.enter(claim, data, {
+          holder: holder.handle,
+          waiter: waiter?.handle,
+          openWaiter: options.enqueue ? openWaiter : undefined,
+        }),
+      )
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
+      if (result.outcome === 'withdrawn') return this.#forget(record, result)
+      if (result.outcome === 'busy') {
+        if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
+        // It has to wait, and the session for that was not open yet.
+        await this.#context.sessions.ready(waitingTtlMs(claim))
+        continue
+      }
+      if (result.outcome === 'entered' && alive) {
+        const session = result.onWaiterSession && opened ? opened : holder
+        return this.#entered(record, { claim, options, session, holder, data, startMs }, result)
+      }
+      // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
+      if (result.outcome === 'entered') await this.#context.port.leave(result.entry)
+      if (result.outcome === 'no-session') for (const session of [holder, waiter]) await session?.keepAlive()
+    }
+    throw new StoreUnavailableError(
+      `The session with the ${this.#context.name} store ended ${TRIES} times while "${claim.lock}" was asked for. ` +
+        'Look at the store and the network.',
+      { lock: claim.lock, store: this.#context.name },
+    )
+  }
+
+  /**
+   * Those who wait stand on a session of three heartbeats, so that a dead waiter holds nobody up.
+   * It is opened when the first one has to wait: a client whose locks are free never needs it.
+   */
+  async #waiterSession(claim: Claim, tries: number): Promise<Session<S> | undefined> {
+    const { sessions } = this.#context
+    return (
+      sessions.current(waitingTtlMs(claim)) ?? (tries > 0 ? sessions.ready(waitingTtlMs(claim)) : undefined)
+    )
+  }
+
+  async #assure(claim: Claim, holder: Session<S>, waiter: Session<S> | undefined): Promise<boolean> {
+    const [one, other] = await Promise.all([
+      holder.assure(claim.ttlMs),
+      waiter && waiter !== holder ? waiter.assure(waitingTtlMs(claim)) : true,
+    ])
+    return one && other
+  }
+
+  async #entered(record: ClaimRecord<S>, made: Made<S>, result: Entered): Promise<AttemptResult> {
+    const { claim, options, session, holder, data, startMs } = made
+    const standpoint = new Standpoint(claim, result.entry, session, data, result)
+    standpoint.version = result.version
+    standpoint.asked = options.tokens
+    record.standpoint = standpoint
+    if (!mayGo(claim, result.before)) {
+      standpoint.waitingMs = startMs
+      return STILL_WAITING
+    }
+    if (session !== holder) {
+      // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at once.
+      const version = await this.#context.port.amend(result.entry, data, result.version, holder.handle)
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      if (version === undefined) return this.#waiting.again(record, standpoint, claim, options)
+      standpoint.version = version
+      standpoint.session = holder
+    }
+    return {
+      outcome: 'granted',
+      existing: false,
+      ...standpoint.hold(startMs, claim.ttlMs, this.#context.clock.monotonicMs()),
+      remainingMs: standpoint.endMs - this.#context.clock.monotonicMs(),
+    }
+  }
+
+  #forget<R extends AttemptResult>(record: ClaimRecord<S>, result: R): R {
+    this.#context.records.drop(record)
+    return result
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Refusing a claim whose attempt nobody knows the end of.
+ *
+ * A word of it is left among the entries of the lock: whoever enters reads it with its queue. What was made before the word
+ * is seen by whoever wrote it. What reaches ZooKeeper even later, since it was under way on a connection that broke, is looked
+ * for once the session is on another connection: from then on ZooKeeper takes nothing from the old one.
+ */
+import type { ClaimRef } from '../../store/contract.js'
+import { decodeEntry, type EntryData } from '../sequenced/entry.js'
+import { CODES, hasCode } from './failures.js'
+import { findEntry } from './looking.js'
+import { goneName, parentOf } from './nodes.js'
+import type { ZooKeeperSession } from './session.js'
+import { ONLOOKER_MS } from './sessions.js'
+import { inLock, readNode, removeNode } from './tree.js'
+import { create, FLAGS } from './wire/messages.js'
+
+export class Banishing {
+  readonly #restricted: boolean
+  /** Claims that were given up, for as long as a request of theirs may still be on the way. */
+  readonly #banished = new Set<string>()
+
+  constructor(restricted: boolean) {
+    this.#restricted = restricted
+  }
+
+  /** Refuses a claim from now on, on any session. The data of its entry where there was one. */
+  async banish(any: () => Promise<ZooKeeperSession>, claim: ClaimRef): Promise<EntryData | undefined> {
+    this.#banished.add(claim.id)
+    const { lock, id, ttlMs } = claim
+    setTimeout(() => this.#banished.delete(id), ttlMs + ONLOOKER_MS).unref()
+    const session = await any()
+    const path = `${parentOf(lock)}/${goneName(id)}`
+    await inLock(session, lock, this.#restricted, async () => {
+      try {
+        await session.ask(create(path, '', FLAGS.ephemeral, this.#restricted))
+      } catch (error) {
+        if (!hasCode(error, CODES.nodeExists)) throw error
+      }
+    })
+    const forget = (): void => {
+      removeNode(session, path).catch(() => session.owe(() => removeNode(session, path)))
+    }
+    setTimeout(forget, ttlMs + ONLOOKER_MS).unref()
+    return takeOut(session, claim)
+  }
+
+  /** An attempt on this session was cut off: should its claim be given up, it leaves nothing behind. */
+  followUp(session: ZooKeeperSession, claim: ClaimRef): void {
+    session.owe(async () => {
+      if (this.#banished.has(claim.id)) await takeOut(session, claim)
+    })
+  }
+}
+
+async function takeOut(session: ZooKeeperSession, claim: ClaimRef): Promise<EntryData | undefined> {
+  const found = await findEntry(session, claim)
+  if (found === undefined) return undefined
+  const node = await readNode(session, found)
+  await removeNode(session, found)
+  return node && decodeEntry(node.text)
+}

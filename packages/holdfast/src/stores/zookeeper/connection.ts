@@ -1,0 +1,129 @@
+/**
+ * One TCP connection to one server, from the greeting to its end.
+ *
+ * What is sent in one turn of the event loop travels in one packet. Whatever is wrong with what arrives, be it half a message
+ * or nonsense, ends the connection: the session goes on over another one.
+ */
+import { connect, type Socket } from 'node:net'
+import { Frames } from './wire/frames.js'
+import { Reader } from './wire/jute.js'
+import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
+
+export interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ConnectionListener {
+  message(bytes: Buffer): void
+  /** Told once, in a turn of its own, unless the connection was ended on this side. */
+  down(why: Error): void
+}
+
+export class Connection {
+  readonly welcome: Welcome
+  readonly #socket: Socket
+  readonly #frames: Frames
+  #listener: ConnectionListener | undefined
+  /** What came before anybody listened. */
+  readonly #early: Buffer[]
+  #waiting: Buffer[] = []
+  #ended = false
+  #broken: Error | undefined
+
+  private constructor(socket: Socket, frames: Frames, welcome: Welcome, early: Buffer[]) {
+    this.#socket = socket
+    this.#frames = frames
+    this.welcome = welcome
+    this.#early = early
+    for (const event of ['connect', 'data', 'error', 'close']) socket.removeAllListeners(event)
+    socket.on('data', (bytes: Buffer) => this.#take(bytes))
+    socket.on('error', (error) => this.#down(error))
+    socket.on('close', () => this.#down(new Error('the server ended the connection')))
+  }
+
+  /**
+   * Greets a server. Rejects when it does not answer within the limit, and when it ends the connection: a server
+   * without a leader does.
+   * @param session the session to go on with, or one with the id 0 and the timeout that is wanted
+   */
+  static open(server: Server, session: Welcome, lastZxid: bigint, limitMs: number): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(server.port, server.host)
+      const frames = new Frames()
+      const fail = (error: Error): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        reject(error)
+      }
+      const timer = setTimeout(() => fail(new Error(`no greeting within ${limitMs} ms`)), limitMs)
+      socket.setNoDelay(true)
+      socket.on('error', fail)
+      socket.on('close', () => fail(new Error('the server ended the connection')))
+      socket.on('connect', () => void socket.write(helloFrame(session, lastZxid)))
+      socket.on('data', (bytes: Buffer) => {
+        try {
+          const [first, ...early] = frames.take(bytes)
+          if (!first) return
+          clearTimeout(timer)
+          resolve(new Connection(socket, frames, readWelcome(new Reader(first)), early))
+        } catch (error) {
+          fail(error as Error)
+        }
+      })
+    })
+  }
+
+  listen(listener: ConnectionListener): void {
+    this.#listener = listener
+    if (this.#broken) this.#report(this.#broken)
+    this.#tell(() => this.#early.splice(0))
+  }
+
+  send(frame: Buffer): void {
+    // Runs when all that the present turn brought is done, promises included.
+    if (this.#waiting.length === 0) process.nextTick(() => this.#flush())
+    this.#waiting.push(frame)
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#flush()
+    this.#ended = true
+    this.#socket.destroy()
+  }
+
+  #flush(): void {
+    const [first, ...more] = this.#waiting
+    this.#waiting = []
+    if (first && !this.#ended) this.#socket.write(more.length === 0 ? first : Buffer.concat([first, ...more]))
+  }
+
+  #take(bytes: Buffer): void {
+    this.#tell(() => this.#frames.take(bytes))
+  }
+
+  #tell(messages: () => readonly Buffer[]): void {
+    try {
+      for (const message of messages()) {
+        if (this.#ended) return
+        if (this.#listener) this.#listener.message(message)
+        else this.#early.push(message)
+      }
+    } catch (error) {
+      this.#down(error as Error)
+    }
+  }
+
+  #down(why: Error): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#broken = why
+    this.#socket.destroy()
+    this.#report(why)
+  }
+
+  #report(why: Error): void {
+    process.nextTick(() => this.#listener?.down(why))
+  }
+}

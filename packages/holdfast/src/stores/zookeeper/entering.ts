@@ -1,0 +1,118 @@
+/**
+ * Entering a queue.
+ *
+ * Requests of one session are answered in their order, and a session sees all that was written before its own last write. So
+ * an entry and the list of its queue travel together, and whatever stands before the entry is in the list.
+ */
+import type { Claim } from '../../store/contract.js'
+import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import type { EnterResult } from '../sequenced/port.js'
+import { mayGo } from '../sequenced/queue-rule.js'
+import { findEntry, standing } from './looking.js'
+import { move } from './moving.js'
+import { decodeNode } from './node-data.js'
+import { areAlike, childPrefix, goneName, parentOf, queueOf, shapeOf, type Child } from './nodes.js'
+import type { ZooKeeperSession } from './session.js'
+import type { OwnEntry } from './sessions.js'
+import { childrenOf, inLock, readNode, removeNode } from './tree.js'
+import { create, FLAGS } from './wire/messages.js'
+
+export interface Entrance {
+  readonly claim: Claim
+  readonly data: EntryData
+  /** For an entry that holds. */
+  readonly holder: ZooKeeperSession
+  /** For one that waits, if it is open. */
+  readonly waiter: ZooKeeperSession | undefined
+  /** Opens it. Without it nobody waits. */
+  readonly openWaiter: (() => Promise<ZooKeeperSession>) | undefined
+  /** Whether it will have to wait, as far as anybody can guess: a wrong guess costs a request. */
+  readonly crowded: boolean
+  /** Whether an earlier request, whose answer was lost, may have made the entry. */
+  readonly unclear: boolean
+  /** Whether only the identity of this client may use the nodes. */
+  readonly restricted: boolean
+}
+
+interface Made {
+  readonly key: string
+  readonly number: bigint
+  readonly version: bigint
+  readonly session: ZooKeeperSession
+}
+
+export async function enter(entrance: Entrance): Promise<EnterResult> {
+  const { claim, holder, waiter, crowded, restricted } = entrance
+  const found = entrance.unclear ? await findMade(entrance) : undefined
+  const session = found?.session ?? (crowded && waiter ? waiter : holder)
+  const [made, children] = await inLock(session, claim.lock, restricted, () =>
+    Promise.all([found ?? make(entrance, session), childrenOf(session, parentOf(claim.lock))]),
+  )
+  const queue = queueOf(children)
+  const own = queue.findIndex(({ name }) => made.key.endsWith(`/${name}`))
+  const all = queue.slice(0, Math.max(0, own))
+  const refusal = await refusalOf(session, claim, children, all)
+  const before = await standing(session, claim, all)
+  const waits = !mayGo(claim, before)
+  const busy = waits && !entrance.openWaiter
+  if (refusal || busy || own < 0) {
+    await takeBack(session, made.key)
+    return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
+  }
+  const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
+  const entered = { outcome: 'entered', entry, version: made.version, before, moment: 0n } as const
+  if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
+  // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look will say so.
+  const { data } = entrance
+  const target = await entrance.openWaiter?.()
+  if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
+    entry.session = target
+    return { ...entered, version: 0n, onWaiterSession: true }
+  }
+  return { ...entered, onWaiterSession: false }
+}
+
+async function make({ claim, data, restricted }: Entrance, session: ZooKeeperSession): Promise<Made> {
+  const request = create(childPrefix(claim), encodeEntry(data), FLAGS.ephemeralSequential, restricted)
+  const { path, stat } = await session.ask(request)
+  return { key: path, number: stat.czxid, version: 0n, session }
+}
+
+async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | undefined> {
+  const key = await findEntry(holder, claim)
+  const node = key === undefined ? undefined : await readNode(holder, key)
+  const decoded = node && decodeNode(node.text, node.stat.czxid)
+  if (key === undefined || !node || !decoded) return undefined
+  const session = [holder, waiter].find((one) => one?.id === node.stat.ephemeralOwner)
+  if (session) return { key, number: decoded.number, version: BigInt(node.stat.version), session }
+  // It was made on a session that is not ours any more, and would go with that one: a new entry stands on its own.
+  await removeNode(holder, key)
+  return undefined
+}
+
+/** Why a claim cannot stay: somebody withdrew it, or the lock has another shape. */
+async function refusalOf(
+  session: ZooKeeperSession,
+  claim: Claim,
+  children: readonly string[],
+  before: readonly Child[],
+): Promise<EnterResult | undefined> {
+  if (children.includes(goneName(claim.id))) return { outcome: 'withdrawn' }
+  const other = before.find(({ shape }) => !areAlike(shape, shapeOf(claim)))
+  if (!other) return undefined
+  const node = await readNode(session, `${parentOf(claim.lock)}/${other.name}`)
+  const data = node && decodeEntry(node.text)
+  if (data) return { outcome: 'mismatch', kind: data.kind, capacity: data.capacity }
+  // It has left just now: whoever is told so may ask again.
+  const capacity = Number(other.shape.slice(1)) || claim.capacity
+  return { outcome: 'mismatch', kind: 'semaphore', capacity }
+}
+
+async function takeBack(session: ZooKeeperSession, key: string): Promise<void> {
+  try {
+    await removeNode(session, key)
+  } catch (error) {
+    session.owe(() => removeNode(session, key))
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Moving an entry to another session. Its node is made anew in its place, in one step, so it keeps its place in the queue.
+ *
+ * Those who wait stand on a session of a few seconds, so that a dead waiter holds nobody up; who holds stands on one that is
+ * longer than the TTL. Whoever watches the node is told that it has gone, looks again, and finds it where it was.
+ */
+import type { EntryData } from '../sequenced/entry.js'
+import { CODES, hasCode, ZooKeeperFailure } from './failures.js'
+import { encodeNode } from './node-data.js'
+import type { ZooKeeperSession } from './session.js'
+import type { OwnEntry } from './sessions.js'
+import { replace } from './wire/messages.js'
+
+export interface Move {
+  readonly entry: Omit<OwnEntry, 'session'>
+  readonly data: EntryData
+  /** The move is refused when the data has another version. */
+  readonly version: bigint
+  readonly session: ZooKeeperSession
+  readonly restricted: boolean
+}
+
+/** False when the entry is gone or has changed. */
+export async function move({ entry, data, version, session, restricted }: Move): Promise<boolean> {
+  const text = encodeNode(data, entry.number)
+  const code = await session.ask(replace(entry.key, text, Number(version), restricted))
+  if (code === 0) return true
+  const failure = new ZooKeeperFailure(code)
+  if (hasCode(failure, CODES.badVersion, CODES.noNode)) return false
+  throw failure
+}
+
+/** How many locks are remembered. */
+const KEPT = 10_000
+
+/** The locks that somebody of this client had to wait for when they were last asked for: the next one is likely to wait too. */
+export class Crowded {
+  readonly #locks = new Set<string>()
+
+  has(lock: string): boolean {
+    return this.#locks.has(lock)
+  }
+
+  note(lock: string, waited: boolean): void {
+    this.#locks.delete(lock)
+    if (waited) this.#locks.add(lock)
+    if (this.#locks.size <= KEPT) return
+    for (const oldest of this.#locks) {
+      this.#locks.delete(oldest)
+      return
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses. */
+import { LockUsageError } from '../../errors.js'
+import type { Entry } from '../sequenced/port.js'
+import type { ZooKeeperOptions } from './options.js'
+import { ZooKeeperSession } from './session.js'
+
+/** The session of those who have no lease. */
+export const ONLOOKER_MS = 10_000
+
+/** An entry of this client. */
+export interface OwnEntry extends Entry {
+  /** The one it stands on now. */
+  session: ZooKeeperSession
+}
+
+export class OpenSessions {
+  readonly #options: ZooKeeperOptions
+  readonly #sessions = new Set<ZooKeeperSession>()
+  #onlooker: Promise<ZooKeeperSession> | undefined
+  #closed = false
+
+  constructor(options: ZooKeeperOptions) {
+    this.#options = options
+  }
+
+  async open(timeoutMs: number): Promise<ZooKeeperSession> {
+    const session = await this.#open(timeoutMs)
+    for (const one of this.#sessions) if (one.lost) this.#sessions.delete(one)
+    this.#sessions.add(session)
+    return session
+  }
+
+  /** The one an entry stands on; any one for an entry of somebody else. */
+  async of(entry: Entry): Promise<ZooKeeperSession> {
+    return isOwn(entry) ? entry.session : this.any()
+  }
+
+  async any(): Promise<ZooKeeperSession> {
+    for (const session of this.#sessions) if (session.connected) return session
+    const present = this.#onlooker
+    const session = await present?.catch(() => undefined)
+    if (session?.connected === true) return session
+    // Whoever comes first opens another; all others wait for the same one.
+    if (this.#onlooker === present) {
+      this.#onlooker = this.#open(ONLOOKER_MS)
+      void session?.end()
+    }
+    return this.#onlooker ?? this.any()
+  }
+
+  /** The session of this client that has this id. */
+  byId(id: bigint): ZooKeeperSession | undefined {
+    for (const session of this.#sessions) if (session.id === id && !session.lost) return session
+    return undefined
+  }
+
+  async endAll(): Promise<void> {
+    this.#closed = true
+    const onlooker = await this.#onlooker?.catch(() => undefined)
+    await Promise.all([...this.#sessions, ...(onlooker ? [onlooker] : [])].map((session) => session.end()))
+  }
+
+  /** One that is there only after the store was closed would keep alive what is entered on it. */
+  async #open(timeoutMs: number): Promise<ZooKeeperSession> {
+    if (this.#closed) throw closed()
+    const session = await ZooKeeperSession.open(this.#options, timeoutMs)
+    if (!this.#closed) return session
+    await session.end()
+    throw closed()
+  }
+}
+
+function closed(): LockUsageError {
+  return new LockUsageError('The ZooKeeper store was closed.', { code: 'LOCKS_CLOSED', store: 'zookeeper' })
+}
+
+export function isOwn(entry: Entry): entry is OwnEntry {
+  return 'session' in entry
+}

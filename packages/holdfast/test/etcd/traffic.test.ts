@@ -1,0 +1,64 @@
+/** How many requests etcd gets. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
+import { makeClaim, openStore, QUEUE } from './support/world.js'
+
+let cluster: EtcdCluster
+
+beforeAll(async () => {
+  cluster = await startEtcd()
+})
+afterAll(() => cluster.stop())
+
+/** How many requests etcd has begun to answer, watches and signs of life included. */
+async function requests(): Promise<number> {
+  const response = await fetch(`${cluster.endpoints[0]}/metrics`)
+  const counts = (await response.text()).matchAll(/^grpc_server_started_total\{.*\} (\d+)$/gm)
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+const open = () => openStore({ endpoints: cluster.endpoints })
+
+test('a pair on a free lock is two requests', async () => {
+  const store = open()
+  const pair = async (): Promise<void> => {
+    const claim = makeClaim({ lock: 'free' })
+    expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    expect(await store.withdraw(claim)).toBe('released')
+  }
+  // The session.
+  await pair()
+  const before = await requests()
+  for (let round = 0; round < 5; round += 1) await pair()
+  expect((await requests()) - before).toBe(5 * 2)
+})
+
+test('a hand-off costs the same however many wait', async () => {
+  const costs: number[] = []
+  for (const waiting of [2, 16]) {
+    const lock = `crowd-${waiting}`
+    const holder = open()
+    const held = makeClaim({ lock })
+    await holder.attempt(held, QUEUE)
+    const woken: number[] = []
+    for (let place = 0; place < waiting; place += 1) {
+      const store = open()
+      const claim = makeClaim({ lock })
+      expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
+      store.watch(claim, (grant) => void (grant && woken.push(place)))
+    }
+    // Until all watches are set.
+    await expect.poll(async () => (await requests()) === (await later(requests))).toBe(true)
+    const before = await requests()
+    await holder.withdraw(held)
+    await expect.poll(() => woken).toEqual([0])
+    costs.push((await requests()) - before)
+  }
+  // The entry that is taken out, and the look of the one that is next.
+  expect(costs).toEqual([2, 2])
+})
+
+async function later<T>(ask: () => Promise<T>): Promise<T> {
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return ask()
+}

@@ -1,0 +1,178 @@
+/** Servers that stall, die or are cut off from each other. */
+import { describe, expect, test } from 'vitest'
+import type { Claim } from 'holdfast/store'
+import { removeNode } from '../../dist/stores/zookeeper/tree.js'
+import {
+  makeClaim,
+  nodeOf,
+  nodesOf,
+  openLocks,
+  openRaw,
+  openProxy,
+  openStore,
+  QUEUE,
+  start,
+} from './support/world.js'
+
+const TIMEOUT = { timeout: 60_000 }
+
+describe('a holder', () => {
+  test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
+    const { connect, members } = await start()
+    const locks = openLocks({ connect }, { ttlMs: 2000 })
+    const lease = await locks.mutex('silent').acquire()
+    const told = new Promise<number>((resolve) => {
+      lease.signal.addEventListener('abort', () => resolve(performance.now()))
+    })
+    const stalledMs = performance.now()
+    members[0]?.kill('SIGSTOP')
+    expect(lease.held).toBe(true)
+    const toldMs = (await told) - stalledMs
+    members[0]?.kill('SIGCONT')
+    expect(toldMs).toBeLessThan(2000)
+    expect(lease.held).toBe(false)
+    expect(await lease.release()).toBe('lost')
+    // A new session is made by itself where that is needed; the old lease stays lost.
+    const next = await locks.mutex('silent').acquire({ waitMs: 20_000 })
+    expect(next.token).toBeGreaterThan(lease.token)
+    expect(lease.held).toBe(false)
+  })
+
+  test('keeps its lease over a restart of ZooKeeper', TIMEOUT, async () => {
+    const { connect, members } = await start()
+    const locks = openLocks({ connect }, { ttlMs: 10_000 })
+    const lease = await locks.mutex('restart').acquire()
+    await members[0]?.crash()
+    await members[0]?.start()
+    await lease.renew()
+    expect(lease.held).toBe(true)
+    expect(await lease.release()).toBe('released')
+  })
+
+  test('whose session ended elsewhere is told so by the next renewal', TIMEOUT, async () => {
+    const { connect } = await start()
+    const raw = await openRaw(connect)
+    const store = openStore({ connect })
+    const claim = makeClaim('ended')
+    await store.attempt(claim, QUEUE)
+    await removeNode(raw, await nodeOf(raw, claim))
+    expect(await store.renew([claim])).toEqual([{ outcome: 'lost', reason: 'expired' }])
+    expect(await store.withdraw(claim)).toBe('absent')
+    await raw.end()
+  })
+})
+
+test(
+  'a waiter whose entry is gone is not told that it holds when those before it leave',
+  TIMEOUT,
+  async () => {
+    const { connect } = await start()
+    const raw = await openRaw(connect)
+    const [one, two] = [openStore({ connect }), openStore({ connect })]
+    const [holder, waiter] = [makeClaim('expired'), makeClaim('expired')]
+    await one.attempt(holder, QUEUE)
+    expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    const woken: unknown[] = []
+    two.watch(waiter, (grant) => woken.push(grant))
+    await removeNode(raw, await nodeOf(raw, waiter))
+    await one.withdraw(holder)
+    await expect.poll(() => woken).toEqual([undefined])
+    expect(await two.attempt(waiter, QUEUE)).toEqual({ outcome: 'withdrawn' })
+    await raw.end()
+  },
+)
+
+describe('three servers', () => {
+  test(
+    'of which a minority is left grant nothing, and a holder there is told by its deadline',
+    TIMEOUT,
+    async () => {
+      const { ports, connect, members } = await start({ servers: 3 })
+      const alone = { connect: `127.0.0.1:${ports[0]}`, connectTimeoutMs: 2000 }
+      const locks = openLocks(alone, { ttlMs: 3000, requestTimeoutMs: 2000 })
+      const lease = await locks.mutex('minority').acquire()
+      const told = new Promise<number>((resolve) => {
+        lease.signal.addEventListener('abort', () => resolve(performance.now()))
+      })
+      const cutMs = performance.now()
+      for (const member of members.slice(1)) member.kill('SIGSTOP')
+      const other = openLocks(alone, { requestTimeoutMs: 2000 })
+      await expect(other.mutex('other').acquire({ waitMs: 4000 })).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+      })
+      expect((await told) - cutMs).toBeLessThan(3000)
+      for (const member of members.slice(1)) member.kill('SIGCONT')
+      const next = await openLocks({ connect }).mutex('minority').acquire({ waitMs: 20_000 })
+      expect(next.token).toBeGreaterThan(lease.token)
+    },
+  )
+
+  test('serve on when the one in use is killed, and those who wait keep their places', TIMEOUT, async () => {
+    const ensemble = await start({ servers: 3 })
+    const { proxy, connect } = await openProxy(ensemble.ports[0])
+    // Everybody begins at the first server, behind the proxy, and finds the others.
+    const others = ensemble.ports.slice(1).map((port) => `127.0.0.1:${port}`)
+    const servers = { connect: [connect, ...others].join() }
+    const [one, two, three] = [openLocks(servers), openLocks(servers), openLocks(servers)]
+    const lease = await one.mutex('failover').acquire()
+    const raw = await openRaw(ensemble.connect)
+    const second = two.mutex('failover').acquire({ waitMs: 20_000 })
+    await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(2)
+    const third = three.mutex('failover').acquire({ waitMs: 20_000 })
+    await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(3)
+    proxy.faults.refuse = true
+    proxy.reset()
+    await ensemble.members[0]?.crash()
+    await lease.renew()
+    expect(await lease.release()).toBe('released')
+    expect(await (await second).release()).toBe('released')
+    expect((await third).token).toBeGreaterThan((await second).token)
+    await raw.end()
+  })
+})
+
+test(
+  'an attempt whose connection breaks is made again, and finds what the first one made',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const store = openStore({ connect })
+    // The session and the node of the lock are there, so that the lost answer is that of the entry.
+    const warm = makeClaim('broken')
+    await store.attempt(warm, QUEUE)
+    await store.withdraw(warm)
+    const claim = makeClaim('broken')
+    proxy.faults.dropReplies = true
+    const attempt = Promise.resolve(store.attempt(claim, QUEUE)).catch((error: unknown) => error)
+    await expect.poll(() => nodesOf(raw, 'broken')).toHaveLength(1)
+    proxy.heal()
+    proxy.reset()
+    expect(await attempt).toMatchObject({ outcome: 'granted' })
+    expect(await nodesOf(raw, 'broken')).toHaveLength(1)
+    expect(await store.withdraw(claim)).toBe('released')
+    expect(await nodesOf(raw, 'broken')).toEqual([])
+    await raw.end()
+  },
+)
+
+test('whoever was killed while it waited is passed over after a few heartbeats', TIMEOUT, async () => {
+  const { ports, connect: direct } = await start()
+  const { proxy, connect } = await openProxy(ports[0])
+  const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
+  const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map((claim) => ({
+    ...claim,
+    ttlMs: 60_000 - 2000,
+  })) as [Claim, Claim, Claim]
+  await one.attempt(holder, QUEUE)
+  expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const granted: unknown[] = []
+  three.watch(waiter, (grant) => granted.push(grant))
+  proxy.faults.refuse = true
+  proxy.reset()
+  await one.withdraw(holder)
+  // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
+  await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
+})

@@ -1,0 +1,59 @@
+/** How much travels between a client and ZooKeeper. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
+import { makeClaim, openProxy, openStore, QUEUE } from './support/world.js'
+
+let ensemble: ZooKeeperEnsemble
+
+beforeAll(async () => {
+  ensemble = await startZooKeeper()
+})
+afterAll(() => ensemble.stop())
+
+test('a pair on a free lock is two flights', async () => {
+  const { proxy, connect } = await openProxy(ensemble.ports[0])
+  const store = openStore({ connect })
+  const pair = async (): Promise<void> => {
+    const claim = makeClaim('free')
+    expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    expect(await store.withdraw(claim)).toBe('released')
+  }
+  // The session and the node of the lock.
+  await pair()
+  const before = proxy.packets
+  for (let round = 0; round < 5; round += 1) await pair()
+  expect(proxy.packets - before).toBe(5 * 2)
+})
+
+test('a hand-off costs the same however many wait', async () => {
+  const costs: number[] = []
+  for (const waiting of [2, 16]) {
+    const { proxy, connect } = await openProxy(ensemble.ports[0])
+    const lock = `crowd-${waiting}`
+    const holder = openStore({ connect })
+    const held = makeClaim(lock)
+    await holder.attempt(held, QUEUE)
+    const woken: number[] = []
+    for (let place = 0; place < waiting; place += 1) {
+      const store = openStore({ connect })
+      const claim = makeClaim(lock)
+      expect(await store.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
+      store.watch(claim, (grant) => void (grant && woken.push(place)))
+    }
+    // Until all watches are set.
+    await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+    const before = proxy.packets
+    await holder.withdraw(held)
+    await expect.poll(() => woken).toEqual([0])
+    costs.push(proxy.packets - before)
+  }
+  // The node that is taken out, and the look of the one that is next.
+  expect(costs).toEqual([2, 2])
+})
+
+/** Whether a count stands still for a moment. */
+async function settled(count: () => number): Promise<boolean> {
+  const before = count()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return count() === before
+}

@@ -1,0 +1,98 @@
+/** ZooKeeper's messages in pieces, too long, too short, and out of order. */
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
+import { Frames } from '../../dist/stores/zookeeper/wire/frames.js'
+import { Reader, Writer } from '../../dist/stores/zookeeper/wire/jute.js'
+import { getData, sync } from '../../dist/stores/zookeeper/wire/messages.js'
+import { after } from './support/world.js'
+
+const framed = (text: string): Buffer => new Writer().text(text).frame()
+const header = (xid: number): Writer => new Writer().int(xid).long(1n).int(0)
+const read = (messages: Buffer[]): string[] => messages.map((message) => new Reader(message).text())
+
+describe('messages', () => {
+  test('are put together whatever the pieces are', () => {
+    const bytes = Buffer.concat(['', 'one', 'two'.repeat(1000), '🔒'].map(framed))
+    for (const size of [1, 2, 3, 5, 7, 1000, bytes.length]) {
+      const frames = new Frames()
+      const texts: string[] = []
+      for (let at = 0; at < bytes.length; at += size)
+        texts.push(...read(frames.take(bytes.subarray(at, at + size))))
+      expect(texts).toEqual(['', 'one', 'two'.repeat(1000), '🔒'])
+    }
+  })
+
+  test('of an impossible length are refused', () => {
+    for (const length of [-1, 0x7fff_ffff]) {
+      const bytes = Buffer.alloc(4)
+      bytes.writeInt32BE(length)
+      expect(() => new Frames().take(bytes)).toThrow(RangeError)
+    }
+  })
+
+  test('that end too early are refused', () => {
+    const half = framed('a text').subarray(4, 8)
+    expect(() => new Reader(half).text()).toThrow(RangeError)
+    expect(() => new Reader(Buffer.alloc(3)).long()).toThrow(RangeError)
+  })
+
+  test('have the chroot in their paths, and nobody else has', () => {
+    const written = new Writer('/root').path('/').path('/a').frame().subarray(4)
+    expect(read([written])).toEqual(['/root'])
+    const reader = new Reader(written, '/root')
+    expect([reader.path(), reader.path()]).toEqual(['/', '/a'])
+  })
+})
+
+describe('a server that talks nonsense', () => {
+  const sockets: Socket[] = []
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+  })
+
+  /** Greets whoever comes, and answers each request of its first connection with these bytes. */
+  async function openTo(answer: (xid: number) => Buffer): Promise<ZooKeeperSession> {
+    const server = createServer((socket) => {
+      sockets.push(socket)
+      const first = sockets.length === 1
+      let greeted = false
+      socket.on('data', (bytes) => {
+        if (!greeted) socket.write(new Writer().int(0).int(10_000).long(7n).bytes(Buffer.alloc(16)).frame())
+        else if (first) socket.write(answer(bytes.readInt32BE(4)))
+        else socket.write(new Writer().int(bytes.readInt32BE(4)).long(1n).int(0).text('/').frame())
+        greeted = true
+      })
+      socket.on('error', () => undefined)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('no port')
+    const session = await ZooKeeperSession.open({ connect: `127.0.0.1:${address.port}` }, 10_000)
+    after(async () => {
+      await session.end()
+      server.close()
+    })
+    return session
+  }
+
+  const NONSENSE: [string, (xid: number) => Buffer][] = [
+    ['an answer to another request', (xid) => header(xid + 5).frame()],
+    ['an answer that is too short', (xid) => header(xid).frame()],
+    ['a length that is none', () => Buffer.alloc(8, 0xff)],
+    ['half a header', () => new Writer().int(1).frame()],
+  ]
+
+  test.each(NONSENSE)(
+    'by %s loses the connection, and the session goes on over another',
+    async (_, answer) => {
+      const session = await openTo(answer)
+      await expect(session.ask(getData('/x', false))).rejects.toMatchObject({ code: -4 })
+      await expect.poll(() => session.connected).toBe(true)
+      await session.ask(sync('/'))
+      expect(session.lost).toBe(false)
+    },
+  )
+})
