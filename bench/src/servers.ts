@@ -72,13 +72,20 @@ export async function startZooKeeper(): Promise<Server> {
   return running(child, port, `127.0.0.1:${port}`, folder)
 }
 
-async function running(child: ChildProcess, port: number, address: string, folder: string): Promise<Server> {
+/** Waits until a server listens. `signal` is what ends it. */
+export async function running(
+  child: ChildProcess,
+  port: number,
+  address: string,
+  folder: string,
+  signal: NodeJS.Signals = 'SIGKILL',
+): Promise<Server> {
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
   const stop = async (): Promise<void> => {
-    child.kill('SIGKILL')
+    child.kill(signal)
     await exited
     rmSync(folder, { recursive: true, force: true })
   }
@@ -95,7 +102,7 @@ async function running(child: ChildProcess, port: number, address: string, folde
   return { address, stop }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
