@@ -1,4 +1,5 @@
 /** The subjects that are the same on both databases, and what the store says to them. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { KyselyOptions } from '@verrou/core/types'
 import { LockFactory } from '@verrou/core'
 import { kyselyStore } from '@verrou/core/drivers/kysely'
@@ -25,7 +26,7 @@ export function verrou(connection: KyselyOptions['connection']): Locker {
   const factory = new LockFactory(store, { retry: { delay: RETRY_MS } })
   return (name) => async () => {
     const lock = factory.createLock(name, TTL_MS)
-    if (!(await lock.acquire())) throw new Error('verrou gave up')
+    while (!(await acquired(lock))) await pause(RETRY_MS)
     return () => lock.release()
   }
 }
@@ -46,5 +47,15 @@ export function requestsOf(name: string, id: string): { acquire: object; release
       channel: 'nobody',
     },
     release: { verb: 'withdraw', lock: name, id, ttlMs: TTL_MS },
+  }
+}
+
+/** On MySQL those who wait for one lock run into deadlocks, which verrou passes on to its caller. */
+async function acquired(lock: { acquire(): Promise<boolean> }): Promise<boolean> {
+  try {
+    return await lock.acquire()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ER_LOCK_DEADLOCK') return false
+    throw error
   }
 }

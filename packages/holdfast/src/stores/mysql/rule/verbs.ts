@@ -105,28 +105,26 @@ create procedure if not exists holdfast_withdraw_1(
   inout a_bells longtext
 )
 modifies sql data sql security invoker
-withdraw: begin
+begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
-  declare v_outcome, v_before varchar(16) character set utf8mb4 default 'released';
+  declare v_outcome varchar(16) character set utf8mb4 default 'released';
+  declare v_made_room boolean default true;
   delete from holdfast_holders where name = a_name and id = a_id;
   if row_count() = 0 then
     set v_outcome = 'left';
     delete from holdfast_waiters where name = a_name and id = a_id;
     if row_count() = 0 then
-      set v_outcome = 'absent';
-      select max(outcome) into v_before from holdfast_tombstones
+      set v_made_room = false;
+      select coalesce(max(outcome), 'absent') into v_outcome from holdfast_tombstones
        where name = a_name and id = a_id and until_us > a_now;
-      if v_before is not null then
-        set a_answer = json_object('outcome', v_before);
-        leave withdraw;
-      end if;
     end if;
   end if;
+  -- Also what was buried before: what is known of its end may soon refuse nothing any more.
   replace into holdfast_tombstones (name, id, until_us, outcome)
   values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), v_outcome);
   -- Also the one that left the queue may have been all that stood before a smaller claim.
-  if v_outcome <> 'absent' then call holdfast_promote_1(a_name, a_now, a_bells); end if;
+  if v_made_room then call holdfast_promote_1(a_name, a_now, a_bells); end if;
   set a_answer = json_object('outcome', v_outcome);
 end`
 
