@@ -42,7 +42,8 @@ create procedure if not exists holdfast_turn_1(
 modifies sql data sql security invoker
 begin
   declare v_name varbinary(512);
-  declare v_op, v_answer, v_answers longtext character set utf8mb4 default '';
+  declare v_op, v_answer longtext character set utf8mb4;
+  declare v_answers longtext character set utf8mb4 default '[';
   declare v_bells longtext default '';
   declare v_now bigint;
   declare v_index int default 0;
@@ -89,12 +90,13 @@ begin
     set v_answers = concat(v_answers, if(v_index = 0, '', ','), v_answer);
     set v_index = v_index + 1;
   end while;
+  set v_answers = concat(v_answers, ']');
   commit;
 
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
   if rand() < 0.05 then delete from holdfast_tombstones where until_us <= v_now order by until_us limit 5000; end if;
   commit;
-  select concat('[', v_answers, ']') as answers;
+  select v_answers as answers;
 end`
 
 export const RULE: readonly string[] = [
