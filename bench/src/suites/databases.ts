@@ -32,35 +32,34 @@ interface Suite {
   readonly name: string
   /** Locks of its own, which take a connection each. */
   readonly native: string
-  /** As `start`, with what counts statements switched on. */
+  /** Starts a server, with what counts statements switched on. */
   readonly startCounting: () => Promise<Server>
   readonly start: () => Promise<Server>
   readonly prepare: (url: string) => Promise<void>
 }
 
+const POSTGRES: Suite = {
+  name: 'postgres',
+  native: 'advisory',
+  startCounting: () => startPostgres({ shared_preload_libraries: 'pg_stat_statements' }),
+  start: () => startPostgres(),
+  prepare: preparePostgres,
+}
+
+const MYSQL: Suite = {
+  name: 'mysql',
+  native: 'get_lock',
+  startCounting: startMariadb,
+  start: startMariadb,
+  prepare: prepareMysql,
+}
+
 export function postgresSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  const startCounting = (): Promise<Server> =>
-    startPostgres({ shared_preload_libraries: 'pg_stat_statements' })
-  const start = (): Promise<Server> => startPostgres()
-  return run(
-    { name: 'postgres', native: 'advisory', startCounting, start, prepare: preparePostgres },
-    rounds,
-    progress,
-  )
+  return run(POSTGRES, rounds, progress)
 }
 
 export function mysqlSuite(rounds: number, progress: Progress): Promise<Row[]> {
-  return run(
-    {
-      name: 'mysql',
-      native: 'get_lock',
-      startCounting: startMariadb,
-      start: startMariadb,
-      prepare: prepareMysql,
-    },
-    rounds,
-    progress,
-  )
+  return run(MYSQL, rounds, progress)
 }
 
 function workloadsOf({ native }: Suite): readonly Workload[] {
