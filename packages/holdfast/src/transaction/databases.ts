@@ -15,6 +15,8 @@ export interface TransactionalDatabase<Tx> {
 /** A client of `pg`, checked out of its pool. */
 export interface PgTransaction {
   query(text: string, values?: string[]): Promise<{ rows: unknown[]; command?: string }>
+  on?(event: 'error', listener: () => void): unknown
+  off?(event: 'error', listener: () => void): unknown
 }
 
 /** As much of a pool of `pg` as is used. `C` is its client. */
@@ -30,6 +32,8 @@ export function pgTransactions<C extends PgTransaction>(
     async transaction(work) {
       const client = await pool.connect()
       let broken = true
+      // A connection that is lost between two statements would end the process. The next statement tells of it.
+      client.on?.('error', noted)
       try {
         await client.query('begin')
         try {
@@ -44,6 +48,7 @@ export function pgTransactions<C extends PgTransaction>(
           throw error
         }
       } finally {
+        client.off?.('error', noted)
         // What could neither be committed nor rolled back must not go back into the pool.
         client.release(broken)
       }

@@ -62,8 +62,26 @@ $hold$;
  * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
  * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
  * everybody who wants this lock waits behind us.
+ *
+ * A process that was stopped in the middle of its transaction would have the guard for as long as its machine is up. Its
+ * lease is over, so that the transaction cannot be committed any more; when it has done nothing for some seconds its
+ * session is ended. That takes the same user of the database, or the right to end sessions.
  */
 export const PASS = /* sql */ `
+create or replace function holdfast.end_idle_1(a_lock text) returns void
+language plpgsql as $end_idle$
+begin
+  perform pg_terminate_backend(a.pid)
+     from holdfast.guards g
+     join pg_locks k on k.locktype = 'transactionid' and k.transactionid = g.xmax and k.mode = 'ExclusiveLock'
+     join pg_stat_activity a on a.pid = k.pid
+    where g.name = a_lock and k.granted and a.state like 'idle in transaction%'
+      and a.state_change < clock_timestamp() - interval '5 s';
+exception when insufficient_privilege then
+  return;
+end
+$end_idle$;
+
 create or replace function holdfast.pass_1(a_lock text) returns boolean
 language plpgsql as $pass$
 begin
@@ -72,6 +90,7 @@ begin
     update holdfast.guards g set token = l.last_token + 1 from holdfast.locks l
      where g.name = a_lock and l.name = a_lock;
   elsif exists (select from holdfast.guards g where g.name = a_lock) then
+    perform holdfast.end_idle_1(a_lock);
     return false;
   end if;
   update holdfast.locks l set guarded = false where l.name = a_lock;
