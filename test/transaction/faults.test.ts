@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createLocks, type Locks, type LocksOptions, type TransactionalDatabase } from 'holdfast'
-import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlPool } from 'holdfast/mysql'
+import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -41,13 +41,13 @@ function postgresClient(options: LocksOptions, settings = ''): Client {
   const pool = new Pool({ connectionString: postgres.url, max: 3, options: settings })
   pool.on('error', () => undefined)
   ending.push(() => pool.end())
-  return { locks: locksOf(postgresStore({ pool }), options), db: pgTransactions(pool) as Client['db'] }
+  return { locks: locksOf(postgresStore({ pool }), options), db: pgTransactions(pool) }
 }
 
 function mysqlClient(options: LocksOptions): Client {
   const pool = createPool({ uri: mariadb.url, connectionLimit: 3 })
   ending.push(() => pool.end())
-  const store = mysqlStore({ pool: pool as MysqlPool })
+  const store = mysqlStore({ pool })
   return { locks: locksOf(store, options), db: mysqlTransactions(pool) as never as Client['db'] }
 }
 
@@ -119,15 +119,16 @@ describe.each(DATABASES)('on $name', ({ url, client, ask, killTransactions, dead
 
   test('a deadlock is told with its code, and the lock is free again', async () => {
     const { locks, db } = client({})
-    let open = (): void => undefined
-    const bothInside = new Promise<void>((resolve) => (open = resolve))
-    let inside = 0
+    const inside: (() => void)[] = []
+    const untilBothAre = (): Promise<void> =>
+      new Promise((resolve) => {
+        inside.push(resolve)
+        if (inside.length === 2) for (const go of inside) go()
+      })
     const rival = (first: number, second: number): Promise<void> =>
       locks.transaction(locks.mutex(`rival ${first}`), db, async (tx) => {
         await tx.query(`update rivals set n = n + 1 where id = ${first}`)
-        inside += 1
-        if (inside === 2) open()
-        await bothInside
+        await untilBothAre()
         await tx.query(`update rivals set n = n + 1 where id = ${second}`)
       })
     const outcomes = await Promise.allSettled([rival(1, 2), rival(2, 1)])

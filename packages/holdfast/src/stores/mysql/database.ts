@@ -60,9 +60,9 @@ export class MysqlDatabase implements Database {
 
   async listen(events: BellEvents): Promise<void> {
     this.#bell?.takeDown()
-    const bell = new Bell(this.#pool, this.channel, events)
+    const bell = new Bell(this.#pool, this.#statements, this.channel, events)
     this.#bell = bell
-    await this.#statements.send(() => bell.hang())
+    await bell.hang()
   }
 
   async deafen(): Promise<void> {
