@@ -9,6 +9,7 @@ import { PostgresDatabase } from './database.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 
 export type { PgPool, PostgresJs } from './clients.js'
+export { diagnose, type PostgresDiagnosis } from './diagnose.js'
 export { postgresSchema } from './schema.js'
 export { pgTransactions, postgresJsTransactions } from '../../transaction/databases.js'
 
