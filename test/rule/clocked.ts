@@ -14,6 +14,7 @@ export function clockedPostgres(): ClockedSchema {
   const text = postgresSchema('played')
   const clocked = text
     .replace('v_now := clock_timestamp()', 'v_now := (select at from played.clock)')
+    .replace('clock_timestamp() - a_unused', '(select at from played.clock) - a_unused')
     .replace('random() < 0.05', 'true')
   expect(clocked).toContain('played.clock')
   expect(clocked).not.toContain('random()')
@@ -27,7 +28,10 @@ export function clockedPostgres(): ClockedSchema {
 /** With the prefix `played_`. */
 export function clockedMysql(): ClockedSchema {
   const clocked = mysqlSchema('played_')
-    .replace(/set v_now = timestampdiff.*;/, 'select at_us into v_now from played_clock;')
+    .replaceAll(
+      /timestampdiff\(microsecond, '1970-01-01', utc_timestamp\(6\)\)/g,
+      '(select at_us from played_clock)',
+    )
     .replace('rand() < 0.05', 'true')
   expect(clocked).toContain('played_clock')
   expect(clocked).not.toContain('rand()')

@@ -61,12 +61,13 @@ modifies sql data sql security invoker
 begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
-  declare v_held boolean default exists (
-    select 1 from holdfast_holders where name = a_name and id = a_id and not stolen
+  declare v_token bigint default (
+    select token from holdfast_holders where name = a_name and id = a_id and not stolen
   );
+  declare v_held boolean default v_token is not null;
   -- A second insertion would wait for the transaction that has the guard.
   if v_held and not exists (select 1 from holdfast_guards where name = a_name) then
-    insert into holdfast_guards (name) values (a_name);
+    insert into holdfast_guards (name, token) values (a_name, v_token);
   end if;
   if v_held then update holdfast_locks set guarded = true where name = a_name; end if;
   set a_answer = json_object('done', v_held);

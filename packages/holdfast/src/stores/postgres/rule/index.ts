@@ -10,6 +10,7 @@
  * The number in the names is that of the protocol. Another one would get functions of its own beside these, so that
  * clients of two versions can share the tables while a new one is rolled out.
  */
+import { PURGE } from './purge.js'
 import { SETTLE, BURY, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
@@ -106,4 +107,5 @@ export const RULE = [
   STEAL,
   INSPECT,
   TURN,
+  PURGE,
 ].join('')

@@ -104,15 +104,15 @@ export const GUARD = /* sql */ `
 create or replace function holdfast.guard_1(a_op jsonb) returns jsonb
 language plpgsql as $guard$
 declare
-  v_held constant boolean := exists (
-    select from holdfast.holders h where h.lock = a_op ->> 'lock' and h.id = a_op ->> 'id' and not h.stolen
+  v_token constant bigint := (
+    select h.token from holdfast.holders h where h.lock = a_op ->> 'lock' and h.id = a_op ->> 'id' and not h.stolen
   );
 begin
-  if v_held then
-    insert into holdfast.guards (name) values (a_op ->> 'lock') on conflict do nothing;
+  if v_token is not null then
+    insert into holdfast.guards (name, token) values (a_op ->> 'lock', v_token) on conflict do nothing;
     update holdfast.locks l set guarded = true where l.name = a_op ->> 'lock';
   end if;
-  return jsonb_build_object('done', v_held);
+  return jsonb_build_object('done', v_token is not null);
 end
 $guard$;
 `
