@@ -18,8 +18,8 @@ import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
  * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
  * Compiling such a plan would cost a hundred times what running it does.
  *
- * What gives nothing to anybody need not be on the disk before it is answered: a release or a place in a queue that a
- * crash of the server undoes costs its TTL at most, as if the client had died. It is on the disk with the next grant.
+ * A refusal, a place in the queue and a sign of life need not be on the disk before they are answered: what a crash of
+ * the server undoes there costs a place in the queue. They are on the disk with the next grant.
  *
  * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
  */
@@ -78,7 +78,7 @@ begin
       when 'guard' then holdfast.guard_1(v_op)
       when 'inspect' then holdfast.inspect_1(v_op, v_now)
     end;
-    v_durable := v_durable or v_op ->> 'verb' in ('renew', 'downgrade', 'steal', 'guard');
+    v_durable := v_durable or v_op ->> 'verb' in ('renew', 'withdraw', 'downgrade', 'steal', 'guard');
   end loop;
   if random() < 0.05 then
     delete from holdfast.tombstones t where t.ctid = any (array(
