@@ -13,6 +13,7 @@ const NEEDS = [
   ['redis-server', 'redis-server --version'],
   ['postgresql', 'ls /usr/lib/postgresql/*/bin/postgres'],
   ['mariadb-server', 'command -v mariadbd'],
+  ['pgbouncer', 'test -x /usr/sbin/pgbouncer'],
   ['etcd-server', 'etcd --version'],
   ['etcd-client', 'etcdctl version'],
   ['zookeeper', 'test -e /usr/share/java/zookeeper.jar && java -version'],

@@ -36,7 +36,7 @@ ignore_startup_parameters = extra_float_digits
   if (user) for (const file of [folder, users, settings]) chownSync(file, user.uid, user.gid)
   const service = new Service({
     name: 'PgBouncer',
-    command: 'pgbouncer',
+    command: '/usr/sbin/pgbouncer',
     args: [settings],
     ...user,
     ready: () => listens(own),
