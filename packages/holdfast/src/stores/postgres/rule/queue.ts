@@ -74,7 +74,9 @@ begin
   perform pg_terminate_backend(a.pid)
      from holdfast.guards g
      join pg_locks k on k.locktype = 'transactionid' and k.transactionid = g.xmax and k.mode = 'ExclusiveLock'
-     join pg_stat_activity a on a.pid = k.pid
+     join pg_locks r on r.pid = k.pid and r.locktype = 'relation' and r.relation = g.tableoid
+      and r.mode = 'RowShareLock'
+     join pg_stat_activity a on a.pid = k.pid and a.datname = current_database()
     where g.name = a_lock and k.granted and a.state like 'idle in transaction%'
       and a.state_change < clock_timestamp() - interval '5 s';
 exception when insufficient_privilege then
