@@ -18,7 +18,9 @@ const WAITERS = 250
 const POOL = 4
 const SETTLE_MS = 3000
 const WINDOW_MS = 10_000
-const READY_MS = 30_000
+const READY_MS = 60_000
+/** All of them come at once, and wait for each other's rows then. */
+const ANSWER_MS = 60_000
 
 /** Questions to the server about itself. */
 interface Gauge {
@@ -30,14 +32,15 @@ interface Gauge {
 
 const [url = '', role] = process.argv.slice(2)
 const isMysql = url.startsWith('mysql:')
-const locks = createLocks(store())
+const locks = createLocks(store(), { requestTimeoutMs: ANSWER_MS })
 const names = Array.from({ length: LOCKS }, (_, index) => `held ${index}`)
 if (role === undefined) await lead()
 else await follow()
 
 function store(): Store<true> {
-  if (isMysql) return mysqlStore({ pool: createPool({ uri: url, connectionLimit: POOL }) })
-  return postgresStore({ pool: new Pool({ connectionString: url, max: POOL }) })
+  if (isMysql)
+    return mysqlStore({ pool: createPool({ uri: url, connectionLimit: POOL }), requestTimeoutMs: ANSWER_MS })
+  return postgresStore({ pool: new Pool({ connectionString: url, max: POOL }), requestTimeoutMs: ANSWER_MS })
 }
 
 async function follow(): Promise<void> {
