@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { printTable, writeResults, type Row } from './report.js'
 import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
+import { mysqlSuite, postgresSuite } from './suites/databases.js'
 import { embeddedSuite } from './suites/embedded.js'
 import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memorySuite } from './suites/memory.js'
@@ -19,6 +20,8 @@ const SUITES = new Map<string, Suite>([
   ['redis', redisSuite],
   ['etcd', etcdSuite],
   ['zookeeper', zookeeperSuite],
+  ['postgres', postgresSuite],
+  ['mysql', mysqlSuite],
   ['cli', cliSuite],
   ['check', checkSuite],
 ])

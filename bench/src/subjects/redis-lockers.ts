@@ -10,10 +10,7 @@ import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import Redlock from 'redlock'
-
-export type Release = () => Promise<unknown>
-/** Something that takes one lock again and again. */
-export type Locker = (name: string) => () => Promise<Release>
+import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
 const RETRY_MS = 5

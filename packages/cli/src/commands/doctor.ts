@@ -69,6 +69,12 @@ async function examineService({ url }: StoreLocation): Promise<Finding[]> {
       return (await import('../doctor/etcd.js')).checkEtcd(url)
     case 'zk':
       return (await import('../doctor/zookeeper.js')).checkZooKeeper(url)
+    case 'postgres':
+    case 'postgresql':
+      return (await import('../doctor/databases.js')).checkPostgres(url)
+    case 'mysql':
+    case 'mariadb':
+      return (await import('../doctor/databases.js')).checkMysql(url)
     default:
       return []
   }

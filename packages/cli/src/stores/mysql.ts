@@ -1,5 +1,5 @@
 /** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables begin with. */
-import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { diagnose, migrateMysql, mysqlSchema, mysqlStore, type MysqlDiagnosis } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'mysql2/promise'
 import { ConfigError } from '../cli-error.js'
@@ -23,6 +23,17 @@ export async function migrate(text: string): Promise<void> {
   const pool = await connect(url)
   try {
     await migrateMysql(pool, own)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** What the database says of itself. */
+export async function examine(text: string): Promise<MysqlDiagnosis> {
+  const { url, own: prefix } = sqlUrl(text, 'prefix')
+  const pool = await connect(url)
+  try {
+    return await diagnose({ pool, ...(prefix === undefined ? {} : { prefix }) })
   } finally {
     await pool.end()
   }

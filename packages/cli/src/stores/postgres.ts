@@ -1,5 +1,5 @@
 /** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are. */
-import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import { diagnose, postgresSchema, postgresStore, type PostgresDiagnosis } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'pg'
 import { ConfigError } from '../cli-error.js'
@@ -22,6 +22,17 @@ export async function migrate(text: string): Promise<void> {
   const pool = await connect(sqlUrl(text, 'schema').url)
   try {
     await pool.query(script(text))
+  } finally {
+    await pool.end()
+  }
+}
+
+/** What the database says of itself. */
+export async function examine(text: string): Promise<PostgresDiagnosis> {
+  const { url, own: schema } = sqlUrl(text, 'schema')
+  const pool = await connect(url)
+  try {
+    return await diagnose({ pool, ...(schema === undefined ? {} : { schema }) })
   } finally {
     await pool.end()
   }

@@ -8,7 +8,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { BellEvents } from '../sql/database.js'
-import { limitOf, statement, type MysqlConnection, type MysqlPool } from './clients.js'
+import type { Statements } from '../sql/statements.js'
+import { execute, limitOf, statement, type MysqlConnection, type MysqlPool } from './clients.js'
 import { isInterrupted } from './errors.js'
 
 /** Long, and shorter than what proxies and firewalls take for a dead connection, in seconds. */
@@ -21,13 +22,15 @@ const AGAIN_MS = 500
 
 export class Bell {
   readonly #pool: MysqlPool
+  readonly #statements: Statements
   readonly #channel: string
   readonly #events: BellEvents
   #connection: MysqlConnection | undefined
   #over = false
 
-  constructor(pool: MysqlPool, channel: string, events: BellEvents) {
+  constructor(pool: MysqlPool, statements: Statements, channel: string, events: BellEvents) {
     this.#pool = pool
+    this.#statements = statements
     this.#channel = channel
     this.#events = events
   }
@@ -41,10 +44,12 @@ export class Bell {
         { code: 'STORE_CONFIG', store: 'mysql' },
       )
     }
-    const connection = await this.#pool.getConnection()
-    if (this.#over) return connection.destroy()
-    this.#connection = connection
-    void this.#listen(connection)
+    await this.#statements.send(async (patience) => {
+      const connection = await this.#pool.getConnection()
+      if (this.#over || patience.over) return connection.destroy()
+      this.#connection = connection
+      void this.#listen(connection)
+    })
     await this.#untilAsleep()
   }
 
@@ -103,7 +108,7 @@ export class Bell {
     )
     const endMs = performance.now() + READY_MS
     while (performance.now() < endMs) {
-      const [rows] = await this.#pool.execute(look)
+      const rows = await this.#statements.send((patience) => execute(this.#pool, look, patience))
       if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(LOOK_EVERY_MS)
     }

@@ -2,6 +2,7 @@
  * `mysql2` as the store uses it. Nothing is imported from it, and the pool that the caller passes in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
+import { tooLate, type Patience } from '../sql/statements.js'
 
 /** A statement with its values. */
 export interface Statement {
@@ -14,6 +15,8 @@ export interface Statement {
 /** As much of a connection of `mysql2/promise` as is used. */
 export interface MysqlConnection {
   query(statement: Statement): Promise<[unknown, unknown]>
+  execute(statement: Statement): Promise<[unknown, unknown]>
+  release(): void
   destroy(): void
 }
 
@@ -49,4 +52,20 @@ export function limitOf(pool: MysqlPool): number {
 
 export function statement(sql: string, values: readonly string[] = []): Statement {
   return { sql, values: [...values], rowsAsArray: false }
+}
+
+/** Prepared: how the client would have to quote text depends on the mode of the session. */
+export async function execute(pool: MysqlPool, of: Statement, patience: Patience): Promise<unknown> {
+  const connection = await pool.getConnection()
+  if (patience.over) {
+    connection.release()
+    throw tooLate()
+  }
+  patience.giveUp = () => connection.destroy()
+  try {
+    return (await connection.execute(of))[0]
+  } finally {
+    // The pool itself sees to connections that are broken.
+    if (!patience.over) connection.release()
+  }
 }

@@ -4,7 +4,7 @@ import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import type { Answer, Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
-import { statement, type MysqlPool } from './clients.js'
+import { execute, statement, type MysqlPool } from './clients.js'
 import { coverOf } from './cover.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { migrateMysql } from './migrate.js'
@@ -61,9 +61,9 @@ export class MysqlDatabase implements Database {
 
   async listen(events: BellEvents): Promise<void> {
     this.#bell?.takeDown()
-    const bell = new Bell(this.#pool, this.channel, events)
+    const bell = new Bell(this.#pool, this.#statements, this.channel, events)
     this.#bell = bell
-    await this.#statements.send(() => bell.hang())
+    await bell.hang()
   }
 
   async deafen(): Promise<void> {
@@ -75,8 +75,7 @@ export class MysqlDatabase implements Database {
     return this.deafen()
   }
 
-  /** Prepared: how the client would have to quote text depends on the mode of the session. */
   #rows(sql: string, values: readonly string[]): Promise<unknown> {
-    return this.#statements.send(async () => (await this.#pool.execute(statement(sql, values)))[0])
+    return this.#statements.send((patience) => execute(this.#pool, statement(sql, values), patience))
   }
 }

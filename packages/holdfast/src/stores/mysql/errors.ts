@@ -34,6 +34,10 @@ export function isUnmigrated(error: unknown): boolean {
   return UNMIGRATED.has(numberOf(error))
 }
 
+export function isDenied(error: unknown): boolean {
+  return DENIED.has(numberOf(error))
+}
+
 /** A statement that was interrupted: this is how a bell rings. */
 export function isInterrupted(error: unknown): boolean {
   return numberOf(error) === 1317
@@ -46,7 +50,7 @@ export function explain(error: unknown, prefix: string): LockError {
   const reason = error instanceof Error && error.message !== '' ? error.message : String(error)
   const failed = (code: UnavailableCode, text: string): LockError =>
     new StoreUnavailableError(text, { code, store: STORE, cause: error })
-  if (DENIED.has(number)) {
+  if (isDenied(error)) {
     const rights = 'SELECT, INSERT, UPDATE, DELETE and EXECUTE on the database'
     return failed(
       'STORE_AUTH',

@@ -11,6 +11,7 @@ import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
 import { MysqlSessionPort } from './session/port.js'
 
 export type { MysqlCallbackPool, MysqlPool } from './clients.js'
+export { diagnose, type MysqlDiagnosis } from './diagnose.js'
 export { migrateMysql } from './migrate.js'
 export { mysqlSchema } from './schema.js'
 export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'

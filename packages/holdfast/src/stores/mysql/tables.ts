@@ -3,11 +3,12 @@
  * again. `holdfast_` stands for the prefix that the user chose.
  *
  * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
- *   the lock is free, so that tokens only grow. `guarded` says that its guard is to be asked
- *   before the next grant.
+ *   the lock is free, so that tokens only grow; rule/purge.ts says when it may go. `guarded` says that its guard is to be
+ *   asked before the next grant.
  * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
  * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
- * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that renewals and releases never wait for a transaction.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
+ *   renewals and releases never wait for a transaction.
  * - `fences` remember the largest token that a resource has seen.
  *
  * Names are bytes: every collation takes some different names for one, be it for a blank at the end. Times are

@@ -3,6 +3,7 @@
  * down here, and the pool that the caller passes in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
+import { tooLate, type Patience } from '../sql/statements.js'
 import { OwnConnection } from './own-connection.js'
 
 /** A row of an answer. */
@@ -15,6 +16,14 @@ export interface PgPool {
   readonly options: object
   readonly totalCount: number
   readonly idleCount: number
+}
+
+/** A client that such a pool has lent. With an error it is ended in place of being used again. */
+interface PgPoolClient {
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>
+  release(error?: Error): void
+  once(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** As much of a `postgres` (postgres.js) instance as is used. */
@@ -31,7 +40,7 @@ export interface PostgresJs {
 /** What either library does for the store. */
 export interface Client {
   /** A statement with values, outside any transaction. Not prepared by name, which poolers between may not know. */
-  query(text: string, values: readonly string[]): Promise<readonly Row[]>
+  query(text: string, values: readonly string[], patience: Patience): Promise<readonly Row[]>
   /** Several statements in one transaction. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
@@ -114,9 +123,14 @@ class PgClient implements Client {
    * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
    * perhaps the very ones that the leases protect. Then the connection of our own serves.
    */
-  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
-    const from = isExhausted(this.#pool) ? this.#own : this.#pool
-    return (await from.query(text, [...values])).rows as Row[]
+  async query(text: string, values: readonly string[], patience: Patience): Promise<readonly Row[]> {
+    if (isExhausted(this.#pool)) return (await this.#own.query(text, [...values])).rows as Row[]
+    const client = (await this.#pool.connect()) as PgPoolClient
+    if (patience.over) {
+      client.release()
+      throw tooLate()
+    }
+    return sendThrough(client, text, values, patience)
   }
 
   async script(text: string): Promise<void> {
@@ -130,6 +144,32 @@ class PgClient implements Client {
   rest(): Promise<void> {
     return this.#own.rest()
   }
+}
+
+/** As the pool itself does it, but for the end of patience: a connection that does not answer is ended. */
+function sendThrough(
+  client: PgPoolClient,
+  text: string,
+  values: readonly string[],
+  patience: Patience,
+): Promise<readonly Row[]> {
+  return new Promise((resolve, reject) => {
+    let released = false
+    const end = (error?: Error): void => {
+      if (released) return
+      released = true
+      client.removeListener('error', end)
+      client.release(error)
+      if (error) reject(error)
+    }
+    // The loss of a connection that nobody listens to would end the process.
+    client.once('error', end)
+    patience.giveUp = () => end(new Error('the connection did not answer in time'))
+    client.query(text, [...values]).then(({ rows }) => {
+      end()
+      resolve(rows as Row[])
+    }, end)
+  })
 }
 
 function isExhausted({ options, totalCount, idleCount }: PgPool): boolean {

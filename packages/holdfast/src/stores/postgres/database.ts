@@ -129,6 +129,6 @@ export class PostgresDatabase implements Database {
   }
 
   #query(text: string, values: readonly string[]): Promise<readonly Row[]> {
-    return this.#statements.send(() => this.#options.client.query(text, values))
+    return this.#statements.send((patience) => this.#options.client.query(text, values, patience))
   }
 }

@@ -11,6 +11,7 @@ import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 import { pgSource, postgresJsSource, PostgresSessionPort } from './session/port.js'
 
 export type { PgPool, PostgresJs } from './clients.js'
+export { diagnose, type PostgresDiagnosis } from './diagnose.js'
 export { postgresSchema } from './schema.js'
 export { pgTransactions } from '../../transaction/libraries/pg.js'
 export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.js'

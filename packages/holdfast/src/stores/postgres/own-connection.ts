@@ -22,6 +22,8 @@ interface WithClient {
 /** How often to look whether the connection is alive: nobody else would notice that it ended in silence. */
 const LOOK_EVERY_MS = 5000
 const LOOK_LIMIT_MS = 3000
+/** Unless the pool has a limit of its own. */
+const CONNECT_LIMIT_MS = 5000
 
 export class OwnConnection {
   readonly #pool: PgPool
@@ -71,7 +73,7 @@ export class OwnConnection {
 
   async #connect(): Promise<PgConnection> {
     const { Client } = this.#pool as unknown as WithClient
-    const connection = new Client(this.#pool.options)
+    const connection = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...this.#pool.options })
     const lost = (): void => this.#lost(connection)
     connection.on('error', lost)
     connection.on('end', lost)

@@ -18,6 +18,19 @@ export interface StatementOptions {
   explain(error: unknown): LockError
 }
 
+/** How long there is left for a statement. */
+export interface Patience {
+  /** Nobody awaits the answer any more: what has not been sent must not be. */
+  over: boolean
+  /** Set by the one who sends: ends the connection, which may never answer again and would be missing in its pool. */
+  giveUp: (() => void) | undefined
+}
+
+/** The error of a statement that was not sent any more. Nobody sees it. */
+export function tooLate(): Error {
+  return new Error('there was no connection in time')
+}
+
 export class Statements {
   readonly #options: StatementOptions
   #migration: Promise<void> | undefined
@@ -27,11 +40,11 @@ export class Statements {
   }
 
   /** Rejects with a `LockError`. */
-  async send<T>(statement: () => Promise<T>): Promise<T> {
+  async send<T>(statement: (patience: Patience) => Promise<T>): Promise<T> {
     const options = this.#options
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#bounded(statement())
+        return await this.#bounded(statement)
       } catch (error) {
         if (options.isRetriable(error) && tries < TRIES) continue
         if (options.migrate && options.isUnmigrated(error) && tries < TRIES)
@@ -52,17 +65,22 @@ export class Statements {
     }
   }
 
-  /** When nobody answers the outcome is unknown, and the connection is the pool's to mend. */
-  #bounded<T>(promise: Promise<T>): Promise<T> {
+  /** When nobody answers the outcome is unknown. */
+  #bounded<T>(statement: (patience: Patience) => Promise<T>): Promise<T> {
     const { requestTimeoutMs, store } = this.#options
+    const patience: Patience = { over: false, giveUp: undefined }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
+        patience.over = true
+        patience.giveUp?.()
         const text =
           `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
           'network is slow, or all connections of the pool are in use.'
         reject(new StoreUnavailableError(text, { store }))
       }, requestTimeoutMs)
-      promise.finally(() => clearTimeout(timer)).then(resolve, reject)
+      statement(patience)
+        .finally(() => clearTimeout(timer))
+        .then(resolve, reject)
     })
   }
 }

@@ -9,6 +9,7 @@
  * The number in the names is that of the protocol. Another one would get procedures of its own beside these, so that
  * clients of two versions can share the tables while a new one is rolled out. They run with the rights of their caller.
  */
+import { PURGE } from './purge.js'
 import { SETTLE, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
@@ -42,31 +43,38 @@ create procedure if not exists holdfast_turn_1(
 modifies sql data sql security invoker
 begin
   declare v_name varbinary(512);
-  declare v_op, v_answer, v_answers longtext character set utf8mb4 default '';
+  declare v_op, v_answer longtext character set utf8mb4;
+  declare v_answers longtext character set utf8mb4 default '[';
   declare v_bells longtext default '';
   declare v_now bigint;
-  declare v_index int default 0;
+  declare v_index, v_taken int default 0;
   declare v_count int default json_length(a_names);
   declare exit handler for sqlexception begin rollback; resignal; end;
 
-  while v_index < v_count do
-    set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
-    if not exists (select 1 from holdfast_locks where name = v_name) then
-      insert ignore into holdfast_locks (name) values (v_name);
-    end if;
-    set v_index = v_index + 1;
-  end while;
+  take: loop
+    set v_index = 0;
+    while v_index < v_count do
+      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
+      if not exists (select 1 from holdfast_locks where name = v_name) then
+        insert ignore into holdfast_locks (name) values (v_name);
+      end if;
+      set v_index = v_index + 1;
+    end while;
 
-  -- Without autocommit the session is in a transaction already, on a level of its own.
-  commit;
-  set transaction isolation level read committed;
-  start transaction;
-  set v_index = 0;
-  while v_index < v_count do
-    set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
-    select name into v_name from holdfast_locks where name = v_name for update;
-    set v_index = v_index + 1;
-  end while;
+    -- Without autocommit the session is in a transaction already, on a level of its own.
+    commit;
+    set transaction isolation level read committed;
+    start transaction;
+    set v_index = 0, v_taken = 0;
+    while v_index < v_count do
+      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
+      select count(*) + v_taken into v_taken from holdfast_locks where name = v_name for update;
+      set v_index = v_index + 1;
+    end while;
+    -- A row that was purged meanwhile is made anew.
+    if v_taken = v_count then leave take; end if;
+    rollback;
+  end loop;
   set v_now = timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
   set v_index = 0;
   while v_index < v_count do
@@ -89,12 +97,13 @@ begin
     set v_answers = concat(v_answers, if(v_index = 0, '', ','), v_answer);
     set v_index = v_index + 1;
   end while;
+  set v_answers = concat(v_answers, ']');
   commit;
 
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
   if rand() < 0.05 then delete from holdfast_tombstones where until_us <= v_now order by until_us limit 5000; end if;
   commit;
-  select concat('[', v_answers, ']') as answers;
+  select v_answers as answers;
 end`
 
 export const RULE: readonly string[] = [
@@ -111,4 +120,5 @@ export const RULE: readonly string[] = [
   INSPECT,
   RING,
   TURN,
+  PURGE,
 ]

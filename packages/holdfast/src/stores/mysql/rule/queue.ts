@@ -11,7 +11,9 @@ begin
      where name = a_name and expires_us <= a_now;
     delete from holdfast_holders where name = a_name and expires_us <= a_now;
   end if;
-  call holdfast_promote_1(a_name, a_now, a_bells);
+  if exists (select 1 from holdfast_waiters where name = a_name) then
+    call holdfast_promote_1(a_name, a_now, a_bells);
+  end if;
 end`
 
 /** Makes a claim a holder. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
@@ -22,8 +24,9 @@ create procedure if not exists holdfast_hold_1(
 )
 modifies sql data sql security invoker
 begin
-  select greatest(last_token + 1, a_now) into a_token from holdfast_locks where name = a_name;
-  update holdfast_locks set last_token = a_token + a_tokens - 1 where name = a_name;
+  update holdfast_locks set last_token = last_insert_id(greatest(last_token + 1, a_now) + a_tokens - 1)
+   where name = a_name;
+  set a_token = last_insert_id() - a_tokens + 1;
   insert into holdfast_holders (name, id, owner, weight, token, tokens, granted_us, ttl_ms, expires_us)
   values (a_name, a_id, a_owner, a_weight, a_token, a_tokens, a_now, a_ttl_ms, a_now + round(a_ttl_ms * 1000));
 end`
@@ -58,12 +61,13 @@ modifies sql data sql security invoker
 begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
-  declare v_held boolean default exists (
-    select 1 from holdfast_holders where name = a_name and id = a_id and not stolen
+  declare v_token bigint default (
+    select token from holdfast_holders where name = a_name and id = a_id and not stolen
   );
+  declare v_held boolean default v_token is not null;
   -- A second insertion would wait for the transaction that has the guard.
   if v_held and not exists (select 1 from holdfast_guards where name = a_name) then
-    insert into holdfast_guards (name) values (a_name);
+    insert into holdfast_guards (name, token) values (a_name, v_token);
   end if;
   if v_held then update holdfast_locks set guarded = true where name = a_name; end if;
   set a_answer = json_object('done', v_held);

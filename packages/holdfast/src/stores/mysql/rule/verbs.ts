@@ -17,7 +17,8 @@ attempt: begin
   declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
   declare v_kind varchar(16) character set utf8mb4;
   declare v_capacity int;
-  declare v_held, v_next_us, v_token bigint;
+  declare v_held bigint default 0;
+  declare v_next_us, v_token bigint;
   declare v_left_ms double;
   declare v_pass boolean;
   declare v_queued boolean default exists (select 1 from holdfast_waiters where name = a_name);
@@ -26,14 +27,18 @@ attempt: begin
     set a_answer = json_object('outcome', 'withdrawn');
     leave attempt;
   end if;
-  select json_object(
-           'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
-           'remainingMs', (expires_us - a_now) / 1000
-         )
-    into a_answer from (select 1) one left join holdfast_holders on name = a_name and id = a_id;
-  if json_unquote(json_extract(a_answer, '$.token')) <> 'null' then leave attempt; end if;
-
-  select coalesce(sum(weight), 0), min(expires_us) into v_held, v_next_us from holdfast_holders where name = a_name;
+  -- A search that finds nothing costs a third of one that brings values, and a lock is mostly free.
+  if exists (select 1 from holdfast_holders where name = a_name) then
+    if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
+      select json_object(
+               'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
+               'remainingMs', (expires_us - a_now) / 1000
+             )
+        into a_answer from holdfast_holders where name = a_name and id = a_id;
+      leave attempt;
+    end if;
+    select sum(weight), min(expires_us) into v_held, v_next_us from holdfast_holders where name = a_name;
+  end if;
   set v_left_ms = (v_next_us - a_now) / 1000;
   if v_queued and exists (select 1 from holdfast_waiters where name = a_name and id = a_id) then
     update holdfast_waiters set seen_us = a_now, owner = a_owner, tokens = a_tokens, channel = a_channel
@@ -109,23 +114,25 @@ begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
   declare v_outcome varchar(16) character set utf8mb4 default 'released';
-  declare v_before varchar(16) character set utf8mb4;
+  declare v_made_room boolean default true;
   delete from holdfast_holders where name = a_name and id = a_id;
   if row_count() = 0 then
     set v_outcome = 'left';
     delete from holdfast_waiters where name = a_name and id = a_id;
     if row_count() = 0 then
-      set v_outcome = 'absent';
-      select max(outcome) into v_before from holdfast_tombstones
+      set v_made_room = false;
+      select coalesce(max(outcome), 'absent') into v_outcome from holdfast_tombstones
        where name = a_name and id = a_id and until_us > a_now;
     end if;
   end if;
-  -- Anew even if it was before: what is known of its end may be so old that it soon refuses nothing any more.
+  -- Also what was buried before: what is known of its end may soon refuse nothing any more.
   replace into holdfast_tombstones (name, id, until_us, outcome)
-  values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), coalesce(v_before, v_outcome));
+  values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), v_outcome);
   -- Also the one that left the queue may have been all that stood before a smaller claim.
-  if v_outcome <> 'absent' then call holdfast_promote_1(a_name, a_now, a_bells); end if;
-  set a_answer = json_object('outcome', coalesce(v_before, v_outcome));
+  if v_made_room and exists (select 1 from holdfast_waiters where name = a_name) then
+    call holdfast_promote_1(a_name, a_now, a_bells);
+  end if;
+  set a_answer = json_object('outcome', v_outcome);
 end`
 
 export const DOWNGRADE = /* sql */ `

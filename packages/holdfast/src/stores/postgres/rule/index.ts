@@ -10,12 +10,17 @@
  * The number in the names is that of the protocol. Another one would get functions of its own beside these, so that
  * clients of two versions can share the tables while a new one is rolled out.
  */
+import { PURGE } from './purge.js'
 import { SETTLE, BURY, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
 /**
  * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
  * Compiling such a plan would cost a hundred times what running it does.
+ *
+ * A refusal, a place in the queue and a sign of life need not be on the disk before they are answered: what a crash of
+ * the server undoes there costs a place in the queue. They are on the disk with the next grant.
+ *
  * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
  */
 const TURN = /* sql */ `
@@ -34,6 +39,7 @@ declare
   v_now timestamptz;
   v_op jsonb;
   v_results jsonb[] := '{}';
+  v_durable boolean := false;
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'the isolation level is %', current_setting('transaction_isolation') using errcode = 'HF001';
@@ -54,7 +60,14 @@ begin
     perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
   end if;
   v_now := clock_timestamp();
-  foreach v_name in array v_names loop perform holdfast.settle_1(v_name, v_now); end loop;
+  perform set_config('holdfast_turn.granted', '', true);
+  for v_name in
+    select n from unnest(v_names) n
+     where exists (select from holdfast.holders h where h.lock = n and h.expires <= v_now)
+        or exists (select from holdfast.waiters w where w.lock = n)
+  loop
+    perform holdfast.settle_1(v_name, v_now);
+  end loop;
   for v_op in select o from jsonb_array_elements(a_ops) o loop
     v_results := v_results || case v_op ->> 'verb'
       when 'attempt' then holdfast.attempt_1(v_op, v_now)
@@ -65,11 +78,15 @@ begin
       when 'guard' then holdfast.guard_1(v_op)
       when 'inspect' then holdfast.inspect_1(v_op, v_now)
     end;
+    v_durable := v_durable or v_op ->> 'verb' in ('renew', 'withdraw', 'downgrade', 'steal', 'guard');
   end loop;
   if random() < 0.05 then
     delete from holdfast.tombstones t where t.ctid = any (array(
       select u.ctid from holdfast.tombstones u where u.until <= v_now order by u.until limit 5000 for update skip locked
     ));
+  end if;
+  if not v_durable and current_setting('holdfast_turn.granted') = '' then
+    perform set_config('synchronous_commit', 'off', true);
   end if;
   return to_jsonb(v_results);
 end
@@ -90,4 +107,5 @@ export const RULE = [
   STEAL,
   INSPECT,
   TURN,
+  PURGE,
 ].join('')

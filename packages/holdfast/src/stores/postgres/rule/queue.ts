@@ -1,25 +1,18 @@
 /** Who holds and who is next: the steps that the verbs of the rule share. */
 
-/** Ends what has expired and lets the queue move up: done once for each lock at the beginning of a turn. */
+/** Ends what has expired and lets the queue move up: done at the beginning of a turn, where there is anything of it. */
 export const SETTLE = /* sql */ `
 create or replace function holdfast.settle_1(a_lock text, a_now timestamptz) returns void
 language plpgsql as $settle$
 declare
-  v_expired boolean;
-  v_queued boolean;
   v_holder record;
 begin
-  select exists (select from holdfast.holders h where h.lock = a_lock and h.expires <= a_now),
-         exists (select from holdfast.waiters w where w.lock = a_lock)
-    into v_expired, v_queued;
-  if v_expired then
-    for v_holder in
-      delete from holdfast.holders h where h.lock = a_lock and h.expires <= a_now returning h.id, h.ttl_ms
-    loop
-      perform holdfast.bury_1(a_lock, v_holder.id, v_holder.ttl_ms, 'absent', a_now);
-    end loop;
-  end if;
-  if v_queued then perform holdfast.promote_1(a_lock, a_now); end if;
+  for v_holder in
+    delete from holdfast.holders h where h.lock = a_lock and h.expires <= a_now returning h.id, h.ttl_ms
+  loop
+    perform holdfast.bury_1(a_lock, v_holder.id, v_holder.ttl_ms, 'absent', a_now);
+  end loop;
+  perform holdfast.promote_1(a_lock, a_now);
 end
 $settle$;
 `
@@ -38,7 +31,7 @@ end
 $bury$;
 `
 
-/** Makes a claim a holder and returns its first token. A token also exceeds the time: rows may be lost, as with a backup. */
+/** Makes a claim a holder and returns its first token. Such a turn has to be on the disk before it is answered. A token also exceeds the time: rows may be lost, as with a backup. */
 export const HOLD = /* sql */ `
 create or replace function holdfast.hold_1(
   a_lock text, a_id text, a_owner text, a_weight integer, a_tokens integer, a_ttl_ms double precision,
@@ -48,13 +41,17 @@ language plpgsql as $hold$
 declare
   v_token bigint;
 begin
-  update holdfast.locks l
-     set last_token = greatest(l.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) + a_tokens - 1
-   where l.name = a_lock
-  returning l.last_token - a_tokens + 1 into v_token;
+  with l as (
+    update holdfast.locks k
+       set last_token = greatest(k.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) + a_tokens - 1
+     where k.name = a_lock
+    returning k.last_token
+  )
   insert into holdfast.holders (lock, id, owner, weight, token, tokens, granted, ttl_ms, expires)
-  values (a_lock, a_id, a_owner, a_weight, v_token, a_tokens, a_now, a_ttl_ms,
-          a_now + a_ttl_ms * interval '1 millisecond');
+  select a_lock, a_id, a_owner, a_weight, l.last_token - a_tokens + 1, a_tokens, a_now, a_ttl_ms,
+         a_now + a_ttl_ms * interval '1 millisecond' from l
+  returning token into v_token;
+  perform set_config('holdfast_turn.granted', 'yes', true);
   return v_token;
 end
 $hold$;
@@ -65,8 +62,28 @@ $hold$;
  * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
  * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
  * everybody who wants this lock waits behind us.
+ *
+ * A process that was stopped in the middle of its transaction would have the guard for as long as its machine is up. Its
+ * lease is over, so that the transaction cannot be committed any more; when it has done nothing for some seconds its
+ * session is ended. That takes the same user of the database, or the right to end sessions.
  */
 export const PASS = /* sql */ `
+create or replace function holdfast.end_idle_1(a_lock text) returns void
+language plpgsql as $end_idle$
+begin
+  perform pg_terminate_backend(a.pid)
+     from holdfast.guards g
+     join pg_locks k on k.locktype = 'transactionid' and k.transactionid = g.xmax and k.mode = 'ExclusiveLock'
+     join pg_locks r on r.pid = k.pid and r.locktype = 'relation' and r.relation = g.tableoid
+      and r.mode = 'RowShareLock'
+     join pg_stat_activity a on a.pid = k.pid and a.datname = current_database()
+    where g.name = a_lock and k.granted and a.state like 'idle in transaction%'
+      and a.state_change < clock_timestamp() - interval '5 s';
+exception when insufficient_privilege then
+  return;
+end
+$end_idle$;
+
 create or replace function holdfast.pass_1(a_lock text) returns boolean
 language plpgsql as $pass$
 begin
@@ -75,6 +92,7 @@ begin
     update holdfast.guards g set token = l.last_token + 1 from holdfast.locks l
      where g.name = a_lock and l.name = a_lock;
   elsif exists (select from holdfast.guards g where g.name = a_lock) then
+    perform holdfast.end_idle_1(a_lock);
     return false;
   end if;
   update holdfast.locks l set guarded = false where l.name = a_lock;
@@ -88,15 +106,15 @@ export const GUARD = /* sql */ `
 create or replace function holdfast.guard_1(a_op jsonb) returns jsonb
 language plpgsql as $guard$
 declare
-  v_held constant boolean := exists (
-    select from holdfast.holders h where h.lock = a_op ->> 'lock' and h.id = a_op ->> 'id' and not h.stolen
+  v_token constant bigint := (
+    select h.token from holdfast.holders h where h.lock = a_op ->> 'lock' and h.id = a_op ->> 'id' and not h.stolen
   );
 begin
-  if v_held then
-    insert into holdfast.guards (name) values (a_op ->> 'lock') on conflict do nothing;
+  if v_token is not null then
+    insert into holdfast.guards (name, token) values (a_op ->> 'lock', v_token) on conflict do nothing;
     update holdfast.locks l set guarded = true where l.name = a_op ->> 'lock';
   end if;
-  return jsonb_build_object('done', v_held);
+  return jsonb_build_object('done', v_token is not null);
 end
 $guard$;
 `

@@ -106,7 +106,7 @@ declare
   a_lock constant text := a_op ->> 'lock';
   a_id constant text := a_op ->> 'id';
   v_outcome text;
-  v_before text;
+  v_made_room boolean := true;
 begin
   delete from holdfast.holders h where h.lock = a_lock and h.id = a_id;
   if found then v_outcome := 'released';
@@ -114,19 +114,19 @@ begin
     delete from holdfast.waiters w where w.lock = a_lock and w.id = a_id;
     if found then v_outcome := 'left';
     else
-      select t.outcome into v_before from holdfast.tombstones t
+      v_made_room := false;
+      select t.outcome into v_outcome from holdfast.tombstones t
        where t.lock = a_lock and t.id = a_id and t.until > a_now;
     end if;
   end if;
-  -- Anew even if it was before: what is known of its end may be so old that it soon refuses nothing any more.
-  perform holdfast.bury_1(
-    a_lock, a_id, (a_op ->> 'ttlMs')::double precision, coalesce(v_outcome, v_before, 'absent'), a_now
-  );
+  v_outcome := coalesce(v_outcome, 'absent');
+  -- Also what was buried before: what is known of its end may soon refuse nothing any more.
+  perform holdfast.bury_1(a_lock, a_id, (a_op ->> 'ttlMs')::double precision, v_outcome, a_now);
   -- Also the one that left the queue may have been all that stood before a smaller claim.
-  if v_outcome is not null and exists (select from holdfast.waiters w where w.lock = a_lock) then
+  if v_made_room and exists (select from holdfast.waiters w where w.lock = a_lock) then
     perform holdfast.promote_1(a_lock, a_now);
   end if;
-  return jsonb_build_object('outcome', coalesce(v_outcome, v_before, 'absent'));
+  return jsonb_build_object('outcome', v_outcome);
 end
 $withdraw$;
 `

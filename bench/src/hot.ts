@@ -1,0 +1,84 @@
+/** One hot lock: four processes of sixteen loops each, all of which want the same lock all the time. */
+import { fork } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Locker } from './locker.js'
+import { percentile } from './stats.js'
+
+const PROCESSES = 4
+const LOOPS = 16
+const RUN_MS = 3000
+/** Waits that each process tells of, spread over the run. */
+const WAITS_TOLD = 20_000
+
+interface Told {
+  readonly pairs: readonly number[]
+  readonly waitsMs: readonly number[]
+}
+
+const FOLLOWER = 'follower'
+
+/**
+ * Called by the leading process, which prints the figures, and by those that it starts with the same arguments. Both end.
+ * @param workMs how long each holder keeps the lock
+ */
+export async function runHot(makeLocker: () => Locker, workMs: number): Promise<void> {
+  if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs)
+  else await lead()
+}
+
+async function lead(): Promise<void> {
+  const told = await Promise.all(Array.from({ length: PROCESSES }, startFollower))
+  const waitsMs = told.flatMap((one) => one.waitsMs)
+  const pairs = told.flatMap((one) => one.pairs)
+  console.log(
+    JSON.stringify({
+      pairs: pairs.reduce((sum, one) => sum + one, 0) / (RUN_MS / 1000),
+      p50Ms: percentile(waitsMs, 0.5),
+      p99Ms: percentile(waitsMs, 0.99),
+      maxMs: waitsMs.reduce((longest, one) => Math.max(longest, one), 0),
+      /** How much less the least served waiter got than the most served one. */
+      spread: 1 - Math.min(...pairs) / Math.max(...pairs),
+    }),
+  )
+}
+
+function startFollower(): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const [, module = '', ...args] = process.argv
+    const child = fork(module, [...args, FOLLOWER], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    child.on('message', (message) => resolve(message as Told))
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      if (code !== 0) reject(new Error(`a process of the hot lock ended with ${code}`))
+    })
+  })
+}
+
+async function follow(acquire: ReturnType<Locker>, workMs: number): Promise<void> {
+  // A first pair connects, so that all of them begin at about the same time.
+  await (
+    await acquire()
+  )()
+  const endMs = performance.now() + RUN_MS
+  const waitsMs: number[] = []
+  const pairs = await Promise.all(
+    Array.from({ length: LOOPS }, async () => {
+      let count = 0
+      while (performance.now() < endMs) {
+        const askedMs = performance.now()
+        const release = await acquire()
+        const gotMs = performance.now()
+        // All of the long ones, and some of the rest: the maximum has to be true.
+        if (waitsMs.length < WAITS_TOLD || gotMs - askedMs > 50) waitsMs.push(gotMs - askedMs)
+        // What comes after the end would count only for those who had to wait for long.
+        if (gotMs < endMs) count += 1
+        if (workMs > 0) await pause(workMs)
+        await release()
+      }
+      return count
+    }),
+  )
+  process.send?.({ pairs, waitsMs } satisfies Told, () => process.exit(0))
+}

@@ -1,0 +1,61 @@
+/** The subjects that are the same on both databases, and what the store says to them. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { KyselyOptions } from '@verrou/core/types'
+import { LockFactory } from '@verrou/core'
+import { kyselyStore } from '@verrou/core/drivers/kysely'
+import { createLocks, type Fairness, type Store } from 'holdfast'
+import type { Locker } from '../locker.js'
+
+const TTL_MS = 30_000
+/** How soon a peer that polls tries again: less than it does by itself, in its favour. */
+export const RETRY_MS = 5
+
+export function holdfast(store: Store, fairness: string): Locker {
+  const locks = createLocks(store, { fairness: fairness as Fairness })
+  return (name) => {
+    const mutex = locks.mutex(name)
+    return async () => {
+      const lease = await mutex.acquire()
+      return () => lease.release()
+    }
+  }
+}
+
+export function verrou(connection: KyselyOptions['connection']): Locker {
+  const store = kyselyStore({ connection }).factory()
+  const factory = new LockFactory(store, { retry: { delay: RETRY_MS } })
+  return (name) => async () => {
+    const lock = factory.createLock(name, TTL_MS)
+    while (!(await acquired(lock))) await pause(RETRY_MS)
+    return () => lock.release()
+  }
+}
+
+/** What the store says to the database for one claim on one lock. */
+export function requestsOf(name: string, id: string): { acquire: object; release: object } {
+  const whole = 2 ** 31 - 1
+  const owner = JSON.stringify({ clientId: 'by hand', host: 'localhost', pid: process.pid })
+  const claim = { lock: name, id, kind: 'mutex', capacity: whole, weight: whole, ttlMs: TTL_MS }
+  return {
+    acquire: {
+      verb: 'attempt',
+      ...claim,
+      heartbeatMs: 1000,
+      owner,
+      tokens: 33,
+      enqueue: true,
+      channel: 'nobody',
+    },
+    release: { verb: 'withdraw', lock: name, id, ttlMs: TTL_MS },
+  }
+}
+
+/** On MySQL those who wait for one lock run into deadlocks, which verrou passes on to its caller. */
+async function acquired(lock: { acquire(): Promise<boolean> }): Promise<boolean> {
+  try {
+    return await lock.acquire()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ER_LOCK_DEADLOCK') return false
+    throw error
+  }
+}

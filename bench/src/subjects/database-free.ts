@@ -1,0 +1,6 @@
+/** Free locks in one process: `database-free.js SUBJECT URL LOOPS`, each loop on a lock of its own, with as many connections. */
+import { runFree } from '../free.js'
+import { makeLocker } from './database-lockers.js'
+
+const [subject = 'cohort', url = '', loops = '1'] = process.argv.slice(2)
+await runFree(makeLocker(subject, url, Number(loops)), Number(loops))

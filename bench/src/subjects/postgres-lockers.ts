@@ -1,0 +1,110 @@
+/** The subjects on PostgreSQL, all over `pg`. */
+import { EventEmitter, once } from 'node:events'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Kysely, PostgresDialect } from 'kysely'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import { Client, Pool } from 'pg'
+import type { Locker } from '../locker.js'
+import { holdfast, requestsOf, verrou } from './database-common.js'
+
+const CHANNEL = 'naive'
+/** A call that was missed costs so much. */
+const FLOOR_MS = 1000
+
+export async function preparePostgres(url: string): Promise<void> {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(postgresSchema())
+  await client.query(
+    'create table lease_rows (name text primary key, owner text, token bigint, expires timestamptz) with (fillfactor = 50)',
+  )
+  await client.query(
+    'create table verrou (key varchar(255) primary key, owner varchar(255) not null, expiration bigint)',
+  )
+  await client.end()
+}
+
+export function postgresLocker(subject: string, url: string, connections: number): Locker {
+  const pool = new Pool({ connectionString: url, max: connections })
+  switch (subject) {
+    case 'cohort':
+    case 'fifo':
+      return holdfast(postgresStore({ pool }), subject)
+    case 'statements':
+      return statements(pool)
+    case 'row':
+      return leaseRow(pool)
+    case 'naive':
+      return naive(pool, url)
+    case 'advisory':
+      return advisory(pool)
+    case 'verrou':
+      return verrou(new Kysely({ dialect: new PostgresDialect({ pool }) }))
+    default:
+      throw new Error(`There is no subject ${subject}.`)
+  }
+}
+
+function statements(pool: Pool): Locker {
+  const text = 'select "holdfast".turn_1($1::text::jsonb)::text as answers'
+  return (name) => async () => {
+    const { acquire, release } = requestsOf(name, randomUUID())
+    await pool.query(text, [JSON.stringify([acquire])])
+    return () => pool.query(text, [JSON.stringify([release])])
+  }
+}
+
+const TAKE = `insert into lease_rows as l (name, owner, token, expires)
+  values ($1, $2, 1, clock_timestamp() + interval '30 s')
+  on conflict (name) do update set owner = excluded.owner, token = l.token + 1,
+    expires = clock_timestamp() + interval '30 s' where l.expires <= clock_timestamp() returning token`
+const GIVE_BACK = `update lease_rows set expires = '-infinity' where name = $1 and owner = $2 returning name`
+
+function leaseRow(pool: Pool): Locker {
+  return (name) => async () => {
+    const values = [name, randomUUID()]
+    const { rowCount } = await pool.query(TAKE, values)
+    if (rowCount !== 1) throw new Error('a free lock was busy')
+    return () => pool.query(GIVE_BACK, values)
+  }
+}
+
+/** Does not lock the row of a lock that is held, as TAKE would: in favour of whoever tries again and again. */
+const RETAKE = `update lease_rows set owner = $2, token = token + 1, expires = clock_timestamp() + interval '30 s'
+  where name = $1 and expires <= clock_timestamp() returning token`
+
+/** One connection listens; whoever waits in this process tries again when anybody has released. */
+function naive(pool: Pool, url: string): Locker {
+  const bell = new EventEmitter().setMaxListeners(0)
+  const listener = new Client(url)
+  listener.on('notification', () => bell.emit('rung'))
+  const listening = listener.connect().then(() => listener.query(`listen ${CHANNEL}`))
+  const release = `with released as (${GIVE_BACK}) select pg_notify('${CHANNEL}', name) from released`
+  return (name) => async () => {
+    await listening
+    const values = [name, randomUUID()]
+    for (let text = TAKE; ; text = RETAKE) {
+      const over = new AbortController()
+      const options = { signal: over.signal }
+      const rung = Promise.race([once(bell, 'rung', options), pause(FLOOR_MS, undefined, options)])
+      const { rowCount } = await pool.query(text, values)
+      if (rowCount !== 1) await rung
+      rung.catch(() => undefined) // given up here
+      over.abort()
+      if (rowCount === 1) return () => pool.query(release, values)
+    }
+  }
+}
+
+/** A connection for each lock that is held or waited for. */
+function advisory(pool: Pool): Locker {
+  return (name) => async () => {
+    const client = await pool.connect()
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
+    return async () => {
+      await client.query('select pg_advisory_unlock(hashtextextended($1, 0))', [name])
+      client.release()
+    }
+  }
+}

@@ -1,0 +1,212 @@
+/** PostgreSQL and MariaDB: Holdfast beside the same statements by hand, lease rows, verrou, and the databases' own locks. */
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { ms, rate, type Row } from '../report.js'
+import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
+import { median } from '../stats.js'
+import { prepareMysql } from '../subjects/mysql-lockers.js'
+import { preparePostgres } from '../subjects/postgres-lockers.js'
+
+type Progress = (text: string) => void
+
+/** A server with the settings that it comes with: what is committed is on the disk. */
+interface Server {
+  readonly address: string
+  stop(): Promise<void>
+}
+
+async function postgres(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const server = await startPostgres({ durable: true, settings })
+  return { address: server.url, stop: () => server.remove() }
+}
+
+async function mariadb(): Promise<Server> {
+  const server = await startMariadb({ durable: true, flags: ['--max-connections=300'] })
+  return { address: server.url, stop: () => server.remove() }
+}
+
+interface Workload {
+  readonly name: string
+  readonly module: 'database-free' | 'database-hot'
+  /** Loops, or connections of a pool. */
+  readonly argument: string
+  readonly subject: 'cohort' | 'fifo'
+  readonly peers: readonly string[]
+  readonly bars: readonly Bar[]
+}
+
+/** What must be reached beside a peer: the median of the ratios within a round. */
+interface Bar {
+  readonly peer: string
+  readonly figure: 'pairs' | 'p99Ms'
+  /** At least so many times the peer's rate, or at most so many times its wait. */
+  readonly times: number
+}
+
+/** What a database has of its own, and where its peers stand. */
+interface Suite {
+  readonly name: string
+  /** Locks of its own, which take a connection each. */
+  readonly native: string
+  /** Starts a server, with what counts statements switched on. */
+  readonly startCounting: () => Promise<Server>
+  readonly start: () => Promise<Server>
+  readonly prepare: (url: string) => Promise<void>
+}
+
+const POSTGRES: Suite = {
+  name: 'postgres',
+  native: 'advisory',
+  startCounting: () => postgres({ shared_preload_libraries: 'pg_stat_statements' }),
+  start: () => postgres(),
+  prepare: preparePostgres,
+}
+
+const MYSQL: Suite = {
+  name: 'mysql',
+  native: 'get_lock',
+  startCounting: mariadb,
+  start: mariadb,
+  prepare: prepareMysql,
+}
+
+export function postgresSuite(rounds: number, progress: Progress): Promise<Row[]> {
+  return run(POSTGRES, rounds, progress)
+}
+
+export function mysqlSuite(rounds: number, progress: Progress): Promise<Row[]> {
+  return run(MYSQL, rounds, progress)
+}
+
+function workloadsOf({ native }: Suite): readonly Workload[] {
+  const free = (loops: number): Workload => ({
+    name: loops === 1 ? 'free lock, one at a time' : `free locks, ${loops} in flight, ${loops} connections`,
+    module: 'database-free',
+    argument: String(loops),
+    subject: 'cohort',
+    peers: ['statements', 'verrou', 'row', native],
+    bars: [
+      { peer: 'statements', figure: 'pairs', times: 0.9 },
+      { peer: 'verrou', figure: 'pairs', times: 2 },
+    ],
+  })
+  const hot = (subject: 'cohort' | 'fifo', bars: readonly Bar[]): Workload => ({
+    name: `one hot lock, 4 processes x 16 waiters, ${subject}`,
+    module: 'database-hot',
+    argument: '16',
+    subject,
+    peers: ['naive', 'verrou', native],
+    bars,
+  })
+  return [
+    free(1),
+    free(16),
+    hot('cohort', [
+      { peer: 'naive', figure: 'pairs', times: 3 },
+      { peer: 'naive', figure: 'p99Ms', times: 1 / 5 },
+    ]),
+    hot('fifo', []),
+  ]
+}
+
+async function run(suite: Suite, rounds: number, progress: Progress): Promise<Row[]> {
+  const rows = await withServer(suite.start, suite.prepare, async (server) => {
+    const rows: Row[] = []
+    for (const workload of workloadsOf(suite)) {
+      rows.push(await measure(suite, workload, server, rounds, progress))
+    }
+    return rows
+  })
+  return [...rows, await measureWaiting(suite, progress)]
+}
+
+async function withServer<T>(
+  start: () => Promise<Server>,
+  prepare: (url: string) => Promise<void>,
+  use: (server: Server) => Promise<T>,
+): Promise<T> {
+  const server = await start()
+  try {
+    await prepare(server.address)
+    return await use(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function measure(
+  suite: Suite,
+  { name, module, argument, subject, peers, bars }: Workload,
+  { address }: Server,
+  rounds: number,
+  progress: Progress,
+): Promise<Row> {
+  const subjects: BenchSubject[] = [subject, ...peers].map((one) => ({
+    name: one,
+    module,
+    args: [one, address, argument],
+  }))
+  const workload = `${suite.name}, ${name}`
+  const results = await runRounds(subjects, rounds, (text) => progress(`${workload}: ${text}`))
+  const figuresOf = (one: string): readonly Figures[] => results.get(one) ?? []
+  const reached = bars.map((bar) => ({
+    ...bar,
+    ratio: ratioOf(figuresOf(subject), figuresOf(bar.peer), bar),
+  }))
+  const against = peers.map((peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, reached))}`)
+  return {
+    workload,
+    measured: describe(figuresOf(subject), ''),
+    against: against.join('; '),
+    bar: bars.map(inWords).join(', '),
+    reached: reached.every(({ figure, ratio, times }) =>
+      figure === 'pairs' ? ratio >= times : ratio <= times,
+    ),
+    rounds: Object.fromEntries(
+      [subject, ...peers].map((one) => [one, figuresOf(one).map((round) => round['pairs'] ?? NaN)]),
+    ),
+  }
+}
+
+function ratioOf(own: readonly Figures[], peer: readonly Figures[], { figure }: Bar): number {
+  return median(own.map((figures, round) => (figures[figure] ?? NaN) / (peer[round]?.[figure] ?? NaN)))
+}
+
+/** How Holdfast stands to a peer, where there is a bar. */
+function ratiosTo(peer: string, bars: readonly (Bar & { readonly ratio: number })[]): string {
+  const words = bars
+    .filter((bar) => bar.peer === peer)
+    .map(({ figure, ratio }) =>
+      figure === 'pairs' ? `${ratio.toFixed(2)}x` : `p99 1/${(1 / ratio).toFixed(1)}`,
+    )
+  return words.length === 0 ? '' : ` (${words.join(', ')})`
+}
+
+function inWords({ peer, figure, times }: Bar): string {
+  return figure === 'pairs' ? `≥ ${times}x ${peer}` : `p99 ≤ 1/${Math.round(1 / times)} of ${peer}`
+}
+
+function describe(rounds: readonly Figures[], ratios: string): string {
+  const of = (figure: string): number => median(rounds.map((round) => round[figure] ?? NaN))
+  const waits = Number.isNaN(of('p99Ms')) ? '' : `, p50 ${ms(of('p50Ms'))}, p99 ${ms(of('p99Ms'))}`
+  return `${rate(of('pairs'))}${waits}${ratios}`
+}
+
+async function measureWaiting(suite: Suite, progress: Progress): Promise<Row> {
+  const workload = `${suite.name}, 1 000 waiters on 100 locks in 4 processes`
+  const { startCounting, prepare } = suite
+  const figures = await withServer(startCounting, prepare, async ({ address }) => {
+    const subject = { name: 'waiting', module: 'database-waiting', args: [address] }
+    const results = await runRounds([subject], 1, (text) => progress(`${workload}: ${text}`))
+    return results.get('waiting')?.[0] ?? {}
+  })
+  const { perSecond = NaN, beyond = NaN } = figures
+  return {
+    workload,
+    measured: `${perSecond.toFixed(1)} statements/s, ${beyond} connections a process beyond its pool`,
+    against: '',
+    bar: '< 50 statements/s, ≤ 2 connections',
+    reached: perSecond < 50 && beyond <= 2,
+    rounds: { statements: [perSecond], connections: [beyond] },
+  }
+}

@@ -1,0 +1,145 @@
+/** Looks at a database: its version, what is in between, the schema, rights, isolation, timeouts and the clock. */
+import type { MysqlDiagnosis } from 'holdfast/mysql'
+import type { PostgresDiagnosis } from 'holdfast/postgres'
+import { formatDuration } from '../args/duration.js'
+import { failure, ok, warning, type Finding } from './check.js'
+
+/** The first versions with all that the rules in SQL use. */
+const OLDEST = { PostgreSQL: [12, 0], MariaDB: [10, 6], MySQL: [8, 0] } as const
+/** Clocks that differ by more puzzle whoever compares logs, and hint at one that will be stepped. */
+const CLOCK_MS = 1000
+/** Holdfast's own limit. */
+const NAME_BYTES = 512
+
+export async function checkPostgres(url: string): Promise<Finding[]> {
+  try {
+    const { examine } = await import('../stores/postgres.js')
+    return describePostgres(await examine(url))
+  } catch (error) {
+    return [failure('database', error)]
+  }
+}
+
+export async function checkMysql(url: string): Promise<Finding[]> {
+  try {
+    const { examine } = await import('../stores/mysql.js')
+    return describeMysql(await examine(url))
+  } catch (error) {
+    return [failure('database', error)]
+  }
+}
+
+function describePostgres(found: PostgresDiagnosis): Finding[] {
+  const { version, takesNoWrites, transactionPooler, isolation, timeouts, identifiers } = found
+  const { statement, lock, idleInTransaction } = timeouts
+  return [
+    versionOf('PostgreSQL', version),
+    ...primary(takesNoWrites),
+    transactionPooler
+      ? warning(
+          'pooler',
+          'one in transaction mode is in between: locks work, but waiters look again once a second in place of being ' +
+            'called. Connect directly to be called',
+        )
+      : ok('pooler', 'none in transaction mode is in between'),
+    ...rights(found),
+    isolation === 'read committed'
+      ? ok('isolation', isolation)
+      : config('isolation', `${isolation}: locks need default_transaction_isolation = 'read committed'`),
+    ok(
+      'timeouts',
+      `statement ${statement}, lock ${lock}, idle in transaction ${idleInTransaction} (0 is none)`,
+    ),
+    ...durability(found),
+    clock(found),
+    identifiers.channel <= identifiers.longest
+      ? ok(
+          'names',
+          `locks up to ${NAME_BYTES} bytes, channels ${identifiers.channel} of ${identifiers.longest} bytes`,
+        )
+      : config(
+          'names',
+          `identifiers of ${identifiers.longest} bytes are too short for ${identifiers.channel}`,
+        ),
+  ]
+}
+
+function describeMysql(found: MysqlDiagnosis): Finding[] {
+  const { product, version, user, takesNoWrites, proxy, isolation, nameBytes } = found
+  return [
+    versionOf(product, version),
+    ...(product === 'MySQL' ? [warning('version', 'Holdfast is tested on MariaDB, not on MySQL')] : []),
+    ...primary(takesNoWrites),
+    proxy
+      ? warning('pooler', 'a proxy is in between: if waiters cannot be called, they look again once a second')
+      : ok('pooler', 'none is in between'),
+    ok('user', `${user}; all programs must connect as the same user to wake each other`),
+    ...rights(found),
+    ok('isolation', `${isolation}; the store chooses its own`),
+    timeoutsOf(found),
+    ...durability(found),
+    clock(found),
+    ...(nameBytes === undefined || nameBytes >= NAME_BYTES
+      ? [ok('names', `locks up to ${NAME_BYTES} bytes`)]
+      : [
+          config(
+            'names',
+            `names are cut after ${nameBytes} bytes of ${NAME_BYTES}: the table is not Holdfast's`,
+          ),
+        ]),
+  ]
+}
+
+function timeoutsOf({ timeouts }: MysqlDiagnosis): Finding {
+  const { idleS, idleTransactionS, rowLockS } = timeouts
+  const text = `idle session ${idleS} s, idle transaction ${idleTransactionS ?? 0} s (0 is none), row lock ${rowLockS} s`
+  if (idleTransactionS !== undefined && idleTransactionS > 0) return ok('timeouts', text)
+  const remedy = idleTransactionS === undefined ? 'a shorter wait_timeout' : 'idle_transaction_timeout'
+  return warning(
+    'timeouts',
+    `${text}: a program that is stopped in the middle of locks.transaction keeps its lock for as long. Set ${remedy}`,
+  )
+}
+
+function versionOf(product: keyof typeof OLDEST, version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldest, oldestMinor] = OLDEST[product]
+  const fits = major > oldest || (major === oldest && minor >= oldestMinor)
+  const text = `${product} ${version}`
+  return fits
+    ? ok('version', text)
+    : config('version', `${text}: ${oldest}.${oldestMinor} or later is needed`)
+}
+
+function primary(takesNoWrites: boolean): Finding[] {
+  if (!takesNoWrites) return []
+  return [
+    config('primary', 'the server takes no writes: it is a replica, or read-only. Connect to the primary'),
+  ]
+}
+
+function rights({ missing, denied }: Pick<PostgresDiagnosis, 'missing' | 'denied'>): Finding[] {
+  if (missing.length > 0) {
+    return [config('schema', `${missing.join(', ')} not found. Run: holdfast migrate --store URL`)]
+  }
+  if (denied.length > 0) {
+    return [failure('privileges', { code: 'STORE_AUTH', message: `the user lacks ${denied.join(', ')}` })]
+  }
+  return [ok('privileges', 'the tables and routines are there, and may be used')]
+}
+
+function durability({ notDurable }: Pick<PostgresDiagnosis, 'notDurable'>): Finding[] {
+  if (notDurable.length === 0) return [ok('durability', 'what is granted is on the disk')]
+  return [warning('durability', `${notDurable.join(', ')}: a crash of the server may lose a grant`)]
+}
+
+function clock({ clock: { aheadMs, withinMs } }: Pick<PostgresDiagnosis, 'clock'>): Finding {
+  const differsMs = Math.max(0, Math.abs(aheadMs) - withinMs)
+  const side = aheadMs < 0 ? 'behind' : 'ahead of'
+  const text = `the server's is ${formatDuration(Math.abs(aheadMs))} ${side} this machine's; leases end by the server's`
+  return differsMs > CLOCK_MS ? warning('store clock', text) : ok('store clock', text)
+}
+
+function config(check: string, message: string): Finding {
+  return failure(check, { code: 'STORE_CONFIG', message })
+}

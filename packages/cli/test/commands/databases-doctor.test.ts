@@ -1,0 +1,110 @@
+/** What `holdfast doctor` finds in databases, well and ill. */
+import { mysqlSchema } from 'holdfast/mysql'
+import { postgresSchema } from 'holdfast/postgres'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPgbouncer } from '@holdfast/servers/pgbouncer'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { Box } from '../support/holdfast.js'
+
+const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+const pgbouncer = await startPgbouncer(postgres.port, 'transaction')
+postgres.psql(postgresSchema())
+mariadb.sql(mysqlSchema())
+
+afterAll(async () => {
+  await pgbouncer.remove()
+  await Promise.all([postgres.remove(), mariadb.remove()])
+})
+
+interface Finding {
+  readonly check: string
+  readonly verdict: string
+  readonly text: string
+}
+
+/** The findings by the name of their check, and the exit code. */
+async function doctor(url: string): Promise<{ code: number | string; found: Record<string, Finding> }> {
+  const run = new Box().holdfast(['doctor', '--json'], { env: { HOLDFAST_STORE: url } })
+  const code = await run.code()
+  const { checks } = JSON.parse(run.stdout) as { checks: Finding[] }
+  return { code, found: Object.fromEntries(checks.map((finding) => [finding.check, finding])) }
+}
+
+const as = (url: string, user: string): string => url.replace(/\/\/\w+@/, `//${user}@`)
+
+describe('PostgreSQL', () => {
+  test('a good one: everything is looked at', async () => {
+    const { code, found } = await doctor(postgres.url)
+    expect(code).toBe(0)
+    expect(found['version']?.text).toMatch(/^PostgreSQL \d+\.\d+/)
+    for (const check of ['pooler', 'privileges', 'isolation', 'timeouts', 'store clock', 'names', 'tokens']) {
+      expect(found[check], check).toMatchObject({ verdict: 'ok' })
+    }
+    // The tests' server does not wait for the disk.
+    expect(found['durability']).toMatchObject({ verdict: 'warning' })
+    expect(found['durability']?.text).toContain('fsync is off')
+  })
+
+  test('a pooler in transaction mode', async () => {
+    const { code, found } = await doctor(pgbouncer.url)
+    expect(code).toBe(0)
+    expect(found['pooler']).toMatchObject({ verdict: 'warning' })
+    expect(found['pooler']?.text).toContain('transaction mode')
+  })
+
+  test('no schema, too few rights, no writes, another isolation', async () => {
+    const missing = await doctor(`${postgres.url}?schema=nowhere`)
+    expect(missing.code).toBe(78)
+    expect(missing.found['schema']?.text).toContain('the schema nowhere not found')
+    postgres.psql('create role reader login; grant usage on schema holdfast to reader')
+    postgres.psql('grant select on all tables in schema holdfast to reader')
+    const poor = await doctor(as(postgres.url, 'reader'))
+    expect(poor.code).toBe(77)
+    expect(poor.found['privileges']?.text).toContain('INSERT on holdfast.locks')
+    const readOnly = await doctor(`${postgres.url}?options=-c%20default_transaction_read_only%3Don`)
+    expect(readOnly.code).toBe(78)
+    expect(readOnly.found['primary']?.text).toContain('primary')
+    const isolated = await doctor(`${postgres.url}?options=-c%20default_transaction_isolation%3Dserializable`)
+    expect(isolated.code).toBe(78)
+    expect(isolated.found['isolation']?.text).toContain('read committed')
+  })
+})
+
+describe('MariaDB', () => {
+  test('a good one: everything is looked at', async () => {
+    mariadb.sql('set global idle_transaction_timeout = 60')
+    const { code, found } = await doctor(mariadb.url)
+    expect(code).toBe(0)
+    expect(found['version']?.text).toMatch(/^MariaDB \d+\.\d+/)
+    for (const check of [
+      'pooler',
+      'user',
+      'privileges',
+      'isolation',
+      'timeouts',
+      'store clock',
+      'names',
+      'tokens',
+    ]) {
+      expect(found[check], check).toMatchObject({ verdict: 'ok' })
+    }
+    expect(found['durability']?.text).toContain('innodb_flush_log_at_trx_commit is 0')
+  })
+
+  test('no limit on idle transactions, no tables, too few rights, no writes', async () => {
+    mariadb.sql('set global idle_transaction_timeout = 0')
+    expect((await doctor(mariadb.url)).found['timeouts']).toMatchObject({ verdict: 'warning' })
+    const missing = await doctor(`${mariadb.url}?prefix=nowhere_`)
+    expect(missing.code).toBe(78)
+    expect(missing.found['schema']?.text).toContain('nowhere_locks')
+    mariadb.sql('create user reader; grant select, execute on app.* to reader')
+    const poor = await doctor(as(mariadb.url, 'reader'))
+    expect(poor.code).toBe(77)
+    expect(poor.found['privileges']?.text).toContain('INSERT on holdfast_locks')
+    mariadb.sql('create user writer; grant all on app.* to writer; set global read_only = on')
+    const readOnly = await doctor(as(mariadb.url, 'writer'))
+    expect(readOnly.code).toBe(78)
+    expect(readOnly.found['primary']?.text).toContain('primary')
+  })
+})

@@ -1,0 +1,171 @@
+/** What `doctor` tells about a PostgreSQL database. */
+import type { PgPool } from './clients.js'
+import { explain } from './errors.js'
+import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
+
+export interface PostgresDiagnosis {
+  /** Such as `15.18`. */
+  readonly version: string
+  readonly user: string
+  /** A replica, or a default that refuses writes. */
+  readonly takesNoWrites: boolean
+  /** What the transactions of this pool are by default. */
+  readonly isolation: string
+  /** In the server's words; `0` is none. */
+  readonly timeouts: Readonly<Record<'statement' | 'lock' | 'idleInTransaction', string>>
+  /** Why a crash of the server may lose what was committed. */
+  readonly notDurable: readonly string[]
+  /** How far the server's clock is ahead of this machine's, in milliseconds, and how exactly that is known. */
+  readonly clock: { readonly aheadMs: number; readonly withinMs: number }
+  /** Whether a session is on another connection of the server from one transaction to the next. */
+  readonly transactionPooler: boolean
+  /** Tables and functions that are not there. */
+  readonly missing: readonly string[]
+  /** Rights that the user has not, such as `INSERT on holdfast.locks`. */
+  readonly denied: readonly string[]
+  /** The bytes that an identifier may have, and those of the channels that are listened on. */
+  readonly identifiers: { readonly longest: number; readonly channel: number }
+}
+
+const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'guards', 'fences']
+const TABLE_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+const TURN = 'turn_1(jsonb)'
+/** `holdfast_` and the id of the client. */
+const CHANNEL_BYTES = 'holdfast_'.length + 36
+/** Another program may be quicker to take the connection that a pooler has just got back. */
+const POOLER_TRIES = 3
+
+/** As much of a client of `pg` as is used. */
+interface Session {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  release(): void
+}
+
+/**
+ * Asks the database how it is. Takes two connections of the pool at a time.
+ * @throws LockError when it cannot be asked.
+ */
+export async function diagnose({
+  pool,
+  schema = DEFAULT_SCHEMA,
+}: {
+  readonly pool: PgPool
+  readonly schema?: string
+}): Promise<PostgresDiagnosis> {
+  quoteSchema(schema)
+  try {
+    const [one, other] = [(await pool.connect()) as Session, (await pool.connect()) as Session]
+    try {
+      return {
+        ...(await examineServer(one)),
+        clock: await compareClocks(one),
+        ...(await examineSchema(one, schema)),
+        transactionPooler: await changesConnections(one, other),
+      }
+    } finally {
+      one.release()
+      other.release()
+    }
+  } catch (error) {
+    throw explain(error, schema)
+  }
+}
+
+async function first(
+  session: Session,
+  text: string,
+  values: unknown[] = [],
+): Promise<Record<string, string>> {
+  const { rows } = await session.query(text, values)
+  return rows[0] as Record<string, string>
+}
+
+async function examineServer(
+  session: Session,
+): Promise<Omit<PostgresDiagnosis, 'clock' | 'missing' | 'denied' | 'transactionPooler'>> {
+  const row = await first(
+    session,
+    `select current_setting('server_version') as version, current_user::text as user,
+      (pg_is_in_recovery() or current_setting('transaction_read_only') = 'on')::int::text as read_only,
+      current_setting('transaction_isolation') as isolation, current_setting('statement_timeout') as statement,
+      current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle,
+      current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
+      current_setting('max_identifier_length') as longest`,
+  )
+  return {
+    version: (row['version'] ?? '').split(' ')[0] ?? '',
+    user: row['user'] ?? '',
+    takesNoWrites: row['read_only'] === '1',
+    isolation: row['isolation'] ?? '',
+    timeouts: {
+      statement: row['statement'] ?? '',
+      lock: row['lock'] ?? '',
+      idleInTransaction: row['idle'] ?? '',
+    },
+    notDurable: ['synchronous_commit', 'fsync'].flatMap((name) =>
+      row[name] === 'off' ? [`${name} is off`] : [],
+    ),
+    identifiers: { longest: Number(row['longest']), channel: CHANNEL_BYTES },
+  }
+}
+
+async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock']> {
+  const sentMs = Date.now()
+  const row = await first(session, 'select (extract(epoch from clock_timestamp()) * 1000)::text as now')
+  const withinMs = (Date.now() - sentMs) / 2
+  return { aheadMs: Number(row['now']) - sentMs - withinMs, withinMs }
+}
+
+/** With a pooler in transaction mode, a session that asks again finds its connection taken by another's transaction. */
+async function changesConnections(session: Session, other: Session): Promise<boolean> {
+  const backend = async (): Promise<string | undefined> =>
+    (await first(session, 'select pg_backend_pid()::text as pid'))['pid']
+  for (let tries = 0; tries < POOLER_TRIES; tries += 1) {
+    const before = await backend()
+    await other.query('begin')
+    const after = await backend()
+    await other.query('rollback')
+    if (before !== after) return true
+  }
+  return false
+}
+
+async function examineSchema(
+  session: Session,
+  schema: string,
+): Promise<Pick<PostgresDiagnosis, 'missing' | 'denied'>> {
+  const { rows } = await session.query(
+    `select n.nspname is not null as there, coalesce(has_schema_privilege(n.oid, 'usage'), false) as usage
+       from (select 1) one left join pg_namespace n on n.nspname = $1`,
+    [schema],
+  )
+  const { there, usage } = rows[0] as { there: boolean; usage: boolean }
+  if (!there) return { missing: [`the schema ${schema}`], denied: [] }
+  if (!usage) return { missing: [], denied: [`USAGE on the schema ${schema}`] }
+  const tables = await session.query(
+    `select t as name, c.oid is not null as there,
+        array(select r from unnest($3::text[]) r where not has_table_privilege(c.oid, r)) as denied
+       from unnest($2::text[]) t
+       left join pg_class c on c.relname = t and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
+    [schema, TABLES, TABLE_RIGHTS],
+  )
+  const turn = await first(
+    session,
+    `select (to_regprocedure($1) is not null)::int::text as there,
+        coalesce(has_function_privilege(to_regprocedure($1), 'execute'), true)::int::text as allowed`,
+    [`${quoteSchema(schema)}.${TURN}`],
+  )
+  const found = tables.rows as { name: string; there: boolean; denied: string[] }[]
+  return {
+    missing: [
+      ...found.filter((table) => !table.there).map(({ name }) => `${schema}.${name}`),
+      ...(turn['there'] === '1' ? [] : [`${schema}.${TURN}`]),
+    ],
+    denied: [
+      ...found.flatMap(({ name, there, denied }) =>
+        there ? denied.map((right) => `${right} on ${schema}.${name}`) : [],
+      ),
+      ...(turn['allowed'] === '1' ? [] : [`EXECUTE on ${schema}.${TURN}`]),
+    ],
+  }
+}

@@ -1,0 +1,96 @@
+/** A statement of the store that the database chose as the victim of a deadlock is sent again, and nobody notices. */
+import { createLocks } from 'holdfast'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+
+// PostgreSQL looks for a cycle once, so long after a wait began: by then the other has closed it.
+const postgres = await startPostgres({ settings: { deadlock_timeout: '3s' } })
+const mariadb = await startMariadb()
+postgres.psql(postgresSchema())
+mariadb.sql(mysqlSchema())
+
+const pgPool = new Pool({ connectionString: postgres.url, max: 4 })
+pgPool.on('error', () => undefined)
+const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 4 })
+
+afterAll(async () => {
+  await Promise.all([pgPool.end(), mysqlPool.end()])
+  await Promise.all([postgres.remove(), mariadb.remove()])
+})
+
+interface Rival {
+  query(sql: string): Promise<unknown>
+  release(): void
+}
+
+interface Kit {
+  readonly name: string
+  readonly store: () => Store<true>
+  readonly rival: () => Promise<Rival>
+  /** What makes the rival survive. */
+  readonly favour: readonly string[]
+  /** What the rival has that the store needs once it has the first row, and then what the store has. */
+  readonly first: string
+  readonly second: string
+  readonly waiting: () => Promise<number>
+  readonly deadlocks: () => number
+}
+
+const KITS: Kit[] = [
+  {
+    name: 'postgres',
+    store: () => postgresStore({ pool: pgPool, requestTimeoutMs: 15_000 }),
+    rival: () => pgPool.connect(),
+    favour: [`set local deadlock_timeout = '1h'`],
+    first: `select name from holdfast.locks where name = 'row 2' for update`,
+    second: `select name from holdfast.locks where name = 'row 1' for update`,
+    async waiting() {
+      const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock'`
+      return (await pgPool.query(waits)).rows.length
+    },
+    deadlocks: () => Number(postgres.psql('select sum(deadlocks) from pg_stat_database')),
+  },
+  {
+    name: 'mysql',
+    store: () => mysqlStore({ pool: mysqlPool, requestTimeoutMs: 15_000 }),
+    rival: () => mysqlPool.getConnection(),
+    // The one that has changed less is undone.
+    favour: ['create temporary table heavy (n int)', 'insert into heavy select seq from seq_1_to_500'],
+    // The gap that a holder is to be written into: rows of locks are looked for before any of them is locked.
+    first: `select name from holdfast_holders where name = 'row 2' for update`,
+    second: `select name from holdfast_locks where name = 'row 1' for update`,
+    async waiting() {
+      const waits = `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
+      return ((await mysqlPool.query(waits))[0] as unknown[]).length
+    },
+    deadlocks: () => Number(mariadb.sql(`show global status like 'Innodb_deadlocks'`).split('\t')[1]),
+  },
+]
+
+test.each(KITS)('$name', async ({ store, rival, favour, first, second, waiting, deadlocks }) => {
+  const locks = createLocks(store())
+  const both = [locks.mutex('row 1'), locks.mutex('row 2')]
+  for (const lock of both) await (await lock.acquire()).release()
+  const before = deadlocks()
+  const other = await rival()
+  await other.query('begin')
+  for (const sql of favour) await other.query(sql)
+  await other.query(first)
+  // In one statement, which has the row of the first lock when it comes to wait.
+  const leases = Promise.all(both.map((lock) => lock.tryAcquire()))
+  // MariaDB renews its list of transactions only when nobody has read it for 100 ms.
+  await expect.poll(waiting, { timeout: 2500, interval: 200 }).toBe(1)
+  await other.query(second)
+  await other.query('rollback')
+  other.release()
+  const [one, two] = await leases
+  expect([one?.held, two?.held]).toEqual([true, true])
+  await expect.poll(deadlocks, { timeout: 5000 }).toBe(before + 1)
+  await locks.close()
+})

@@ -1,0 +1,159 @@
+/** The way to the database, and the database itself, going away and coming back: on both in the same way. */
+import { createLocks, isLockError, type Lease, type Locks, type LocksOptions } from 'holdfast'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { postgresSchema, postgresStore } from 'holdfast/postgres'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { Proxy } from '@holdfast/servers/proxy'
+
+const REQUEST_MS = 1500
+const TTL_MS = 4000
+
+const postgres = await startPostgres({ durable: true })
+const mariadb = await startMariadb({ durable: true })
+postgres.psql(postgresSchema())
+mariadb.sql(mysqlSchema())
+
+const ending: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+
+function through(url: string, port: number): string {
+  const changed = new URL(url)
+  changed.port = String(port)
+  return changed.href
+}
+
+function opened(locks: Locks<true>): Locks<true> {
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+function postgresLocks(port: number, options: LocksOptions = {}): Locks<true> {
+  const pool = new Pool({
+    connectionString: through(postgres.url, port),
+    max: 2,
+    connectionTimeoutMillis: REQUEST_MS,
+  })
+  pool.on('error', () => undefined)
+  ending.push(() => pool.end())
+  return opened(createLocks(postgresStore({ pool, requestTimeoutMs: REQUEST_MS }), options))
+}
+
+function mysqlLocks(port: number, options: LocksOptions = {}): Locks<true> {
+  const uri = through(mariadb.url, port)
+  const pool = createPool({ uri, connectionLimit: 3, connectTimeout: REQUEST_MS })
+  // It rejects for a connection that it could not make in the black hole.
+  ending.push(() => pool.end().catch(() => undefined))
+  return opened(createLocks(mysqlStore({ pool, requestTimeoutMs: REQUEST_MS }), options))
+}
+
+const DATABASES = [
+  {
+    name: 'postgres',
+    server: postgres,
+    locksOf: postgresLocks,
+    waiters: () => postgres.psql('select count(*) from holdfast.waiters'),
+  },
+  {
+    name: 'mysql',
+    server: mariadb,
+    locksOf: mysqlLocks,
+    waiters: () => mariadb.sql('select count(*) from holdfast_waiters'),
+  },
+]
+
+async function proxied(port: number): Promise<Proxy> {
+  const proxy = await Proxy.to(port)
+  ending.push(() => proxy.close())
+  return proxy
+}
+
+async function gone(lease: { readonly signal: AbortSignal }): Promise<void> {
+  if (lease.signal.aborted) return
+  await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+}
+
+/** Connections that were begun in the black hole fail yet. */
+async function healed(locks: Locks<true>, name: string): Promise<Lease<true>> {
+  const endMs = performance.now() + 3 * REQUEST_MS
+  for (;;) {
+    try {
+      return await locks.mutex(name).acquire({ waitMs: 5000 })
+    } catch (error) {
+      if (performance.now() > endMs) throw error
+    }
+  }
+}
+
+describe.each(DATABASES)('$name', ({ server, locksOf, waiters }) => {
+  test('a black hole: the holder is told by its deadline, others get an error in time, and all heals', async () => {
+    const proxy = await proxied(server.port)
+    const locks = locksOf(proxy.port, { ttlMs: TTL_MS })
+    const lease = await locks.mutex('swallowed').acquire()
+    const others = locksOf(proxy.port)
+    const waiting = others
+      .mutex('swallowed')
+      .acquire({ waitMs: 15_000 })
+      .catch((error: unknown) => error)
+    await expect.poll(waiters, { timeout: 5000 }).toBe('1')
+    Object.assign(proxy.faults, { dropRequests: true, dropReplies: true })
+    const startMs = performance.now()
+    const failed: unknown = await locks
+      .mutex('another')
+      .tryAcquire()
+      .catch((error: unknown) => error)
+    expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await gone(lease)
+    expect(lease.held).toBe(false)
+    expect(performance.now() - startMs).toBeLessThan(TTL_MS + 500)
+    proxy.heal()
+    // The connections that swallowed a statement are not used again: nobody would ever answer there.
+    const waited = await waiting
+    // A waiter that could not be heard of for long is told so; one that noticed nothing is served.
+    if (isLockError(waited)) expect(waited.code).toBe('STORE_UNAVAILABLE')
+    const next = isLockError(waited) ? await healed(others, 'swallowed') : (waited as typeof lease)
+    expect(next.token > lease.token).toBe(true)
+    expect(await next.release()).toBe('released')
+    expect(await (await healed(locks, 'another')).release()).toBe('released')
+  })
+
+  test('answers that are lost: what was granted unheard is withdrawn', async () => {
+    const proxy = await proxied(server.port)
+    const locks = locksOf(proxy.port)
+    await (await locks.mutex('unheard').acquire()).release()
+    proxy.faults.dropReplies = true
+    const failed: unknown = await locks
+      .mutex('unheard')
+      .tryAcquire()
+      .catch((error: unknown) => error)
+    expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    proxy.heal()
+    // Far less than the TTL: the attempt arrived, and its withdrawal followed it.
+    const lease = await locksOf(server.port).mutex('unheard').acquire({ waitMs: 8000 })
+    expect(await lease.release()).toBe('released')
+  })
+
+  test('a server that restarts under held locks: leases live on, and whoever waits is served', async () => {
+    const locks = locksOf(server.port, { ttlMs: 20_000 })
+    const lease = await locks.mutex('restarted').acquire()
+    const waiting = locksOf(server.port).mutex('restarted').acquire({ waitMs: 15_000 })
+    waiting.catch(() => undefined) // awaited below
+    await expect.poll(waiters, { timeout: 5000 }).toBe('1')
+    // At once, and without a wait for clients.
+    server.service.kill('SIGINT')
+    await server.service.stop()
+    await server.service.start()
+    expect(lease.held).toBe(true)
+    const renewed = locks.mutex('restarted too').acquire({ waitMs: 5000 })
+    expect((await renewed).held).toBe(true)
+    expect(await lease.release()).toBe('released')
+    const next = await waiting
+    expect(next.token > lease.token).toBe(true)
+  })
+})

@@ -1,0 +1,40 @@
+/** A hundred items, five hundred buyers, eight processes: not one item too many is sold, and a control sells too many. */
+import { mysqlSchema } from 'holdfast/mysql'
+import { postgresSchema } from 'holdfast/postgres'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { runScenario, shopSql, type Outcome, type StrategyName } from './scenario.js'
+
+const SHOP = { items: 100, buyers: 500, processes: 8 }
+
+const postgres = await startPostgres()
+const mariadb = await startMariadb()
+postgres.psql(postgresSchema())
+mariadb.sql(mysqlSchema())
+
+afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+
+const DATABASES = [
+  { name: 'postgres', url: postgres.url, ask: (sql: string): string => postgres.psql(sql) },
+  { name: 'mysql', url: mariadb.url, ask: (sql: string): string => mariadb.sql(sql) },
+]
+
+describe.each(DATABASES)('on $name', ({ url, ask }) => {
+  const run = async (strategy: StrategyName): Promise<Outcome & { orders: number; stock: number }> => {
+    ask(shopSql(SHOP))
+    const outcome = await runScenario(url, strategy, SHOP)
+    return {
+      ...outcome,
+      orders: Number(ask('select count(*) from orders')),
+      stock: Number(ask('select stock from items')),
+    }
+  }
+
+  test('exactly as much is sold as there is, and too much when the lock ends before the commit', async () => {
+    expect(await run('lease')).toEqual({ sold: 100, refused: 400, orders: 100, stock: 0 })
+    const control = await run('released before the commit')
+    expect(control.orders).toBeGreaterThan(SHOP.items)
+    expect(control.sold).toBe(control.orders)
+  }, 60_000)
+})

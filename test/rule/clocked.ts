@@ -1,0 +1,43 @@
+/** The schemas as they are, but for the clock, which the test sets, and the dice. */
+import { mysqlSchema } from 'holdfast/mysql'
+import { postgresSchema } from 'holdfast/postgres'
+import { expect } from 'vitest'
+
+export interface ClockedSchema {
+  readonly sql: string
+  /** Sets the clock to a parameter in milliseconds since the Unix epoch. */
+  readonly set: string
+}
+
+/** In the schema `played`. */
+export function clockedPostgres(): ClockedSchema {
+  const text = postgresSchema('played')
+  const clocked = text
+    .replace('v_now := clock_timestamp()', 'v_now := (select at from played.clock)')
+    .replace('clock_timestamp() - a_unused', '(select at from played.clock) - a_unused')
+    .replace('random() < 0.05', 'true')
+  expect(clocked).toContain('played.clock')
+  expect(clocked).not.toContain('random()')
+  expect(clocked.match(/clock_timestamp\(\)/g)).toHaveLength(1) // how long a session has done nothing
+  return {
+    sql: `${clocked} create table played.clock (at timestamptz); insert into played.clock values (now());`,
+    set: 'update played.clock set at = to_timestamp($1::numeric / 1000)',
+  }
+}
+
+/** With the prefix `played_`. */
+export function clockedMysql(): ClockedSchema {
+  const clocked = mysqlSchema('played_')
+    .replaceAll(
+      /timestampdiff\(microsecond, '1970-01-01', utc_timestamp\(6\)\)/g,
+      '(select at_us from played_clock)',
+    )
+    .replace('rand() < 0.05', 'true')
+  expect(clocked).toContain('played_clock')
+  expect(clocked).not.toContain('rand()')
+  expect(clocked).not.toContain('utc_timestamp')
+  return {
+    sql: `${clocked}create table played_clock (at_us bigint);\ninsert into played_clock values (0);\n`,
+    set: 'update played_clock set at_us = ? * 1000',
+  }
+}

@@ -1,0 +1,198 @@
+/** Rows of locks that nobody has used for long are taken away, and tokens grow all the same. */
+import { mysqlStore } from 'holdfast/mysql'
+import { postgresStore } from 'holdfast/postgres'
+import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { clockedMysql, clockedPostgres } from './clocked.js'
+
+const DAY_MS = 86_400_000
+const NOW_MS = 1_700_000_000_000
+
+const postgres = await startPostgres()
+const pgPool = new Pool({ connectionString: postgres.url, max: 3 })
+pgPool.on('error', () => undefined)
+postgres.psql(clockedPostgres().sql)
+const mariadb = await startMariadb()
+const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 3 })
+mariadb.sql(clockedMysql().sql)
+
+interface Session {
+  run(sql: string): Promise<unknown>
+  end(): void
+}
+
+interface Kit {
+  readonly name: string
+  readonly store: Store
+  /** What stands before the names of tables. */
+  readonly prefix: string
+  /** How a statement locks a guard for its transaction. */
+  readonly sharing: string
+  setClock(ms: number): Promise<unknown>
+  ask(sql: string): string
+  purge(days: number): number
+  session(): Promise<Session>
+  /** How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100 ms. */
+  blocked(): number
+}
+
+const KITS: Kit[] = [
+  {
+    name: 'postgres',
+    store: postgresStore({ pool: pgPool, schema: 'played' }),
+    prefix: 'played.',
+    sharing: 'for share',
+    setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
+    ask: (sql) => postgres.psql(sql),
+    purge: (days) => Number(postgres.psql(`select played.purge_1('${days} days')`)),
+    async session() {
+      const client = await pgPool.connect()
+      return { run: (sql) => client.query(sql), end: () => client.release() }
+    },
+    blocked: () =>
+      Number(postgres.psql(`select count(*) from pg_stat_activity where wait_event_type = 'Lock'`)),
+  },
+  {
+    name: 'mysql',
+    store: mysqlStore({ pool: mysqlPool, prefix: 'played_' }),
+    prefix: 'played_',
+    sharing: 'lock in share mode',
+    setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
+    ask: (sql) => mariadb.sql(sql),
+    purge: (days) => Number(mariadb.sql(`call played_purge_1(${days}, 1000)`)),
+    async session() {
+      const connection = await mysqlPool.getConnection()
+      return { run: (sql) => connection.query(sql), end: () => connection.release() }
+    },
+    blocked: () =>
+      Number(mariadb.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`)),
+  },
+]
+
+afterAll(async () => {
+  for (const { store } of KITS) await store.close()
+  await Promise.all([pgPool.end(), mysqlPool.end()])
+  await Promise.all([postgres.remove(), mariadb.remove()])
+})
+
+function claim(lock: string, id: string, ttlMs = 1000): Claim {
+  return {
+    lock,
+    id,
+    kind: 'mutex',
+    capacity: CAPACITY_ALL,
+    weight: CAPACITY_ALL,
+    ttlMs,
+    heartbeatMs: 300,
+    owner: { clientId: id, host: 'purge', pid: 1 },
+  }
+}
+
+function tokenOf(result: AttemptResult): bigint {
+  if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
+  return result.token
+}
+
+describe.each(KITS)('$name', ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
+  const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
+    tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
+  const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')
+
+  test('what was not used for long goes; what is held, guarded by a transaction, or was used lately stays', async () => {
+    await setClock(NOW_MS)
+    const old = await attempt('old', 'a')
+    await store.withdraw(claim('old', 'a'))
+    await attempt('held', 'b', 30 * DAY_MS)
+    await attempt('covered', 'c', 30 * DAY_MS)
+    await store.cover?.prepare({ lock: 'covered', id: 'c' })
+    const transaction = await session()
+    await transaction.run('begin')
+    await transaction.run(`select name from ${prefix}guards where name = 'covered' ${sharing}`)
+    await store.withdraw(claim('covered', 'c'))
+    await setClock(NOW_MS + 8 * DAY_MS)
+    await attempt('late', 'd')
+    await store.withdraw(claim('late', 'd'))
+
+    expect(purge(9)).toBe(0)
+    expect(purge(7)).toBe(1)
+    expect(names()).toEqual(['covered', 'held', 'late'])
+    await transaction.run('rollback')
+    transaction.end()
+    expect(purge(7)).toBe(1)
+    expect(names()).toEqual(['held', 'late'])
+    expect(ask(`select count(*) from ${prefix}guards`)).toBe('0')
+
+    expect(await attempt('old', 'e')).toBeGreaterThan(old)
+    expect(await store.attempt(claim('held', 'f'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
+  })
+
+  test('who waits for a row that is being taken away makes it anew', async () => {
+    await setClock(NOW_MS)
+    const before = await attempt('raced', 'a')
+    await store.withdraw(claim('raced', 'a'))
+    await setClock(NOW_MS + 8 * DAY_MS)
+    const purging = await session()
+    await purging.run('begin')
+    await purging.run(`delete from ${prefix}locks where name = 'raced'`)
+    const granted = attempt('raced', 'b')
+    await expect.poll(blocked, { timeout: 5000, interval: 200 }).toBe(1)
+    await purging.run('commit')
+    purging.end()
+    expect(await granted).toBeGreaterThan(before)
+    expect(await store.attempt(claim('raced', 'c'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
+  })
+
+  test('a row that somebody else has is left alone, and a day is the least', async () => {
+    await setClock(NOW_MS)
+    await attempt('taken', 'a')
+    await store.withdraw(claim('taken', 'a'))
+    await setClock(NOW_MS + 90 * DAY_MS)
+    const other = await session()
+    await other.run('begin')
+    await other.run(`select name from ${prefix}locks where name = 'taken' for update`)
+    purge(80)
+    expect(names()).toContain('taken')
+    await other.run('rollback')
+    other.end()
+    purge(80)
+    expect(names()).not.toContain('taken')
+    expect(() => purge(0.5)).toThrow('a day at least')
+  })
+})
+
+// PostgreSQL locks the first row before it comes to the second, so that nobody can take it away.
+test('mysql: a row that goes between the look for it and its lock is made anew', async () => {
+  const [, { store, setClock, session, blocked }] = KITS as [Kit, Kit]
+  const attempt = async (lock: string, id: string): Promise<bigint> =>
+    tokenOf(await store.attempt(claim(lock, id), { enqueue: false, tokens: 1 }))
+  await setClock(NOW_MS)
+  const before = await attempt('gone 1', 'a')
+  await attempt('gone 2', 'a')
+  await store.withdraw(claim('gone 1', 'a'))
+  await store.withdraw(claim('gone 2', 'a'))
+  await setClock(NOW_MS + 8 * DAY_MS)
+  const other = await session()
+  await other.run('begin')
+  await other.run(`select name from played_locks where name = 'gone 2' for update`)
+  // Asked in one turn: the first row is found, and then the second is waited for.
+  const granted = Promise.all([attempt('gone 1', 'b'), attempt('gone 2', 'b')])
+  await expect.poll(blocked, { timeout: 5000, interval: 200 }).toBe(1)
+  const purging = await session()
+  await purging.run(`delete from played_locks where name = 'gone 1'`)
+  purging.end()
+  await other.run('rollback')
+  other.end()
+  expect((await granted)[0]).toBeGreaterThan(before)
+  expect(await store.attempt(claim('gone 1', 'c'), { enqueue: false, tokens: 1 })).toMatchObject({
+    outcome: 'busy',
+  })
+  expect(mariadb.sql(`select count(*) from played_locks where name = 'gone 1'`)).toBe('1')
+})

@@ -1,0 +1,154 @@
+/** What can happen to a transaction that a lock covers: nothing is half done, and nobody waits for it for ever. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { createLocks, type Locks, type LocksOptions, type TransactionalDatabase } from 'holdfast'
+import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
+import { pgTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+
+/** As much of a transaction as both libraries have. */
+interface Tx {
+  query(sql: string): Promise<unknown>
+}
+
+interface Client {
+  readonly locks: Locks<true>
+  readonly db: TransactionalDatabase<Tx>
+}
+
+const postgres = await startPostgres()
+// A process that is stopped in the middle of a transaction does nothing there, and MariaDB is to notice.
+const mariadb = await startMariadb({ flags: ['--idle-transaction-timeout=2'] })
+const table = 'create table writes (n int); create table rivals (id int primary key, n int);'
+const rows = 'insert into rivals values (1, 0), (2, 0);'
+postgres.psql(postgresSchema())
+postgres.psql(table + rows)
+mariadb.sql(mysqlSchema())
+mariadb.sql(table + rows)
+
+const ending: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+
+function postgresClient(options: LocksOptions, settings = ''): Client {
+  const pool = new Pool({ connectionString: postgres.url, max: 3, options: settings })
+  pool.on('error', () => undefined)
+  ending.push(() => pool.end())
+  return { locks: locksOf(postgresStore({ pool }), options), db: pgTransactions(pool) }
+}
+
+function mysqlClient(options: LocksOptions): Client {
+  const pool = createPool({ uri: mariadb.url, connectionLimit: 3 })
+  ending.push(() => pool.end())
+  const store = mysqlStore({ pool })
+  return { locks: locksOf(store, options), db: mysqlTransactions(pool) as never as Client['db'] }
+}
+
+function locksOf(store: Parameters<typeof createLocks>[0], options: LocksOptions): Locks<true> {
+  const locks = createLocks(store, options) as Locks<true>
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+const DATABASES = [
+  {
+    name: 'postgres',
+    url: postgres.url,
+    client: postgresClient,
+    ask: (sql: string): string => postgres.psql(sql),
+    killTransactions: () =>
+      postgres.psql(
+        `select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in trans%'`,
+      ),
+    deadlock: '40P01',
+  },
+  {
+    name: 'mysql',
+    url: mariadb.url,
+    client: mysqlClient,
+    ask: (sql: string): string => mariadb.sql(sql),
+    killTransactions: () => {
+      const ids = mariadb.sql('select trx_mysql_thread_id from information_schema.innodb_trx')
+      return ids.split('\n').map((id) => mariadb.sql(`kill ${id}`))
+    },
+    deadlock: 'ER_LOCK_DEADLOCK',
+  },
+]
+
+describe.each(DATABASES)('on $name', ({ url, client, ask, killTransactions, deadlock }) => {
+  const writes = (): string => ask('select count(*) from writes')
+
+  test('a connection that is killed: rolled back and told, and never continued on another one', async () => {
+    const { locks, db } = client({})
+    const before = writes()
+    const killed = locks.transaction(locks.mutex('killed'), db, async (tx) => {
+      await tx.query('insert into writes values (1)')
+      killTransactions()
+      await tx.query('insert into writes values (2)')
+    })
+    const error: unknown = await killed.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Error)
+    expect(writes()).toBe(before)
+    expect(await (await locks.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')
+  })
+
+  test('a holder that is stopped in the middle: the next one waits for seconds, and nothing is written', async () => {
+    const { locks } = client({})
+    const before = writes()
+    const worker = fork(fileURLToPath(new URL('workers/stopped.mjs', import.meta.url)), [url])
+    ending.push(async () => void worker.kill('SIGKILL'))
+    const [said] = (await once(worker, 'message')) as [string]
+    expect(said).toBe('inside')
+    worker.kill('SIGSTOP')
+    const lease = await locks.mutex('stopped').acquire({ waitMs: 15_000 })
+    expect(writes()).toBe(before)
+    const outcome = once(worker, 'message')
+    worker.kill('SIGCONT')
+    expect(await outcome).toEqual(['ended: LOCK_LOST', undefined])
+    expect(lease.held).toBe(true)
+    expect(writes()).toBe(before)
+    await lease.release()
+  }, 30_000)
+
+  test('a deadlock is told with its code, and the lock is free again', async () => {
+    const { locks, db } = client({})
+    const inside: (() => void)[] = []
+    const untilBothAre = (): Promise<void> =>
+      new Promise((resolve) => {
+        inside.push(resolve)
+        if (inside.length === 2) for (const go of inside) go()
+      })
+    const rival = (first: number, second: number): Promise<void> =>
+      locks.transaction(locks.mutex(`rival ${first}`), db, async (tx) => {
+        await tx.query(`update rivals set n = n + 1 where id = ${first}`)
+        await untilBothAre()
+        await tx.query(`update rivals set n = n + 1 where id = ${second}`)
+      })
+    const outcomes = await Promise.allSettled([rival(1, 2), rival(2, 1)])
+    const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
+    expect(failed.map(({ reason }) => (reason as { code: unknown }).code)).toEqual([deadlock])
+    for (const id of [1, 2]) {
+      expect(await (await locks.mutex(`rival ${id}`).acquire({ waitMs: 2000 })).release()).toBe('released')
+    }
+  })
+})
+
+// MariaDB 10.11 has no such failures: its transactions read old rows and write new ones.
+test('a serialization failure is told with its code, and the lock is free again', async () => {
+  const { locks } = postgresClient({})
+  const { db } = postgresClient({}, '-c default_transaction_isolation=repeatable\\ read')
+  const failing = locks.transaction(locks.mutex('serial'), db, async (tx) => {
+    await tx.query('select * from rivals where id = 1')
+    postgres.psql('update rivals set n = n + 1 where id = 1')
+    await tx.query('update rivals set n = n + 1 where id = 1')
+  })
+  await expect(failing).rejects.toMatchObject({ code: '40001' })
+  expect(await (await locks.mutex('serial').acquire({ waitMs: 2000 })).release()).toBe('released')
+})
