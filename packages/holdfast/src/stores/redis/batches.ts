@@ -30,6 +30,7 @@ const LARGEST_BATCH = 32
 
 export class Batches {
   readonly #channel: string
+  readonly #soon: (work: () => void) => void
   readonly #run: (keys: readonly string[], payload: string) => Promise<unknown>
   #withdrawals: Item[] = []
   #others: Item[] = []
@@ -39,9 +40,17 @@ export class Batches {
     this.#flush()
   }
 
-  /** @param channel where grants for waiters of this client are published */
-  constructor(channel: string, run: (keys: readonly string[], payload: string) => Promise<unknown>) {
+  /**
+   * @param channel where grants for waiters of this client are published
+   * @param soon calls at the end of the turn
+   */
+  constructor(
+    channel: string,
+    soon: (work: () => void) => void,
+    run: (keys: readonly string[], payload: string) => Promise<unknown>,
+  ) {
     this.#channel = channel
+    this.#soon = soon
     this.#run = run
   }
 
@@ -55,7 +64,7 @@ export class Batches {
     if (this.#scheduled) return
     this.#scheduled = true
     // After the promises that are settled in this turn have had their say: they may have more to ask.
-    process.nextTick(this.#onTurnEnd)
+    this.#soon(this.#onTurnEnd)
   }
 
   #flush(): void {

@@ -4,6 +4,7 @@
  * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens one
  * connection of its own, for messages, with the settings of that client.
  */
+import type { Clock, Random } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
 import { openRedis, openSimpleRedis } from './open.js'
@@ -20,6 +21,10 @@ export interface RedisStoreOptions {
   readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
+  /** Time, for simulations. */
+  readonly clock?: Clock
+  /** Randomness, for simulations. */
+  readonly random?: Random
 }
 
 /** For servers where EVAL is banned. `redisMode` finds out whether it is. */

@@ -5,6 +5,7 @@
  * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
  * under way when the connection broke is sent again when it is back: every verb may be repeated.
  */
+import type { Clock, Timer } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
@@ -24,6 +25,7 @@ interface Call {
 export class Link {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #clock: Clock
   readonly #stopWatching: () => void
   readonly #calls = new Set<Call>()
   readonly #readyWaiters = new Set<() => void>()
@@ -32,12 +34,13 @@ export class Link {
   #down: LockError | undefined
   #lastError: unknown
   #losses = 0
-  #absence: NodeJS.Timeout | undefined
-  #sweep: NodeJS.Timeout | undefined
+  #absence: Timer | undefined
+  #sweep: Timer | undefined
   #closed = false
 
-  constructor(transport: Transport, timeoutMs: number) {
+  constructor(transport: Transport, timeoutMs: number, clock: Clock) {
     this.#transport = transport
+    this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#wasReady = transport.isReady
     this.#stopWatching = transport.watchState({
@@ -57,7 +60,7 @@ export class Link {
         reject(refusal)
         return
       }
-      const call: Call = { sentMs: performance.now(), reject }
+      const call: Call = { sentMs: this.#clock.monotonicMs(), reject }
       this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       const finish = (value: T): void => {
@@ -79,8 +82,8 @@ export class Link {
     if (this.#closed) return
     this.#closed = true
     this.#stopWatching()
-    clearTimeout(this.#absence)
-    clearInterval(this.#sweep)
+    this.#absence?.cancel()
+    this.#sweep?.cancel()
     this.#failAll(closedError())
     this.#wakeWaiters()
   }
@@ -126,7 +129,7 @@ export class Link {
     this.#wasReady = true
     this.#down = undefined
     this.#lastError = undefined
-    clearTimeout(this.#absence)
+    this.#absence?.cancel()
     this.#absence = undefined
     this.#wakeWaiters()
   }
@@ -136,7 +139,7 @@ export class Link {
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
     if (this.#down || !this.#wasReady) this.#giveUp()
-    else this.#absence ??= setTimeout(() => this.#giveUp(), ABSENCE_MS).unref()
+    else this.#absence ??= this.#clock.timer(ABSENCE_MS, () => this.#giveUp(), true)
   }
 
   #giveUp(): void {
@@ -159,18 +162,20 @@ export class Link {
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
-  #startSweep(): NodeJS.Timeout {
-    return setInterval(() => {
-      const oldestMs = performance.now() - this.#timeoutMs
-      for (const call of this.#calls) {
-        if (call.sentMs > oldestMs) break
-        this.#calls.delete(call)
-        call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
-      }
-      if (this.#calls.size > 0) return
-      clearInterval(this.#sweep)
-      this.#sweep = undefined
-    }, this.#timeoutMs / SWEEPS_PER_TIMEOUT).unref()
+  #startSweep(): Timer {
+    return this.#clock.timer(
+      this.#timeoutMs / SWEEPS_PER_TIMEOUT,
+      () => {
+        const oldestMs = this.#clock.monotonicMs() - this.#timeoutMs
+        for (const call of this.#calls) {
+          if (call.sentMs > oldestMs) break
+          this.#calls.delete(call)
+          call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
+        }
+        this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
+      },
+      true,
+    )
   }
 }
 

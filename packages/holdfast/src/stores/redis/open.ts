@@ -1,4 +1,5 @@
 /** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
+import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { isIoRedis, isNodeRedis, type RedisClient } from './clients.js'
 import { STORE_NAME } from './errors.js'
@@ -24,6 +25,7 @@ export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisSt
 
 function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
   const { mode = 'scripts', prefix = 'hf', timeoutMs = 5000 } = options
+  const { clock = systemClock, random = systemRandom } = options
   if (mode !== 'scripts' && mode !== 'simple') throw usage("mode must be 'scripts' or 'simple'.")
   if (typeof prefix !== 'string' || !/^[\w.:-]+$/.test(prefix) || prefix.length > LONGEST_PREFIX) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
@@ -31,7 +33,7 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
     throw usage(`timeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
   }
-  return { prefix, timeoutMs }
+  return { prefix, timeoutMs, clock, random }
 }
 
 export function transportOf(client: RedisClient): Transport {

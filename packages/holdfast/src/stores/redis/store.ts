@@ -1,5 +1,5 @@
 /** The Redis store: the grant rule in Lua, one script call for each turn of the event loop, grants pushed to waiters. */
-import { systemRandom } from '../../clock/clock.js'
+import { soonOf, type Clock, type Random } from '../../clock/clock.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -48,6 +48,8 @@ export interface RedisSettings {
   readonly prefix: string
   /** How long an answer may take, in milliseconds. */
   readonly timeoutMs: number
+  readonly clock: Clock
+  readonly random: Random
 }
 
 /** So many claims whose attempts failed are remembered until they are withdrawn. */
@@ -65,12 +67,14 @@ export class RedisStore implements Store<true> {
   readonly #unclear = new Set<string>()
   readonly #shapes = new Shapes()
 
-  constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
+  constructor(transport: Transport, { prefix, timeoutMs, clock, random }: RedisSettings) {
     this.#prefix = prefix
     this.#transport = transport
-    this.#link = new Link(transport, timeoutMs)
-    this.#wakes = new Wakes(transport, `${transport.keyPrefix}${prefix}:${systemRandom.id()}`)
-    this.#batches = new Batches(this.#wakes.channel, (keys, payload) => this.#run(work, keys, [payload]))
+    this.#link = new Link(transport, timeoutMs, clock)
+    this.#wakes = new Wakes(transport, `${transport.keyPrefix}${prefix}:${random.id()}`, clock)
+    this.#batches = new Batches(this.#wakes.channel, soonOf(clock), (keys, payload) =>
+      this.#run(work, keys, [payload]),
+    )
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {

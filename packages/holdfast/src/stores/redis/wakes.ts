@@ -1,6 +1,7 @@
 /**
  * Wake-ups: one channel for each client, on a connection of the store's own that is opened when somebody waits first.
  */
+import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
 import { readGrant } from './answers.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
@@ -8,6 +9,7 @@ import type { ChannelConnection, Transport } from './transports/transport.js'
 export class Wakes {
   readonly channel: string
   readonly #transport: Transport
+  readonly #clock: Clock
   readonly #listeners = new Map<string, WakeListener>()
   /** Grants for claims whose attempt is still under way: the message overtook the answer. */
   readonly #early = new Map<string, PushedGrant>()
@@ -18,8 +20,9 @@ export class Wakes {
   #firstListening: Promise<void> | undefined
   #onFirstListening: (() => void) | undefined
 
-  constructor(transport: Transport, channel: string) {
+  constructor(transport: Transport, channel: string, clock: Clock) {
     this.#transport = transport
+    this.#clock = clock
     this.channel = channel
   }
 
@@ -40,7 +43,7 @@ export class Wakes {
     }
     this.#asking.delete(claimId)
     // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody needs the grant.
-    if (this.#early.has(claimId)) setImmediate(() => this.#forget(claimId))
+    if (this.#early.has(claimId)) this.#clock.timer(0, () => this.#forget(claimId), true)
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {

@@ -5,9 +5,11 @@
  * A connection that broke, or that did not answer in time, is thrown away and never mended: the second half of a
  * transaction, sent again over a new connection, would run without its WATCH and delete somebody else's lock.
  */
+import type { Clock } from '../../../clock/clock.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../../errors.js'
 import { explain, isServerError, STORE_NAME } from '../errors.js'
 import { textOf } from '../replies.js'
+import type { RedisSettings } from '../store.js'
 import type { OwnConnection, Transport } from '../transports/transport.js'
 
 export type Command = readonly [name: string, ...args: string[]]
@@ -29,20 +31,22 @@ const REPEATS = 1
 export class Session {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #clock: Clock
   #connection: OwnConnection | undefined
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
   /** How much work waits here or is under way. */
   load = 0
 
-  constructor(transport: Transport, timeoutMs: number) {
+  constructor(transport: Transport, timeoutMs: number, clock: Clock) {
     this.#transport = transport
     this.#timeoutMs = timeoutMs
+    this.#clock = clock
   }
 
   /** Rejects at the latest after the timeout, which counts from now; with a typed error, or with what the library said. */
   run<T>(work: Work<T>): Promise<T> {
-    const untilMs = performance.now() + this.#timeoutMs
+    const untilMs = this.#clock.monotonicMs() + this.#timeoutMs
     this.load += 1
     const turn = this.#last
       .then(() => this.#run(work, untilMs, REPEATS))
@@ -61,7 +65,7 @@ export class Session {
   async #run<T>(work: Work<T>, untilMs: number, repeats: number): Promise<T> {
     if (this.#closed) throw new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
     // Work that waited for its turn for too long is not begun: its caller has given up.
-    if (performance.now() >= untilMs) throw this.#silent()
+    if (this.#clock.monotonicMs() >= untilMs) throw this.#silent()
     try {
       return await this.#within(untilMs, async () => work(await this.#open()))
     } catch (error) {
@@ -86,9 +90,10 @@ export class Session {
 
   #within<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(this.#silent()), untilMs - performance.now())
+      const leftMs = untilMs - this.#clock.monotonicMs()
+      const timer = this.#clock.timer(leftMs, () => reject(this.#silent()))
       work()
-        .finally(() => clearTimeout(timer))
+        .finally(() => timer.cancel())
         .then(resolve, reject)
     })
   }
@@ -107,8 +112,8 @@ export class Session {
 export class Sessions {
   readonly #all: readonly Session[]
 
-  constructor(transport: Transport, timeoutMs: number, count: number) {
-    this.#all = Array.from({ length: count }, () => new Session(transport, timeoutMs))
+  constructor(transport: Transport, { timeoutMs, clock }: RedisSettings, count: number) {
+    this.#all = Array.from({ length: count }, () => new Session(transport, timeoutMs, clock))
   }
 
   run<T>(work: Work<T>): Promise<T> {

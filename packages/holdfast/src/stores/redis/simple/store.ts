@@ -55,10 +55,10 @@ export class SimpleRedisStore implements Store<false> {
   /** Of their own, since they must not wait behind attempts. */
   readonly #renewals: Session
 
-  constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
-    this.#prefix = transport.keyPrefix + prefix
-    this.#sessions = new Sessions(transport, timeoutMs, CONNECTIONS)
-    this.#renewals = new Session(transport, timeoutMs)
+  constructor(transport: Transport, settings: RedisSettings) {
+    this.#prefix = transport.keyPrefix + settings.prefix
+    this.#sessions = new Sessions(transport, settings, CONNECTIONS)
+    this.#renewals = new Session(transport, settings.timeoutMs, settings.clock)
   }
 
   async attempt(claim: Claim): Promise<AttemptResult> {
