@@ -22,6 +22,14 @@ interface Call {
   reject(error: unknown): void
 }
 
+interface Resendable<T> {
+  readonly send: (bySource: boolean) => Promise<T>
+  /** Whether the caller still waits for it. */
+  readonly isWanted: () => boolean
+  /** How often the connection had been lost when the call was sent first. */
+  readonly losses: number
+}
+
 export class Link {
   readonly #transport: Transport
   readonly #timeoutMs: number
@@ -72,8 +80,11 @@ export class Link {
         reject(explain(error))
       }
       const losses = this.#losses
+      const isWanted = (): boolean => this.#calls.has(call)
       // Nearly every call goes well: what is done about the others is kept out of its way.
-      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error, losses).then(finish, fail))
+      send(false).then(finish, (error: unknown) =>
+        this.#sendAgain({ send, isWanted, losses }, error).then(finish, fail),
+      )
     })
   }
 
@@ -88,8 +99,7 @@ export class Link {
     this.#wakeWaiters()
   }
 
-  /** @param losses how often the connection had been lost when the call was sent first */
-  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown, losses: number): Promise<T> {
+  async #sendAgain<T>({ send, isWanted, losses }: Resendable<T>, error: unknown): Promise<T> {
     let failure = error
     let bySource = false
     for (let resends = 0; resends < RESENDS; resends += 1) {
@@ -102,7 +112,8 @@ export class Link {
         // A client that gave up on a silent server would not fare better with the same again.
         if (this.#transport.isReady && this.#losses === losses) break
         if (!this.#transport.isReady) await this.#readyAgain()
-        if (this.#refusal()) break
+        // One that was given up must not come after what its caller has done since.
+        if (this.#refusal() || !isWanted()) break
       }
       try {
         return await send(bySource)
