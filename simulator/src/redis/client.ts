@@ -31,8 +31,8 @@ interface Command {
 
 /** A connection on which something got lost is of no more use, and breaks within this time. */
 const STALLED_MS = 400
-/** How long the library waits for a connection to stand. */
-const CONNECT_TIMEOUT_MS = 1000
+/** How long the library waits for a connection to stand. The kernel would try again within this time when a packet is lost. */
+const CONNECT_TIMEOUT_MS = 250
 
 export class ModelClient implements IoRedisClient {
   readonly options = {}

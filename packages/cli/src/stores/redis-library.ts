@@ -72,21 +72,24 @@ interface IoRedis {
   readonly Cluster: new (hosts: readonly RedisHost[], options: object) => IoRedisMade
 }
 
-function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
-  const common = ({ credentials, tls, database }: RedisTarget): object => ({
+function ioSettings({ credentials, tls, database }: RedisTarget): object {
+  return {
     ...credentials,
     ...(tls === undefined ? {} : { tls }),
     db: database,
     connectionName: CONNECTION_NAME,
-  })
+  }
+}
+
+function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
   return {
     name: 'ioredis',
-    single: (target, host) => ioConnection(new Redis({ ...common(target), ...host })),
+    single: (target, host) => ioConnection(new Redis({ ...ioSettings(target), ...host })),
     sentinel: (target) => {
       const { hosts, master, tls, sentinelCredentials } = target
       return ioConnection(
         new Redis({
-          ...common(target),
+          ...ioSettings(target),
           sentinels: hosts,
           name: master,
           ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
@@ -99,7 +102,7 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
         }),
       )
     },
-    cluster: (target) => ioConnection(new Cluster(target.hosts, { redisOptions: common(target) })),
+    cluster: (target) => ioConnection(new Cluster(target.hosts, { redisOptions: ioSettings(target) })),
   }
 }
 
@@ -121,17 +124,20 @@ interface NodeRedis {
   createCluster(options: object): NodeRedisMade
 }
 
-function ofNodeRedis(library: NodeRedis): RedisLibrary {
-  const node = ({ credentials, tls, database }: RedisTarget): object => ({
+function nodeSettings({ credentials, tls, database }: RedisTarget): object {
+  return {
     ...credentials,
     ...(database === 0 ? {} : { database }),
     name: CONNECTION_NAME,
     ...(tls === undefined ? {} : { socket: { tls: true, ...tls } }),
-  })
+  }
+}
+
+function ofNodeRedis(library: NodeRedis): RedisLibrary {
   return {
     name: 'redis',
     single(target, host) {
-      const { socket, ...rest } = node(target) as { socket?: object }
+      const { socket, ...rest } = nodeSettings(target) as { socket?: object }
       return nodeConnection(library.createClient({ ...rest, socket: { ...socket, ...host } }))
     },
     sentinel: (target) => {
@@ -144,7 +150,7 @@ function ofNodeRedis(library: NodeRedis): RedisLibrary {
         library.createSentinel({
           name: master,
           sentinelRootNodes: hosts,
-          nodeClientOptions: node(target),
+          nodeClientOptions: nodeSettings(target),
           sentinelClientOptions,
         }),
       )
@@ -153,7 +159,7 @@ function ofNodeRedis(library: NodeRedis): RedisLibrary {
       nodeConnection(
         library.createCluster({
           rootNodes: target.hosts.map((host) => ({ socket: host })),
-          defaults: node(target),
+          defaults: nodeSettings(target),
         }),
       ),
   }

@@ -24,15 +24,7 @@ export async function open(url: string): Promise<Store> {
 
 /** One client; for Redlock one for each server. */
 export function connect(library: RedisLibrary, target: RedisTarget): Connection[] {
-  const [first] = target.hosts
-  switch (target.kind) {
-    case 'single':
-      return first === undefined ? [] : [library.single(target, first)]
-    case 'sentinel':
-      return [library.sentinel(target)]
-    case 'cluster':
-      return [library.cluster(target)]
-    case 'redlock':
-      return target.hosts.map((host) => library.single(target, host))
-  }
+  if (target.kind === 'sentinel') return [library.sentinel(target)]
+  if (target.kind === 'cluster') return [library.cluster(target)]
+  return target.hosts.map((host) => library.single(target, host))
 }

@@ -26,7 +26,7 @@ const auth = (text: string): Advice => ({ code: 'STORE_AUTH', text })
 /** By the first word of what the server answers. */
 const ADVICE = new Map<string, Advice>([
   ['WRONGPASS', auth('Check the user name and the password of the client.')],
-  ['NOAUTH', auth('The server asks for a password: give the client one.')],
+  ['NOAUTH', auth('The server asks for a password: give the client one that it accepts.')],
   [
     'NOPERM',
     auth(
@@ -114,7 +114,7 @@ function messageOf(error: unknown): string {
 
 /** Takes the credentials out of a URL. */
 function redact(text: string): string {
-  return text.replace(/(rediss?:\/\/)[^\s/]*@/g, '$1***@')
+  return text.replace(/(rediss?:\/\/)[^\s]*@/g, '$1***@')
 }
 
 function withoutSecrets(error: unknown, message: string): Error {
