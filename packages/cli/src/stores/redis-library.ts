@@ -12,6 +12,8 @@ import type { RedisHost, RedisTarget } from './redis-url.js'
 /** A client of our own, and what closes it. */
 export interface Connection {
   readonly client: RedisClient
+  /** Sends a command that names no keys. As patient as the library is. */
+  ask(...words: string[]): Promise<unknown>
   close(): void
 }
 
@@ -64,6 +66,7 @@ interface Made {
 }
 
 interface IoRedisMade extends Made {
+  call(...words: string[]): Promise<unknown>
   disconnect(): void
 }
 
@@ -109,10 +112,15 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
 function ioConnection(made: IoRedisMade): Connection {
   // The store hears of it, and says so in words of its own.
   made.on('error', () => undefined)
-  return { client: made as Made as RedisClient, close: () => made.disconnect() }
+  return {
+    client: made as Made as RedisClient,
+    ask: (...words) => made.call(...words),
+    close: () => made.disconnect(),
+  }
 }
 
 interface NodeRedisMade extends Made {
+  sendCommand(words: string[]): Promise<unknown>
   readonly isOpen: boolean
   connect(): Promise<unknown>
   destroy(): unknown
@@ -170,6 +178,7 @@ function nodeConnection(made: NodeRedisMade): Connection {
   made.connect().catch(() => undefined)
   return {
     client: made as Made as RedisClient,
+    ask: (...words) => made.sendCommand(words),
     close() {
       if (made.isOpen) Promise.resolve(made.destroy()).catch(() => undefined)
     },

@@ -69,7 +69,7 @@ export function isUnknownScript(error: unknown): boolean {
 /** Any failure, explained. `lock` where one lock is concerned. */
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return error
-  const message = redact(messageOf(error))
+  const message = plain(redact(messageOf(error)))
   // What a script may not do is told in a sentence, not by the word.
   const word = message.startsWith("ERR The user executing the script can't")
     ? 'NOPERM'
@@ -110,6 +110,11 @@ function messageOf(error: unknown): string {
   // Several addresses were tried, and each has an error of its own.
   if (error.message === '' && error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
   return error.message === '' ? error.name : error.message
+}
+
+/** What a script raised by itself, without what some versions put around it. */
+function plain(text: string): string {
+  return text.replace(/^-?ERR (FOREIGN .*?)(?: script: [\da-f]+, on @user_script:\d+\.?)?$/s, '$1')
 }
 
 /** Takes the credentials out of a URL. */

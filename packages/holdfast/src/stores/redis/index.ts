@@ -9,6 +9,8 @@ import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
 import { openRedis, openSimpleRedis } from './open.js'
 
+export { aclRule, type AclNeeds } from './acl.js'
+export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
 export { redisMode } from './simple/mode.js'
 export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js'
 
