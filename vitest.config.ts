@@ -2,13 +2,15 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { leftOut, planOf } from './test/support/plan.js'
 
 const plan = planOf()
-const exclude = leftOut(plan)
-if (exclude.length > 0) console.log(`HOLDFAST_TEST=${plan} leaves out: ${exclude.join(', ')}`)
+const left = leftOut(plan)
+for (const { reason, files } of left) {
+  console.log(`HOLDFAST_TEST=${plan} leaves out ${files.join(', ')}: ${reason}`)
+}
 
 export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...exclude],
+    exclude: [...configDefaults.exclude, ...left.flatMap(({ files }) => files)],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     // A flaky test is a bug: nothing is tried twice.

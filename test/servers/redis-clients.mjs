@@ -1,12 +1,20 @@
 /** The client libraries that the Redis store is tried with, in their versions. Plain JavaScript, since workers use it. */
-import { Redis as Redis5 } from 'ioredis5'
-import { Redis as Redis6 } from 'ioredis6'
-import { createClient as createClient5 } from 'redis5'
-import { createClient as createClient6 } from 'redis6'
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
+import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis6'
+import {
+  createClient as createClient5,
+  createCluster as createCluster5,
+  createSentinel as createSentinel5,
+} from 'redis5'
+import {
+  createClient as createClient6,
+  createCluster as createCluster6,
+  createSentinel as createSentinel6,
+} from 'redis6'
 
 /**
  * @typedef {import('holdfast/redis').RedisClient} RedisClient
- * @typedef {{ client: RedisClient, end: () => void }} OpenClient
+ * @typedef {{ client: RedisClient, ready: Promise<unknown>, end: () => void }} OpenClient
  */
 
 export const LIBRARIES = /** @type {const} */ (['ioredis5', 'ioredis6', 'redis5', 'redis6'])
@@ -33,13 +41,79 @@ export function openClient(library, url, options = {}) {
   }
 }
 
+/**
+ * Connects a client that finds its primary through Sentinels.
+ * @param {typeof LIBRARIES[number]} library
+ * @param {{ name: string, ports: readonly number[] }} sentinels
+ * @param {object} [options] further options in the words of the library
+ * @returns {OpenClient}
+ */
+export function openSentinelClient(library, { name, ports }, options = {}) {
+  const nodes = ports.map((port) => ({ host: '127.0.0.1', port }))
+  switch (library) {
+    case 'ioredis5':
+      return fromIoRedis(new Redis5({ sentinels: nodes, name, ...options }))
+    case 'ioredis6':
+      return fromIoRedis(new Redis6({ sentinels: nodes, name, ...options }))
+    case 'redis5':
+      return fromNodeRedis(createSentinel5({ name, sentinelRootNodes: nodes, ...options }))
+    case 'redis6':
+      return fromNodeRedis(createSentinel6({ name, sentinelRootNodes: nodes, ...options }))
+    default:
+      throw new Error(`There is no library ${String(library)}.`)
+  }
+}
+
+/**
+ * Connects a client of a Cluster.
+ * @param {typeof LIBRARIES[number]} library
+ * @param {readonly number[]} ports of some members
+ * @param {object} [options] further options in the words of the library
+ * @returns {OpenClient}
+ */
+export function openClusterClient(library, ports, options = {}) {
+  const nodes = ports.map((port) => ({ host: '127.0.0.1', port }))
+  const rootNodes = nodes.map((socket) => ({ socket }))
+  switch (library) {
+    case 'ioredis5':
+      return fromIoRedis(new Cluster5(nodes, options))
+    case 'ioredis6':
+      return fromIoRedis(new Cluster6(nodes, options))
+    case 'redis5':
+      return fromNodeRedis(createCluster5({ rootNodes, ...options }))
+    case 'redis6':
+      return fromNodeRedis(createCluster6({ rootNodes, ...options }))
+    default:
+      throw new Error(`There is no library ${String(library)}.`)
+  }
+}
+
+/**
+ * Connects a client of either kind, as a worker is told to: `sentinel:NAME:PORT,PORT`, `cluster:PORT,PORT`, or a URL.
+ * @param {typeof LIBRARIES[number]} library
+ * @param {string} where
+ * @returns {OpenClient}
+ */
+export function openAny(library, where) {
+  const [kind, ...rest] = where.split(':')
+  const ports = (rest.at(-1) ?? '').split(',').map(Number)
+  if (kind === 'sentinel') return openSentinelClient(library, { name: rest[0] ?? '', ports })
+  if (kind === 'cluster') return openClusterClient(library, ports)
+  return openClient(library, where)
+}
+
 function fromIoRedis(client) {
   client.on('error', () => undefined)
-  return { client, end: () => client.disconnect() }
+  const ready = new Promise((resolve) => client.once('ready', resolve))
+  return { client, ready, end: () => client.disconnect() }
 }
 
 function fromNodeRedis(client) {
   client.on('error', () => undefined)
-  client.connect().catch(() => undefined)
-  return { client, end: () => (client.isOpen ? client.destroy() : undefined) }
+  const ready = client.connect().catch(() => undefined)
+  // That of a Sentinel client answers with a promise.
+  const end = async () => {
+    if (client.isOpen) await client.destroy()
+  }
+  return { client, ready, end: () => void end().catch(() => undefined) }
 }

@@ -1,5 +1,7 @@
 /** A private redis-server: one node, nothing persisted unless asked for. */
+import { writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { freePorts, makeFolder, removeFolder, Service } from './service.js'
 
 export interface RedisServerOptions {
@@ -8,6 +10,8 @@ export interface RedisServerOptions {
   readonly appendOnly?: boolean
   /** Further lines of the configuration, such as `['maxmemory', '1mb']`. */
   readonly config?: readonly (readonly [string, string])[]
+  /** Files to write into its folder before it starts, by name. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 /** How long one command over the side door may take, in milliseconds. */
@@ -23,7 +27,8 @@ export class RedisServer {
   constructor(port: number, options: RedisServerOptions) {
     this.port = port
     this.password = options.password
-    const { appendOnly = false, password, config = [] } = options
+    const { appendOnly = false, password, config = [], files = {} } = options
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.#folder, name), text)
     const settings: (readonly [string, string])[] = [
       ['port', String(port)],
       ['bind', this.host],
@@ -111,6 +116,23 @@ function converse(port: number, commands: readonly (readonly string[])[]): Promi
       const withoutQuit = reply.replace(/\+OK\r\n$/, '')
       resolve(commands.length > 1 ? withoutQuit.replace(/^[^\r]*\r\n/, '') : withoutQuit)
     })
+  })
+}
+
+/** Sends one command to a Sentinel, which knows no QUIT, and returns the raw reply. */
+export function askSentinel(port: number, ...args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, '127.0.0.1')
+    const last = '+PONG\r\n'
+    let reply = ''
+    socket.setTimeout(COMMAND_LIMIT_MS, () => socket.destroy(new Error('no answer from the Sentinel')))
+    socket.on('connect', () => void socket.write(encode(args) + encode(['PING'])))
+    socket.on('data', (chunk) => {
+      reply += chunk.toString()
+      if (reply.endsWith(last) && reply.length > last.length) socket.end()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(reply.slice(0, -last.length)))
   })
 }
 

@@ -1,9 +1,11 @@
-/** The Redis store as a subject: one server, through one of the client libraries. */
+/** The Redis store as a subject: one server, a primary behind Sentinels, or a Cluster, through one of the libraries. */
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
-import { LIBRARIES, openClient, type OpenClient } from '../../servers/redis-clients.mjs'
+import { LIBRARIES, openAny, type OpenClient } from '../../servers/redis-clients.mjs'
+import { startCluster, type RedisCluster } from '../../servers/redis-cluster.js'
+import { startSentinels, type SentinelGroup } from '../../servers/redis-sentinel.js'
 import { startRedis } from '../../servers/redis.js'
 import { killRounds } from '../../support/plan.js'
 
@@ -11,42 +13,107 @@ export type Library = (typeof LIBRARIES)[number]
 
 export interface RedisSubject {
   readonly subject: Subject
-  /** Ends the server and the clients. */
+  /** Ends the servers and the clients. */
   end(): Promise<void>
 }
 
+/** Servers that are there already. */
+interface Backing {
+  readonly name: string
+  /** Where clients find them; see `openAny`. */
+  readonly where: string
+  /** How many processes the crash tests kill here. */
+  readonly killRounds: number
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The rule is the same on one server, where more are killed: here it is about the way to it. */
+const FEWER_KILLS = 5
+
 export async function redisSubject(library: Library): Promise<RedisSubject> {
   const server = await startRedis({ appendOnly: true })
+  return subjectOf(library, {
+    name: 'redis',
+    where: server.url,
+    killRounds: killRounds(),
+    async restart() {
+      await server.kill()
+      await server.start()
+    },
+    stop: () => server.stop(),
+  })
+}
+
+export async function sentinelSubject(
+  library: Library,
+): Promise<RedisSubject & { readonly group: SentinelGroup }> {
+  const group = await startSentinels({ appendOnly: true })
+  const made = await subjectOf(library, {
+    name: 'redis with Sentinels',
+    where: `sentinel:${group.name}:${group.sentinelPorts.join(',')}`,
+    killRounds: Math.ceil(killRounds() / FEWER_KILLS),
+    async restart() {
+      // Faster than the Sentinels notice.
+      const primary = await group.primary()
+      await primary.kill()
+      await primary.start()
+    },
+    stop: () => group.stop(),
+  })
+  return { ...made, group }
+}
+
+export async function clusterSubject(
+  library: Library,
+): Promise<RedisSubject & { readonly cluster: RedisCluster }> {
+  const cluster = await startCluster({ appendOnly: true })
+  const made = await subjectOf(library, {
+    name: 'a Redis Cluster',
+    where: `cluster:${cluster.ports.join(',')}`,
+    killRounds: Math.ceil(killRounds() / FEWER_KILLS),
+    async restart() {
+      await Promise.all(cluster.members.map(({ server }) => server.kill()))
+      await cluster.start()
+    },
+    stop: () => cluster.stop(),
+  })
+  return { ...made, cluster }
+}
+
+async function subjectOf(
+  library: Library,
+  { name, where, killRounds: rounds, restart, stop }: Backing,
+): Promise<RedisSubject> {
   const clients = new Set<OpenClient>()
-  const open = (): Store => {
-    const opened = openClient(library, server.url)
+  const open = async (): Promise<Store> => {
+    const opened = openAny(library, where)
     clients.add(opened)
+    // Some cases allow a quarter of a second for a first answer, and finding the primary can take longer.
+    await opened.ready
     return closingBoth(redisStore({ client: opened.client }), () => {
       clients.delete(opened)
       opened.end()
     })
   }
-  const probe = open()
+  const probe = await open()
   const subject: Subject = {
-    name: `redis, through ${library}`,
+    name: `${name}, through ${library}`,
     traits: probe.traits,
     open,
-    async restart() {
-      await server.kill()
-      await server.start()
-    },
+    restart,
     worker: {
       command: process.execPath,
-      args: [join(import.meta.dirname, '../workers/redis.mjs'), library, server.url],
+      args: [join(import.meta.dirname, '../workers/redis.mjs'), library, where],
     },
-    killRounds: killRounds(),
+    killRounds: rounds,
   }
   return {
     subject,
     async end() {
       await probe.close()
       for (const { end } of clients) end()
-      await server.stop()
+      await stop()
     },
   }
 }

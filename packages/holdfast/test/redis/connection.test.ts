@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { inspect } from 'node:util'
 import { createLocks } from 'holdfast'
-import { redisStore, type RedisClient } from 'holdfast/redis'
+import { redisStore, type NodeRedisClient, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
 import { freePorts } from '../../../../test/servers/service.js'
 import type { RedisServer } from '../../../../test/servers/redis.js'
@@ -40,7 +40,7 @@ async function failure(promise: PromiseLike<unknown>): Promise<{ error: unknown;
 
 /** The ping of the client itself, to see that it is still open. */
 function ping(client: RedisClient): Promise<unknown> {
-  return 'call' in client ? client.call('PING') : client.sendCommand(['PING'])
+  return 'call' in client ? client.call('PING') : (client as NodeRedisClient).sendCommand(['PING'])
 }
 
 for (const library of LIBRARIES) {

@@ -1,5 +1,7 @@
 /**
- * Micro-batching: all attempts, renewals and withdrawals of one turn of the event loop travel as one script call.
+ * Micro-batching: all attempts, renewals and withdrawals of one turn of the event loop travel as one script call. In a
+ * Cluster there is one for each lock, since a script there may only touch keys of one slot: they leave together, and
+ * those for one member travel together.
  *
  * Withdrawals go first, since they make room. An attempt that was made in the same turn as its own withdrawal then finds
  * itself withdrawn, which is as good an answer as any. Each item has a result of its own.
@@ -28,10 +30,20 @@ export interface Item {
  */
 const LARGEST_BATCH = 32
 
+export interface BatchSettings {
+  /** Whether each call may only concern one lock. */
+  readonly oneLockACall: boolean
+  /** The command with which scripts publish. */
+  readonly publish: string
+  /** Calls at the end of the turn. */
+  soon(work: () => void): void
+  /** Where grants of a lock for waiters of this client are published. */
+  channelOf(lock: string): string
+  run(keys: readonly string[], payload: string): Promise<unknown>
+}
+
 export class Batches {
-  readonly #channel: string
-  readonly #soon: (work: () => void) => void
-  readonly #run: (keys: readonly string[], payload: string) => Promise<unknown>
+  readonly #settings: BatchSettings
   #withdrawals: Item[] = []
   #others: Item[] = []
   #scheduled = false
@@ -40,18 +52,8 @@ export class Batches {
     this.#flush()
   }
 
-  /**
-   * @param channel where grants for waiters of this client are published
-   * @param soon calls at the end of the turn
-   */
-  constructor(
-    channel: string,
-    soon: (work: () => void) => void,
-    run: (keys: readonly string[], payload: string) => Promise<unknown>,
-  ) {
-    this.#channel = channel
-    this.#soon = soon
-    this.#run = run
+  constructor(settings: BatchSettings) {
+    this.#settings = settings
   }
 
   add(item: Item): void {
@@ -64,7 +66,7 @@ export class Batches {
     if (this.#scheduled) return
     this.#scheduled = true
     // After the promises that are settled in this turn have had their say: they may have more to ask.
-    this.#soon(this.#onTurnEnd)
+    this.#settings.soon(this.#onTurnEnd)
   }
 
   #flush(): void {
@@ -72,15 +74,32 @@ export class Batches {
     if (withdrawals.length + others.length === 0) return
     if (withdrawals.length > 0) this.#withdrawals = []
     if (others.length > 0) this.#others = []
-    if (withdrawals.length === 0) this.#send(others)
-    else this.#send(others.length === 0 ? withdrawals : withdrawals.concat(others))
+    if (withdrawals.length === 0) this.#sendAll(others)
+    else this.#sendAll(others.length === 0 ? withdrawals : withdrawals.concat(others))
+  }
+
+  #sendAll(items: readonly Item[]): void {
+    if (!this.#settings.oneLockACall) {
+      this.#send(items)
+      return
+    }
+    const byLock = new Map<string, Item[]>()
+    for (const item of items) {
+      const group = byLock.get(item.key)
+      if (group) group.push(item)
+      else byLock.set(item.key, [item])
+    }
+    for (const group of byLock.values()) this.#send(group)
   }
 
   #send(items: readonly Item[]): void {
-    this.#run(
-      items.map(({ key }) => key),
-      payloadOf(this.#channel, items),
-    )
+    const { publish } = this.#settings
+    const channel = this.#settings.channelOf(items[0]?.lock ?? '')
+    this.#settings
+      .run(
+        items.map(({ key }) => key),
+        payloadOf(channel, publish, items),
+      )
       .then((reply) => distribute(items, textOf(reply).split('\n')))
       .catch((error: unknown) => {
         for (const item of items) item.failed(explain(error, item.lock))
@@ -89,8 +108,9 @@ export class Batches {
 }
 
 const PLAIN_ID = /^[\w.-]+$/
+const PLAIN_CHANNEL = /^[\w.:{}-]+$/
 
-function payloadOf(channel: string, items: readonly Item[]): string {
+function payloadOf(channel: string, publish: string, items: readonly Item[]): string {
   const shapes: string[] = []
   let list = ''
   for (const { verb, shape, claimId } of items) {
@@ -100,7 +120,8 @@ function payloadOf(channel: string, items: readonly Item[]): string {
     const id = PLAIN_ID.test(claimId) ? `"${claimId}"` : JSON.stringify(claimId)
     list += `${list === '' ? '' : ','}"${verb}",${index},${id}`
   }
-  return `["${channel}",[${shapes.join(',')}],[${list}]]`
+  const where = PLAIN_CHANNEL.test(channel) ? `"${channel}"` : JSON.stringify(channel)
+  return `[${where},[${shapes.join(',')}],[${list}],"${publish}"]`
 }
 
 function distribute(items: readonly Item[], lines: readonly string[]): void {

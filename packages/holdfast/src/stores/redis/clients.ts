@@ -22,8 +22,11 @@ export interface IoRedisOverride {
   readonly enableOfflineQueue: boolean
   readonly maxRetriesPerRequest: null
   readonly keyPrefix?: string
-  readonly retryStrategy?: null
+  readonly retryStrategy?: null | ((times: number) => number)
   readonly reconnectOnError?: null
+  readonly host?: string
+  readonly port?: number
+  readonly readOnly?: boolean
 }
 
 export interface IoRedisDuplicate {
@@ -33,15 +36,44 @@ export interface IoRedisDuplicate {
   disconnect(): void
 }
 
+/** A connection to a member of a Cluster, as a `Cluster` of ioredis makes it. */
+export interface IoRedisMember extends IoRedisClient {
+  duplicate(override?: IoRedisOverride): IoRedisOwnMember
+}
+
+export interface IoRedisOwnMember extends IoRedisMember {
+  subscribe(...channels: string[]): Promise<unknown>
+  ssubscribe(...channels: string[]): Promise<unknown>
+  sunsubscribe(...channels: string[]): Promise<unknown>
+  disconnect(): void
+}
+
+/** A `Cluster` of ioredis. */
+export interface IoRedisCluster {
+  readonly isCluster: boolean
+  readonly status: string
+  readonly options: { readonly keyPrefix?: string | undefined; readonly natMap?: unknown }
+  call(command: string, ...args: string[]): Promise<unknown>
+  nodes(role?: 'all' | 'master' | 'slave'): IoRedisMember[]
+  on(event: string, listener: Listener): unknown
+  off(event: string, listener: Listener): unknown
+}
+
 /** A client made with `createClient` of node-redis. */
 export interface NodeRedisClient {
   readonly isOpen: boolean
   readonly isReady: boolean
   readonly options?: object | undefined
   sendCommand(args: string[]): Promise<unknown>
-  duplicate(override?: { readonly socket: object }): NodeRedisDuplicate
+  duplicate(override?: NodeRedisOverride): NodeRedisDuplicate
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
+}
+
+export interface NodeRedisOverride {
+  readonly socket?: object
+  readonly keyPrefix?: string
+  readonly readonly?: boolean
 }
 
 export interface NodeRedisDuplicate {
@@ -52,12 +84,78 @@ export interface NodeRedisDuplicate {
   destroy(): void
 }
 
-export type RedisClient = IoRedisClient | NodeRedisClient
+/** A connection to a member of a Cluster, as a cluster of node-redis makes it. */
+export interface NodeRedisMember extends NodeRedisClient {
+  duplicate(override?: NodeRedisOverride): NodeRedisOwnMember
+}
+
+export interface NodeRedisOwnMember extends NodeRedisMember {
+  connect(): Promise<unknown>
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  sSubscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  sUnsubscribe(channel: string): Promise<unknown>
+  destroy(): void
+}
+
+/** A client made with `createCluster` of node-redis. */
+export interface NodeRedisCluster {
+  readonly isOpen: boolean
+  readonly masters: readonly object[]
+  sendCommand(firstKey: string | undefined, isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  nodeClient(node: never): Promise<NodeRedisMember>
+  on(event: string, listener: Listener): unknown
+  off(event: string, listener: Listener): unknown
+}
+
+/** A client made with `createSentinel` of node-redis. */
+export interface NodeRedisSentinel {
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  getMasterNode(): unknown
+  duplicate(): NodeRedisOwnSentinel
+  on(event: string, listener: Listener): unknown
+  off(event: string, listener: Listener): unknown
+}
+
+export interface NodeRedisOwnSentinel {
+  connect(): Promise<unknown>
+  sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  on(event: string, listener: Listener): unknown
+  destroy(): Promise<unknown>
+}
+
+/** A client of one server, or of whichever server the Sentinels name. */
+export type RedisServerClient = IoRedisClient | NodeRedisClient | NodeRedisSentinel
+export type RedisClusterClient = IoRedisCluster | NodeRedisCluster
+export type RedisClient = RedisServerClient | RedisClusterClient
+
+export function isIoRedisCluster(client: RedisClient): client is IoRedisCluster {
+  return 'isCluster' in client && client.isCluster && 'nodes' in client && typeof client.nodes === 'function'
+}
 
 export function isIoRedis(client: RedisClient): client is IoRedisClient {
-  return 'call' in client && typeof client.call === 'function'
+  return 'call' in client && typeof client.call === 'function' && !isIoRedisCluster(client)
+}
+
+export function isNodeRedisCluster(client: RedisClient): client is NodeRedisCluster {
+  return 'nodeClient' in client && typeof client.nodeClient === 'function' && 'masters' in client
+}
+
+export function isNodeRedisSentinel(client: RedisClient): client is NodeRedisSentinel {
+  return 'getMasterNode' in client && typeof client.getMasterNode === 'function' && hasSendCommand(client)
 }
 
 export function isNodeRedis(client: RedisClient): client is NodeRedisClient {
-  return 'sendCommand' in client && typeof client.sendCommand === 'function' && 'isReady' in client
+  return (
+    hasSendCommand(client) &&
+    'isReady' in client &&
+    !isNodeRedisCluster(client) &&
+    !isNodeRedisSentinel(client)
+  )
+}
+
+function hasSendCommand(client: RedisClient): boolean {
+  return 'sendCommand' in client && typeof client.sendCommand === 'function'
 }

@@ -1,11 +1,11 @@
 /** What there is to know about a server before locks are trusted to it. For `holdfast doctor`, and for whoever wants to look. */
 import { systemClock } from '../../clock/clock.js'
-import { isLockError } from '../../errors.js'
+import { isLockError, LockUsageError } from '../../errors.js'
 import type { RedisClient } from './clients.js'
-import { explain } from './errors.js'
+import { explain, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
 import { Link } from './link.js'
-import { openRedis, transportOf } from './open.js'
+import { clusterTransportOf, openRedis, transportOf } from './open.js'
 import { textOf } from './replies.js'
 import type { RedisStore } from './store.js'
 
@@ -43,6 +43,7 @@ export interface RedisDiagnosis {
 }
 
 export interface DiagnoseOptions {
+  /** Of one server; a member of a Cluster is asked through a client of its own. */
   readonly client: RedisClient
   readonly prefix?: string
   readonly timeoutMs?: number
@@ -54,11 +55,16 @@ const SCAN_COUNT = '1000'
 const MOST_LOCKS = 10_000
 const LOOKED_AT_TOGETHER = 64
 
-/** @throws StoreUnavailableError when the server does not answer, or refuses this user */
+/** @throws StoreUnavailableError when the server does not answer, or refuses this user; LockUsageError for a Cluster */
 export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis> {
   const { client, prefix = 'hf', timeoutMs = 5000 } = options
+  if (clusterTransportOf(client)) {
+    throw new LockUsageError('diagnose: client must be that of one server, not of a Cluster.', {
+      store: STORE_NAME,
+    })
+  }
   const transport = transportOf(client)
-  const link = new Link(transport, timeoutMs, systemClock)
+  const link = new Link(transport, timeoutMs)
   const store = openRedis({ client, prefix, timeoutMs })
   const denied: string[] = []
   const ask: Ask = async (...words) => {

@@ -51,6 +51,10 @@ const ADVICE = new Map<string, Advice>([
   ],
   ['NOREPLICAS', unavailable('The server refuses writes since too few replicas follow it.')],
   ['LOADING', unavailable('The server is still loading its data.')],
+  ['MOVED', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
+  ['CROSSSLOT', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
+  ['CLUSTERDOWN', unavailable('The Cluster has no primary for this lock at the moment.')],
+  ['TRYAGAIN', unavailable('The slot of this lock is being moved, and that takes long.')],
   ['BUSY', unavailable('A script of somebody else keeps the server busy.')],
 ])
 

@@ -1,8 +1,9 @@
 /**
- * `holdfast/redis`: locks in a Redis server, for processes on any number of machines.
+ * `holdfast/redis`: locks in a Redis server, a primary behind Sentinels, or a Cluster, for processes on any number of
+ * machines.
  *
- * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens one
- * connection of its own, for messages, with the settings of that client.
+ * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens
+ * connections of its own with the settings of that client, one for messages, and in a Cluster one to each primary.
  */
 import type { Clock, Random } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
@@ -12,10 +13,20 @@ import { openRedis, openSimpleRedis } from './open.js'
 export { aclRule, type AclNeeds } from './acl.js'
 export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
 export { redisMode } from './simple/mode.js'
-export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js'
+export type {
+  IoRedisClient,
+  IoRedisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+  RedisClient,
+} from './clients.js'
 
 export interface RedisStoreOptions {
-  /** A `Redis` of ioredis 5 or 6, or a client of node-redis 5 or 6 that `connect()` was called on. */
+  /**
+   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or `createCluster` of node-redis 5
+   * or 6 made, on which `connect()` was called.
+   */
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
@@ -23,7 +34,7 @@ export interface RedisStoreOptions {
   readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
-  /** Time, for simulations. */
+  /** Time, for simulations of a single server. */
   readonly clock?: Clock
   /** Randomness, for simulations. */
   readonly random?: Random

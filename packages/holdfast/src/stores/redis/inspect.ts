@@ -12,7 +12,7 @@ const SCAN_COUNT = '1000'
 export interface Directory {
   readonly keyPrefix: string
   describe(locks: readonly string[]): Promise<LockInfo[]>
-  scan(...args: string[]): Promise<unknown>
+  findKeys(pattern: string): Promise<string[]>
 }
 
 /** @param ask runs the describing script on the keys of these locks */
@@ -50,15 +50,25 @@ export async function listLocks(
 async function findNames(beginning: string, prefix: string, directory: Directory): Promise<string[]> {
   const fullPrefix = directory.keyPrefix + prefix
   const found = new Set<string>()
+  for (const key of await directory.findKeys(patternOf(fullPrefix, beginning))) {
+    const lock = lockOf(fullPrefix, key)
+    if (lock !== undefined) found.add(lock)
+  }
+  return [...found].sort()
+}
+
+/** All keys of one server that fit a pattern. Some may come twice. */
+export async function scanKeys(
+  pattern: string,
+  scan: (...args: string[]) => Promise<unknown>,
+): Promise<string[]> {
+  const found: string[] = []
   let cursor = '0'
   do {
-    const reply = await directory.scan(cursor, 'MATCH', patternOf(fullPrefix, beginning), 'COUNT', SCAN_COUNT)
+    const reply = await scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
     const [next, keys] = reply as [unknown, unknown[]]
-    for (const key of keys) {
-      const lock = lockOf(fullPrefix, textOf(key))
-      if (lock !== undefined) found.add(lock)
-    }
+    found.push(...keys.map(textOf))
     cursor = textOf(next)
   } while (cursor !== '0')
-  return [...found].sort()
+  return found
 }

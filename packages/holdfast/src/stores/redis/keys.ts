@@ -3,12 +3,20 @@
  * itself are escaped, and the sign that escapes them.
  */
 
+/** What stands behind the key of a lock's state in the other keys of the lock; see `scripts/parts/state.lua`. */
+const HELPERS = [':h', ':q', ':w', ':t']
 const SPECIAL = /[{}%]/
 const GLOB = /[\\*?[\]^-]/g
 
 /** The key of a lock's state; the other keys of the lock begin with it. */
 export function keyOf(prefix: string, lock: string): string {
   return `${prefix}:{${escape(lock)}}`
+}
+
+/** All keys of a lock. A Cluster serves a script only when all keys that it names are in one place. */
+export function withHelpers(keys: readonly string[]): string[] {
+  const heads = new Set(keys)
+  return keys.concat(...Array.from(heads, (head) => HELPERS.map((suffix) => head + suffix)))
 }
 
 /** The lock of a key, or undefined for one that is not the key of a lock's state. */

@@ -5,12 +5,12 @@
  * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
  * under way when the connection broke is sent again when it is back: every verb may be repeated.
  */
-import type { Clock, Timer } from '../../clock/clock.js'
+import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 
-/** A connection that was good may be away for so long before calls fail. */
+/** A connection that was good may be away for so long before calls fail, unless the store says otherwise. */
 const ABSENCE_MS = 2500
 /** How often a call is sent again when connections break under it. */
 const RESENDS = 3
@@ -30,10 +30,16 @@ interface Resendable<T> {
   readonly losses: number
 }
 
+export interface LinkSettings {
+  readonly clock?: Clock
+  readonly absenceMs?: number
+}
+
 export class Link {
   readonly #transport: Transport
   readonly #timeoutMs: number
   readonly #clock: Clock
+  readonly #absenceMs: number
   readonly #stopWatching: () => void
   readonly #calls = new Set<Call>()
   readonly #readyWaiters = new Set<() => void>()
@@ -44,12 +50,15 @@ export class Link {
   #losses = 0
   #absence: Timer | undefined
   #sweep: Timer | undefined
-  #closed = false
+  #closed: LockError | undefined
 
-  constructor(transport: Transport, timeoutMs: number, clock: Clock) {
+  /** @param settings `absenceMs`: how long a connection that was good may be away before calls fail */
+  constructor(transport: Transport, timeoutMs: number, settings: LinkSettings = {}) {
+    const { clock = systemClock, absenceMs = ABSENCE_MS } = settings
     this.#transport = transport
     this.#clock = clock
     this.#timeoutMs = timeoutMs
+    this.#absenceMs = absenceMs
     this.#wasReady = transport.isReady
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
@@ -88,14 +97,17 @@ export class Link {
     })
   }
 
-  /** Calls under way are given up. The client itself stays open: it is the caller's. */
-  close(): void {
+  /**
+   * Calls under way are given up. The client itself stays open: it is the caller's.
+   * @param error what they are told
+   */
+  close(error: LockError = closedError()): void {
     if (this.#closed) return
-    this.#closed = true
+    this.#closed = error
     this.#stopWatching()
     this.#absence?.cancel()
     this.#sweep?.cancel()
-    this.#failAll(closedError())
+    this.#failAll(error)
     this.#wakeWaiters()
   }
 
@@ -125,7 +137,10 @@ export class Link {
   }
 
   #refusal(): LockError | undefined {
-    return this.#closed ? closedError() : this.#down
+    if (this.#closed) return this.#closed
+    // Not every library tells when it is ready again.
+    if (this.#down && this.#transport.isReady) this.#onReady()
+    return this.#down
   }
 
   /** Resolves when the connection is back, or is given up. */
@@ -150,7 +165,7 @@ export class Link {
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
     if (this.#down || !this.#wasReady) this.#giveUp()
-    else this.#absence ??= this.#clock.timer(ABSENCE_MS, () => this.#giveUp(), true)
+    else this.#absence ??= this.#clock.timer(this.#absenceMs, () => this.#giveUp(), true)
   }
 
   #giveUp(): void {
@@ -190,6 +205,6 @@ export class Link {
   }
 }
 
-function closedError(): StoreUnavailableError {
+export function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
 }

@@ -1,21 +1,33 @@
 /** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
-import { isIoRedis, isNodeRedis, type RedisClient } from './clients.js'
+import {
+  isIoRedis,
+  isIoRedisCluster,
+  isNodeRedis,
+  isNodeRedisCluster,
+  isNodeRedisSentinel,
+  type RedisClient,
+} from './clients.js'
+import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
 import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
 import { SimpleRedisStore } from './simple/store.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
+import { ioRedisClusterTransport } from './transports/ioredis-cluster.js'
 import { nodeRedisTransport } from './transports/node-redis.js'
-import type { Transport } from './transports/transport.js'
+import { nodeRedisClusterTransport } from './transports/node-redis-cluster.js'
+import { nodeRedisSentinelTransport } from './transports/node-redis-sentinel.js'
+import type { ClusterTransport, Transport } from './transports/transport.js'
 
 const LONGEST_PREFIX = 64
 const LONGEST_TIMEOUT_MS = 3_600_000
 
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
-  return new RedisStore(transportOf(options.client), settingsOf(options))
+  const settings = settingsOf(options)
+  return new RedisStore(deploymentOf(options, settings), settings)
 }
 
 /** @throws LockUsageError likewise */
@@ -36,12 +48,36 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   return { prefix, timeoutMs, clock, random }
 }
 
+function deploymentOf({ client, clock: given }: RedisStoreOptions, settings: RedisSettings): Deployment {
+  const { timeoutMs, clock } = settings
+  const members = clusterTransportOf(client)
+  if (!members) return oneServer(transportOf(client), timeoutMs, clock)
+  if (given !== undefined) throw usage('clock is for simulations of a single server, not for a Cluster.')
+  return cluster(members, timeoutMs)
+}
+
+/** Undefined for a client that is none of a Cluster. */
+export function clusterTransportOf(client: RedisClient): ClusterTransport | undefined {
+  if (typeof client !== 'object' || client === null) return undefined
+  if (isIoRedisCluster(client)) return ioRedisClusterTransport(client)
+  if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(client)
+  return undefined
+}
+
+/** @throws LockUsageError for a client that is not one of a single server, or of the one that Sentinels name */
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
+    if (isIoRedisCluster(client) || isNodeRedisCluster(client)) {
+      throw usage("mode 'simple' has no Cluster: its transactions need the one server that they are about.")
+    }
     if (isIoRedis(client)) return ioRedisTransport(client)
+    if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(client)
     if (isNodeRedis(client)) return nodeRedisTransport(client)
   }
-  throw usage('client must be a Redis of ioredis 5 or 6, or a client of node-redis 5 or 6.')
+  throw usage(
+    'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
+      'node-redis 5 or 6 made.',
+  )
 }
 
 function usage(message: string): LockUsageError {

@@ -1,4 +1,5 @@
-/** The Redis store: the grant rule in Lua, one script call for each turn of the event loop, grants pushed to waiters. */
+/** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
+ * grants pushed to waiters. */
 import { soonOf, type Clock, type Random } from '../../clock/clock.js'
 import type {
   AttemptOptions,
@@ -7,6 +8,7 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
+  LockInfo,
   Renewal,
   RenewResult,
   StealOptions,
@@ -19,14 +21,13 @@ import type {
 } from '../../store/contract.js'
 import { readAttempt, readRenewal, readWithdrawal } from './answers.js'
 import { Batches, type Item, type Verb } from './batches.js'
+import type { Deployment } from './deployment.js'
 import { explain, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
-import { Link } from './link.js'
-import { admin, work, type Script } from './scripts.generated.js'
+import { admin, work } from './scripts.generated.js'
 import { textOf } from './replies.js'
 import { Shapes } from './shapes.js'
-import type { Transport } from './transports/transport.js'
 import { Wakes } from './wakes.js'
 
 const TRAITS: Traits<true> = {
@@ -59,22 +60,25 @@ export class RedisStore implements Store<true> {
   readonly name = STORE_NAME
   readonly traits = TRAITS
   readonly #prefix: string
-  readonly #transport: Transport
-  readonly #link: Link
+  readonly #deployment: Deployment
   readonly #wakes: Wakes
   readonly #batches: Batches
   /** Claims with an attempt that may arrive late, since nobody knows what became of it. */
   readonly #unclear = new Set<string>()
   readonly #shapes = new Shapes()
 
-  constructor(transport: Transport, { prefix, timeoutMs, clock, random }: RedisSettings) {
+  constructor(deployment: Deployment, settings: Pick<RedisSettings, 'prefix' | 'clock' | 'random'>) {
+    const { prefix, clock, random } = settings
     this.#prefix = prefix
-    this.#transport = transport
-    this.#link = new Link(transport, timeoutMs, clock)
-    this.#wakes = new Wakes(transport, `${transport.keyPrefix}${prefix}:${random.id()}`, clock)
-    this.#batches = new Batches(this.#wakes.channel, soonOf(clock), (keys, payload) =>
-      this.#run(work, keys, [payload]),
-    )
+    this.#deployment = deployment
+    this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
+    this.#batches = new Batches({
+      oneLockACall: deployment.oneLockACall,
+      publish: deployment.publish,
+      soon: soonOf(clock),
+      channelOf: (lock) => this.#wakes.channelOf(lock),
+      run: (keys, payload) => deployment.run(work, keys, [payload]),
+    })
   }
 
   attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
@@ -151,25 +155,27 @@ export class RedisStore implements Store<true> {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
-    const describe = (locks: readonly string[]): ReturnType<typeof describeLocks> =>
-      describeLocks(locks, (names) =>
-        this.#run(
-          admin,
-          names.map((name) => keyOf(this.#prefix, name)),
-          ['describe'],
-        ),
-      )
-    if ('lock' in query) return { locks: await describe([query.lock]), cursor: undefined }
+    if ('lock' in query) return { locks: await this.#describe([query.lock]), cursor: undefined }
     return listLocks(query, this.#prefix, {
-      describe,
-      keyPrefix: this.#transport.keyPrefix,
-      scan: (...args) => this.#link.call(() => this.#transport.command('SCAN', ...args)),
+      describe: (locks) => this.#describe(locks),
+      keyPrefix: this.#deployment.keyPrefix,
+      findKeys: (pattern) => this.#deployment.findKeys(pattern),
     })
   }
 
   close(): void {
     this.#wakes.close()
-    this.#link.close()
+    this.#deployment.close()
+  }
+
+  async #describe(locks: readonly string[]): Promise<LockInfo[]> {
+    if (this.#deployment.oneLockACall && locks.length > 1) {
+      return (await Promise.all(locks.map((lock) => this.#describe([lock])))).flat()
+    }
+    return describeLocks(locks, (names) => {
+      const keys = names.map((name) => keyOf(this.#prefix, name))
+      return this.#run(keys, 'describe', String(keys.length))
+    })
   }
 
   /** When too many are unclear to remember which, all are. */
@@ -183,15 +189,13 @@ export class RedisStore implements Store<true> {
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {
     try {
-      return await this.#run(admin, [keyOf(this.#prefix, lock)], args)
+      return await this.#run([keyOf(this.#prefix, lock)], ...args)
     } catch (error) {
       throw explain(error, lock)
     }
   }
 
-  #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#link.call((bySource) =>
-      this.#transport.run(bySource ? 'source' : 'hash', script, keys, args),
-    )
+  #run(keys: readonly string[], ...args: string[]): Promise<unknown> {
+    return this.#deployment.run(admin, keys, [this.#deployment.publish, ...args])
   }
 }

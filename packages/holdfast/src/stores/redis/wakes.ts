@@ -1,29 +1,56 @@
 /**
- * Wake-ups: one channel for each client, on a connection of the store's own that is opened when somebody waits first.
+ * Wake-ups: messages that tell waiters of this client what they were granted. Where they are listened for differs from one
+ * server to a Cluster; how a message finds its waiter does not.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
 import { readGrant } from './answers.js'
-import type { ChannelConnection, Transport } from './transports/transport.js'
+
+/** Told of what was heard. */
+export interface MessageListener {
+  message(text: string): void
+  /** Messages may have been missed: those about this lock, or about any. */
+  missed(lock?: string): void
+}
+
+export interface Subscriptions {
+  /** Where grants of this lock are to be published for this client. */
+  channelOf(lock: string): string
+  /** Listens for grants of this lock, until everybody who joined has left. */
+  join(lock: string): Subscription
+  close(): void
+}
+
+export interface Subscription {
+  /** Undefined when it works at once. */
+  readonly ready: Promise<void> | undefined
+  leave(): void
+}
+
+interface Waiter {
+  readonly lock: string
+  readonly wake: WakeListener
+}
 
 export class Wakes {
-  readonly channel: string
-  readonly #transport: Transport
   readonly #clock: Clock
-  readonly #listeners = new Map<string, WakeListener>()
+  readonly #subscriptions: Subscriptions
+  readonly #waiters = new Map<string, Waiter>()
   /** Grants for claims whose attempt is still under way: the message overtook the answer. */
   readonly #early = new Map<string, PushedGrant>()
   /** Attempts under way, by claim. */
   readonly #asking = new Map<string, number>()
-  #connection: ChannelConnection | undefined
-  #listening = false
-  #firstListening: Promise<void> | undefined
-  #onFirstListening: (() => void) | undefined
 
-  constructor(transport: Transport, channel: string, clock: Clock) {
-    this.#transport = transport
+  constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
     this.#clock = clock
-    this.channel = channel
+    this.#subscriptions = subscribe({
+      message: (text) => this.#deliver(text),
+      missed: (lock) => this.#missed(lock),
+    })
+  }
+
+  channelOf(lock: string): string {
+    return this.#subscriptions.channelOf(lock)
   }
 
   /** Whether an attempt of this claim has not been answered yet. */
@@ -46,40 +73,35 @@ export class Wakes {
     if (this.#early.has(claimId)) this.#clock.timer(0, () => this.#forget(claimId), true)
   }
 
-  watch(claim: Claim, wake: WakeListener): Watch {
-    this.#listeners.set(claim.id, wake)
-    const early = this.#early.get(claim.id)
+  watch({ id, lock }: Claim, wake: WakeListener): Watch {
+    const waiter = { lock, wake }
+    this.#waiters.set(id, waiter)
+    const early = this.#early.get(id)
     // Not from inside this call: the caller does not have its watch yet.
-    if (early) queueMicrotask(() => this.#listeners.get(claim.id)?.(early))
-    this.#connect()
+    if (early) queueMicrotask(() => this.#waiters.get(id)?.wake(early))
+    const subscription = this.#subscriptions.join(lock)
+    let open = true
     return {
-      ready: this.#listening ? undefined : this.#firstListening,
-      close: () => void this.#listeners.delete(claim.id),
+      ready: subscription.ready,
+      close: () => {
+        if (!open) return
+        open = false
+        if (this.#waiters.get(id) === waiter) this.#waiters.delete(id)
+        subscription.leave()
+      },
     }
   }
 
   close(): void {
-    this.#connection?.close()
-    this.#listeners.clear()
-    this.#onFirstListening?.()
+    this.#subscriptions.close()
+    this.#waiters.clear()
   }
 
-  #connect(): void {
-    if (this.#connection) return
-    this.#firstListening = new Promise((resolve) => (this.#onFirstListening = resolve))
-    this.#connection = this.#transport.listen(this.channel, {
-      message: (text) => this.#deliver(text),
-      listening: () => this.#onListening(),
-    })
-  }
-
-  #onListening(): void {
-    if (this.#listening) {
-      // After a gap: whoever was granted the lock in it has to find out.
-      for (const wake of [...this.#listeners.values()]) wake()
+  /** Whoever was granted the lock meanwhile has to find out. */
+  #missed(lock: string | undefined): void {
+    for (const waiter of [...this.#waiters.values()]) {
+      if (lock === undefined || waiter.lock === lock) waiter.wake()
     }
-    this.#listening = true
-    this.#onFirstListening?.()
   }
 
   #deliver(text: string): void {
@@ -87,8 +109,8 @@ export class Wakes {
       const grant = readGrant(line)
       if (!grant) continue
       const { claimId, token, tokens, ttlMs } = grant
-      const listener = this.#listeners.get(claimId)
-      if (listener) listener({ token, tokens, ttlMs })
+      const waiter = this.#waiters.get(claimId)
+      if (waiter) waiter.wake({ token, tokens, ttlMs })
       else if (this.isAsking(claimId)) this.#early.set(claimId, { token, tokens, ttlMs })
     }
   }

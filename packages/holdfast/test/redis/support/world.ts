@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import { CAPACITY_ALL, type Claim, type Granted, type Store } from 'holdfast/store'
 import { afterEach } from 'vitest'
-import { LIBRARIES, openClient } from '../../../../../test/servers/redis-clients.mjs'
+import { LIBRARIES, openAny, openClient } from '../../../../../test/servers/redis-clients.mjs'
+import { startCluster, type RedisCluster } from '../../../../../test/servers/redis-cluster.js'
+import { startSentinels, type SentinelGroup } from '../../../../../test/servers/redis-sentinel.js'
 import { startRedis, type RedisServer, type RedisServerOptions } from '../../../../../test/servers/redis.js'
 
 export { LIBRARIES }
@@ -25,6 +27,39 @@ export async function startServer(options?: RedisServerOptions): Promise<RedisSe
   const server = await startRedis(options)
   after(() => server.stop())
   return server
+}
+
+export async function startTestCluster(options?: Parameters<typeof startCluster>[0]): Promise<RedisCluster> {
+  const cluster = await startCluster(options)
+  after(() => cluster.stop())
+  return cluster
+}
+
+export async function startTestSentinels(
+  options?: Parameters<typeof startSentinels>[0],
+): Promise<SentinelGroup> {
+  const group = await startSentinels(options)
+  after(() => group.stop())
+  return group
+}
+
+/** Where clients find them. */
+export function whereIs(servers: RedisCluster | SentinelGroup): string {
+  return 'sentinelPorts' in servers
+    ? `sentinel:${servers.name}:${servers.sentinelPorts.join(',')}`
+    : `cluster:${servers.ports.join(',')}`
+}
+
+/** A store over Sentinels or a Cluster, with a client of its own. */
+export async function openStoreOn(
+  servers: RedisCluster | SentinelGroup,
+  library: Library,
+  options: Omit<RedisStoreOptions, 'client'> = {},
+): Promise<Store<true>> {
+  const opened = openAny(library, whereIs(servers))
+  after(() => opened.end())
+  await opened.ready
+  return closing(redisStore({ client: opened.client, ...options }))
 }
 
 /** A client of the test, closed after it. */

@@ -1,10 +1,11 @@
 -- What is done now and then, on one lock or on several.
 --
--- KEYS    the keys of the locks
--- ARGV 1  what to do:
---   "downgrade"  ARGV 2: claim id
---   "steal"      ARGV 2: "1" to free the lock at once  ARGV 3: the reason, or ""
---   "describe"
+-- KEYS    the keys of the locks. In a Cluster their helper keys follow, which the script finds by itself
+-- ARGV 1  the command that publishes, SPUBLISH in a Cluster
+-- ARGV 2  what to do:
+--   "downgrade"  ARGV 3: claim id
+--   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
+--   "describe"   ARGV 3: how many locks
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each key 0 where nobody uses
 -- the lock, else {kind, capacity, last token, holders, waiters}, where a holder is
 -- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason} and a waiter {id, owner, weight, waited for}.
@@ -95,13 +96,13 @@ local function describe(key)
 end
 
 local result
-if ARGV[1] == 'downgrade' then
-  result = downgrade(KEYS[1], ARGV[2])
-elseif ARGV[1] == 'steal' then
-  result = steal(KEYS[1], ARGV[2] == '1', ARGV[3])
+if ARGV[2] == 'downgrade' then
+  result = downgrade(KEYS[1], ARGV[3])
+elseif ARGV[2] == 'steal' then
+  result = steal(KEYS[1], ARGV[3] == '1', ARGV[4])
 else
   result = {}
-  for index, key in ipairs(KEYS) do result[index] = describe(key) end
+  for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
 end
-publish_wakes()
+publish_wakes(ARGV[1])
 return result

@@ -1,8 +1,10 @@
 -- Attempts, renewals and withdrawals of one turn of a client's event loop, each on a lock of its own.
 --
--- KEYS    the key of each item's lock, in the order of the items; a key may come twice
--- ARGV 1  JSON: [channel, [shape, ...], [verb, shape index from 0, claim id, verb, ...]]
+-- KEYS    the key of each item's lock, in the order of the items; a key may come twice. In a Cluster the helper keys of
+--         these locks follow, which the script finds by itself
+-- ARGV 1  JSON: [channel, [shape, ...], [verb, shape index from 0, claim id, verb, ...], publish]
 --         channel: where this client listens for grants
+--         publish: the command that publishes, SPUBLISH in a Cluster
 --         verb and its shape: "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
 --                             "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
 -- Returns one line for each item:
@@ -46,10 +48,10 @@ local function do_item(verb, key, id, shape)
 end
 
 local lines = {}
-for index, key in ipairs(KEYS) do
-  local at = index * 3 - 2
+for index = 1, #items / 3 do
+  local key, at = KEYS[index], index * 3 - 2
   local done, line = pcall(do_item, items[at], key, items[at + 2], shapes[items[at + 1] + 1])
   lines[index] = done and line or error_line(line)
 end
-if next(wakes) then publish_wakes() end
+if next(wakes) then publish_wakes(request[4]) end
 return table.concat(lines, '\n')

@@ -1,7 +1,7 @@
 /** Which mode a server allows, found out by trying. */
 import type { RedisClient } from '../clients.js'
 import { explain, isUnknownScript } from '../errors.js'
-import { transportOf } from '../open.js'
+import { clusterTransportOf, transportOf } from '../open.js'
 
 /** Such as `NOPERM this user has no permissions to run the 'eval' command`, or `ERR unknown command 'EVAL'`. */
 const BANNED = /^-?(NOPERM|ERR unknown command)/i
@@ -11,7 +11,7 @@ const BANNED = /^-?(NOPERM|ERR unknown command)/i
  * @throws StoreUnavailableError when the server cannot be asked, LockUsageError when the client is none that is known
  */
 export async function redisMode({ client }: { readonly client: RedisClient }): Promise<'scripts' | 'simple'> {
-  const transport = transportOf(client)
+  const transport = clusterTransportOf(client) ?? transportOf(client)
   try {
     await transport.command('EVAL', 'return 1', '0')
     await transport.command('EVALSHA', '0'.repeat(40), '0')

@@ -96,7 +96,7 @@ function connect(client: NodeRedisClient): OwnConnection {
 }
 
 /** A connection that was never made cannot be destroyed, says the library. */
-function destroy(subscriber: { destroy(): void }): void {
+export function destroy(subscriber: { destroy(): void }): void {
   try {
     subscriber.destroy()
   } catch {

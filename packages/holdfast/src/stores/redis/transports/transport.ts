@@ -47,3 +47,43 @@ export interface ChannelListener {
 export interface ChannelConnection {
   close(): void
 }
+
+/** Where a server listens. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** What the store needs of a client of a Cluster: who the members are, and connections of its own to them. */
+export interface ClusterTransport {
+  readonly keyPrefix: string
+  /** Sends a command that names no keys through the caller's client, to any member. */
+  command(name: string, ...args: string[]): Promise<unknown>
+  /** Where the client was told to find what the members call so. */
+  mapAddress(address: Address): Address
+  /** Opens a connection to a member with the settings of the client. */
+  open(address: Address): Promise<MemberConnection>
+}
+
+/** A connection of the store's own to a member of a Cluster. */
+export interface MemberConnection {
+  readonly transport: Transport
+  /** Opens another one, for messages on the channels of the member's slots. */
+  listenSharded(listener: ShardListener): ShardConnection
+  close(): void
+}
+
+export interface ShardListener {
+  message(channel: string, text: string): void
+  /** The connection works. Nothing is subscribed to yet. */
+  open(): void
+  /** It is broken, or lost a channel whose slot has moved, and will not come back by itself. */
+  broken(): void
+}
+
+export interface ShardConnection {
+  /** Rejects with what the server says, such as MOVED. */
+  subscribe(channel: string): Promise<unknown>
+  unsubscribe(channel: string): void
+  close(): void
+}

@@ -1,9 +1,9 @@
 -- What a call says besides its result.
 
-local function publish_wakes()
+local function publish_wakes(publish)
   for channel, lines in pairs(wakes) do
     -- A grant that cannot be told is found by the waiter's next attempt.
-    redis.pcall('PUBLISH', channel, table.concat(lines, '\n'))
+    redis.pcall(publish, channel, table.concat(lines, '\n'))
   end
 end
 

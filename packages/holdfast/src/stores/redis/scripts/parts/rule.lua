@@ -6,13 +6,15 @@ local function bury(key, state, id, ttl_ms, outcome, firm)
     put_tomb(key, id, ttl_ms, outcome, firm, state[BURIED], state[TOMBS_UNTIL])
 end
 
--- The outcome of the withdrawal of a claim, and until when it is refused; nil for a claim that was not withdrawn.
+-- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a claim that was not
+-- withdrawn.
 local function tomb_of(key, id)
   local score = call('ZSCORE', key .. ':t', id)
   if not score then return nil end
   score = tonumber(score)
-  if score >= FIRM then score = score - FIRM end
-  return score % 4, floor(score / 4)
+  local firm = score >= FIRM
+  if firm then score = score - FIRM end
+  return score % 4, floor(score / 4), firm
 end
 
 local function find_holder(key, state, id)

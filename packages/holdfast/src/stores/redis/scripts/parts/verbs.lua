@@ -120,7 +120,7 @@ end
 local function withdraw(key, head, id, shape)
   local ttl_ms, firm = unpack(shape)
   local state = load_state(key, head)
-  local changed = settle(key, state)
+  settle(key, state)
   local holder = find_holder(key, state, id)
   local outcome
   if holder then
@@ -138,10 +138,12 @@ local function withdraw(key, head, id, shape)
     save_state(key, state, write_always)
     return outcome_name(outcome)
   end
-  local before = tomb_of(key, id)
-  if not before then bury(key, state, id, ttl_ms, ABSENT, firm == 1) end
-  if changed or not before then save_state(key, state, write_always) end
-  return outcome_name(before or ABSENT)
+  -- Buried anew even if it was before: what was known of its end may be so old that it refuses nothing any more.
+  local before, _, was_firm = tomb_of(key, id)
+  outcome = before or ABSENT
+  bury(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
+  save_state(key, state, write_always)
+  return outcome_name(outcome)
 end
 
 -- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which

@@ -1,0 +1,240 @@
+/**
+ * Finds the member that owns a slot, and follows what members say when they do not own it, or not any more.
+ *
+ * The connections are the store's own, one to each primary: then one member's failure is seen as what it is, whichever
+ * client library there is. Some of them keep commands for a dead primary until it comes back, others give up.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreUnavailableError } from '../../../errors.js'
+import { explain, STORE_NAME } from '../errors.js'
+import { closedError } from '../link.js'
+import type { Address, ClusterTransport } from '../transports/transport.js'
+import { Member, Refusal, type Send } from './member.js'
+import { nameOf, readAddress, Topology } from './topology.js'
+
+/** A call without an answer for so long is a reason to look who owns the slot now. */
+const SUSPECT_MS = 1000
+const SWEEP_MS = 250
+/** How long one member may take to say who owns what. */
+const LOOK_MS = 1000
+/** Between two looks at least. */
+const LOOK_EVERY_MS = 100
+/** Redirections in a row that need no pause. */
+const FOLLOWED_AT_ONCE = 3
+const SHORTEST_PAUSE_MS = 25
+const LONGEST_PAUSE_MS = 200
+
+/** What passes by itself, sooner or later: the member asks to come back, or is about to be replaced. */
+const PASSING = new Set(['TRYAGAIN', 'CLUSTERDOWN', 'MASTERDOWN', 'LOADING', 'READONLY'])
+
+interface Call {
+  readonly startedMs: number
+  /** What stood in its way last. */
+  trouble?: Error
+  reject(error: unknown): void
+}
+
+export class Router {
+  readonly #transport: ClusterTransport
+  readonly #timeoutMs: number
+  readonly #topology = new Topology()
+  readonly #members = new Map<string, Member>()
+  readonly #calls = new Set<Call>()
+  #looking: Promise<void> | undefined
+  #lookedMs = -Infinity
+  #looks = 0
+  #sweep: NodeJS.Timeout | undefined
+  #closed = false
+  /** Called when slots may have changed hands. */
+  onChange: () => void = () => undefined
+
+  constructor(transport: ClusterTransport, timeoutMs: number) {
+    this.#transport = transport
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */
+  call(slot: number, send: Send): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const call: Call = { startedMs: performance.now(), reject }
+      this.#calls.add(call)
+      this.#sweep ??= this.#startSweep()
+      this.#route(slot, send, call)
+        .then(resolve, (error: unknown) => reject(explain(error)))
+        .finally(() => this.#calls.delete(call))
+    })
+  }
+
+  /** Every member that owns slots. */
+  async owners(): Promise<Member[]> {
+    if (this.#closed) throw closedError()
+    if (this.#topology.isEmpty) await this.#look()
+    return Array.from(this.#topology.owners().values(), (address) => this.#member(address))
+  }
+
+  /** The member that owns a slot as far as is known. */
+  async ownerOf(slot: number): Promise<Member> {
+    if (this.#closed) throw closedError()
+    if (this.#topology.isEmpty) await this.#look()
+    const owner = this.#topology.ownerOf(slot)
+    if (!owner) throw explain(new Error(`CLUSTERDOWN No member of the Cluster owns the slot ${slot}`))
+    return this.#member(owner)
+  }
+
+  /** Follows an error such as `MOVED 3999 127.0.0.1:6381`. False for any other. */
+  learn(message: string, saidBy: Address): boolean {
+    const [word, slot, text = ''] = message.split(' ')
+    const owner = word === 'MOVED' ? readAddress(text, saidBy) : undefined
+    if (!owner) return false
+    this.#topology.learn(Number(slot), owner)
+    this.onChange()
+    // One slot that has moved is seldom alone.
+    this.lookSoon()
+    return true
+  }
+
+  close(): void {
+    this.#closed = true
+    clearInterval(this.#sweep)
+    const error = closedError()
+    for (const call of this.#calls) call.reject(error)
+    for (const member of this.#members.values()) member.retire(error)
+    this.#members.clear()
+  }
+
+  async #route(slot: number, send: Send, call: Call): Promise<unknown> {
+    let asked: Member | undefined
+    for (let tries = 0; ; tries += 1) {
+      const member = asked ?? (await this.ownerOf(slot))
+      const answer = await member.call(asked ? asking(send) : send)
+      if (!(answer instanceof Refusal)) return answer
+      // Whoever called was told already.
+      if (!this.#calls.has(call)) throw closedError()
+      call.trouble = answer.error
+      asked = this.#askedOf(answer, member)
+      const follows = asked !== undefined || this.learn(answer.error.message, member.address)
+      if (!follows && answer.word !== '' && !PASSING.has(answer.word)) throw answer.error
+      if (follows && tries < FOLLOWED_AT_ONCE) continue
+      // A key whose slot is just being moved says TRYAGAIN: then everybody is where they should be.
+      if (answer.word !== 'TRYAGAIN') this.lookSoon()
+      await sleep(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries))
+    }
+  }
+
+  /** The member to which an `ASK 3999 127.0.0.1:6381` sends this one call. */
+  #askedOf({ word, error }: Refusal, saidBy: Member): Member | undefined {
+    const address =
+      word === 'ASK' ? readAddress(error.message.split(' ')[2] ?? '', saidBy.address) : undefined
+    return address && this.#member(address)
+  }
+
+  #member(address: Address): Member {
+    const name = nameOf(address)
+    let member = this.#members.get(name)
+    if (!member) {
+      member = new Member(this.#transport, address, this.#timeoutMs)
+      this.#members.set(name, member)
+    }
+    return member
+  }
+
+  /** Finds out who owns what, unless that was done a moment ago. */
+  lookSoon(): void {
+    if (this.#closed || performance.now() - this.#lookedMs < LOOK_EVERY_MS) return
+    // Whoever needs the answer meets with the same trouble again.
+    this.#look().catch(() => undefined)
+  }
+
+  /** Asks who owns what. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#askAround().finally(() => {
+      this.#looking = undefined
+      this.#lookedMs = performance.now()
+    })
+    return this.#looking
+  }
+
+  async #askAround(): Promise<void> {
+    const ready = [...this.#members.values()].filter((member) => member.isReady)
+    // Beginning with another one each time: one that was cut off from the others knows nothing new.
+    const start = (this.#looks += 1) % Math.max(1, ready.length)
+    for (const member of [...ready.slice(start), ...ready.slice(0, start)]) {
+      if (await this.#askMember(member)) return
+    }
+    // Replicas, too: one of them may be the owner now.
+    for (const address of this.#topology.known) {
+      if (ready.some(({ name }) => name === nameOf(address))) continue
+      if (await this.#askMember(this.#member(address))) return
+    }
+    try {
+      this.#load(await within(this.#timeoutMs, this.#transport.command('CLUSTER', 'SLOTS')), undefined)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  async #askMember(member: Member): Promise<boolean> {
+    try {
+      const reply = await within(LOOK_MS, member.call(showSlots))
+      if (reply instanceof Refusal) return false
+      this.#load(reply, member.address)
+      return true
+    } catch {
+      // The next one may know.
+      return false
+    }
+  }
+
+  #load(reply: unknown, asked: Address | undefined): void {
+    this.#topology.load(reply, asked)
+    const owners = this.#topology.owners()
+    for (const [name, member] of this.#members) {
+      if (owners.has(name)) continue
+      // What was sent to it and not answered yet is sent to the new owner: every verb may be repeated.
+      this.#members.delete(name)
+      member.retire(gone(name))
+    }
+    this.onChange()
+  }
+
+  /** A member that is stopped, or a network that swallows everything, breaks no connection. */
+  #startSweep(): NodeJS.Timeout {
+    return setInterval(() => {
+      const nowMs = performance.now()
+      for (const call of this.#calls) {
+        const ageMs = nowMs - call.startedMs
+        if (ageMs < SUSPECT_MS) break
+        this.lookSoon()
+        if (ageMs < this.#timeoutMs) continue
+        this.#calls.delete(call)
+        call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#timeoutMs} ms`)))
+      }
+      if (this.#calls.size > 0) return
+      clearInterval(this.#sweep)
+      this.#sweep = undefined
+    }, SWEEP_MS).unref()
+  }
+}
+
+/** The next command may use a slot that is only about to come to the member. The two travel together. */
+function asking(send: Send): Send {
+  return (transport, bySource) => {
+    transport.command('ASKING').catch(() => undefined)
+    return send(transport, bySource)
+  }
+}
+
+const showSlots: Send = (transport) => transport.command('CLUSTER', 'SLOTS')
+
+function gone(name: string): StoreUnavailableError {
+  return new StoreUnavailableError(`Redis: ${name} owns no slots of the Cluster any more.`, {
+    store: STORE_NAME,
+  })
+}
+
+function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`No answer within ${limitMs} ms`)), limitMs)
+    promise.finally(() => clearTimeout(timer)).then(resolve, reject)
+  })
+}

@@ -1,0 +1,99 @@
+/** A `Cluster` of ioredis 5 and 6. */
+import type { IoRedisCluster, IoRedisMember, IoRedisOwnMember, IoRedisOverride } from '../clients.js'
+import { mapAddress } from './address-map.js'
+import { ioRedisTransport } from './ioredis.js'
+import type {
+  Address,
+  ClusterTransport,
+  MemberConnection,
+  ShardConnection,
+  ShardListener,
+} from './transport.js'
+
+const LONGEST_RETRY_MS = 1000
+
+const OWN: IoRedisOverride = {
+  lazyConnect: false,
+  enableOfflineQueue: true,
+  maxRetriesPerRequest: null,
+  // Keys and channels of a Cluster come complete.
+  keyPrefix: '',
+  readOnly: false,
+  reconnectOnError: null,
+}
+
+export function ioRedisClusterTransport(client: IoRedisCluster): ClusterTransport {
+  return {
+    keyPrefix: client.options.keyPrefix ?? '',
+    command: (name, ...args) => untilError(client, client.call(name, ...args)),
+    mapAddress: (address) => mapAddress(client.options.natMap, address),
+    open(address) {
+      const [member] = client.nodes('all')
+      return member
+        ? Promise.resolve(open(member, address))
+        : Promise.reject(new Error('The client is closed'))
+    },
+  }
+}
+
+/** A client that cannot connect keeps commands for ever, and tells of its failures in events. */
+function untilError<T>(client: IoRedisCluster, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: unknown): void => {
+      if (client.status !== 'ready') reject(causeOf(error))
+    }
+    const onEnd = (): void => reject(new Error('The client is closed'))
+    client.on('error', onError)
+    client.on('end', onEnd)
+    reply
+      .then(resolve, (error: unknown) => reject(causeOf(error)))
+      .finally(() => {
+        client.off('error', onError)
+        client.off('end', onEnd)
+      })
+  })
+}
+
+/** That no member could be asked says less than why the last one could not. */
+function causeOf(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const last: unknown = Reflect.get(error, 'lastNodeError')
+  return last instanceof Error ? last : error
+}
+
+function retryStrategy(times: number): number {
+  return Math.min(times * 50, LONGEST_RETRY_MS)
+}
+
+function open(member: IoRedisMember, { host, port }: Address): MemberConnection {
+  const own = member.duplicate({ ...OWN, host, port, retryStrategy })
+  // The transport's listener hears of it, as far as it matters.
+  own.on('error', () => undefined)
+  return {
+    transport: ioRedisTransport(own),
+    listenSharded: (listener) => listenSharded(own, listener),
+    close: () => own.disconnect(),
+  }
+}
+
+function listenSharded(member: IoRedisMember, listener: ShardListener): ShardConnection {
+  const subscriber: IoRedisOwnMember = member.duplicate({
+    ...OWN,
+    autoResubscribe: false,
+    retryStrategy: null,
+  })
+  // Also when a channel was taken away since its slot has moved: the library takes that for an answer to nothing.
+  subscriber.on('error', () => listener.broken())
+  subscriber.on('end', () => listener.broken())
+  // A subscription that is refused since its slot is elsewhere is never answered; this is all that is told.
+  subscriber.on('moved', () => listener.broken())
+  subscriber.on('smessage', (channel, text) => listener.message(String(channel), String(text)))
+  subscriber.on('ready', () => listener.open())
+  return {
+    subscribe: (channel) => subscriber.ssubscribe(channel),
+    unsubscribe(channel) {
+      subscriber.sunsubscribe(channel).catch(() => undefined)
+    },
+    close: () => subscriber.disconnect(),
+  }
+}

@@ -1,0 +1,280 @@
+/** What only a Cluster does: slots with owners, slots that move, members that fail alone. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLocks } from 'holdfast'
+import { redisMode, redisStore, type RedisClient } from 'holdfast/redis'
+import type { Store } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
+import { openAny, openClusterClient } from '../../../../test/servers/redis-clients.mjs'
+import type { Member, RedisCluster } from '../../../../test/servers/redis-cluster.js'
+import { loadWhile, repeated } from './support/load.js'
+import {
+  after,
+  closing,
+  LIBRARIES,
+  makeClaim,
+  openStore,
+  openStoreOn,
+  QUEUE,
+  startServer,
+  startTestCluster,
+  take,
+  TRY,
+  until,
+  whereIs,
+} from './support/world.js'
+
+/** Every member with what it owns, or another one than that. */
+async function elsewhere(
+  cluster: RedisCluster,
+  key: string,
+): Promise<{ slot: number; from: Member; to: Member }> {
+  const from = await cluster.ownerOf(key)
+  const to = cluster.members.find(({ shard }) => shard !== from.shard)
+  if (!to) throw new Error('There is no other member.')
+  return { slot: await cluster.slotOf(key), from, to }
+}
+
+/** Names of locks, one for each primary. */
+async function oneOfEach(cluster: RedisCluster): Promise<string[]> {
+  const names = new Map<Member, string>()
+  for (let index = 0; names.size < 3; index += 1)
+    names.set(await cluster.ownerOf(`hf:{${index}}`), String(index))
+  return [...names.values()]
+}
+
+async function waitersOf(store: Store, lock: string): Promise<number> {
+  return (await store.inspect({ lock })).locks[0]?.waiters.length ?? 0
+}
+
+async function subscriptions(cluster: RedisCluster): Promise<string[]> {
+  const replies = await Promise.all(
+    cluster.members.map(({ server }) => server.command('PUBSUB', 'SHARDCHANNELS')),
+  )
+  return replies.flatMap((reply) => reply.split('\r\n').filter((line) => line.startsWith('hf:')))
+}
+
+test('slots are those of the server, whatever the name', async () => {
+  const server = await startServer({ config: [['cluster-enabled', 'yes']] })
+  const names = [
+    '',
+    'a',
+    '{}',
+    '{a}',
+    'a{b}c',
+    'a{}b',
+    '{a',
+    'a}b{c}',
+    '}{',
+    'ä{ö}ü',
+    '\u{1F512}',
+    randomUUID(),
+  ]
+  for (const name of [...names, ...names.map((text) => `hf:{${text}}:q`)]) {
+    expect(slotOf(name), name).toBe(Number((await server.command('CLUSTER', 'KEYSLOT', name)).slice(1)))
+  }
+})
+
+for (const library of LIBRARIES) {
+  test(`through ${library}: hands a lock on by a message, and closes what is its own and nothing else`, async () => {
+    const cluster = await startTestCluster()
+    const opened = openAny(library, whereIs(cluster))
+    after(() => opened.end())
+    await opened.ready
+    const [one, two] = [await openStoreOn(cluster, library), redisStore({ client: opened.client })]
+    for (const lock of await oneOfEach(cluster)) {
+      const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
+      const { token } = await take(one, holder)
+      await two.attempt(waiter, QUEUE)
+      let pushed: bigint | undefined
+      const watch = two.watch(waiter, (grant) => (pushed = grant?.token))
+      await watch.ready
+      expect(await one.withdraw(holder)).toBe('released')
+      await until('the grant', () => pushed !== undefined)
+      expect(pushed).toBeGreaterThan(token)
+      watch.close()
+    }
+    expect((await two.inspect({ prefix: '', limit: 10 })).locks).toHaveLength(3)
+    expect(await subscriptions(cluster)).not.toEqual([])
+    await two.close()
+    await until('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
+    // The caller's client works on.
+    expect(await redisMode({ client: opened.client })).toBe('scripts')
+    await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+}
+
+describe('a slot that moves', () => {
+  test('keeps its held and awaited locks at every stage of the move', async () => {
+    const cluster = await startTestCluster()
+    const [one, two] = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
+    const [holder, waiter] = [
+      makeClaim('lock', { ttlMs: 60_000 }),
+      makeClaim('lock', { heartbeatMs: 20_000 }),
+    ]
+    const { token } = await take(one, holder)
+    await two.attempt(waiter, QUEUE)
+    const { slot, from, to } = await elsewhere(cluster, 'hf:{lock}')
+
+    await cluster.beginMove(slot, from, to)
+    // Some keys here and some there: nothing is decided on half of a lock's state. The members ask to come back.
+    expect(await cluster.moveKeys(slot, from, to, 1)).toBe(1)
+    const renewing = one.renew([holder])
+    const asking = two.attempt(waiter, QUEUE)
+    await sleep(300)
+    while ((await cluster.moveKeys(slot, from, to)) > 0);
+    await cluster.endMove(slot, from, to)
+    expect(await renewing).toEqual([{ outcome: 'renewed' }])
+    expect((await asking).outcome).toBe('waiting')
+    expect(await cluster.ownerOf('hf:{lock}')).toBe(to)
+
+    expect(await one.withdraw(holder)).toBe('released')
+    const next = await two.attempt(waiter, QUEUE)
+    if (next.outcome !== 'granted' || next.token === undefined) throw new Error(next.outcome)
+    expect(next.token).toBeGreaterThan(token)
+    expect(await two.withdraw(waiter)).toBe('released')
+    expect(await two.withdraw(waiter)).toBe('released')
+  })
+
+  test('takes its subscriptions with it: whoever waits is woken by a message of the new owner', async () => {
+    const cluster = await startTestCluster()
+    for (const library of LIBRARIES) {
+      const lock = `lock ${library}`
+      const [one, two] = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
+      const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
+      await take(one, holder)
+      await two.attempt(waiter, QUEUE)
+      let grants = 0
+      const watch = two.watch(waiter, (grant) => (grants += grant ? 1 : 0))
+      await watch.ready
+      const { slot, from, to } = await elsewhere(cluster, `hf:{${lock}}`)
+      await cluster.moveSlot(slot, from, to)
+      await until(`it listens there, through ${library}`, async () =>
+        (await to.server.command('PUBSUB', 'SHARDCHANNELS')).includes(`hf:{${lock}}:`),
+      )
+      await one.withdraw(holder)
+      await until(`the grant through ${library}`, () => grants > 0)
+      watch.close()
+    }
+  })
+
+  test('back and forth under load loses nobody, and no token is given twice', async () => {
+    const cluster = await startTestCluster()
+    const stores = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
+    const { slot, from, to } = await elsewhere(cluster, 'hf:{hot}')
+    const load = { locks: ['hot', 'other'], workers: 4, ttlMs: 3000 }
+    const toll = await loadWhile(stores, load, async () => {
+      for (let round = 0; round < 6; round += 1) {
+        await cluster.beginMove(slot, round % 2 ? to : from, round % 2 ? from : to)
+        // Writers make new keys meanwhile.
+        while ((await cluster.moveKeys(slot, round % 2 ? to : from, round % 2 ? from : to, 1)) > 0);
+        await cluster.endMove(slot, round % 2 ? to : from, round % 2 ? from : to)
+        await sleep(100)
+      }
+    })
+    expect(toll.strange).toEqual([])
+    expect({ told: toll.told, lost: toll.lost }).toEqual({ told: 0, lost: 0 })
+    for (const [lock, tokens] of toll.tokens) expect(repeated(tokens), lock).toEqual([])
+  }, 60_000)
+})
+
+describe('a member that fails', () => {
+  test('costs the locks of the others nothing', async () => {
+    const cluster = await startTestCluster()
+    const store = await openStoreOn(cluster, 'ioredis6', { timeoutMs: 800 })
+    const names = await oneOfEach(cluster)
+    const claims = names.map((lock) => makeClaim(lock))
+    for (const claim of claims) await take(store, claim)
+    const [dead] = names as [string]
+    const { server } = await cluster.ownerOf(`hf:{${dead}}`)
+    server.pause()
+    after(() => server.resume())
+    const startMs = performance.now()
+    const [lost, ...others] = claims.map(async (claim) => store.renew([claim]))
+    expect(await Promise.all(others)).toEqual([[{ outcome: 'renewed' }], [{ outcome: 'renewed' }]])
+    expect(performance.now() - startMs).toBeLessThan(700)
+    for (const lock of names.slice(1)) await store.withdraw(claims[names.indexOf(lock)] as (typeof claims)[0])
+    expect(await lost).toMatchObject([{ outcome: 'unknown', cause: { code: 'STORE_UNAVAILABLE' } }])
+    // All of them in one turn: each has an answer of its own.
+    const all = await Promise.allSettled(names.map((lock) => take(store, makeClaim(lock))))
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  })
+
+  test('and a whole Cluster that is away is told in time, and used again when it is back', async () => {
+    const cluster = await startTestCluster({ appendOnly: true })
+    const store = await openStoreOn(cluster, 'redis6', { timeoutMs: 1000 })
+    const claim = makeClaim('lock', { ttlMs: 60_000 })
+    await take(store, claim)
+    await Promise.all(cluster.members.map(({ server }) => server.kill()))
+    const startMs = performance.now()
+    await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(performance.now() - startMs).toBeLessThan(3000)
+    await cluster.start()
+    await until('it answers', async () => (await store.renew([claim]))[0]?.outcome === 'renewed', 20_000)
+  }, 40_000)
+})
+
+describe('clients that do not fit', () => {
+  test('a client of one server says that it is a member of a Cluster', async () => {
+    const cluster = await startTestCluster()
+    const [member] = cluster.members as [Member]
+    const foreign = (await oneOfEach(cluster))[1] ?? ''
+    const { server } =
+      (await cluster.ownerOf(`hf:{${foreign}}`)) === member ? (cluster.members[2] as Member) : member
+    const attempt = Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY))
+    await expect(attempt).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    await expect(Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY))).rejects.toThrow(
+      /client of the Cluster/,
+    )
+  })
+
+  test('a Cluster client of a server without a Cluster says so, and so does a wrong password', async () => {
+    const server = await startServer({ password: 'right-secret' })
+    for (const library of LIBRARIES) {
+      const wrong = library.startsWith('ioredis')
+        ? { redisOptions: { password: 'wrong-secret' } }
+        : { defaults: { password: 'wrong-secret' } }
+      const { client, end } = openClusterClient(library, [server.port], wrong)
+      after(() => end())
+      const store = closing(redisStore({ client, timeoutMs: 2000 }))
+      const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
+        (caught: unknown) => caught,
+      )
+      expect(error, library).toMatchObject({ name: 'StoreUnavailableError' })
+      expect(String(error)).not.toMatch(/secret/)
+    }
+  })
+
+  test('simple mode refuses a Cluster', () => {
+    const { client, end } = openClusterClient('ioredis6', [1], { lazyConnect: true })
+    after(() => end())
+    expect(() => redisStore({ client, mode: 'simple' })).toThrow(/no Cluster/)
+  })
+
+  test('clients of all four libraries fit the type', () => {
+    const clients: RedisClient[] = LIBRARIES.flatMap((library) => {
+      const both = [openAny(library, 'sentinel:name:1'), openAny(library, 'cluster:1')]
+      for (const { end } of both) after(() => end())
+      return both.map(({ client }) => client)
+    })
+    for (const client of clients) expect(redisStore({ client }).name).toBe('redis')
+  })
+})
+
+test('a waiter that hears nothing of a moved slot is served by its heartbeats', async () => {
+  const cluster = await startTestCluster()
+  const [one, two] = await Promise.all([openStoreOn(cluster, 'redis6'), openStoreOn(cluster, 'ioredis6')])
+  const [holder, waiter] = [createLocks(one), createLocks(two)]
+  const lease = await holder.mutex('lock').acquire()
+  const waiting = waiter.mutex('lock').acquire()
+  await until('it waits', async () => (await waitersOf(one, 'lock')) === 1)
+  const { slot, from, to } = await elsewhere(cluster, 'hf:{lock}')
+  await cluster.moveSlot(slot, from, to)
+  // At once, so that the channel has not followed yet.
+  const releasedMs = performance.now()
+  expect(await lease.release()).toBe('released')
+  expect((await waiting).held).toBe(true)
+  expect(performance.now() - releasedMs).toBeLessThan(3500)
+  await Promise.all([holder.close(), waiter.close()])
+})

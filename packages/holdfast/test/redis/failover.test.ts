@@ -1,0 +1,131 @@
+/** The primary is killed under load, or loses what it had granted, with Sentinels and in a Cluster. */
+import { createLocks } from 'holdfast'
+import type { Store } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import type { RedisServer } from '../../../../test/servers/redis.js'
+import { loadWhile, repeated, type Toll } from './support/load.js'
+import {
+  after,
+  makeClaim,
+  openStoreOn,
+  QUEUE,
+  startTestCluster,
+  startTestSentinels,
+  take,
+  TRY,
+  until,
+  type Library,
+} from './support/world.js'
+
+const LOCKS = ['a', 'b', 'c', 'd', 'e', 'f']
+const LOAD = { locks: LOCKS, workers: 3, ttlMs: 1500 }
+/** Failover takes seconds, on a busy machine more. */
+const LIMIT_MS = 120_000
+
+function expectGood({ tokens, strange }: Toll): void {
+  expect(strange).toEqual([])
+  for (const [lock, given] of tokens)
+    expect(repeated(given), `tokens of ${lock} that were given twice`).toEqual([])
+}
+
+for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
+  describe(`through ${library}`, () => {
+    test(
+      'a primary with Sentinels is killed under load: every waiter is served or told, and no token is given twice',
+      async () => {
+        const group = await startTestSentinels()
+        const stores = await Promise.all([openStoreOn(group, library), openStoreOn(group, library)])
+        const toll = await loadWhile(stores, LOAD, async () => {
+          const primary = await group.primary()
+          await primary.kill()
+          await group.untilReplaced(primary)
+        })
+        expectGood(toll)
+      },
+      LIMIT_MS,
+    )
+
+    test(
+      'a primary of a Cluster is killed under load: every waiter is served or told, and no token is given twice',
+      async () => {
+        const cluster = await startTestCluster({ partial: false })
+        const stores = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
+        const toll = await loadWhile(stores, LOAD, async () => {
+          const dead = await cluster.ownerOf('hf:{a}')
+          await dead.server.kill()
+          await cluster.untilReplaced(dead)
+        })
+        expectGood(toll)
+      },
+      LIMIT_MS,
+    )
+
+    test(
+      'a primary of a Cluster that hangs is replaced, and those who waited for it are served by the new one',
+      async () => {
+        const cluster = await startTestCluster()
+        const [one, two] = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
+        const [holder, waiter] = [createLocks(one, { ttlMs: 2000 }), createLocks(two, { ttlMs: 60_000 })]
+        const lease = await holder.mutex('a').acquire()
+        const waiting = waiter.mutex('a').acquire({ waitMs: 60_000 })
+        await until('it waits', async () => (await one.inspect({ lock: 'a' })).locks[0]?.waiters.length === 1)
+        const owner = await cluster.ownerOf('hf:{a}')
+        // What the replica has not got is lost: the waiter itself does not depend on it, the token does.
+        await owner.server.command('WAIT', '1', '5000')
+        owner.server.pause()
+        after(() => owner.server.resume())
+        const next = await waiting
+        expect(next.token).toBeGreaterThan(lease.token)
+        expect(await next.release()).toBe('released')
+        await Promise.all([holder.close(), waiter.close()])
+      },
+      LIMIT_MS,
+    )
+  })
+}
+
+/** Makes a replica follow a server that is not there, so that it gets nothing more of what its primary writes. */
+async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void> {
+  await replica.command('REPLICAOF', '127.0.0.1', '1')
+  await until('the primary notices', async () =>
+    (await primary.command('INFO', 'replication')).includes('connected_slaves:0'),
+  )
+}
+
+describe('a failover that loses a grant', () => {
+  test(
+    'makes two holders, whom only the token tells apart; the first is told at its next renewal',
+    async () => {
+      const group = await startTestSentinels()
+      const store: Store<true> = await openStoreOn(group, 'ioredis6')
+      const primary = await group.primary()
+      const replica = await group.replica()
+      const [first, second, waiter] = [makeClaim('lock'), makeClaim('lock'), makeClaim('lock')]
+      await take(store, makeClaim('other'))
+      await until('the replica follows', async () =>
+        (await primary.command('WAIT', '1', '1000')).startsWith(':1'),
+      )
+      await cutOff(primary, replica)
+      const granted = await take(store, first)
+      await primary.kill()
+      await replica.command('REPLICAOF', 'NO', 'ONE')
+      await until(
+        'there is a primary',
+        () =>
+          Promise.resolve(store.attempt(second, TRY)).then(
+            ({ outcome }) => outcome === 'granted',
+            () => false,
+          ),
+        60_000,
+      )
+      const again = await store.attempt(second, TRY)
+      if (again.outcome !== 'granted' || again.token === undefined) throw new Error('not granted')
+      expect(again.token).toBeGreaterThan(granted.token)
+      expect(await store.renew([first])).toEqual([{ outcome: 'lost', reason: 'expired' }])
+      expect(await store.withdraw(first)).toBe('absent')
+      expect((await store.attempt(waiter, QUEUE)).outcome).toBe('waiting')
+      expect(await store.withdraw(second)).toBe('released')
+    },
+    LIMIT_MS,
+  )
+})

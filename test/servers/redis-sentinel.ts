@@ -1,0 +1,161 @@
+/**
+ * A private Redis primary with replicas, watched by three Sentinels. They find a primary dead after a second, and put a
+ * replica in its place.
+ */
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { eventually } from './eventually.js'
+import { askSentinel, RedisServer, type RedisServerOptions } from './redis.js'
+import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+
+export interface SentinelOptions {
+  /** Default 1. */
+  readonly replicas?: number
+  /** For the primary and its replicas. */
+  readonly config?: RedisServerOptions['config']
+  /** Keep what was written through a restart. */
+  readonly appendOnly?: boolean
+}
+
+const HOST = '127.0.0.1'
+const SENTINELS = 3
+const QUORUM = 2
+
+export class SentinelGroup {
+  /** What the Sentinels call the primary. */
+  readonly name = 'locks'
+  readonly host = HOST
+  readonly servers: readonly RedisServer[]
+  readonly sentinels: readonly Service[]
+  readonly sentinelPorts: readonly number[]
+  readonly #folder: string
+
+  constructor(servers: readonly RedisServer[], ports: readonly number[]) {
+    this.servers = servers
+    this.sentinelPorts = ports
+    this.#folder = makeFolder('sentinel')
+    this.sentinels = ports.map((port) => this.#sentinel(port))
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.start()))
+    await eventually('the replicas follow', () => this.#replicasFollow())
+    await Promise.all(this.sentinels.map((sentinel) => sentinel.start()))
+    await eventually('the Sentinels know each other and the replicas', () => this.#sentinelsAgree())
+  }
+
+  /** The server that the Sentinels take for the primary. */
+  async primary(): Promise<RedisServer> {
+    for (const port of this.sentinelPorts) {
+      const reply = await askSentinel(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.name).catch(() => '')
+      const found = this.servers.find((server) => reply.includes(`\r\n${server.port}\r\n`))
+      if (found) return found
+    }
+    throw new Error('No Sentinel names a primary.')
+  }
+
+  /** The first server that is not the primary. */
+  async replica(): Promise<RedisServer> {
+    const primary = await this.primary()
+    const found = this.servers.find((server) => server !== primary)
+    if (!found) throw new Error('There is no replica.')
+    return found
+  }
+
+  /** Waits until another server than this one is the primary, and says so itself. */
+  async untilReplaced(dead: RedisServer): Promise<RedisServer> {
+    await eventually('another primary', async () => {
+      const primary = await this.primary()
+      return primary !== dead && (await primary.command('ROLE')).includes('master')
+    })
+    return this.primary()
+  }
+
+  /** Starts a server that was killed, as a replica of the one in its place. The Sentinels would take ten seconds for that. */
+  async rejoin(server: RedisServer): Promise<void> {
+    const primary = await this.primary()
+    await server.start()
+    await server.command('REPLICAOF', HOST, String(primary.port))
+    await eventually('the replicas follow', () => this.#replicasFollow())
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.sentinels.map((sentinel) => sentinel.crash()))
+    await Promise.all(this.servers.map((server) => server.stop()))
+    removeFolder(this.#folder)
+  }
+
+  #sentinel(port: number): Service {
+    const file = join(this.#folder, `${port}.conf`)
+    const [primary] = this.servers
+    // Sentinels write into their file what they find out.
+    const lines = [
+      `port ${port}`,
+      `bind ${HOST}`,
+      `dir ${this.#folder}`,
+      `sentinel monitor ${this.name} ${HOST} ${primary?.port ?? 0} ${QUORUM}`,
+      `sentinel down-after-milliseconds ${this.name} 1000`,
+      `sentinel failover-timeout ${this.name} 3000`,
+    ]
+    writeFileSync(file, `${lines.join('\n')}\n`)
+    return new Service({
+      name: 'redis-sentinel',
+      command: 'redis-server',
+      args: [file, '--sentinel'],
+      ready: async () => (await askSentinel(port, 'PING')).startsWith('+PONG'),
+    })
+  }
+
+  async #replicasFollow(): Promise<boolean> {
+    const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')))
+    const primaries = roles.filter((role) => role.includes('role:master'))
+    const following = roles.filter((role) => role.includes('master_link_status:up'))
+    return primaries.length === 1 && following.length === this.servers.length - 1
+  }
+
+  async #sentinelsAgree(): Promise<boolean> {
+    const replies = await Promise.all(
+      this.sentinelPorts.map((port) => askSentinel(port, 'SENTINEL', 'MASTER', this.name)),
+    )
+    const replicas = this.servers.length - 1
+    return replies.every(
+      (reply) =>
+        numberIn(reply, 'num-other-sentinels') === SENTINELS - 1 &&
+        numberIn(reply, 'num-slaves') === replicas,
+    )
+  }
+}
+
+/** A field of a reply that is a list of names and values. */
+function numberIn(reply: string, field: string): number {
+  const lines = reply.split('\r\n')
+  return Number(lines[lines.indexOf(field) + 2])
+}
+
+/** Starts all of them on free ports. */
+export async function startSentinels({
+  replicas = 1,
+  appendOnly = false,
+  config = [],
+}: SentinelOptions = {}): Promise<SentinelGroup> {
+  const ports = await freePorts(1 + replicas + SENTINELS)
+  const [primary = 0, ...others] = ports
+  const common = [['repl-diskless-sync-delay', '0'], ...config] as const
+  const servers = [
+    new RedisServer(primary, { appendOnly, config: common }),
+    ...others
+      .slice(0, replicas)
+      .map(
+        (port) =>
+          new RedisServer(port, { appendOnly, config: [...common, ['replicaof', `${HOST} ${primary}`]] }),
+      ),
+  ]
+  const group = new SentinelGroup(servers, others.slice(replicas))
+  try {
+    await group.start()
+  } catch (error) {
+    await group.stop()
+    throw error
+  }
+  return group
+}
