@@ -1,9 +1,13 @@
 /** The command line over Sentinels and over a Cluster, with either client library. */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { redisStore } from 'holdfast/redis'
+import { Cluster } from 'ioredis6'
+import { createCluster } from 'redis6'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCluster, type RedisCluster } from '../../../../test/servers/redis-cluster.js'
 import { startSentinels, type SentinelGroup } from '../../../../test/servers/redis-sentinel.js'
+import { exerciseRights } from '../../dist/doctor/redis-rights.js'
 import { Box } from '../support/holdfast.js'
 import type { Program, ProgramOptions } from '../support/program.js'
 
@@ -78,6 +82,34 @@ describe.each([
     expect(run.stdout).toMatch(/ok +server +.*redis \d/)
     expect(run.stdout).toMatch(/ok +tokens +grow/)
   })
+})
+
+it('prints a rule that is enough in a Cluster, with either library', async () => {
+  const printed = new Project('ioredis', clusterUrl()).holdfast(['doctor', '--print-acl'])
+  expect(await printed.code()).toBe(0)
+  const [, rule = ''] = /^ACL SETUSER holdfast on >PASSWORD (.+)\n$/.exec(printed.stdout) ?? []
+  for (const { server } of cluster.members) {
+    const words = ['reset', 'on', '>secret', ...rule.split(' ')]
+    expect(await server.command('ACL', 'SETUSER', 'holdfast', ...words)).toBe('+OK\r\n')
+  }
+  const login = { username: 'holdfast', password: 'secret' }
+  const io = new Cluster(
+    cluster.ports.map((port) => ({ host: cluster.host, port })),
+    { redisOptions: login },
+  )
+  const node = createCluster({
+    rootNodes: cluster.ports.map((port) => ({ socket: { host: cluster.host, port } })),
+    defaults: login,
+  })
+  node.on('error', () => undefined)
+  await node.connect()
+  for (const client of [io, node]) {
+    const store = redisStore({ client })
+    await exerciseRights(store)
+    await store.close()
+  }
+  io.disconnect()
+  node.destroy()
 })
 
 it.each(LIBRARIES)(

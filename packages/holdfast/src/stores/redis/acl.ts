@@ -27,7 +27,14 @@ const SIMPLE_COMMANDS = ['watch', 'unwatch', 'multi', 'exec', 'get', 'set', 'del
 /** Client libraries look at the server when they connect, and give the connection a name. */
 const LIBRARY_COMMANDS = ['info', 'client|setname']
 /** What a client library needs to find its way in a Cluster, and the channels of its slots. */
-const CLUSTER_COMMANDS = ['cluster|slots', 'cluster|shards', 'cluster|nodes', 'asking', 'readonly']
+const CLUSTER_COMMANDS = [
+  'cluster|slots',
+  'cluster|shards',
+  'cluster|nodes',
+  'cluster|info',
+  'asking',
+  'readonly',
+]
 const CLUSTER_PUBLISHING = ['spublish', 'ssubscribe', 'sunsubscribe']
 
 export interface AclNeeds {
