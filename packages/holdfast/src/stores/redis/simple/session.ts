@@ -8,6 +8,7 @@
 import type { Clock } from '../../../clock/clock.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../../errors.js'
 import { explain, isServerError, STORE_NAME } from '../errors.js'
+import { findCompareDelete, type CompareDelete } from './compare-delete.js'
 import { textOf } from '../replies.js'
 import type { RedisSettings } from '../store.js'
 import type { OwnConnection, Transport } from '../transports/transport.js'
@@ -17,6 +18,8 @@ export type Work<T> = (session: Transactions) => Promise<T>
 
 /** What work can do while it has the connection. Keys are complete. */
 export interface Transactions {
+  /** Deletes a key if it holds a value; undefined where the server has no command for it. */
+  readonly compareDelete: CompareDelete | undefined
   /** Sends commands together; watches the keys first. Gives the replies to the commands. */
   watch(keys: readonly string[], commands: readonly Command[]): Promise<unknown[]>
   /** Ends the watching without a change. Nobody needs the answer: whatever is sent next comes after it. */
@@ -32,16 +35,19 @@ export class Session {
   readonly #transport: Transport
   readonly #timeoutMs: number
   readonly #clock: Clock
+  readonly #probeKey: string
   #connection: OwnConnection | undefined
+  #compareDelete: CompareDelete | undefined
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
   /** How much work waits here or is under way. */
   load = 0
 
-  constructor(transport: Transport, timeoutMs: number, clock: Clock) {
+  constructor(transport: Transport, { timeoutMs, clock, prefix }: RedisSettings) {
     this.#transport = transport
     this.#timeoutMs = timeoutMs
     this.#clock = clock
+    this.#probeKey = `${transport.keyPrefix}${prefix}:simple-mode-probe`
   }
 
   /** Rejects at the latest after the timeout, which counts from now; with a typed error, or with what the library said. */
@@ -84,8 +90,9 @@ export class Session {
       this.#connection = connection
       // If MULTI were refused, what follows it would be done at once and unguarded. So it is tried out first.
       await transaction(connection, [])
+      this.#compareDelete = await findCompareDelete(connection, this.#probeKey)
     }
-    return over(connection)
+    return over(connection, this.#compareDelete)
   }
 
   #within<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
@@ -112,8 +119,8 @@ export class Session {
 export class Sessions {
   readonly #all: readonly Session[]
 
-  constructor(transport: Transport, { timeoutMs, clock }: RedisSettings, count: number) {
-    this.#all = Array.from({ length: count }, () => new Session(transport, timeoutMs, clock))
+  constructor(transport: Transport, settings: RedisSettings, count: number) {
+    this.#all = Array.from({ length: count }, () => new Session(transport, settings))
   }
 
   run<T>(work: Work<T>): Promise<T> {
@@ -126,8 +133,9 @@ export class Sessions {
   }
 }
 
-function over(connection: OwnConnection): Transactions {
+function over(connection: OwnConnection, compareDelete: CompareDelete | undefined): Transactions {
   return {
+    compareDelete,
     async watch(keys, commands) {
       const [, ...replies] = await together(connection, [['WATCH', ...keys], ...commands])
       return replies
