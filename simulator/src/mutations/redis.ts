@@ -20,8 +20,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'wakes.js',
-        'const listener = this.#listeners.get(claimId);',
-        'const listener = this.#listeners.get(claimId) ?? [...this.#listeners.values()][0];',
+        'const waiter = this.#waiters.get(claimId);',
+        'const waiter = this.#waiters.get(claimId) ?? [...this.#waiters.values()][0];',
       ),
     ],
     store: 'redis',
