@@ -2,7 +2,7 @@
  * A case: everything that a run depends on. It is drawn from a seed, and may be cut down afterwards; the same case always
  * runs the same way.
  */
-import { drawFaults, type Fault } from './faults/plan.js'
+import { drawFaults, drawServiceFaults, type Fault } from './faults/plan.js'
 import type { StoreName } from './server/models.js'
 import { Dice } from './world/dice.js'
 import type { ClockErrors } from './world/machine-clock.js'
@@ -47,7 +47,10 @@ export function drawCase(seed: number, store: StoreName): Case {
       // Few locks make a crowd, many make variety.
       locks: world.chance(0.4) ? [world.pick(LOCKS)] : LOCKS,
     }),
-    faults: drawFaults(Dice.named(seed, 'faults'), shape),
+    faults: [
+      ...drawFaults(Dice.named(seed, 'faults'), shape),
+      ...(store === 'redis' ? drawServiceFaults(Dice.named(seed, 'service faults'), shape) : []),
+    ].sort((a, b) => a.atMs - b.atMs),
   }
 }
 

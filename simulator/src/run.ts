@@ -3,8 +3,7 @@ import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'
-import { storeModel } from './server/models.js'
-import { Server } from './server/server.js'
+import { makeService } from './server/models.js'
 import { Truth, type ServerHold } from './server/truth.js'
 import { Site, type Ground } from './site.js'
 import type { Breach } from './workload/circumstances.js'
@@ -48,7 +47,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   const agenda = new Agenda()
   const clock = new MachineClock(agenda, plan.serverClock)
   const truth = new Truth(agenda, clock)
-  const server = new Server(agenda, clock, storeModel(plan.store, runtime), truth)
+  const server = makeService(plan.store, { agenda, clock, truth }, runtime)
   const breaches: Breach[] = []
   const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
   const ground: Ground = {

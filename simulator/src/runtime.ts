@@ -4,11 +4,17 @@
  */
 import { createLocks, onLockEvent } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
+import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
+import type { Store } from 'holdfast/store'
+import * as rule from '../../packages/holdfast/dist/store/grant-rule.js'
 
 export interface Runtime {
   readonly createLocks: typeof createLocks
   readonly memoryStore: typeof memoryStore
   readonly onLockEvent: typeof onLockEvent
+  readonly redisStore: (options: RedisStoreOptions) => Store<true>
+  /** What the server of a store decides by. */
+  readonly rule: typeof rule
 }
 
-export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent }
+export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent, redisStore, rule }

@@ -2,8 +2,7 @@
 import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
-import { RemoteStore } from './server/remote-store.js'
-import type { Server } from './server/server.js'
+import type { Access, Service } from './server/service.js'
 import { Actor } from './workload/actor.js'
 import type { Chronicle } from './workload/chronicle.js'
 import type { Circumstances } from './workload/circumstances.js'
@@ -21,7 +20,7 @@ export interface Ground {
   readonly plan: Case
   readonly runtime: Runtime
   readonly agenda: Agenda
-  readonly server: Server
+  readonly server: Service
   readonly chronicle: Chronicle
   readonly counters: FencedCounters
   readonly circumstances: Circumstances
@@ -37,6 +36,7 @@ export class Site implements FaultySite {
   #generation = 0
   #process!: Process
   #client!: Client
+  #access!: Access
   #actors: Actor[] = []
 
   constructor(ground: Ground, index: number, clock: ClockErrors) {
@@ -81,6 +81,10 @@ export class Site implements FaultySite {
     this.#ground.chronicle.note(this.#process.pid, this.#process.name, { f: 'kill', type: 'info', key: '' })
   }
 
+  resetConnections(): void {
+    this.#access.reset()
+  }
+
   /** The operation at which an actor was killed is over; its successor goes on with the next one. */
   revive(): void {
     this.#start()
@@ -100,12 +104,13 @@ export class Site implements FaultySite {
     this.#ground.nextPid += 1
     const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
     this.#process = process
-    const store = new RemoteStore({ process, link: this.link, server, timeoutMs: plan.timeoutMs, claimants })
+    const { timeoutMs } = plan
+    this.#access = server.open({ process, link: this.link, dice, timeoutMs, claimants })
     this.#client = new Client({
       runtime,
       agenda,
       process,
-      store,
+      store: this.#access.store,
       chronicle,
       counters,
       dice,
@@ -113,7 +118,7 @@ export class Site implements FaultySite {
       claimants,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
-      timeoutMs: plan.timeoutMs,
+      timeoutMs,
     })
   }
 

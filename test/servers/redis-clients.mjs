@@ -1,16 +1,12 @@
 /** The client libraries that the Redis store is tried with, in their versions. Plain JavaScript, since workers use it. */
-import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
-import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis6'
-import {
-  createClient as createClient5,
-  createCluster as createCluster5,
-  createSentinel as createSentinel5,
-} from 'redis5'
-import {
-  createClient as createClient6,
-  createCluster as createCluster6,
-  createSentinel as createSentinel6,
-} from 'redis6'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+// Loaded when it is asked for: a worker uses one of them, and to load all four takes longer than the rest of its start.
+const ioredis5 = () => /** @type {typeof import('ioredis5')} */ (require('ioredis5'))
+const ioredis6 = () => /** @type {typeof import('ioredis6')} */ (require('ioredis6'))
+const redis5 = () => /** @type {typeof import('redis5')} */ (require('redis5'))
+const redis6 = () => /** @type {typeof import('redis6')} */ (require('redis6'))
 
 /**
  * @typedef {import('holdfast/redis').RedisClient} RedisClient
@@ -29,13 +25,13 @@ export const LIBRARIES = /** @type {const} */ (['ioredis5', 'ioredis6', 'redis5'
 export function openClient(library, url, options = {}) {
   switch (library) {
     case 'ioredis5':
-      return fromIoRedis(new Redis5(url, options))
+      return fromIoRedis(new (ioredis5().Redis)(url, options))
     case 'ioredis6':
-      return fromIoRedis(new Redis6(url, options))
+      return fromIoRedis(new (ioredis6().Redis)(url, options))
     case 'redis5':
-      return fromNodeRedis(createClient5({ url, ...options }))
+      return fromNodeRedis(redis5().createClient({ url, ...options }))
     case 'redis6':
-      return fromNodeRedis(createClient6({ url, ...options }))
+      return fromNodeRedis(redis6().createClient({ url, ...options }))
     default:
       throw new Error(`There is no library ${String(library)}.`)
   }
@@ -52,13 +48,13 @@ export function openSentinelClient(library, { name, ports }, options = {}) {
   const nodes = ports.map((port) => ({ host: '127.0.0.1', port }))
   switch (library) {
     case 'ioredis5':
-      return fromIoRedis(new Redis5({ sentinels: nodes, name, ...options }))
+      return fromIoRedis(new (ioredis5().Redis)({ sentinels: nodes, name, ...options }))
     case 'ioredis6':
-      return fromIoRedis(new Redis6({ sentinels: nodes, name, ...options }))
+      return fromIoRedis(new (ioredis6().Redis)({ sentinels: nodes, name, ...options }))
     case 'redis5':
-      return fromNodeRedis(createSentinel5({ name, sentinelRootNodes: nodes, ...options }))
+      return fromNodeRedis(redis5().createSentinel({ name, sentinelRootNodes: nodes, ...options }))
     case 'redis6':
-      return fromNodeRedis(createSentinel6({ name, sentinelRootNodes: nodes, ...options }))
+      return fromNodeRedis(redis6().createSentinel({ name, sentinelRootNodes: nodes, ...options }))
     default:
       throw new Error(`There is no library ${String(library)}.`)
   }
@@ -76,13 +72,13 @@ export function openClusterClient(library, ports, options = {}) {
   const rootNodes = nodes.map((socket) => ({ socket }))
   switch (library) {
     case 'ioredis5':
-      return fromIoRedis(new Cluster5(nodes, options))
+      return fromIoRedis(new (ioredis5().Cluster)(nodes, options))
     case 'ioredis6':
-      return fromIoRedis(new Cluster6(nodes, options))
+      return fromIoRedis(new (ioredis6().Cluster)(nodes, options))
     case 'redis5':
-      return fromNodeRedis(createCluster5({ rootNodes, ...options }))
+      return fromNodeRedis(redis5().createCluster({ rootNodes, ...options }))
     case 'redis6':
-      return fromNodeRedis(createCluster6({ rootNodes, ...options }))
+      return fromNodeRedis(redis6().createCluster({ rootNodes, ...options }))
     default:
       throw new Error(`There is no library ${String(library)}.`)
   }

@@ -14,16 +14,20 @@ describe('the real runtime', () => {
       // Much must have happened, or nothing was shown.
       expect(tally.holds).toBeGreaterThan(50 * SEEDS)
       expect(tally.faults).toBeGreaterThan(2 * SEEDS)
-      expect(tally.exclusionPromised).toBeGreaterThan(0.7 * SEEDS)
+      // Redis may also fail over, with its latest writes lost.
+      expect(tally.exclusionPromised).toBeGreaterThan((store === 'redis' ? 0.6 : 0.7) * SEEDS)
     },
   )
 
-  test('runs the same again from the same seed', async () => {
-    const [one, two] = [await examine(drawCase(11, 'memory')), await examine(drawCase(11, 'memory'))]
-    expect(one.outcome.events).toEqual(two.outcome.events)
-    expect(one.outcome.serverHolds).toEqual(two.outcome.serverHolds)
-    expect(one.outcome.steps).toBe(two.outcome.steps)
-  })
+  test.each(['memory', 'redis'] as const)(
+    'runs the same again from the same seed, over %s',
+    async (store) => {
+      const [one, two] = [await examine(drawCase(11, store)), await examine(drawCase(11, store))]
+      expect(one.outcome.events).toEqual(two.outcome.events)
+      expect(one.outcome.serverHolds).toEqual(two.outcome.serverHolds)
+      expect(one.outcome.steps).toBe(two.outcome.steps)
+    },
+  )
 
   test('runs differently from another seed', async () => {
     const [one, two] = [await examine(drawCase(11, 'memory')), await examine(drawCase(12, 'memory'))]

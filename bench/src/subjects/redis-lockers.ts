@@ -10,6 +10,7 @@ import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import Redlock from 'redlock'
+import { createLock, IoredisAdapter, LockAcquisitionError } from 'redlock-universal'
 import type { Locker } from '../locker.js'
 
 const TTL_MS = 30_000
@@ -32,6 +33,8 @@ function makePlain(name: string, client: Redis, eager: boolean): Locker {
       return redlock(client, eager)
     case 'redis-semaphore':
       return redisSemaphore(client, eager)
+    case 'redlock-universal':
+      return redlockUniversal(client, eager)
     case 'verrou':
       return verrou(client, eager)
     default:
@@ -65,6 +68,25 @@ function redisSemaphore(client: Redis, eager: boolean): Locker {
     const mutex = new Mutex(client, name, { lockTimeout: TTL_MS, acquireTimeout: Infinity, ...retry })
     await mutex.acquire()
     return () => mutex.release()
+  }
+}
+
+function redlockUniversal(client: Redis, eager: boolean): Locker {
+  const adapter = new IoredisAdapter(client)
+  const retry = eager ? { retryAttempts: 2 ** 31, retryDelay: RETRY_MS } : {}
+  return (name) => async () => {
+    // What it keeps of a lease it keeps in the lock, so each wish has one of its own.
+    const options = { ttl: TTL_MS, performance: 'lean', circuitBreaker: false, ...retry } as const
+    const lock = createLock({ adapter, key: name, ...options })
+    for (;;) {
+      try {
+        const held = await lock.acquire()
+        return () => lock.release(held)
+      } catch (error) {
+        // As it comes it gives up after three attempts: then its caller asks again.
+        if (!(error instanceof LockAcquisitionError)) throw error
+      }
+    }
   }
 }
 

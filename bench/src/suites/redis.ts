@@ -4,7 +4,7 @@ import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
 
-const PEERS = ['redlock', 'redis-semaphore', 'verrou'] as const
+const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal'] as const
 const HOT_PEERS = PEERS.flatMap((name) => [name, `${name}-defaults`, `${name}-queued`])
 
 interface Workload {
@@ -80,6 +80,7 @@ export async function redisSuite(rounds: number, progress: (text: string) => voi
   try {
     const rows: Row[] = []
     for (const workload of WORKLOADS) rows.push(await measure(workload, server.port, rounds, progress))
+    rows.push(...(await measureCommands(server.port, progress)))
     rows.push(await measureHeld(server.port, progress))
     return rows
   } finally {
@@ -144,6 +145,26 @@ function describe({ pairs = NaN, p50Ms, p99Ms, maxMs, spread }: Figures): string
   if (p50Ms === undefined || p99Ms === undefined || maxMs === undefined) return rate(pairs)
   const waits = `p50 ${ms(p50Ms)}, p99 ${ms(p99Ms)}, max ${ms(maxMs)}`
   return `${rate(pairs)}, ${waits}${spread === undefined ? '' : `, spread ${Math.round(spread * 100)}%`}`
+}
+
+/** Counted by the server, so one run tells all. */
+async function measureCommands(port: number, progress: (text: string) => void): Promise<Row[]> {
+  const subject = { name: 'commands', module: 'redis-commands', args: [String(port)] }
+  const results = await runRounds([subject], 1, (text) => progress(`redis, commands per pair: ${text}`))
+  const [figures = {}] = results.get('commands') ?? []
+  const row = (name: string, kind: 'free' | 'hot', mostPublished: number): Row => {
+    const [scripts = NaN, published = NaN] = [figures[`${kind}Scripts`], figures[`${kind}Published`]]
+    return {
+      workload: `redis, commands per pair, ${name}`,
+      measured: `${scripts.toFixed(2)} script calls, ${published.toFixed(2)} PUBLISH`,
+      against: '',
+      bar: `≤ 2 script calls, ${mostPublished === 0 ? 'no' : `≤ ${mostPublished}`} PUBLISH`,
+      // In whole hundredths: a heartbeat now and then is no part of a pair.
+      reached: Number(scripts.toFixed(2)) <= 2 && Number(published.toFixed(2)) <= mostPublished,
+      rounds: { scripts: [scripts], published: [published] },
+    }
+  }
+  return [row('a free lock', 'free', 0), row('one hot lock, 4 processes x 16 waiters, fifo', 'hot', 1)]
 }
 
 async function measureHeld(port: number, progress: (text: string) => void): Promise<Row> {

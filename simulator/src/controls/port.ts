@@ -9,7 +9,7 @@ export function redisPort(process: Process, link: Link, server: RedisServer): Re
   function call<T>(handle: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const lane = link.lane()
-      const answer = (settle: () => void): void => link.reply(lane, () => process.receive(settle))
+      const answer = (settle: () => void): void => void link.reply(lane, () => process.receive(settle))
       link.request(lane, () => {
         if (server.host.down) {
           answer(() => reject(new Error('The connection was refused.')))
@@ -34,7 +34,7 @@ export function redisPort(process: Process, link: Link, server: RedisServer): Re
     async subscribe(channel, listener): Promise<Subscription> {
       let open = true
       const deliver = (message: string): void =>
-        link.wake(() =>
+        void link.wake(() =>
           process.receive(() => {
             if (open) listener(message)
           }),

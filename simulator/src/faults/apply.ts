@@ -15,6 +15,8 @@ export interface Site {
   /** @param sleptSinceMs the true time at which the machine fell asleep, if it did */
   resume(sleptSinceMs?: number): void
   kill(): void
+  /** Breaks the connections of the process, where it has any. */
+  resetConnections?(): void
   /** Starts another process in place of a killed one. */
   revive(): void
 }
@@ -29,6 +31,9 @@ export interface Stage {
 export function arrange(stage: Stage, faults: readonly Fault[]): () => void {
   const open = new Set<() => void>()
   for (const fault of faults) {
+    if (fault.kind === 'server-failover') {
+      stage.agenda.at(fault.atMs - fault.losesMs, () => stage.server.copy())
+    }
     stage.agenda.at(fault.atMs, () => {
       const undo = begin(stage, fault)
       if (!undo) return
@@ -86,6 +91,15 @@ const BEGIN: Begin = {
   'server-clock-step'({ server }, { byMs }) {
     server.clock.stepWall(byMs)
     return undefined
+  },
+  reset(stage, { process }) {
+    siteOf(stage, process).resetConnections?.()
+    return undefined
+  },
+  'server-failover'({ server }) {
+    if (!server.runs) return undefined
+    server.crash()
+    return () => server.failOver()
   },
 }
 

@@ -34,6 +34,10 @@ export type Fault =
   /** All data is gone from one moment to the next, as after FLUSHALL; connections stay. */
   | ({ readonly kind: 'server-flush' } & During)
   | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
+  /** The connections of a process break; it may connect again at once. */
+  | ({ readonly kind: 'reset' } & During & OfProcess)
+  /** The server dies and its replica takes over, which lacks the latest writes. */
+  | ({ readonly kind: 'server-failover'; readonly losesMs: number } & During)
 
 export type FaultKind = Fault['kind']
 export type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
@@ -64,6 +68,17 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
   if (losesData) kinds.push(dice.pick(['server-crash', 'server-flush'] as const))
   if (dice.chance(0.1)) kinds.push('server-clock-step')
   return kinds.length === 0 ? [] : drawAmong(dice, shape, kinds, { most: MOST_FAULTS, losesData })
+}
+
+/** What only services with connections and replicas have, beside all the others. */
+export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
+  const resets = dice.chance(0.5) ? dice.whole(1, 6) : 0
+  const failovers = dice.chance(0.15) ? dice.whole(1, 2) : 0
+  const drawn = (kind: FaultKind): Fault => drawFault(dice, shape, kind, false)
+  return [
+    ...Array.from({ length: resets }, () => drawn('reset')),
+    ...Array.from({ length: failovers }, () => drawn('server-failover')),
+  ]
 }
 
 export interface FaultLimits {
@@ -147,6 +162,13 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
     forMs: 0,
     byMs: drawStep(dice),
   }),
+  reset: ({ atMs, process }) => ({ kind: 'reset', atMs, forMs: 0, process }),
+  'server-failover': ({ dice, atMs, forMs }) => ({
+    kind: 'server-failover',
+    atMs,
+    forMs: forMs(1200),
+    losesMs: dice.exponential(100, 1000),
+  }),
 }
 
 function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice: number; loseWake: number } {
@@ -160,10 +182,13 @@ function drawStep(dice: Dice): number {
   return dice.chance(0.5) ? size : -size
 }
 
-/** When the server first loses its data; never, where it is not told to. */
+/** When the server first loses data, all of it or the latest; never, where it is not told to. */
 export function firstLossMs(faults: readonly Fault[]): number {
   const losses = faults.filter(
-    (fault) => fault.kind === 'server-flush' || (fault.kind === 'server-crash' && !fault.keepsData),
+    (fault) =>
+      fault.kind === 'server-flush' ||
+      fault.kind === 'server-failover' ||
+      (fault.kind === 'server-crash' && !fault.keepsData),
   )
   return Math.min(Infinity, ...losses.map(({ atMs }) => atMs))
 }

@@ -31,7 +31,8 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   }
   return [
     ...overlaps(outcome.events, exclusionUntilMs),
-    ...checkHistory(history, { promised }),
+    // Where two may hold at once, the order of their grants cannot be told from when they held.
+    ...checkHistory(history, { promised }).filter(({ property }) => exclusion || property !== 'grant-order'),
     ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
@@ -44,7 +45,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
 export function overlaps(events: readonly HistoryEvent[], untilMs: number): Finding[] {
   if (untilMs === 0) return []
   const before = untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
-  return checkHistory(before, { promised: { ...NOTHING_ELSE, exclusion: true } })
+  return checkHistory(before, { promised: { exclusion: true, tokens: untilMs < Infinity } })
 }
 
 function truthEvent(hold: ServerHold): HistoryEvent {

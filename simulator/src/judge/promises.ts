@@ -4,6 +4,7 @@
  */
 import type { Case } from '../case.js'
 import { firstLossMs } from '../faults/plan.js'
+import { endsByWallClock } from '../server/models.js'
 
 export interface Promises {
   /** Until when leases exclude, and whether they stay within what the server holds for as long as the run goes. */
@@ -26,9 +27,10 @@ export function promisesOf({ store, faults }: Case): Promises {
   const lossMs = firstLossMs(faults)
   const forgets = lossMs < Infinity
   const steps = faults.flatMap((fault) => (fault.kind === 'server-clock-step' ? [fault.byMs] : []))
-  const leasesJump = store === 'wall' && steps.length > 0
+  const leasesJump = endsByWallClock(store) && steps.length > 0
   // A server that forgot its counter counts on from its clock, which must not have gone back.
   const counterReturns = forgets && steps.some((byMs) => byMs < 0)
+  const undoes = faults.some(({ kind }) => kind === 'server-failover')
   if (forgets) because.push('the server lost its data')
   if (leasesJump) because.push('the clock that ends the leases was set')
   if (counterReturns) because.push('the clock was set back, and the counter starts from it')
@@ -36,8 +38,9 @@ export function promisesOf({ store, faults }: Case): Promises {
   return {
     exclusionUntilMs: leasesJump ? 0 : lossMs,
     exclusion: !forgets && !leasesJump,
-    // A server that forgot says so when it is asked.
-    release: !leasesJump,
+    // A server that forgot all says so when it is asked. One that lost its latest writes may have lost a release that it
+    // had answered, and hold on to the lock for nobody.
+    release: !leasesJump && !undoes,
     tokens: !counterReturns,
     order: store !== 'poll' && !forgets && !leasesJump && !away,
     // Set back by an hour, the clock makes the lease of a dead holder last an hour more.

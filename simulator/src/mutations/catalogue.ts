@@ -3,6 +3,7 @@
  * together, and `masked` says which one hid it.
  */
 import { ORDER_MUTATIONS } from './order.js'
+import { REDIS_MUTATIONS } from './redis.js'
 import { STORE_MUTATIONS } from './store.js'
 import { TIME_MUTATIONS } from './time.js'
 import { WAITING_MUTATIONS } from './waiting.js'
@@ -33,4 +34,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...WAITING_MUTATIONS,
   ...ORDER_MUTATIONS,
   ...STORE_MUTATIONS,
+  ...REDIS_MUTATIONS,
 ]

@@ -22,7 +22,9 @@ export async function mutated(mutation: Mutation): Promise<Runtime> {
     for (const { file, find, replace } of mutation.edits) edit(mutation.name, join(copy, file), find, replace)
     const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
     const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
-    return { createLocks, onLockEvent, memoryStore }
+    const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
+    const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
+    return { createLocks, onLockEvent, memoryStore, redisStore, rule }
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }

@@ -10,6 +10,10 @@ export interface Hosted {
   /** Connections and subscriptions are gone. */
   onCrash(): void
   onDataLoss(): void
+  /** For a service with a replica: it has all that was written until now, and nothing later. */
+  onCopy?(): void
+  /** The replica takes over. */
+  onFailover?(): void
 }
 
 export class Host {
@@ -63,6 +67,16 @@ export class Host {
 
   boot(keepsData: boolean): void {
     if (!keepsData) this.loseData()
+    this.#state = 'runs'
+  }
+
+  copy(): void {
+    this.#hosted.onCopy?.()
+  }
+
+  /** The replica boots in its place, with what was copied last. */
+  failOver(): void {
+    this.#hosted.onFailover?.()
     this.#state = 'runs'
   }
 }

@@ -6,9 +6,13 @@ import type { Clock } from 'holdfast'
 import type { Store } from 'holdfast/store'
 import type { Runtime } from '../runtime.js'
 import type { MachineClock } from '../world/machine-clock.js'
-import type { StoreModel } from './server.js'
+import type { Agenda } from '../world/agenda.js'
+import { RedisServer } from '../redis/server.js'
+import { Server, type StoreModel } from './server.js'
+import type { Service } from './service.js'
+import type { Truth } from './truth.js'
 
-export const STORE_NAMES = ['memory', 'wall', 'poll'] as const
+export const STORE_NAMES = ['memory', 'wall', 'poll', 'redis'] as const
 export type StoreName = (typeof STORE_NAMES)[number]
 
 /** What a model stands for, as the command line shows it. */
@@ -16,16 +20,32 @@ export const STORE_NOTES: Readonly<Record<StoreName, string>> = {
   memory: 'the memory store behind a network; leases end by the monotonic clock of the server',
   wall: 'the same by the wall clock of the server, as Redis and SQL have it: a step of it ends leases early or late',
   poll: 'the same without wake-ups: waiters learn of a grant only by attempting again',
+  redis: 'the client side of the Redis store as it is, over a modelled client library and server',
 }
 
 export function isStoreName(name: string): name is StoreName {
   return (STORE_NAMES as readonly string[]).includes(name)
 }
 
+/** Which stores end leases by the wall clock of the server. */
+export function endsByWallClock(name: StoreName): boolean {
+  return name === 'wall' || name === 'redis'
+}
+
+export function makeService(
+  name: StoreName,
+  world: { readonly agenda: Agenda; readonly clock: MachineClock; readonly truth: Truth },
+  runtime: Runtime,
+): Service {
+  const { agenda, clock, truth } = world
+  if (name === 'redis') return new RedisServer(agenda, clock, runtime, truth)
+  return new Server(agenda, clock, storeModel(name, runtime), truth)
+}
+
 /** With a network in front, more withdrawn claims have to be remembered than within one process. */
 const TOMBSTONES_PER_LOCK = 10_000
 
-export function storeModel(name: StoreName, runtime: Runtime): StoreModel {
+function storeModel(name: Exclude<StoreName, 'redis'>, runtime: Runtime): StoreModel {
   return (machine) => {
     const clock = name === 'wall' ? wallTime(machine) : machineTime(machine)
     const store = runtime.memoryStore({ clock, tombstonesPerLock: TOMBSTONES_PER_LOCK })

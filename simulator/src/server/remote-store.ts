@@ -137,7 +137,7 @@ export class RemoteStore implements Store<true> {
   ): void {
     const lane = this.#link.lane()
     const answer = (value: Answer<T>): void =>
-      this.#link.reply(lane, () => this.#process.receive(() => settle(value)))
+      void this.#link.reply(lane, () => this.#process.receive(() => settle(value)))
     this.#link.request(lane, () => {
       if (this.#server.host.down) {
         answer({ error: this.#unknown(verb, 'the connection was refused') })

@@ -6,6 +6,8 @@ import type { Claim, PushedGrant, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { Host } from './host.js'
+import { RemoteStore } from './remote-store.js'
+import type { Access, Customer, Service } from './service.js'
 import type { Truth } from './truth.js'
 
 /** Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer at once. */
@@ -14,7 +16,7 @@ export type StoreModel = (clock: MachineClock) => Store<true>
 /** What the server sends unasked. */
 export type WakeSender = (grant: PushedGrant | undefined) => void
 
-export class Server {
+export class Server implements Service {
   readonly host: Host
   readonly truth: Truth
   #store: Store<true>
@@ -30,6 +32,11 @@ export class Server {
         truth.forgetAll()
       },
     })
+  }
+
+  open(customer: Customer): Access {
+    // Its messages get lost one by one; there is no connection that could break.
+    return { store: new RemoteStore({ ...customer, server: this }), reset: () => undefined }
   }
 
   get store(): Store<true> {

@@ -42,7 +42,11 @@ export class Truth {
   look(lock: string, store: Store<true>): void {
     const page = store.inspect({ lock })
     if ('then' in page) throw new Error('The store of a server must answer at once.')
-    const holders = page.locks[0]?.holders ?? []
+    this.note(lock, page.locks[0]?.holders ?? [])
+  }
+
+  /** These hold a lock now. */
+  note(lock: string, holders: readonly HolderInfo[]): void {
     let known = this.#current.get(lock)
     if (!known) this.#current.set(lock, (known = new Map()))
     for (const hold of known.values()) {
@@ -93,6 +97,12 @@ export class Truth {
     for (const known of this.#current.values()) {
       for (const hold of known.values()) this.#end(known, hold, 'forgotten')
     }
+  }
+
+  /** The latest writes are lost: what was given back since may be held again, for nobody. */
+  setBack(): void {
+    this.#buriedUntilMs.clear()
+    for (const { claimId } of this.all) this.#refused.add(claimId)
   }
 
   #update(lock: string, known: Map<string, ServerHold>, holder: HolderInfo): void {

@@ -1,8 +1,7 @@
 /** One process at work: its locks, what it believes to hold, and its actors. */
 import { isLockError, type Lease, type Lockable, type Locks } from 'holdfast'
-import { CAPACITY_ALL } from 'holdfast/store'
+import { CAPACITY_ALL, type Store } from 'holdfast/store'
 import type { Runtime } from '../runtime.js'
-import type { RemoteStore } from '../server/remote-store.js'
 import type { Agenda } from '../world/agenda.js'
 import type { Dice } from '../world/dice.js'
 import type { Process } from '../world/process.js'
@@ -17,7 +16,7 @@ export interface ClientOptions {
   readonly runtime: Runtime
   readonly agenda: Agenda
   readonly process: Process
-  readonly store: RemoteStore
+  readonly store: Store<true>
   readonly chronicle: Chronicle
   readonly counters: FencedCounters
   readonly dice: Dice

@@ -59,25 +59,27 @@ export class Link {
     return this.#lanes.length === 1 ? 0 : this.#dice.whole(0, this.#lanes.length - 1)
   }
 
-  request(lane: number, arrive: () => void): void {
-    if (this.#dice.chance(this.weather.loseRequest)) return
-    this.#pass(() => this.#up(lane, arrive))
+  /** Each of these says whether the message is on its way, or held back: false for one that is lost. */
+  request(lane: number, arrive: () => void): boolean {
+    if (this.#dice.chance(this.weather.loseRequest)) return false
+    const passes = this.#pass(() => this.#up(lane, arrive))
     if (this.#dice.chance(this.weather.twice)) {
       // The client library sends it again over another connection; nobody listens to that answer.
       const again = this.lane()
       this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () => this.#up(again, arrive))
     }
+    return passes
   }
 
-  reply(lane: number, arrive: () => void): void {
-    if (this.#dice.chance(this.weather.loseReply)) return
-    this.#pass(() => this.#down(lane, arrive))
+  reply(lane: number, arrive: () => void): boolean {
+    if (this.#dice.chance(this.weather.loseReply)) return false
+    return this.#pass(() => this.#down(lane, arrive))
   }
 
   /** A push of the server, over the first connection. */
-  wake(arrive: () => void): void {
-    if (this.#dice.chance(this.weather.loseWake)) return
-    this.#pass(() => this.#down(0, arrive))
+  wake(arrive: () => void): boolean {
+    if (this.#dice.chance(this.weather.loseWake)) return false
+    return this.#pass(() => this.#down(0, arrive))
   }
 
   /** The end of a partition: what was held back goes on its way. */
@@ -86,9 +88,10 @@ export class Link {
     for (const go of this.#held.splice(0)) go()
   }
 
-  #pass(go: () => void): void {
+  #pass(go: () => void): boolean {
     if (this.weather.cut === 'no') go()
     else if (this.weather.cut === 'hold') this.#held.push(go)
+    return this.weather.cut !== 'drop'
   }
 
   #up(index: number, arrive: () => void): void {

@@ -73,6 +73,11 @@ export class Process implements Clock {
     return timer
   }
 
+  /** At the end of this turn of the event loop; a stop or a kill may come in between. */
+  soon(work: () => void): void {
+    this.#agenda.after(0, () => this.receive(work))
+  }
+
   /** A message from outside arrives. */
   receive(handle: () => void): void {
     if (this.#state === 'killed') return

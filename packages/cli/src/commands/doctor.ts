@@ -3,7 +3,7 @@ import { createLocks } from 'holdfast'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
-import { parseOptions } from '../args/options.js'
+import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { failure, ok, type Finding } from '../doctor/check.js'
 import { checkMachine } from '../doctor/machine.js'
@@ -11,10 +11,18 @@ import { checkStore } from '../doctor/store.js'
 import { EXIT } from '../exit-codes.js'
 import { printJson } from '../output/json.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
+import { REDIS_SCHEMES } from '../stores/redis-url.js'
 import { openStore, schemeOf } from '../stores/registry.js'
 import type { Command } from './command.js'
 
-const OPTIONS = { ...STORE_OPTIONS, ...OUTPUT_OPTIONS }
+const OPTIONS = {
+  'print-acl': {
+    type: 'boolean',
+    help: 'For Redis: only print the least that a user of this server has to be allowed.',
+  },
+  ...STORE_OPTIONS,
+  ...OUTPUT_OPTIONS,
+} as const satisfies OptionTable
 
 export const command: Command = {
   help: {
@@ -34,6 +42,7 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
     if (extra !== undefined)
       throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
     const location = await locateStore(parsed.values)
+    if (parsed.values['print-acl'] === true) return printAcl(location, parsed.values.json === true)
     const findings = [
       ok('store', `${location.shown} (${location.source})`),
       ...(await examine(location)),
@@ -50,7 +59,10 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
   try {
     const locks = createLocks(await openStore(location.url), { label: 'holdfast doctor' })
     try {
-      return [...(await examineService(location)), ...(await checkStore(locks))]
+      const found = await examineService(location)
+      // A lock that cannot be had would only be tried for long, and say the same.
+      const isUseless = found.some(({ verdict }) => verdict === 'failure')
+      return isUseless ? found : [...found, ...(await checkStore(locks))]
     } finally {
       await locks.close()
     }
@@ -61,7 +73,9 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
 
 /** What only this kind of store has to be looked at for. */
 async function examineService({ url }: StoreLocation): Promise<Finding[]> {
-  switch (schemeOf(url)) {
+  const scheme = schemeOf(url)
+  if (REDIS_SCHEMES.includes(scheme)) return (await import('../doctor/redis.js')).checkRedis(url)
+  switch (scheme) {
     case 'embedded':
       return (await import('../doctor/embedded.js')).checkEmbedded(url)
     case 'etcd':
@@ -78,6 +92,17 @@ async function examineService({ url }: StoreLocation): Promise<Finding[]> {
     default:
       return []
   }
+}
+
+async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> {
+  if (!REDIS_SCHEMES.includes(schemeOf(url))) {
+    throw new UsageError('--print-acl is for Redis. Give --store the URL of a Redis server.')
+  }
+  const { redisAcl } = await import('../doctor/redis.js')
+  const acl = await redisAcl(url)
+  if (json) printJson(acl)
+  else process.stdout.write(`${acl.command}\n`)
+  return EXIT.ok
 }
 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILED ' } as const

@@ -16,9 +16,12 @@ export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }
 
-/** Hides user names and passwords in every URL of a text, and secrets in query strings. */
+/**
+ * Hides user names and passwords in every URL of a text, and secrets in query strings. What stands before an "@" is hidden
+ * also where the URL is none, since a sign in the password was not escaped.
+ */
 export function redact(text: string): string {
   return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi, '$1***@')
+    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s'"]*@/gi, '$1***@')
     .replace(/([?&](?:password|passwd|pwd|token|secret|auth)=)[^&\s'"]*/gi, '$1***')
 }

@@ -35,7 +35,7 @@ function storeFor(inherited: Env, store: StoreLocation): string {
 /** The URL as it still works for those who have credentials of their own. */
 export function withoutCredentials(url: string): string {
   if (redact(url) === url) return url
-  const bare = url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/i, '$1')
+  const bare = url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^\s]*@/i, '$1')
   const [address = '', query] = bare.split('?', 2)
   const kept = (query ?? '').split('&').filter((pair) => pair !== '' && redact(`?${pair}`) === `?${pair}`)
   return kept.length === 0 ? address : `${address}?${kept.join('&')}`

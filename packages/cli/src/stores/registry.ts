@@ -2,6 +2,7 @@
 import type { Store } from 'holdfast/store'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
+import { REDIS_SCHEMES } from './redis-url.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
 
@@ -17,8 +18,7 @@ interface StoreModule extends Partial<Migration> {
 
 const STORES = new Map<string, () => Promise<StoreModule>>([
   ['embedded', () => import('./embedded.js')],
-  ['redis', () => import('./redis.js')],
-  ['rediss', () => import('./redis.js')],
+  ...REDIS_SCHEMES.map((scheme) => [scheme, () => import('./redis.js')] as const),
   ['postgres', () => import('./postgres.js')],
   ['postgresql', () => import('./postgres.js')],
   ['mysql', () => import('./mysql.js')],

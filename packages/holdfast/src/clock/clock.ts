@@ -21,6 +21,11 @@ export interface Clock {
    * then fires early, and the caller looks at the clock again. A `background` timer does not keep the process alive.
    */
   timer(delayMs: number, fire: () => void, background?: boolean): Timer
+  /**
+   * Calls `work` once everything that is ready in this turn of the event loop has had its say. Left out: as
+   * `process.nextTick` does it.
+   */
+  soon?(work: () => void): void
 }
 
 export interface Random {
@@ -41,6 +46,12 @@ export const systemClock: Clock = {
     if (background) handle.unref()
     return { cancel: () => clearTimeout(handle) }
   },
+  soon: (work) => process.nextTick(work),
+}
+
+/** Any clock's `soon`, for whoever calls it often. */
+export function soonOf(clock: Clock): (work: () => void) => void {
+  return clock.soon ? (work) => clock.soon?.(work) : (work) => process.nextTick(work)
 }
 
 export const systemRandom: Random = {

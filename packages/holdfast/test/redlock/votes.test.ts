@@ -1,6 +1,8 @@
 /** Votes that are split, partial, late, or come when nothing is left of what they grant. */
 import { UnsupportedLockError } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
+import { Cluster, Redis } from 'ioredis6'
+import { createCluster, createSentinel } from 'redis6'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
 
@@ -169,6 +171,16 @@ describe('over three nodes', () => {
     refused({ clients: [client, client, client] })
     refused({ clients: client })
     refused({ clients: [client, {}, {}] })
+    const lazy = { lazyConnect: true }
+    const sentinels = [{ host: '127.0.0.1', port: 1 }]
+    for (const other of [
+      new Redis({ sentinels, name: 'locks', ...lazy }),
+      new Cluster(sentinels, lazy),
+      createSentinel({ name: 'locks', sentinelRootNodes: sentinels }),
+      createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
+    ]) {
+      refused({ clients: [client, { ...client }, other] })
+    }
     for (const nodeTimeoutMs of [0, -1, NaN, Infinity, '5']) {
       refused({ clients: [{ ...client }, { ...client }, { ...client }], nodeTimeoutMs })
     }

@@ -35,6 +35,8 @@ export interface BatchSettings {
   readonly oneLockACall: boolean
   /** The command with which scripts publish. */
   readonly publish: string
+  /** Calls at the end of the turn. */
+  soon(work: () => void): void
   /** Where grants of a lock for waiters of this client are published. */
   channelOf(lock: string): string
   run(keys: readonly string[], payload: string): Promise<unknown>
@@ -64,7 +66,7 @@ export class Batches {
     if (this.#scheduled) return
     this.#scheduled = true
     // After the promises that are settled in this turn have had their say: they may have more to ask.
-    process.nextTick(this.#onTurnEnd)
+    this.#settings.soon(this.#onTurnEnd)
   }
 
   #flush(): void {

@@ -137,6 +137,13 @@ export function isIoRedisCluster(client: RedisClient): client is IoRedisCluster 
   return 'isCluster' in client && client.isCluster && 'nodes' in client && typeof client.nodes === 'function'
 }
 
+/** Whether it stands for whichever server takes over: a vote that was given to one may be lost with it. */
+export function followsFailovers(client: RedisClient): boolean {
+  if (isIoRedisCluster(client) || isNodeRedisCluster(client) || isNodeRedisSentinel(client)) return true
+  const { options } = client
+  return typeof options === 'object' && 'sentinels' in options && Array.isArray(options.sentinels)
+}
+
 export function isIoRedis(client: RedisClient): client is IoRedisClient {
   return 'call' in client && typeof client.call === 'function' && !isIoRedisCluster(client)
 }

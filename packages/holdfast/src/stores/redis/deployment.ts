@@ -1,4 +1,5 @@
 /** What the store runs on, as far as it has to know: one server at a time, or the members of a Cluster. */
+import type { Clock } from '../../clock/clock.js'
 import { keyOf, withHelpers } from './keys.js'
 import { Link } from './link.js'
 import { OneChannel } from './channel.js'
@@ -33,9 +34,14 @@ export interface Deployment {
 }
 
 /** One server, which may be another one after a failover: the client library follows the Sentinels. */
-export function oneServer(transport: Transport, timeoutMs: number, replicas: ReplicaSettings): Deployment {
+export function oneServer(
+  transport: Transport,
+  timeoutMs: number,
+  replicas: ReplicaSettings,
+  clock: Clock,
+): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
-  const link = new Link(transport, timeoutMs)
+  const link = new Link(transport, timeoutMs, { clock })
   return {
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,

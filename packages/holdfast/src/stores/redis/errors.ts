@@ -26,7 +26,7 @@ const auth = (text: string): Advice => ({ code: 'STORE_AUTH', text })
 /** By the first word of what the server answers. */
 const ADVICE = new Map<string, Advice>([
   ['WRONGPASS', auth('Check the user name and the password of the client.')],
-  ['NOAUTH', auth('The server asks for a password: give the client one.')],
+  ['NOAUTH', auth('The server asks for a password: give the client one that it accepts.')],
   [
     'NOPERM',
     auth(
@@ -73,7 +73,7 @@ export function isUnknownScript(error: unknown): boolean {
 /** Any failure, explained. `lock` where one lock is concerned. */
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
-  const message = redact(messageOf(error))
+  const message = plain(redact(messageOf(error)))
   // What a script may not do is told in a sentence, not by the word.
   const word = message.startsWith("ERR The user executing the script can't")
     ? 'NOPERM'
@@ -123,9 +123,14 @@ function messageOf(error: unknown): string {
   return error.message === '' ? error.name : error.message
 }
 
+/** What a script raised by itself, without what some versions put around it. */
+function plain(text: string): string {
+  return text.replace(/^-?ERR (FOREIGN .*?)(?: script: [\da-f]+, on @user_script:\d+\.?)?$/s, '$1')
+}
+
 /** Takes the credentials out of a URL. */
 function redact(text: string): string {
-  return text.replace(/(rediss?:\/\/)[^\s/]*@/g, '$1***@')
+  return text.replace(/(rediss?:\/\/)[^\s]*@/g, '$1***@')
 }
 
 function withoutSecrets(error: unknown, message: string): Error {

@@ -5,10 +5,13 @@
  * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens
  * connections of its own with the settings of that client, one for messages, and in a Cluster one to each primary.
  */
+import type { Clock, Random } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
 import { openRedis, openSimpleRedis } from './open.js'
 
+export { aclRule, type AclNeeds } from './acl.js'
+export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
 export { redisMode } from './simple/mode.js'
 export type {
   IoRedisClient,
@@ -39,10 +42,17 @@ export interface RedisStoreOptions {
   readonly minReplicas?: number
   /** How long the replicas may take, in milliseconds. Default 1 000. */
   readonly replicaTimeoutMs?: number
+  /** Time, for simulations of a single server. */
+  readonly clock?: Clock
+  /** Randomness, for simulations. */
+  readonly random?: Random
 }
 
 /** For servers where EVAL is banned. `redisMode` finds out whether it is. */
-export interface SimpleRedisStoreOptions extends Pick<RedisStoreOptions, 'client' | 'prefix' | 'timeoutMs'> {
+export interface SimpleRedisStoreOptions extends Pick<
+  RedisStoreOptions,
+  'client' | 'prefix' | 'timeoutMs' | 'clock' | 'random'
+> {
   /** Mutexes without tokens and without a queue. All programs that are to exclude each other use the same mode. */
   readonly mode: 'simple'
 }

@@ -5,6 +5,7 @@
  * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
  * under way when the connection broke is sent again when it is back: every verb may be repeated.
  */
+import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
@@ -21,9 +22,23 @@ interface Call {
   reject(error: unknown): void
 }
 
+interface Resendable<T> {
+  readonly send: (bySource: boolean) => Promise<T>
+  /** Whether the caller still waits for it. */
+  readonly isWanted: () => boolean
+  /** How often the connection had been lost when the call was sent first. */
+  readonly losses: number
+}
+
+export interface LinkSettings {
+  readonly clock?: Clock
+  readonly absenceMs?: number
+}
+
 export class Link {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #clock: Clock
   readonly #absenceMs: number
   readonly #stopWatching: () => void
   readonly #calls = new Set<Call>()
@@ -33,13 +48,15 @@ export class Link {
   #down: LockError | undefined
   #lastError: unknown
   #losses = 0
-  #absence: NodeJS.Timeout | undefined
-  #sweep: NodeJS.Timeout | undefined
+  #absence: Timer | undefined
+  #sweep: Timer | undefined
   #closed: LockError | undefined
 
-  /** @param absenceMs how long a connection that was good may be away before calls fail */
-  constructor(transport: Transport, timeoutMs: number, absenceMs = ABSENCE_MS) {
+  /** @param settings `absenceMs`: how long a connection that was good may be away before calls fail */
+  constructor(transport: Transport, timeoutMs: number, settings: LinkSettings = {}) {
+    const { clock = systemClock, absenceMs = ABSENCE_MS } = settings
     this.#transport = transport
+    this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#absenceMs = absenceMs
     this.#wasReady = transport.isReady
@@ -60,7 +77,7 @@ export class Link {
         reject(refusal)
         return
       }
-      const call: Call = { sentMs: performance.now(), reject }
+      const call: Call = { sentMs: this.#clock.monotonicMs(), reject }
       this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       const finish = (value: T): void => {
@@ -72,8 +89,11 @@ export class Link {
         reject(explain(error))
       }
       const losses = this.#losses
+      const isWanted = (): boolean => this.#calls.has(call)
       // Nearly every call goes well: what is done about the others is kept out of its way.
-      send(false).then(finish, (error: unknown) => this.#sendAgain(send, error, losses).then(finish, fail))
+      send(false).then(finish, (error: unknown) =>
+        this.#sendAgain({ send, isWanted, losses }, error).then(finish, fail),
+      )
     })
   }
 
@@ -85,14 +105,13 @@ export class Link {
     if (this.#closed) return
     this.#closed = error
     this.#stopWatching()
-    clearTimeout(this.#absence)
-    clearInterval(this.#sweep)
+    this.#absence?.cancel()
+    this.#sweep?.cancel()
     this.#failAll(error)
     this.#wakeWaiters()
   }
 
-  /** @param losses how often the connection had been lost when the call was sent first */
-  async #sendAgain<T>(send: (bySource: boolean) => Promise<T>, error: unknown, losses: number): Promise<T> {
+  async #sendAgain<T>({ send, isWanted, losses }: Resendable<T>, error: unknown): Promise<T> {
     let failure = error
     let bySource = false
     for (let resends = 0; resends < RESENDS; resends += 1) {
@@ -105,7 +124,8 @@ export class Link {
         // A client that gave up on a silent server would not fare better with the same again.
         if (this.#transport.isReady && this.#losses === losses) break
         if (!this.#transport.isReady) await this.#readyAgain()
-        if (this.#refusal()) break
+        // One that was given up must not come after what its caller has done since.
+        if (this.#refusal() || !isWanted()) break
       }
       try {
         return await send(bySource)
@@ -135,7 +155,7 @@ export class Link {
     this.#wasReady = true
     this.#down = undefined
     this.#lastError = undefined
-    clearTimeout(this.#absence)
+    this.#absence?.cancel()
     this.#absence = undefined
     this.#wakeWaiters()
   }
@@ -145,7 +165,7 @@ export class Link {
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
     if (this.#down || !this.#wasReady) this.#giveUp()
-    else this.#absence ??= setTimeout(() => this.#giveUp(), this.#absenceMs).unref()
+    else this.#absence ??= this.#clock.timer(this.#absenceMs, () => this.#giveUp(), true)
   }
 
   #giveUp(): void {
@@ -168,18 +188,20 @@ export class Link {
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
-  #startSweep(): NodeJS.Timeout {
-    return setInterval(() => {
-      const oldestMs = performance.now() - this.#timeoutMs
-      for (const call of this.#calls) {
-        if (call.sentMs > oldestMs) break
-        this.#calls.delete(call)
-        call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
-      }
-      if (this.#calls.size > 0) return
-      clearInterval(this.#sweep)
-      this.#sweep = undefined
-    }, this.#timeoutMs / SWEEPS_PER_TIMEOUT).unref()
+  #startSweep(): Timer {
+    return this.#clock.timer(
+      this.#timeoutMs / SWEEPS_PER_TIMEOUT,
+      () => {
+        const oldestMs = this.#clock.monotonicMs() - this.#timeoutMs
+        for (const call of this.#calls) {
+          if (call.sentMs > oldestMs) break
+          this.#calls.delete(call)
+          call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
+        }
+        this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
+      },
+      true,
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 /** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
+import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import {
   isIoRedis,
@@ -29,7 +30,7 @@ const LONGEST_TIMEOUT_MS = 3_600_000
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)
   const replicas = replicasOf(options)
-  return new RedisStore(deploymentOf(options.client, settings.timeoutMs, replicas), {
+  return new RedisStore(deploymentOf(options, settings, replicas), {
     ...settings,
     replicated: replicas.minReplicas > 0,
   })
@@ -49,6 +50,7 @@ export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisSt
 
 function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
   const { mode = 'scripts', prefix = 'hf', timeoutMs = 5000 } = options
+  const { clock = systemClock, random = systemRandom } = options
   if (mode !== 'scripts' && mode !== 'simple') throw usage("mode must be 'scripts' or 'simple'.")
   if (typeof prefix !== 'string' || !/^[\w.:-]+$/.test(prefix) || prefix.length > LONGEST_PREFIX) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
@@ -56,7 +58,7 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
     throw usage(`timeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
   }
-  return { prefix, timeoutMs }
+  return { prefix, timeoutMs, clock, random }
 }
 
 function replicasOf({ minReplicas = 0, replicaTimeoutMs = 1000 }: RedisStoreOptions): ReplicaSettings {
@@ -70,12 +72,18 @@ function replicasOf({ minReplicas = 0, replicaTimeoutMs = 1000 }: RedisStoreOpti
   return { minReplicas, replicaTimeoutMs }
 }
 
-function deploymentOf(client: RedisClient, timeoutMs: number, replicas: ReplicaSettings): Deployment {
+function deploymentOf(
+  { client, clock: given }: RedisStoreOptions,
+  { timeoutMs, clock }: RedisSettings,
+  replicas: ReplicaSettings,
+): Deployment {
   if (replicas.minReplicas > 0 && isNodeRedisSentinel(client) && !client.duplicate) {
     throw usage('minReplicas with a Sentinel client needs node-redis 6 or later, or ioredis.')
   }
   const members = clusterTransportOf(client)
-  return members ? cluster(members, timeoutMs, replicas) : oneServer(transportOf(client), timeoutMs, replicas)
+  if (!members) return oneServer(transportOf(client), timeoutMs, replicas, clock)
+  if (given !== undefined) throw usage('clock is for simulations of a single server, not for a Cluster.')
+  return cluster(members, timeoutMs, replicas)
 }
 
 /** Undefined for a client that is none of a Cluster. */

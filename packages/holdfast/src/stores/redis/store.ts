@@ -1,6 +1,6 @@
 /** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
  * grants pushed to waiters. */
-import { systemRandom } from '../../clock/clock.js'
+import { soonOf, type Clock, type Random } from '../../clock/clock.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -49,9 +49,11 @@ export interface RedisSettings {
   readonly prefix: string
   /** How long an answer may take, in milliseconds. */
   readonly timeoutMs: number
+  readonly clock: Clock
+  readonly random: Random
 }
 
-export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix'> {
+export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix' | 'clock' | 'random'> {
   /** A lease counts only when replicas have it. */
   readonly replicated: boolean
 }
@@ -72,13 +74,14 @@ export class RedisStore implements Store<true> {
   readonly #unclear = new Set<string>()
   readonly #shapes = new Shapes()
 
-  constructor(deployment: Deployment, { prefix, replicated }: RedisStoreSettings) {
+  constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
-    this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, systemRandom.id(), listener))
+    this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
     const settings = {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
+      soon: soonOf(clock),
       channelOf: (lock: string) => this.#wakes.channelOf(lock),
     }
     this.#batches = new Batches({

@@ -2,6 +2,7 @@
  * Wake-ups: messages that tell waiters of this client what they were granted. Where they are listened for differs from one
  * server to a Cluster; how a message finds its waiter does not.
  */
+import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
 import { readGrant } from './answers.js'
 
@@ -32,6 +33,7 @@ interface Waiter {
 }
 
 export class Wakes {
+  readonly #clock: Clock
   readonly #subscriptions: Subscriptions
   readonly #waiters = new Map<string, Waiter>()
   /** Grants for claims whose attempt is still under way: the message overtook the answer. */
@@ -39,7 +41,8 @@ export class Wakes {
   /** Attempts under way, by claim. */
   readonly #asking = new Map<string, number>()
 
-  constructor(subscribe: (listener: MessageListener) => Subscriptions) {
+  constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
+    this.#clock = clock
     this.#subscriptions = subscribe({
       message: (text) => this.#deliver(text),
       missed: (lock) => this.#missed(lock),
@@ -67,7 +70,7 @@ export class Wakes {
     }
     this.#asking.delete(claimId)
     // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody needs the grant.
-    if (this.#early.has(claimId)) setImmediate(() => this.#forget(claimId))
+    if (this.#early.has(claimId)) this.#clock.timer(0, () => this.#forget(claimId), true)
   }
 
   watch({ id, lock }: Claim, wake: WakeListener): Watch {

@@ -7,7 +7,7 @@
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
-import type { RedisClient } from '../redis/clients.js'
+import { followsFailovers, type RedisClient } from '../redis/clients.js'
 import { openRedis } from '../redis/open.js'
 import { Debts } from './debts.js'
 import { STORE_NAME } from './errors.js'
@@ -36,7 +36,8 @@ const LONGEST_TIMEOUT_MS = 3_600_000
 
 /**
  * Makes a store on independent Redis servers. Nothing is sent before the store is used.
- * @throws LockUsageError for fewer than three clients, for one client twice, or when an option makes no sense.
+ * @throws LockUsageError for fewer than three clients, for one client twice, for one of Sentinels or of a Cluster, or when an
+ * option makes no sense.
  */
 export function redlockStore(options: RedlockStoreOptions): Store<false> {
   const { clients, nodeTimeoutMs = 500, prefix, timeoutMs } = options
@@ -48,6 +49,17 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
   }
   if (new Set(clients).size < clients.length) {
     throw usage('clients has the same client twice; one server must not vote twice.')
+  }
+  if (
+    clients.some(
+      (client: unknown) =>
+        typeof client === 'object' && client !== null && followsFailovers(client as RedisClient),
+    )
+  ) {
+    throw usage(
+      'clients has one of Sentinels or of a Cluster. A vote must not be lost to a failover: use independent servers, ' +
+        'or redisStore for those.',
+    )
   }
   if (!Number.isFinite(nodeTimeoutMs) || nodeTimeoutMs < 1 || nodeTimeoutMs > LONGEST_TIMEOUT_MS) {
     throw usage(`nodeTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)

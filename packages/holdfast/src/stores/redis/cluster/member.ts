@@ -97,7 +97,7 @@ export class Member {
       .then((connection) => {
         const { transport } = connection
         const { timeoutMs, replicas } = this.#settings
-        const link = new Link(transport, timeoutMs, ABSENCE_MS)
+        const link = new Link(transport, timeoutMs, { absenceMs: ABSENCE_MS })
         const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened

@@ -5,9 +5,12 @@
  * A connection that broke, or that did not answer in time, is thrown away and never mended: the second half of a
  * transaction, sent again over a new connection, would run without its WATCH and delete somebody else's lock.
  */
+import type { Clock } from '../../../clock/clock.js'
 import { isLockError, StoreUnavailableError, type LockError } from '../../../errors.js'
 import { explain, isServerError, STORE_NAME } from '../errors.js'
+import { findCompareDelete, type CompareDelete } from './compare-delete.js'
 import { textOf } from '../replies.js'
+import type { RedisSettings } from '../store.js'
 import type { OwnConnection, Transport } from '../transports/transport.js'
 
 export type Command = readonly [name: string, ...args: string[]]
@@ -15,6 +18,8 @@ export type Work<T> = (session: Transactions) => Promise<T>
 
 /** What work can do while it has the connection. Keys are complete. */
 export interface Transactions {
+  /** Deletes a key if it holds a value; undefined where the server has no command for it. */
+  readonly compareDelete: CompareDelete | undefined
   /** Sends commands together; watches the keys first. Gives the replies to the commands. */
   watch(keys: readonly string[], commands: readonly Command[]): Promise<unknown[]>
   /** Ends the watching without a change. Nobody needs the answer: whatever is sent next comes after it. */
@@ -29,20 +34,25 @@ const REPEATS = 1
 export class Session {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #clock: Clock
+  readonly #probeKey: string
   #connection: OwnConnection | undefined
+  #compareDelete: CompareDelete | undefined
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
   /** How much work waits here or is under way. */
   load = 0
 
-  constructor(transport: Transport, timeoutMs: number) {
+  constructor(transport: Transport, { timeoutMs, clock, prefix }: RedisSettings) {
     this.#transport = transport
     this.#timeoutMs = timeoutMs
+    this.#clock = clock
+    this.#probeKey = `${transport.keyPrefix}${prefix}:simple-mode-probe`
   }
 
   /** Rejects at the latest after the timeout, which counts from now; with a typed error, or with what the library said. */
   run<T>(work: Work<T>): Promise<T> {
-    const untilMs = performance.now() + this.#timeoutMs
+    const untilMs = this.#clock.monotonicMs() + this.#timeoutMs
     this.load += 1
     const turn = this.#last
       .then(() => this.#run(work, untilMs, REPEATS))
@@ -61,7 +71,7 @@ export class Session {
   async #run<T>(work: Work<T>, untilMs: number, repeats: number): Promise<T> {
     if (this.#closed) throw new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
     // Work that waited for its turn for too long is not begun: its caller has given up.
-    if (performance.now() >= untilMs) throw this.#silent()
+    if (this.#clock.monotonicMs() >= untilMs) throw this.#silent()
     try {
       return await this.#within(untilMs, async () => work(await this.#open()))
     } catch (error) {
@@ -80,15 +90,17 @@ export class Session {
       this.#connection = connection
       // If MULTI were refused, what follows it would be done at once and unguarded. So it is tried out first.
       await transaction(connection, [])
+      this.#compareDelete = await findCompareDelete(connection, this.#probeKey)
     }
-    return over(connection)
+    return over(connection, this.#compareDelete)
   }
 
   #within<T>(untilMs: number, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(this.#silent()), untilMs - performance.now())
+      const leftMs = untilMs - this.#clock.monotonicMs()
+      const timer = this.#clock.timer(leftMs, () => reject(this.#silent()))
       work()
-        .finally(() => clearTimeout(timer))
+        .finally(() => timer.cancel())
         .then(resolve, reject)
     })
   }
@@ -107,8 +119,8 @@ export class Session {
 export class Sessions {
   readonly #all: readonly Session[]
 
-  constructor(transport: Transport, timeoutMs: number, count: number) {
-    this.#all = Array.from({ length: count }, () => new Session(transport, timeoutMs))
+  constructor(transport: Transport, settings: RedisSettings, count: number) {
+    this.#all = Array.from({ length: count }, () => new Session(transport, settings))
   }
 
   run<T>(work: Work<T>): Promise<T> {
@@ -121,8 +133,9 @@ export class Sessions {
   }
 }
 
-function over(connection: OwnConnection): Transactions {
+function over(connection: OwnConnection, compareDelete: CompareDelete | undefined): Transactions {
   return {
+    compareDelete,
     async watch(keys, commands) {
       const [, ...replies] = await together(connection, [['WATCH', ...keys], ...commands])
       return replies

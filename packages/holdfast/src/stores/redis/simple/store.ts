@@ -55,10 +55,10 @@ export class SimpleRedisStore implements Store<false> {
   /** Of their own, since they must not wait behind attempts. */
   readonly #renewals: Session
 
-  constructor(transport: Transport, { prefix, timeoutMs }: RedisSettings) {
-    this.#prefix = transport.keyPrefix + prefix
-    this.#sessions = new Sessions(transport, timeoutMs, CONNECTIONS)
-    this.#renewals = new Session(transport, timeoutMs)
+  constructor(transport: Transport, settings: RedisSettings) {
+    this.#prefix = transport.keyPrefix + settings.prefix
+    this.#sessions = new Sessions(transport, settings, CONNECTIONS)
+    this.#renewals = new Session(transport, settings)
   }
 
   async attempt(claim: Claim): Promise<AttemptResult> {
@@ -127,13 +127,12 @@ export class SimpleRedisStore implements Store<false> {
 
   async #withdraw(session: Transactions, claim: ClaimRef): Promise<WithdrawOutcome | undefined> {
     const [key, tomb] = this.#keys(claim)
-    const [value, buried] = await session.watch(
-      [key, tomb],
-      [
-        ['GET', key],
-        ['GET', tomb],
-      ],
-    )
+    const { compareDelete } = session
+    // The tombstone is this claim's own. The key is not, and need not be watched where the server compares by itself.
+    const [value, buried] = await session.watch(compareDelete ? [tomb] : [key, tomb], [
+      ['GET', key],
+      ['GET', tomb],
+    ])
     if (isThere(buried)) {
       session.unwatch()
       return textOf(buried) === 'released' ? 'released' : 'absent'
@@ -141,9 +140,10 @@ export class SimpleRedisStore implements Store<false> {
     const outcome = holderOf(key, value) === claim.id ? 'released' : 'absent'
     const ttl = String(Math.ceil(claim.ttlMs))
     const bury = ['SET', tomb, outcome, 'PX', ttl] as const
-    const done = await session.transaction(outcome === 'released' ? [['DEL', key], bury] : [bury])
+    const drop = compareDelete ? compareDelete(key, MARK + claim.id) : (['DEL', key] as const)
+    const done = await session.transaction(outcome === 'released' ? [drop, bury] : [bury])
     if (!done || outcome === 'absent' || textOf(done[0]) === '1') return done && outcome
-    // Servers before 6.0.9 carry a transaction out although a watched key has expired: then nothing was released.
+    // The lease ended in between. (Servers before 6.0.9 carry a transaction out although a watched key has expired.)
     await session.transaction([['SET', tomb, 'absent', 'PX', ttl]])
     return 'absent'
   }

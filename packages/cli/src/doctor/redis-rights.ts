@@ -1,0 +1,94 @@
+/** Does on a lock of its own everything that the store may ever do, so that a right that is missing shows now. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { CliError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
+
+/** A withdrawn claim is remembered; after so many of one lock the store clears up. */
+const WITHDRAWALS = 300
+const TTL_MS = 10_000
+const HEARTBEAT_MS = 1000
+const MESSAGE_MS = 3000
+
+/**
+ * @param messageMs how long a message from the server may take
+ * @throws what the store throws for the first thing that this user may not do; a CliError when no message comes through,
+ * which the server does not tell the store
+ */
+export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Promise<void> {
+  const lock = `holdfast-doctor:${randomUUID()}`
+  const reader = claim(lock, 1)
+  const writer = claim(lock, CAPACITY_ALL)
+  const granted = await hearing(store, writer, messageMs, async () => {
+    await store.attempt(reader, { enqueue: true, tokens: 1 })
+    await store.attempt(writer, { enqueue: true, tokens: 1 })
+    await store.attempt(writer, { enqueue: true, tokens: 1 })
+    const [renewal] = await store.renew([reader])
+    if (renewal?.outcome === 'unknown') throw renewal.cause
+    await store.inspect({ lock })
+    await store.inspect({ prefix: lock, limit: 10 })
+    await store.withdraw(reader)
+  })
+  await store.downgrade(writer)
+  await store.steal(lock, { now: true })
+  const others = Array.from({ length: WITHDRAWALS }, () => claim(lock, CAPACITY_ALL))
+  const [holder, waiter] = [claim(lock, CAPACITY_ALL), claim(lock, 1)]
+  await store.attempt(holder, { enqueue: true, tokens: 1 })
+  await store.attempt(waiter, { enqueue: true, tokens: 1 })
+  await store.withdraw(waiter)
+  await Promise.all([holder, writer, ...others].map(async (one) => store.withdraw(one)))
+  if (granted) return
+  throw new CliError(
+    'The message that a lock is free does not come through, so whoever waits has to look for itself. ' +
+      'Allow this user +publish, +subscribe and the channels of the store, as "holdfast doctor --print-acl" has them.',
+    EXIT.auth,
+    'STORE_AUTH',
+  )
+}
+
+function claim(lock: string, weight: number): Claim {
+  return {
+    lock,
+    id: randomUUID(),
+    kind: 'readWriteLock',
+    capacity: CAPACITY_ALL,
+    weight,
+    ttlMs: TTL_MS,
+    heartbeatMs: HEARTBEAT_MS,
+    owner: { clientId: 'holdfast doctor', host: hostname(), pid: process.pid },
+  }
+}
+
+/** Listens for a claim while something is done, and a little longer. Tells whether it was granted by a message. */
+async function hearing(
+  store: Store,
+  waiter: Claim,
+  messageMs: number,
+  act: () => Promise<void>,
+): Promise<boolean> {
+  const { promise, resolve } = withResolver<boolean>()
+  const watch = store.watch(waiter, (grant) => resolve(grant !== undefined))
+  try {
+    // Without the right to listen it is never ready.
+    await within(watch.ready ?? Promise.resolve(), messageMs)
+    await act()
+    return (await within(promise, messageMs)) === true
+  } finally {
+    watch.close()
+  }
+}
+
+function within<T>(awaited: PromiseLike<T>, limitMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs)
+  })
+  return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
+}
+
+function withResolver<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve!: (value: T) => void
+  const promise = new Promise<T>((settle) => (resolve = settle))
+  return { promise, resolve }
+}

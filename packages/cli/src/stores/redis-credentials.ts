@@ -1,0 +1,87 @@
+/** Who the command line is to a Redis server, and where the password is kept. */
+import { readFileSync } from 'node:fs'
+import { ConfigError, type UsageError } from '../cli-error.js'
+
+export interface RedisCredentials {
+  readonly username?: string
+  readonly password: string
+}
+
+/** Makes the error of a URL that makes no sense, from what is wrong with it. */
+export type Fail = (what: string) => UsageError
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface Sources {
+  /** Begins the names of the variables, after HOLDFAST_. */
+  readonly kind: 'REDIS' | 'SENTINEL'
+  /** `user:password` of the URL, escaped. */
+  readonly user: string | undefined
+  /** The file that the URL names. */
+  readonly file: string | undefined
+}
+
+/**
+ * Whose password it is, from the first of these that says: the URL itself, the file that it names, HOLDFAST_REDIS_PASSWORD,
+ * the file of HOLDFAST_REDIS_PASSWORD_FILE. The user is that of the URL, or HOLDFAST_REDIS_USERNAME.
+ */
+export function credentialsOf(
+  { kind, user, file }: Sources,
+  env: Env,
+  fail: Fail,
+): RedisCredentials | undefined {
+  const variable = (name: string): string | undefined => {
+    const value = env[`HOLDFAST_${kind}_${name}`]
+    return value === '' ? undefined : value
+  }
+  const [name, own] = splitUser(user ?? '', fail)
+  if (own !== undefined && file !== undefined) throw fail('has a password and names a file of one')
+  if (variable('PASSWORD') !== undefined && variable('PASSWORD_FILE') !== undefined) {
+    throw new ConfigError(`Set HOLDFAST_${kind}_PASSWORD or HOLDFAST_${kind}_PASSWORD_FILE, not both.`)
+  }
+  const path =
+    file ?? (own === undefined && variable('PASSWORD') === undefined ? variable('PASSWORD_FILE') : undefined)
+  const password = own ?? (path === undefined ? variable('PASSWORD') : secretIn(path))
+  const username = name ?? (own === undefined ? variable('USERNAME') : undefined)
+  if (password === undefined) {
+    if (username === undefined) return undefined
+    throw new ConfigError(
+      `There is a user of Redis, ${JSON.stringify(username)}, without a password. ` +
+        `Put it into the URL, a file (passwordFile=), or HOLDFAST_${kind}_PASSWORD.`,
+    )
+  }
+  return { ...(username === undefined ? {} : { username }), password }
+}
+
+function splitUser(text: string, fail: Fail): [name: string | undefined, password: string | undefined] {
+  const colon = text.indexOf(':')
+  const name = decode(colon < 0 ? text : text.slice(0, colon), fail)
+  const password = colon < 0 ? '' : decode(text.slice(colon + 1), fail)
+  return [name === '' ? undefined : name, password === '' ? undefined : password]
+}
+
+export function decode(text: string, fail: Fail): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw fail('has a % that escapes nothing; write it as %25')
+  }
+}
+
+/** Editors end a file with a line end, which no password has. */
+function secretIn(path: string): string {
+  const secret = readNamed(path)
+    .toString()
+    .replace(/\r?\n$/, '')
+  if (secret === '')
+    throw new ConfigError(`The file ${path}, which should hold a password of Redis, is empty.`)
+  return secret
+}
+
+export function readNamed(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new ConfigError(`The file ${path}, which the settings of Redis name, cannot be read.`, { cause })
+  }
+}

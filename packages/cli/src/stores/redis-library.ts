@@ -1,0 +1,186 @@
+/**
+ * Clients of Redis for the command line. The library is the user's own, ioredis or node-redis: that of the folder in which
+ * the command line was started, or one that is installed beside it.
+ */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { RedisClient } from 'holdfast/redis'
+import { ConfigError } from '../cli-error.js'
+import type { RedisHost, RedisTarget } from './redis-url.js'
+
+/** A client of our own, and what closes it. */
+export interface Connection {
+  readonly client: RedisClient
+  /** Sends a command that names no keys. As patient as the library is. */
+  ask(...words: string[]): Promise<unknown>
+  close(): void
+}
+
+/** What a library can connect to. */
+export interface RedisLibrary {
+  readonly name: string
+  single(target: RedisTarget, host: RedisHost): Connection
+  sentinel(target: RedisTarget): Connection
+  cluster(target: RedisTarget): Connection
+}
+
+const CONNECTION_NAME = 'holdfast'
+
+/** In the order in which they are looked for. */
+const LIBRARIES = new Map<string, (module: unknown) => RedisLibrary>([
+  ['ioredis', (module) => ofIoRedis(module as IoRedis)],
+  ['redis', (module) => ofNodeRedis(module as NodeRedis)],
+])
+
+/** @throws ConfigError when there is none */
+export async function findRedisLibrary(): Promise<RedisLibrary> {
+  for (const [name, make] of LIBRARIES) {
+    const module = await findModule(name)
+    if (module !== undefined) return make(module)
+  }
+  throw new ConfigError(
+    'A Redis store needs a client library, and none was found. ' +
+      'Run "npm install ioredis" in this folder, or install it beside holdfast.',
+  )
+}
+
+/** Looks where the user is, then where this program is. */
+async function findModule(name: string): Promise<unknown> {
+  for (const from of [pathToFileURL(join(process.cwd(), 'holdfast')).href, import.meta.url]) {
+    let path: string
+    try {
+      path = createRequire(from).resolve(name)
+    } catch {
+      continue
+    }
+    const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+    return module.default ?? module
+  }
+  return undefined
+}
+
+/** A client as both of its makers know it: the shape that the store asks for is checked by the store. */
+interface Made {
+  on(event: 'error', listener: () => void): unknown
+}
+
+interface IoRedisMade extends Made {
+  call(...words: string[]): Promise<unknown>
+  disconnect(): void
+}
+
+interface IoRedis {
+  readonly Redis: new (options: object) => IoRedisMade
+  readonly Cluster: new (hosts: readonly RedisHost[], options: object) => IoRedisMade
+}
+
+function ioSettings({ credentials, tls, database }: RedisTarget): object {
+  return {
+    ...credentials,
+    ...(tls === undefined ? {} : { tls }),
+    db: database,
+    connectionName: CONNECTION_NAME,
+  }
+}
+
+function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
+  return {
+    name: 'ioredis',
+    single: (target, host) => ioConnection(new Redis({ ...ioSettings(target), ...host })),
+    sentinel: (target) => {
+      const { hosts, master, tls, sentinelCredentials } = target
+      return ioConnection(
+        new Redis({
+          ...ioSettings(target),
+          sentinels: hosts,
+          name: master,
+          ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+          ...(sentinelCredentials === undefined
+            ? {}
+            : {
+                sentinelUsername: sentinelCredentials.username,
+                sentinelPassword: sentinelCredentials.password,
+              }),
+        }),
+      )
+    },
+    cluster: (target) => ioConnection(new Cluster(target.hosts, { redisOptions: ioSettings(target) })),
+  }
+}
+
+function ioConnection(made: IoRedisMade): Connection {
+  // The store hears of it, and says so in words of its own.
+  made.on('error', () => undefined)
+  return {
+    client: made as Made as RedisClient,
+    ask: (...words) => made.call(...words),
+    close: () => made.disconnect(),
+  }
+}
+
+interface NodeRedisMade extends Made {
+  sendCommand(words: string[]): Promise<unknown>
+  readonly isOpen: boolean
+  connect(): Promise<unknown>
+  destroy(): unknown
+}
+
+interface NodeRedis {
+  createClient(options: object): NodeRedisMade
+  createSentinel(options: object): NodeRedisMade
+  createCluster(options: object): NodeRedisMade
+}
+
+function nodeSettings({ credentials, tls, database }: RedisTarget): object {
+  return {
+    ...credentials,
+    ...(database === 0 ? {} : { database }),
+    name: CONNECTION_NAME,
+    ...(tls === undefined ? {} : { socket: { tls: true, ...tls } }),
+  }
+}
+
+function ofNodeRedis(library: NodeRedis): RedisLibrary {
+  return {
+    name: 'redis',
+    single(target, host) {
+      const { socket, ...rest } = nodeSettings(target) as { socket?: object }
+      return nodeConnection(library.createClient({ ...rest, socket: { ...socket, ...host } }))
+    },
+    sentinel: (target) => {
+      const { hosts, master, tls, sentinelCredentials } = target
+      const sentinelClientOptions = {
+        ...sentinelCredentials,
+        ...(tls === undefined ? {} : { socket: { tls: true, ...tls } }),
+      }
+      return nodeConnection(
+        library.createSentinel({
+          name: master,
+          sentinelRootNodes: hosts,
+          nodeClientOptions: nodeSettings(target),
+          sentinelClientOptions,
+        }),
+      )
+    },
+    cluster: (target) =>
+      nodeConnection(
+        library.createCluster({
+          rootNodes: target.hosts.map((host) => ({ socket: host })),
+          defaults: nodeSettings(target),
+        }),
+      ),
+  }
+}
+
+function nodeConnection(made: NodeRedisMade): Connection {
+  made.on('error', () => undefined)
+  made.connect().catch(() => undefined)
+  return {
+    client: made as Made as RedisClient,
+    ask: (...words) => made.sendCommand(words),
+    close() {
+      if (made.isOpen) Promise.resolve(made.destroy()).catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,54 @@
+/** Asks Sentinels where the primary is. */
+import { StoreUnavailableError } from 'holdfast'
+import { ConfigError } from '../cli-error.js'
+import type { Connection, RedisLibrary } from './redis-library.js'
+import type { RedisHost, RedisTarget } from './redis-url.js'
+
+/** One that does not answer within this time is passed over. */
+const PATIENCE_MS = 2000
+
+/** @throws ConfigError when a Sentinel knows of no such primary, StoreUnavailableError when none answers */
+export async function primaryOf(library: RedisLibrary, target: RedisTarget): Promise<RedisHost> {
+  const { hosts, master = '', sentinelCredentials: credentials, tls } = target
+  const failures: string[] = []
+  for (const host of hosts) {
+    const sentinel: RedisTarget = {
+      kind: 'single',
+      hosts: [host],
+      database: 0,
+      ...(tls === undefined ? {} : { tls }),
+      ...(credentials === undefined ? {} : { credentials }),
+    }
+    const address = `${host.host}:${host.port}`
+    const connection = library.single(sentinel, host)
+    let reply: unknown
+    try {
+      reply = await ask(connection, master)
+    } catch (error) {
+      failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+      continue
+    } finally {
+      connection.close()
+    }
+    if (!Array.isArray(reply)) {
+      throw new ConfigError(`The Sentinel at ${address} knows no primary called ${JSON.stringify(master)}.`)
+    }
+    return { host: String(reply[0]), port: Number(reply[1]) }
+  }
+  const refused = failures.some((text) => /WRONGPASS|NOAUTH|NOPERM/.test(text))
+  throw new StoreUnavailableError(`No Sentinel tells where the primary is. ${failures.join('; ')}`, {
+    store: 'redis',
+    ...(refused ? { code: 'STORE_AUTH' } : {}),
+  })
+}
+
+function ask(connection: Connection, master: string): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  })
+  const answer = connection.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master)
+  // Closing the connection ends what is still asked.
+  answer.catch(() => undefined)
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}

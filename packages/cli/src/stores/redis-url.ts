@@ -1,0 +1,181 @@
+/**
+ * URLs of Redis, read without asking anybody:
+ *
+ *   redis://user:password@host:6379/0                    one server
+ *   redis+sentinel://host:26379,host:26379/mymaster/0    the primary that the Sentinels name
+ *   redis+cluster://host:6379,host:6379                  a Cluster
+ *   redlock://host:6379,host:6379,host:6379              independent servers, by majority
+ *
+ * rediss, rediss+sentinel, rediss+cluster and redlocks use TLS, with the options ca, cert, key (files) and serverName.
+ * Credentials stand in the URL, in files or in the environment: see `credentialsOf`.
+ */
+import { UsageError } from '../cli-error.js'
+import { credentialsOf, decode, readNamed, type Fail, type RedisCredentials } from './redis-credentials.js'
+
+export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
+
+export interface RedisHost {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RedisTls {
+  readonly ca?: Buffer
+  readonly cert?: Buffer
+  readonly key?: Buffer
+  readonly servername?: string
+}
+
+export interface RedisTarget {
+  readonly kind: RedisKind
+  readonly hosts: readonly RedisHost[]
+  /** What the Sentinels call the primary. */
+  readonly master?: string
+  readonly database: number
+  readonly prefix?: string
+  readonly tls?: RedisTls
+  readonly credentials?: RedisCredentials
+  /** Of the Sentinels themselves, which do not share those of the servers. */
+  readonly sentinelCredentials?: RedisCredentials
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+interface Scheme {
+  readonly kind: RedisKind
+  readonly secure: boolean
+  readonly example: string
+}
+
+const SCHEMES: Readonly<Record<string, Scheme>> = Object.fromEntries(
+  (
+    [
+      ['redis', 'single', '://host:6379/0'],
+      ['redis+sentinel', 'sentinel', '://sentinel1:26379,sentinel2:26379/mymaster'],
+      ['redis+cluster', 'cluster', '://host1:6379,host2:6379'],
+      ['redlock', 'redlock', '://host1:6379,host2:6379,host3:6379'],
+    ] as const
+  ).flatMap(([name, kind, form]) => {
+    const secure = name.startsWith('redis') ? name.replace('redis', 'rediss') : `${name}s`
+    return [
+      [name, { kind, secure: false, example: name + form }],
+      [secure, { kind, secure: true, example: secure + form }],
+    ]
+  }),
+)
+
+/** The schemes that this module reads. */
+export const REDIS_SCHEMES: readonly string[] = Object.keys(SCHEMES)
+
+const TLS_FILES = ['ca', 'cert', 'key'] as const
+const FEWEST_NODES = 3
+const LAST_PORT = 65_535
+
+/**
+ * @throws UsageError when the URL makes no sense, ConfigError when a file that it names cannot be read or the environment
+ * contradicts itself
+ */
+export function redisTarget(url: string, env: Env = process.env): RedisTarget {
+  const [, name = '', rest = ''] = /^([^:]*):(.*)$/s.exec(url) ?? []
+  const scheme = SCHEMES[name.toLowerCase()]
+  if (!scheme)
+    throw new UsageError(`The store is no URL of Redis: those begin with ${REDIS_SCHEMES.join(', ')}.`)
+  const { kind, secure } = scheme
+  // The URL itself is not shown: what is wrong with it may be that a password is where it was not looked for.
+  const fail = (what: string): UsageError =>
+    new UsageError(`The URL of Redis ${what}. Write one such as ${scheme.example}.`)
+  const match = /^\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^@?#]*)?(?:\?([^#]*))?$/.exec(rest)
+  const [, user, hosts = '', path = '', query = ''] = match ?? []
+  if (match === null || hosts === '') throw fail(`names no server. ${ESCAPING}`)
+  const options = optionsOf(query, scheme, fail)
+  const prefix = options.get('prefix')
+  const ofServers = { kind: 'REDIS', user, file: options.get('passwordFile') } as const
+  const ofSentinels = {
+    kind: 'SENTINEL',
+    user: undefined,
+    file: options.get('sentinelPasswordFile'),
+  } as const
+  const credentials = credentialsOf(ofServers, env, fail)
+  const sentinelCredentials = kind === 'sentinel' ? credentialsOf(ofSentinels, env, fail) : undefined
+  return {
+    kind,
+    hosts: hostsOf(hosts, kind, fail),
+    ...placeOf(path, kind, fail),
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(secure ? { tls: tlsOf(options) } : {}),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(sentinelCredentials === undefined ? {} : { sentinelCredentials }),
+  }
+}
+
+/** A sign that ends a part of the URL hides where the password ends. */
+const ESCAPING = 'In a user name or password escape special signs, such as / as %2F'
+
+function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
+  const hosts = text.split(',').map((part) => hostOf(part, kind, fail))
+  if (kind === 'single' && hosts.length > 1) {
+    throw fail('names several servers; for a Cluster write redis+cluster:, for Sentinels redis+sentinel:')
+  }
+  if (kind === 'redlock') {
+    if (hosts.length < FEWEST_NODES) {
+      throw fail(`names ${hosts.length} servers, and Redlock needs at least ${FEWEST_NODES}`)
+    }
+    if (new Set(hosts.map(({ host, port }) => `${host}:${port}`)).size < hosts.length) {
+      throw fail('names one server twice, and one server must not vote twice')
+    }
+  }
+  return hosts
+}
+
+function hostOf(text: string, kind: RedisKind, fail: Fail): RedisHost {
+  const [, bracketed, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([^:[\]\s]+))(?::(\d+))?$/i.exec(text) ?? []
+  const host = bracketed ?? plain
+  const port = digits === undefined ? (kind === 'sentinel' ? 26_379 : 6379) : Number(digits)
+  if (host === '' || port < 1 || port > LAST_PORT)
+    throw fail(`has something else where a host and a port belong. ${ESCAPING}`)
+  return { host, port }
+}
+
+/** What stands in the path: the name of the primary, the number of the database, or nothing. */
+function placeOf(path: string, kind: RedisKind, fail: Fail): { master?: string; database: number } {
+  const parts = path.split('/').filter((part) => part !== '')
+  const master = kind === 'sentinel' ? parts.shift() : undefined
+  if (kind === 'sentinel' && master === undefined)
+    throw fail('does not say what the Sentinels call the primary')
+  const [number, ...more] = parts
+  if (more.length > 0 || (number !== undefined && !/^\d{1,5}$/.test(number))) {
+    throw fail('has a path where at most the number of a database belongs')
+  }
+  if (kind === 'cluster' && Number(number ?? 0) > 0)
+    throw fail('names a database, and a Cluster has only the first')
+  return { ...(master === undefined ? {} : { master: decode(master, fail) }), database: Number(number ?? 0) }
+}
+
+function optionsOf(query: string, { kind, secure }: Scheme, fail: Fail): ReadonlyMap<string, string> {
+  const known = [
+    'prefix',
+    'passwordFile',
+    ...(kind === 'sentinel' ? ['sentinelPasswordFile'] : []),
+    ...(secure ? [...TLS_FILES, 'serverName'] : []),
+  ]
+  const options = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!known.includes(name)) {
+      const shown = name.includes('@') ? 'an option that is unknown' : `the option ${JSON.stringify(name)}`
+      throw fail(`has ${shown}; known here are ${known.join(', ')}`)
+    }
+    if (options.has(name)) throw fail(`has the option ${name} twice`)
+    options.set(name, value)
+  }
+  return options
+}
+
+function tlsOf(options: ReadonlyMap<string, string>): RedisTls {
+  const tls: { -readonly [Name in keyof RedisTls]: RedisTls[Name] } = {}
+  for (const name of TLS_FILES) {
+    const path = options.get(name)
+    if (path !== undefined) tls[name] = readNamed(path)
+  }
+  const servername = options.get('serverName')
+  return servername === undefined ? tls : { ...tls, servername }
+}

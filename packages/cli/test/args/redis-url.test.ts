@@ -1,0 +1,143 @@
+/** URLs of Redis: what they name, whose credentials count, and what is said when they make no sense. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { redisTarget } from '../../dist/stores/redis-url.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-url-'))
+const secret = join(folder, 'secret')
+const empty = join(folder, 'empty')
+writeFileSync(secret, 'from-a-file\n')
+writeFileSync(empty, '\n')
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const read = (url: string, env: Record<string, string> = {}) => redisTarget(url, env)
+
+describe('what a URL names', () => {
+  it.each([
+    ['redis://h', 'single', [{ host: 'h', port: 6379 }], 0],
+    ['redis://h/', 'single', [{ host: 'h', port: 6379 }], 0],
+    ['REDIS://h:7000/12', 'single', [{ host: 'h', port: 7000 }], 12],
+    ['redis://[::1]:7000', 'single', [{ host: '::1', port: 7000 }], 0],
+    [
+      'redis+cluster://a:1,b',
+      'cluster',
+      [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 6379 },
+      ],
+      0,
+    ],
+    [
+      'redlock://a,b:2,c/3',
+      'redlock',
+      [
+        { host: 'a', port: 6379 },
+        { host: 'b', port: 2 },
+        { host: 'c', port: 6379 },
+      ],
+      3,
+    ],
+  ])('%s', (url, kind, hosts, database) => {
+    expect(read(url)).toEqual({ kind, hosts, database })
+  })
+
+  it('reads the name of the primary after the Sentinels', () => {
+    const hosts = [
+      { host: 'a', port: 26_379 },
+      { host: 'b', port: 5 },
+    ]
+    const target = { kind: 'sentinel', hosts, master: 'my/master', database: 2 }
+    expect(read('redis+sentinel://a,b:5/my%2Fmaster/2')).toEqual(target)
+  })
+
+  it.each(['rediss://h', 'rediss+sentinel://h/m', 'rediss+cluster://h', 'redlocks://a,b,c'])(
+    'uses TLS for %s, with files where the URL names some',
+    (url) => {
+      expect(read(url).tls).toEqual({})
+      const { tls } = read(`${url}?ca=${import.meta.filename}&serverName=redis`)
+      expect(tls).toEqual({ ca: readFileSync(import.meta.filename), servername: 'redis' })
+    },
+  )
+
+  it('reads the prefix of the keys', () => {
+    expect(read('redis://h?prefix=shop').prefix).toBe('shop')
+  })
+})
+
+describe('whose credentials count', () => {
+  const env = { HOLDFAST_REDIS_USERNAME: 'env-user', HOLDFAST_REDIS_PASSWORD: 'env-password' }
+
+  it.each([
+    ['redis://me:p%40ss%2F:word@h', {}, { username: 'me', password: 'p@ss/:word' }],
+    ['redis://:p@ss@h', {}, { password: 'p@ss' }],
+    ['redis://h', {}, undefined],
+    ['redis://h', { HOLDFAST_REDIS_PASSWORD: '' }, undefined],
+    ['redis://h', env, { username: 'env-user', password: 'env-password' }],
+    ['redis://me@h', env, { username: 'me', password: 'env-password' }],
+    ['redis://me:own@h', env, { username: 'me', password: 'own' }],
+    // A password without a user is that of the default user, whoever else there is.
+    ['redis://:own@h', env, { password: 'own' }],
+    [`redis://me@h?passwordFile=${secret}`, env, { username: 'me', password: 'from-a-file' }],
+    ['redis://h', { HOLDFAST_REDIS_PASSWORD_FILE: secret }, { password: 'from-a-file' }],
+    ['redis://:own@h', { HOLDFAST_REDIS_PASSWORD_FILE: '/no/such/file' }, { password: 'own' }],
+    ['redlock://me:own@a,b,c', {}, { username: 'me', password: 'own' }],
+  ])('%s with %j', (url, variables, credentials) => {
+    expect(read(url, variables).credentials).toEqual(credentials)
+  })
+
+  it('gives the Sentinels theirs, and never those of the servers', () => {
+    expect(read('redis+sentinel://me:own@h/m', env).sentinelCredentials).toBeUndefined()
+    const sentinel = { HOLDFAST_SENTINEL_USERNAME: 's', HOLDFAST_SENTINEL_PASSWORD: 'p' }
+    expect(read('redis+sentinel://h/m', sentinel)).toMatchObject({
+      sentinelCredentials: { username: 's', password: 'p' },
+    })
+    const fromFile = read(`redis+sentinel://h/m?sentinelPasswordFile=${secret}`)
+    expect(fromFile.sentinelCredentials).toEqual({ password: 'from-a-file' })
+    expect(read('redis://h', sentinel).sentinelCredentials).toBeUndefined()
+  })
+})
+
+describe('what makes no sense', () => {
+  const both = { HOLDFAST_REDIS_PASSWORD: 'open-sesame', HOLDFAST_REDIS_PASSWORD_FILE: secret }
+
+  it.each([
+    ['redis:', {}, 64, 'names no server'],
+    ['redis:///0', {}, 64, 'names no server'],
+    ['redis://:open-sesame@', {}, 64, 'names no server'],
+    ['redis://:open-sesame@host:port', {}, 64, 'a host and a port'],
+    ['redis://:open-sesame@host:70000', {}, 64, 'a host and a port'],
+    ['redis://:open/sesame@host', {}, 64, '%2F'],
+    ['redis://:open?sesame@host', {}, 64, 'an option that is unknown'],
+    ['redis://open:1?sesame@host', {}, 64, 'an option that is unknown'],
+    ['redis://:open#sesame@host', {}, 64, '%2F'],
+    ['redis://:open%sesame@host', {}, 64, '%25'],
+    ['redis://host/path', {}, 64, 'number of a database'],
+    ['redis://host/0/1', {}, 64, 'number of a database'],
+    ['redis://host?x=1', {}, 64, 'the option "x"; known here are prefix, passwordFile'],
+    ['redis://host?ca=x', {}, 64, 'the option "ca"'],
+    ['redis://host?prefix=a&prefix=b', {}, 64, 'twice'],
+    ['redis://a,b', {}, 64, 'redis+cluster:'],
+    ['redis+sentinel://a', {}, 64, 'what the Sentinels call the primary'],
+    ['redis+cluster://a/1', {}, 64, 'a Cluster has only the first'],
+    ['redlock://a,b', {}, 64, 'at least 3'],
+    ['redlock://a,b,a:6379', {}, 64, 'must not vote twice'],
+    [`redis://:open-sesame@h?passwordFile=${secret}`, {}, 64, 'and names a file'],
+    ['redis://me@h', {}, 78, 'without a password'],
+    ['redis://h?passwordFile=/no/such/file', {}, 78, 'cannot be read'],
+    [`redis://h?passwordFile=${empty}`, {}, 78, 'is empty'],
+    ['rediss://h?ca=/no/such/file', {}, 78, 'cannot be read'],
+    ['redis://h', both, 78, 'not both'],
+  ])('refuses %s with %j', (url, variables, exitCode, text) => {
+    let caught: unknown
+    try {
+      read(url, variables)
+    } catch (error) {
+      caught = error
+    }
+    expect(caught).toMatchObject({ exitCode, message: expect.stringContaining(text) as string })
+    expect((caught as Error).message).not.toMatch(/sesame/)
+  })
+})

@@ -1,0 +1,85 @@
+/** The rights that the store needs, as a rule of the server's ACL. */
+import { LockUsageError } from '../../errors.js'
+import { STORE_NAME } from './errors.js'
+
+/** What the scripts call; a test compares it with them. A user needs the right to each of these for itself. */
+export const SCRIPT_COMMANDS: readonly string[] = [
+  'get',
+  'hdel',
+  'hexists',
+  'hget',
+  'hset',
+  'hvals',
+  'pexpire',
+  'set',
+  'time',
+  'zadd',
+  'zcard',
+  'zcount',
+  'zrange',
+  'zrem',
+  'zremrangebyrank',
+  'zremrangebyscore',
+  'zscore',
+]
+
+const SIMPLE_COMMANDS = ['watch', 'unwatch', 'multi', 'exec', 'get', 'set', 'del', 'pttl', 'pexpire']
+/** Client libraries look at the server when they connect, and give the connection a name. */
+const LIBRARY_COMMANDS = ['info', 'client|setname']
+/** What a client library needs to find its way in a Cluster, and the channels of its slots. */
+const CLUSTER_COMMANDS = [
+  'cluster|slots',
+  'cluster|shards',
+  'cluster|nodes',
+  'cluster|info',
+  'asking',
+  'readonly',
+]
+const CLUSTER_PUBLISHING = ['spublish', 'ssubscribe', 'sunsubscribe']
+
+export interface AclNeeds {
+  /** The version of the server, such as `7.0.15`. */
+  readonly version: string
+  /** Stands before every key and channel. Default `hf`. */
+  readonly prefix?: string
+  /** How the store is used. Default `'scripts'`. */
+  readonly mode?: 'scripts' | 'simple'
+  /** Whether the server is part of a Cluster. Default false. */
+  readonly cluster?: boolean
+}
+
+/**
+ * The least that a user must be allowed to, as what stands behind `ACL SETUSER name on >password`.
+ * @throws LockUsageError for a version that has no ACL
+ */
+export function aclRule({ version, prefix = 'hf', mode = 'scripts', cluster = false }: AclNeeds): string {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (!(major >= 6)) {
+    throw new LockUsageError(
+      `Redis ${version} has no ACL: those came with 6.0. There a password opens everything.`,
+      { store: STORE_NAME },
+    )
+  }
+  // A star within a prefix would widen the rule; prefixes have none.
+  const keys = `~${prefix}:*`
+  const hasChannels = mode === 'scripts' && (major > 6 || minor >= 2)
+  const ofMode =
+    mode === 'simple'
+      ? SIMPLE_COMMANDS
+      : [
+          'eval',
+          'evalsha',
+          'scan',
+          ...(cluster ? CLUSTER_PUBLISHING : ['publish', 'subscribe']),
+          ...SCRIPT_COMMANDS,
+        ]
+  const commands = [...LIBRARY_COMMANDS, ...(cluster ? CLUSTER_COMMANDS : []), ...ofMode]
+  return [
+    'resetkeys',
+    keys,
+    ...(major > 6 || minor >= 2 ? ['resetchannels'] : []),
+    ...(hasChannels ? [`&${prefix}:*`] : []),
+    '-@all',
+    ...commands.map((name) => `+${name}`),
+  ].join(' ')
+}

@@ -1,0 +1,84 @@
+/** The rule of the ACL, as far as it depends on the version and on the scripts; the rest is tried on servers. */
+import { aclRule, diagnose, redisStore, type IoRedisClient } from 'holdfast/redis'
+import { Redis } from 'ioredis6'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { SCRIPT_COMMANDS } from '../../dist/stores/redis/acl.js'
+import { admin, work } from '../../dist/stores/redis/scripts.generated.js'
+
+describe('the rule', () => {
+  it('allows what the scripts call, and nothing else', () => {
+    const called = new Set<string>()
+    // Commands stand in capitals in quotes; what is published is told apart by the rule itself.
+    for (const { source } of [work, admin]) {
+      for (const [, name = ''] of source.matchAll(/'([A-Z]{3,})'/g)) called.add(name.toLowerCase())
+    }
+    // Words that are no commands: options, and an error.
+    for (const other of ['nx', 'px', 'keepttl', 'oom', 'publish', 'spublish']) called.delete(other)
+    expect([...called].sort()).toEqual([...SCRIPT_COMMANDS].sort())
+  })
+
+  it('has channels since 6.2', () => {
+    expect(aclRule({ version: '6.0.16' })).not.toContain('&')
+    expect(aclRule({ version: '6.0.16' })).not.toContain('resetchannels')
+    expect(aclRule({ version: '6.2.0', prefix: 'shop' })).toMatch(/~shop:\* resetchannels &shop:\* -@all/)
+    expect(aclRule({ version: '8.4.0', mode: 'simple' })).not.toMatch(/&|eval/)
+    expect(aclRule({ version: '7.0.15', cluster: true })).toMatch(/\+spublish \+ssubscribe/)
+  })
+
+  it.each(['5.0.14', 'unknown'])('cannot be written for version %s', (version) => {
+    expect(() => aclRule({ version })).toThrow('has no ACL')
+  })
+})
+
+describe('the diagnosis', () => {
+  let server: RedisServer
+  let redis: Redis
+
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new Redis(server.url)
+  })
+
+  afterAll(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+
+  it('finds keys of somebody else, and looking at one says so', async () => {
+    await redis.set('hf:{text}', 'x')
+    await redis.lpush('hf:{list}', 'x')
+    const { foreignKeys } = await diagnose({ client: redis })
+    expect(foreignKeys.toSorted()).toEqual(['hf:{list}', 'hf:{text}'])
+    const store = redisStore({ client: redis })
+    for (const lock of ['text', 'list']) {
+      await expect(store.inspect({ lock })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+      await expect(store.steal(lock, { now: true })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    }
+    await store.close()
+  })
+
+  it('compares the clocks', async () => {
+    expect(Math.abs((await diagnose({ client: redis })).clockOffsetMs)).toBeLessThan(500)
+    const { clockOffsetMs } = await diagnose({ client: withClockAhead(redis, 5000) })
+    expect(clockOffsetMs).toBeGreaterThan(4500)
+    expect(clockOffsetMs).toBeLessThan(5500)
+  })
+})
+
+/** The client of a server whose clock is wrong. */
+function withClockAhead(inner: Redis, byMs: number): IoRedisClient {
+  return new Proxy<IoRedisClient>(inner, {
+    get(target, name) {
+      if (name !== 'call') {
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      }
+      return async (command: string, ...args: string[]) => {
+        const reply = await target.call(command, ...args)
+        if (command !== 'TIME' || !Array.isArray(reply)) return reply
+        return [String(Number(reply[0]) + byMs / 1000), reply[1] as unknown]
+      }
+    },
+  })
+}

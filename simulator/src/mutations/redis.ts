@@ -1,0 +1,59 @@
+/** Mutations of the client side of the Redis store: batches, answers, and what comes unasked. */
+import type { Edit, Mutation } from './catalogue.js'
+
+const inRedis = (file: string, find: string, replace: string): Edit => ({
+  file: `stores/redis/${file}`,
+  find,
+  replace,
+})
+
+export const REDIS_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'redis-answers-mixed-up',
+    breaks: 'Each item of a batch gets the answer that is its own',
+    edits: [inRedis('batches.js', 'lines[index++]', 'lines[lines.length - ++index]')],
+    store: 'redis',
+  },
+  {
+    name: 'redis-grant-for-anybody',
+    breaks: 'A pushed grant reaches the claim that it names, and no other',
+    edits: [
+      inRedis(
+        'wakes.js',
+        'const waiter = this.#waiters.get(claimId);',
+        'const waiter = this.#waiters.get(claimId) ?? [...this.#waiters.values()][0];',
+      ),
+    ],
+    store: 'redis',
+  },
+  {
+    name: 'redis-renewal-assumed',
+    breaks: 'A renewal that failed is not taken for one that was done',
+    edits: [
+      inRedis(
+        'store.js',
+        "failed: (error) => resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),",
+        "failed: () => resolve({ outcome: 'renewed' }),",
+      ),
+    ],
+    store: 'redis',
+  },
+  {
+    name: 'redis-release-assumed',
+    breaks: 'A withdrawal that failed is not taken for one that was done',
+    edits: [
+      inRedis(
+        'store.js',
+        'failed: reject,\n            });\n        });\n    }\n    /**',
+        "failed: () => resolve('released'),\n            });\n        });\n    }\n    /**",
+      ),
+    ],
+    store: 'redis',
+  },
+  {
+    name: 'redis-existing-grant-as-new',
+    breaks: 'An answer that reports an existing grant says so',
+    edits: [inRedis('answers.js', "existing: rest[0] === '1'", 'existing: false')],
+    store: 'redis',
+  },
+]

@@ -1,0 +1,31 @@
+/** The real Redis store in a process of the modelled world, on a modelled client library. */
+import type { Claimants } from '../workload/claimants.js'
+import type { Store } from 'holdfast/store'
+import type { Runtime } from '../runtime.js'
+import type { Access, Customer } from '../server/service.js'
+import { ModelClient } from './client.js'
+import type { RedisServer } from './server.js'
+
+export function openRedisAccess(server: RedisServer, customer: Customer, { redisStore }: Runtime): Access {
+  const { process, link, dice, timeoutMs, claimants } = customer
+  const connections = new Set<ModelClient>()
+  const client = new ModelClient({ server, process, link, dice, connections, retries: dice.pick([1, 20]) })
+  const random = { next: () => dice.unit(), id: () => dice.id() }
+  const store = redisStore({ client, timeoutMs, clock: process, random })
+  return {
+    store: noting(store, claimants),
+    reset() {
+      for (const one of connections) one.reset()
+    },
+  }
+}
+
+/** Tells who makes a claim, which is known only in the turn of the attempt. */
+function noting(store: Store<true>, claimants: Claimants): Store<true> {
+  const attempt = store.attempt.bind(store)
+  store.attempt = (claim, options) => {
+    claimants.sent(claim.lock, claim.id)
+    return attempt(claim, options)
+  }
+  return store
+}
