@@ -1,0 +1,88 @@
+/** Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise. */
+import { rmSync, writeFileSync } from 'node:fs'
+import { formatEvent } from 'holdfast/conformance'
+import { mutatedCopy } from '@holdfast/simulator'
+import type { Command } from './command.js'
+import { drawPlan } from './faults/plan.js'
+import { judge, type Judgement } from './judge/judge.js'
+import { MUTATIONS } from './mutations.js'
+import type { SubjectName } from './protocol.js'
+import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
+import { preflight } from './run/preflight.js'
+import { STORES, type StoreName } from './stores.js'
+import { showPlan, showProgress, showVerdicts } from './show.js'
+
+export interface Ran {
+  readonly options: Omit<RunOptions, 'signal' | 'progress'>
+  readonly outcome: Outcome
+  readonly judgement: Judgement
+}
+
+export async function torture(command: Command, signal: AbortSignal): Promise<number> {
+  if (command.plan) {
+    for (const store of command.stores) plan(command, store)
+    return 0
+  }
+  for (const store of command.stores) preflight(store, command.faultsFor(store))
+  const runs: Ran[] = []
+  for (const store of command.stores) {
+    for (const subject of command.subjects) {
+      const ran = await tryOne(command, store, subject, signal)
+      runs.push(ran)
+      console.log(showVerdicts(ran))
+    }
+  }
+  write(command, runs)
+  return runs.some(isBroken) ? 1 : 0
+}
+
+export function isBroken({ judgement }: Pick<Ran, 'judgement'>): boolean {
+  return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
+}
+
+function plan({ seconds, seed, faultsFor }: Command, store: StoreName): void {
+  const kinds = faultsFor(store)
+  console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store] })))
+}
+
+async function tryOne(
+  command: Command,
+  store: StoreName,
+  subject: SubjectName,
+  signal: AbortSignal,
+): Promise<Ran> {
+  const { seconds, seed, mutation: name } = command
+  const mutation = MUTATIONS.find((one) => one.name === name)
+  const copy = mutation && mutatedCopy(mutation)
+  const options = {
+    subject,
+    store,
+    seconds,
+    seed,
+    kinds: command.faultsFor(store),
+    ...(copy === undefined ? {} : { copy }),
+  }
+  try {
+    return await runOnce(options, signal)
+  } finally {
+    if (copy !== undefined) rmSync(copy, { recursive: true, force: true })
+    showProgress(undefined, options)
+  }
+}
+
+export async function runOnce(options: Ran['options'], signal: AbortSignal): Promise<Ran> {
+  const outcome = await conduct({
+    ...options,
+    signal,
+    progress: (progress) => showProgress(progress, options),
+  })
+  return { options, outcome, judgement: judge(options, outcome) }
+}
+
+function write({ history }: Command, runs: readonly Ran[]): void {
+  const last = runs.at(-1)
+  if (history !== undefined && last) {
+    writeFileSync(history, last.outcome.events.map((event) => `${formatEvent(event)}\n`).join(''))
+    console.log(`history: ${history}`)
+  }
+}
