@@ -8,6 +8,8 @@ export interface TortureMutation {
   readonly name: string
   readonly breaks: string
   readonly edits: readonly Edit[]
+  /** Why more than one line is changed. */
+  readonly masked?: string
   /** What shows it: a store, faults, and the promises that break. */
   readonly store: StoreName
   readonly faults: readonly FaultKind[]
@@ -47,8 +49,8 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       {
         file: 'stores/redis/scripts.generated.js',
-        find: 'if holder and not holder[3] then',
-        replace: 'holder = holder or next_holder()\\nif holder and not holder[3] then',
+        find: 'if holder and not holder[9] then',
+        replace: 'holder = holder or state[13] if holder and not holder[9] then',
       },
     ],
     store: 'redis',
@@ -70,6 +72,27 @@ export const MUTATIONS: readonly TortureMutation[] = [
     store: 'redis',
     faults: ['reset', 'kill'],
     shows: ['liveness'],
+  },
+  {
+    name: 'no-look-after-waiting',
+    breaks: 'After a wait the own entry is looked at again before anybody believes to hold',
+    edits: [
+      ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
+      {
+        file: 'stores/sequenced/attempting.js',
+        find: "if (!alive || look.state === 'absent')\n            return this.#gone(record);",
+        replace: "if (look.state === 'absent')\n            return this.#existing(standpoint);",
+      },
+      {
+        file: 'stores/sequenced/attempting.js',
+        find: "if (look.state === 'absent')\n                return wake();",
+        replace: "if (look.state === 'absent')\n                return wake(this.#promote(standpoint));",
+      },
+    ],
+    masked: 'the deadline of such a grant, which counts from the last answer before the wait, would be over',
+    store: 'etcd',
+    faults: ['pause'],
+    shows: ['exclusion', 'tokens', 'counter'],
   },
 ]
 

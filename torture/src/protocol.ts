@@ -62,9 +62,12 @@ export type ToClient =
   | { readonly ask: 'drain' }
   /** Give everything back and end. */
   | { readonly ask: 'close' }
+  /** Say so when a lock is held that nobody else may hold now. */
+  | { readonly ask: 'holding' }
 
 export type FromClient =
   | { readonly said: 'ready' }
   | { readonly said: 'count'; readonly leases: number; readonly losses: number; readonly waiting: number }
+  | { readonly said: 'holding' }
   | { readonly said: 'drained' }
   | { readonly said: 'closed' }

@@ -1,11 +1,13 @@
 /** Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise. */
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { formatEvent } from 'holdfast/conformance'
 import { mutatedCopy } from '@holdfast/simulator'
 import type { Command } from './command.js'
 import { drawPlan } from './faults/plan.js'
 import { judge, type Judgement } from './judge/judge.js'
-import { MUTATIONS } from './mutations.js'
+import { MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
 import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
 import { preflight } from './run/preflight.js'
@@ -53,7 +55,7 @@ async function tryOne(
 ): Promise<Ran> {
   const { seconds, seed, mutation: name } = command
   const mutation = MUTATIONS.find((one) => one.name === name)
-  const copy = mutation && mutatedCopy(mutation)
+  const copy = mutation && brokenCopy(mutation)
   const options = {
     subject,
     store,
@@ -68,6 +70,13 @@ async function tryOne(
     if (copy !== undefined) rmSync(copy, { recursive: true, force: true })
     showProgress(undefined, options)
   }
+}
+
+/** Outside of the repository the copy would not find the client libraries. */
+function brokenCopy(mutation: TortureMutation): string {
+  const copy = mutatedCopy(mutation)
+  symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(copy, 'node_modules'))
+  return copy
 }
 
 export async function runOnce(options: Ran['options'], signal: AbortSignal): Promise<Ran> {

@@ -31,6 +31,7 @@ export class Belief {
   #deadlineNs = 0n
   #over = false
   #told = false
+  readonly #sinceMs = performance.now()
   #turnsSince = 0
 
   constructor(client: string, recorder: Recorder, log: Log, lease: Lease, claimed: Claimed) {
@@ -49,8 +50,9 @@ export class Belief {
     return this.#claimed.mode === 'exclusive'
   }
 
-  get over(): boolean {
-    return this.#over
+  /** Whether it has been held for so long, and by nobody else. */
+  isAtWork(ms: number): boolean {
+    return this.exclusive && !this.#over && performance.now() - this.#sinceMs > ms
   }
 
   begin(): void {

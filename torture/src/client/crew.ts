@@ -13,6 +13,7 @@ export interface Crew {
   readonly ended: Promise<void>
   counts(): { readonly leases: number; readonly losses: number; readonly waiting: number }
   drain(): void
+  whenHolding(tell: () => void): void
   close(): Promise<void>
 }
 
@@ -33,6 +34,7 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
     ended: Promise.all(crew).then(() => undefined),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
+    whenHolding: (tell) => site.whenHolding(tell),
     async close() {
       await locks.close({ graceMs: GRACE_MS })
       await end()

@@ -32,6 +32,7 @@ void crew.ended.then(() => say({ said: 'drained' }))
 
 process.on('message', ({ ask }: ToClient) => {
   if (ask === 'drain') crew.drain()
+  else if (ask === 'holding') crew.whenHolding(() => say({ said: 'holding' }))
   else void end()
 })
 

@@ -12,6 +12,8 @@ import type { ResourceClient } from './resource.js'
 /** The lease of a lock that is mostly free. */
 export const PATIENT_TTL_MS = 20_000
 const TURN_MS = 5
+/** Whoever has held a lock for so long is likely to hold it for some more. */
+const AT_WORK_MS = 12
 
 /** A lock of the catalogue. */
 export interface Target {
@@ -34,6 +36,7 @@ export class Site {
   readonly #beliefs = new Set<Belief>()
   readonly #recorders = new Map<string, Recorder>()
   readonly #turns: NodeJS.Timeout
+  #tellOfHold: (() => void) | undefined
 
   constructor(library: Library, locks: Locks, log: Log, resource: ResourceClient, assignment: Assignment) {
     this.#library = library
@@ -47,6 +50,7 @@ export class Site {
     library.onLockEvent('lost', () => (this.losses += 1))
     this.#turns = setInterval(() => {
       for (const belief of this.#beliefs) belief.turn()
+      this.#tellOfHolds()
     }, TURN_MS)
   }
 
@@ -80,6 +84,11 @@ export class Site {
     return belief
   }
 
+  /** Calls back when somebody is at work under a lock that nobody else may hold now. */
+  whenHolding(tell: () => void): void {
+    this.#tellOfHold = tell
+  }
+
   forget(belief: Belief): void {
     this.#beliefs.delete(belief)
   }
@@ -99,6 +108,13 @@ export class Site {
   end(): void {
     clearInterval(this.#turns)
     this.resource.close()
+  }
+
+  #tellOfHolds(): void {
+    if (!this.#tellOfHold) return
+    if (![...this.#beliefs].some((belief) => belief.isAtWork(AT_WORK_MS))) return
+    this.#tellOfHold()
+    this.#tellOfHold = undefined
   }
 
   #recorder(client: string): Recorder {

@@ -21,13 +21,15 @@ export async function inflict(fault: Fault, ground: Ground): Promise<Heal> {
 }
 
 const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promise<Heal> | Heal>> = {
-  pause({ client }, { clients }) {
+  async pause({ client }, { clients }) {
     const its = clients[Number(client)]
+    await its?.holding()
     its?.pause()
     return () => its?.resume()
   },
   async kill({ client }, { clients }) {
     const its = clients[Number(client)]
+    await its?.holding()
     await its?.kill()
     return () => its?.start()
   },

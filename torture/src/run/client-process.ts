@@ -8,6 +8,7 @@ import { now, type Chronicle, type Stop } from './chronicle.js'
 const MAIN = fileURLToPath(new URL('../client/main.js', import.meta.url))
 const KEPT_OUTPUT = 4000
 const READY_MS = 20_000
+const HOLDING_MS = 300
 
 export type Assign = (index: number, generation: number) => Assignment
 
@@ -86,6 +87,13 @@ export class ClientProcess {
   tell(message: ToClient): void {
     if (message.ask === 'close') this.#expectedToEnd = true
     if (this.#child?.connected === true) this.#child.send(message, () => undefined)
+  }
+
+  /** Resolves when one of its actors holds a lock for itself alone, or after a while: faults are to meet holders. */
+  async holding(): Promise<void> {
+    this.#said.delete('holding')
+    this.tell({ ask: 'holding' })
+    await this.said('holding', HOLDING_MS)
   }
 
   pause(): void {
