@@ -10,6 +10,7 @@ import { judge, type Judgement } from './judge/judge.js'
 import { MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
 import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
+import { report } from './report/report.js'
 import { preflight } from './run/preflight.js'
 import { STORES, type StoreName } from './stores.js'
 import { showPlan, showProgress, showVerdicts } from './show.js'
@@ -88,10 +89,14 @@ export async function runOnce(options: Ran['options'], signal: AbortSignal): Pro
   return { options, outcome, judgement: judge(options, outcome) }
 }
 
-function write({ history }: Command, runs: readonly Ran[]): void {
+function write({ history, report: file }: Command, runs: readonly Ran[]): void {
   const last = runs.at(-1)
   if (history !== undefined && last) {
     writeFileSync(history, last.outcome.events.map((event) => `${formatEvent(event)}\n`).join(''))
     console.log(`history: ${history}`)
+  }
+  if (file !== undefined) {
+    writeFileSync(file, report(runs))
+    console.log(`report: ${file}`)
   }
 }

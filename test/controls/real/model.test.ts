@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from 'holdfast'
 import { SeededRandom } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Normaliser, outcomeOf, randomStep, type Outcome, type Step } from './random-history.js'
-import { redisPort, type RealPort } from './redis-port.js'
+import { redisPort, type RealPort } from '@holdfast/torture'
 import { startRedis, type RedisServer } from '../../servers/redis.js'
 
 const SEEDS = 80

@@ -36,6 +36,7 @@ export interface Judgement {
   readonly drainMs: number
 }
 
+/** What a checker is asked for; what of it was promised is decided afterwards. */
 const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
 
 /** What the checkers call a violation, and which promise it breaks. */
@@ -55,7 +56,10 @@ const PROPERTY_OF: Readonly<Record<string, Property>> = {
 export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, outcome: Outcome): Judgement {
   const { store } = options
   const { events, healedNs, watchedNs, notes, chronicle } = outcome
-  const { boundMs, fenced } = STORES[store]
+  const { boundMs } = STORES[store]
+  // Other locks than Holdfast's may have none.
+  const fenced =
+    STORES[store].fenced && events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
   const waived = new Map(
     waivers(store, options.kinds, fenced).map(({ property, because }) => [property, because]),
   )
@@ -84,7 +88,9 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
     return start - since > longest ? start - since : longest
   }, 0n)
   return {
-    verdicts: PROPERTY_NAMES.map((property) => verdictOf(property, findings, waived.get(property), options)),
+    verdicts: PROPERTY_NAMES.map((property) =>
+      verdictOf(property, findings, waived.get(property), { ...options, fenced }),
+    ),
     findings,
     told: toldOf(notes, chronicle.stops),
     operations: events.filter(({ type }) => type === 'invoke').length,
@@ -106,17 +112,28 @@ function verdictOf(
   property: Property,
   findings: readonly Finding[],
   because: string | undefined,
-  { store, subject }: Pick<RunOptions, 'store' | 'subject'>,
+  seen: Sight,
 ): Verdict {
   const violations = findings.filter((finding) => finding.property === property).length
   if (because !== undefined) return { property, outcome: 'waived', violations, because }
-  const blind = violations === 0 && !canBeSeen(property, store, subject)
+  const blind = violations === 0 && !canBeSeen(property, seen)
   return { property, outcome: violations > 0 ? 'broken' : blind ? 'none' : 'kept', violations }
 }
 
-function canBeSeen(property: Property, store: RunOptions['store'], subject: RunOptions['subject']): boolean {
-  if (property === 'tokens') return STORES[store].fenced
+interface Sight {
+  readonly store: RunOptions['store']
+  readonly subject: RunOptions['subject']
+  readonly fenced: boolean
+}
+
+function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
+  if (property === 'tokens') return fenced
   if (property === 'ghost') return subject === 'holdfast' && store !== 'memory' && store !== 'redis-simple'
-  if (property === 'held' || property === 'loss-told') return subject === 'holdfast'
+  if (property === 'held' || property === 'loss-told' || property === 'forgotten')
+    return subject === 'holdfast'
   return true
+}
+
+function isGrant(f: string, type: string): boolean {
+  return f === 'acquire' && type === 'ok'
 }
