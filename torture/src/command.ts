@@ -14,6 +14,8 @@ export interface Command {
   readonly seed: number
   /** Which faults a store meets. */
   readonly faultsFor: (store: StoreName) => readonly FaultKind[]
+  /** Only all promised faults together: of a recording, that one cell. */
+  readonly mixed: boolean
   /** Show the schedule and do nothing. */
   readonly plan: boolean
   readonly mutation: string | undefined
@@ -43,7 +45,8 @@ ${FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title}`)
   --mutation NAME  try a library that is broken on purpose: ${MUTATION_NAMES.join(', ')}
   --history FILE   write the history of the last run, one line of JSON an event
   --report FILE    write a page with the timeline, the violations and the figures
-  --record         run each fault of each store by itself, then all together, and keep the results for docs/guarantees.md
+  --record         run each fault of each store by itself, then all promised ones together (--faults mixed: only that),
+                   and keep the results in torture/results for docs/guarantees.md
   --help           show this
 
 Ends with 0 when every promise was kept, with 1 when one was broken, with 64 when it was called wrongly, with 69 when
@@ -59,7 +62,8 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   if (elsewhere !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
     throw new UsageError(`Controls and peers are locks on Redis: say --store redis, not ${elsewhere}.`)
   }
-  const faults = values.faults === undefined ? ['promised'] : listOf([values.faults])
+  const usual = values.record === true ? 'all' : 'promised'
+  const faults = listOf([values.faults ?? usual])
   for (const store of stores) faultsFor(store, faults, stores.length > 1)
   return {
     stores: [...new Set(stores)],
@@ -68,6 +72,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
       values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
     seed: values.seed === undefined ? 1 : wholeNumber('seed', values.seed, 0, 2 ** 32),
     faultsFor: (store) => faultsFor(store, faults, stores.length > 1),
+    mixed: values.faults === 'mixed',
     plan: values.plan === true,
     mutation: values.mutation === undefined ? undefined : mutationName(values.mutation),
     history: values.history,
@@ -151,7 +156,7 @@ function mutationName(name: string): string {
 /** @param several leave out what one of several stores cannot meet, rather than refuse it */
 function faultsFor(store: StoreName, names: readonly string[], several: boolean): FaultKind[] {
   return names.flatMap((name) => {
-    if (name === 'promised') return promisedFaults(store).filter(canBeDriven)
+    if (name === 'promised' || name === 'mixed') return promisedFaults(store).filter(canBeDriven)
     if (name === 'all') return faultsOf(store).filter(canBeDriven)
     if (name === 'none' || name === '') return []
     if (!isFaultKind(name)) {

@@ -4,6 +4,8 @@ import { Interrupted } from './run/conduct.js'
 import { MissingError } from './run/preflight.js'
 import { torture } from './torture.js'
 
+const LEFT_OPEN_MS = 5000
+
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -13,6 +15,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 process.exitCode = await main(process.argv.slice(2))
+// Everything was closed, so that nothing should keep this process; if something does, it is named.
+setTimeout(() => {
+  console.error(`Something was left open: ${process.getActiveResourcesInfo().join(', ')}`)
+  process.exit()
+}, LEFT_OPEN_MS).unref()
 
 async function main(args: readonly string[]): Promise<number> {
   let command: Command | 'help'

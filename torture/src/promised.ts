@@ -74,6 +74,11 @@ const SERVERLESS = {
   'quorum-loss': ONE_SERVER,
 } as const
 
+const LOST_WRITES = without(
+  ['exclusion', 'ghost'],
+  'a replica that had not received a grant, or a release, does not know of it',
+)
+
 const REDIS = {
   'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
   flush: without(
@@ -88,7 +93,7 @@ const REDIS = {
     ['liveness', 'ghost'],
     'leases end by the clock of the server: a step back lets them last longer',
   ),
-  failover: without(['exclusion'], 'a replica that had not received a grant does not know of it'),
+  failover: LOST_WRITES,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
   'disk-full': absent('a Redis that cannot write its log ends itself: see server-kill'),
@@ -134,7 +139,7 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   'redis-simple': everywhere({
     ...REDIS,
     'script-flush': NO_SCRIPTS,
-    failover: without(['exclusion'], 'a replica that had not received a grant does not know of it'),
+    failover: LOST_WRITES,
   }),
   redlock: everywhere({
     ...REDIS,

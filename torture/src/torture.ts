@@ -6,12 +6,14 @@ import { formatEvent } from 'holdfast/conformance'
 import { mutatedCopy } from '@holdfast/simulator'
 import type { Command } from './command.js'
 import { drawPlan } from './faults/plan.js'
-import { judge, type Judgement } from './judge/judge.js'
+import type { FaultKind } from './faults/catalogue.js'
+import { isBroken, judge, type Judgement } from './judge/judge.js'
 import { MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
 import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
 import { report } from './report/report.js'
 import { preflight } from './run/preflight.js'
+import { cellsOf, keep } from './record.js'
 import { STORES, type StoreName } from './stores.js'
 import { showPlan, showProgress, showVerdicts } from './show.js'
 
@@ -30,17 +32,16 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
   const runs: Ran[] = []
   for (const store of command.stores) {
     for (const subject of command.subjects) {
-      const ran = await tryOne(command, store, subject, signal)
-      runs.push(ran)
-      console.log(showVerdicts(ran))
+      for (const [cell, kinds] of runsOf(command, store, subject)) {
+        const ran = await tryOne(command, { store, subject, kinds }, signal)
+        runs.push(ran)
+        console.log(showVerdicts(ran))
+        if (command.record) keep(cell, ran)
+      }
     }
   }
   write(command, runs)
   return runs.some(isBroken) ? 1 : 0
-}
-
-export function isBroken({ judgement }: Pick<Ran, 'judgement'>): boolean {
-  return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
 }
 
 function plan({ seconds, seed, faultsFor }: Command, store: StoreName): void {
@@ -48,23 +49,20 @@ function plan({ seconds, seed, faultsFor }: Command, store: StoreName): void {
   console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store] })))
 }
 
+/** One run with all the faults; or, to be recorded, one for each cell of the guarantees. */
+function runsOf(command: Command, store: StoreName, subject: SubjectName): [string, readonly FaultKind[]][] {
+  return command.record ? cellsOf(command, store, subject) : [['', command.faultsFor(store)]]
+}
+
 async function tryOne(
   command: Command,
-  store: StoreName,
-  subject: SubjectName,
+  what: Pick<Ran['options'], 'store' | 'subject' | 'kinds'>,
   signal: AbortSignal,
 ): Promise<Ran> {
   const { seconds, seed, mutation: name } = command
   const mutation = MUTATIONS.find((one) => one.name === name)
   const copy = mutation && brokenCopy(mutation)
-  const options = {
-    subject,
-    store,
-    seconds,
-    seed,
-    kinds: command.faultsFor(store),
-    ...(copy === undefined ? {} : { copy }),
-  }
+  const options = { ...what, seconds, seed, ...(copy === undefined ? {} : { copy }) }
   try {
     return await runOnce(options, signal)
   } finally {

@@ -12,8 +12,8 @@ export interface Crew {
   /** Resolves when every actor has ended, which they do after `drain`. */
   readonly ended: Promise<void>
   counts(): { readonly leases: number; readonly losses: number; readonly waiting: number }
-  drain(): void
-  whenHolding(tell: () => void): void
+  readonly drain: () => void
+  readonly whenHolding: (tell: () => void) => void
   close(): Promise<void>
 }
 

@@ -87,7 +87,7 @@ type Size = readonly [forMs: number, byMs: number]
 
 /** Half of a window is about the length of a lease, where the races are. */
 const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
-  pause: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
+  pause: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs, 0],
   kill: (dice) => [dice.between(50, 800), 0],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],

@@ -100,6 +100,11 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
   }
 }
 
+/** Whether a promise was broken. */
+export function isBroken({ judgement }: { readonly judgement: Judgement }): boolean {
+  return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
+}
+
 function named({ property: kind, key, message, events }: Violation): Omit<Finding, 'promised'> {
   return { property: PROPERTY_OF[kind] ?? 'error', kind, key, message, events }
 }

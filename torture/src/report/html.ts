@@ -9,10 +9,12 @@ export function escape(text: string): string {
 
 /** A table; cells are HTML already. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = (row: readonly string[], tag: string): string =>
-    row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('')
   return `<div class="scroll"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>${body}</tbody></table></div>`
+}
+
+function cells(row: readonly string[], tag: 'td' | 'th'): string {
+  return row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')
 }
 
 /** Nothing is loaded from anywhere; light and dark follow the reader's own choice. */

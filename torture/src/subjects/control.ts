@@ -1,6 +1,13 @@
 /** The controls of `controls/` on a real server: they write their history themselves. */
-import { CONTROLS, goodLock, type ControlLease, type ControlLock } from '@holdfast/controls'
+import {
+  CONTROLS,
+  goodLock,
+  type ControlLease,
+  type ControlLock,
+  type HistoryWriter,
+} from '@holdfast/controls'
 import { systemClock, systemRandom } from 'holdfast'
+import type { Recorder } from 'holdfast/conformance'
 import { redisPort } from './redis-port.js'
 import type { PlainLock, PlainSubject, Work } from './plain.js'
 
@@ -10,16 +17,26 @@ const RETRY_MS = 100
 const PATIENCE_MS = 60_000
 
 export function controlSubject(id: string, port: number, ttlMs: number): PlainSubject {
-  const create = id === 'good' ? goodLock : CONTROLS.find((control) => control.id === id)?.create
-  if (!create) throw new Error(`There is no control ${id}.`)
+  const control = CONTROLS.find((one) => one.id === id)
+  if (!control && id !== 'good') throw new Error(`There is no control ${id}.`)
   const redis = redisPort(port)
   const world = { clock: systemClock, random: systemRandom, redis }
   return {
-    lock(lock, history) {
-      const settings = { lock, ttlMs, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS, history }
-      return plainLock(create(world, settings))
+    lock(lock, recorder) {
+      const settings = { lock, ttlMs, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS, history: readable(recorder) }
+      return plainLock(control ? control.create(world, settings) : goodLock(world, settings))
     },
     close: () => redis.close(),
+  }
+}
+
+/** A lock that knows no deadline has none to renew; a history on disk has no words for it. */
+function readable(recorder: Recorder): HistoryWriter {
+  return {
+    note(note) {
+      if (note.f !== 'renew' || note.type !== 'ok' || note.deadline_ns !== undefined) recorder.note(note)
+    },
+    deadlineNs: (remainingMs) => recorder.deadlineNs(remainingMs),
   }
 }
 

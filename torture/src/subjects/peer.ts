@@ -62,7 +62,7 @@ const USING: Readonly<Record<PeerName, (client: Redis, ttlMs: number) => Using>>
     }
   },
   'redlock-universal'(client, ttlMs) {
-    const adapter = IoredisAdapter.from(client as unknown as Parameters<typeof IoredisAdapter.from>[0])
+    const adapter = IoredisAdapter.from(client)
     const options = { adapter, ttl: ttlMs, retryAttempts: RETRIES, retryDelay: RETRY_MS }
     return (name, work) =>
       createLock({ ...options, key: name }).using((signal) => work(() => !signal.aborted))
