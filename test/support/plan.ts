@@ -13,6 +13,7 @@ const LEFT_OUT_OF_FAST = [
   'test/controls/**',
   'test/model/**',
   'test/simulator/**',
+  'test/torture/**',
   'packages/holdfast/test/check/search.test.ts',
   // The newer versions of the same client libraries stay.
   'test/conformance/redis-ioredis5.test.ts',

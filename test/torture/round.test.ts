@@ -1,0 +1,28 @@
+/** A short round: each store on its real service, under all the faults under which everything is promised. */
+import { describe, expect, test } from 'vitest'
+import { STORE_NAMES } from '@holdfast/torture'
+import { torture } from './support/torture.js'
+
+const SECONDS = 5
+
+describe.concurrent('under real faults', () => {
+  test.for(STORE_NAMES)('%s keeps every promise', { timeout: 120_000 }, async (store, { expect: its }) => {
+    const { status, stdout, stderr, left, running } = await torture(
+      '--store',
+      store,
+      '--seconds',
+      String(SECONDS),
+    )
+    const broken = stdout.split('\n').filter((line) => /BROKEN|broken/.test(line))
+    its(broken, stderr.slice(-2000)).toEqual([])
+    its(status).toBe(0)
+    // Much must have happened, or nothing was shown.
+    its(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(20)
+    its(left).toEqual([])
+    its(running).toEqual([])
+  })
+})
+
+test('there are stores to try', () => {
+  expect(STORE_NAMES.length).toBeGreaterThan(8)
+})
