@@ -34,7 +34,7 @@ export interface Assignment {
 }
 
 /** A line of the notes. */
-export type Note = LossNote | BreachNote
+export type Note = LossNote | BreachNote | BackgroundNote
 
 /** A lease ended without its holder's will, and the holder was told. */
 export interface LossNote {
@@ -55,6 +55,15 @@ export interface BreachNote {
   readonly key: string
   readonly message: string
   readonly at_ns: string
+}
+
+/** Something failed where no caller could be told. No promise is broken by that alone, but it explains what follows. */
+export interface BackgroundNote {
+  readonly note: 'background'
+  readonly key: string
+  readonly claim: string
+  readonly during: string
+  readonly error: string
 }
 
 export type ToClient =

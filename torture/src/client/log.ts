@@ -1,7 +1,7 @@
 /** The files that a client writes while things happen: what a killed process had seen must be on record. */
 import { openSync, writeSync } from 'node:fs'
 import { formatEvent, type HistoryEvent } from 'holdfast/conformance'
-import type { BreachNote, LossNote, Note } from '../protocol.js'
+import type { BackgroundNote, BreachNote, LossNote, Note } from '../protocol.js'
 
 export class Log {
   readonly #history: number
@@ -22,6 +22,10 @@ export class Log {
 
   breach(breach: Omit<BreachNote, 'note' | 'at_ns'>): void {
     this.#write({ note: 'breach', at_ns: String(nowNs()), ...breach })
+  }
+
+  background(failure: Omit<BackgroundNote, 'note'>): void {
+    this.#write({ note: 'background', ...failure })
   }
 
   #write(note: Note): void {

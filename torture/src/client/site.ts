@@ -48,6 +48,9 @@ export class Site {
       for (const belief of this.#beliefs) if (belief.lease.claimId === claimId) belief.extend()
     })
     library.onLockEvent('lost', () => (this.losses += 1))
+    library.onLockEvent('error', ({ lock: key, claimId: claim, during, error }) =>
+      log.background({ key, claim, during, error: describe(error) }),
+    )
     this.#turns = setInterval(() => {
       for (const belief of this.#beliefs) belief.turn()
       this.#tellOfHolds()
@@ -136,6 +139,13 @@ export class Site {
 function target(lock: Lockable, weight: number, capacity: number): Target {
   const mode = weight === capacity ? 'exclusive' : 'shared'
   return { lock, claimed: { key: lock.name, mode, weight, capacity } }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as { code?: unknown }
+  const cause = error.cause === undefined ? '' : `; because of ${describe(error.cause)}`
+  return `${error.name}${typeof code === 'string' ? ` (${code})` : ''}: ${error.message}${cause}`
 }
 
 const EXPECTED = ['LOCK_TIMEOUT', 'LOCK_LOST', 'LOCKS_CLOSED', 'STORE_UNAVAILABLE', 'RELEASE_UNKNOWN']

@@ -1,7 +1,9 @@
 /** Judges a run: the published checkers, and what only the conductor can see; a verdict for each promise. */
 import { checkHistory, tellStory, type HistoryEvent, type Violation } from 'holdfast/conformance'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
+import type { Note } from '../protocol.js'
 import type { Outcome, RunOptions } from '../run/conduct.js'
+import type { Ghost } from '../run/ghosts.js'
 import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './forgotten.js'
 import { toldOf, type Told } from './told.js'
@@ -72,13 +74,7 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
     ...notes.flatMap((note) =>
       note.note === 'breach' ? [plain(note.property as Property, note.message, note.key)] : [],
     ),
-    ...outcome.ghosts.map(({ key, claim, pid, waits }) =>
-      plain(
-        'ghost',
-        `"${key}" is still ${waits ? 'waited for' : 'held'} by claim ${claim} of process ${pid}, which gave everything back.`,
-        key,
-      ),
-    ),
+    ...outcome.ghosts.map((ghost) => plain('ghost', describeGhost(ghost, notes), ghost.key)),
     ...chronicle.troubles.map(({ property, message }) => plain(property, message, '')),
   ]
   const findings = found.map((one) => ({ ...one, promised: !waived.has(one.property) }))
@@ -103,6 +99,13 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
 /** Whether a promise was broken. */
 export function isBroken({ judgement }: { readonly judgement: Judgement }): boolean {
   return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
+}
+
+function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {
+  const failure = notes.find((note) => note.note === 'background' && note.claim === claim)
+  const why = failure?.note === 'background' ? ` During the ${failure.during} of it: ${failure.error}` : ''
+  const state = waits ? 'waited for' : 'held'
+  return `"${key}" is still ${state} by claim ${claim} of process ${pid}, which gave everything back.${why}`
 }
 
 function named({ property: kind, key, message, events }: Violation): Omit<Finding, 'promised'> {
