@@ -32,9 +32,18 @@ export function drawWish(dice: Dice, traits: Traits): Wish {
     const how = dice.chance(0.5) ? 'acquire' : 'try'
     return { patient: `patient-${number}`, thinkMs, how, workMs: dice.exponential(20, 200) }
   }
-  const how = drawn.how === 'steal' && !traits.steal ? 'acquire' : drawn.how
-  const twist = drawn.twist === 'downgrade' && !traits.downgrade ? 'none' : drawn.twist
   // Long work under most leases would leave few of them.
   const long = drawn.workMs > 300 && dice.chance(0.7)
-  return { ...drawn, how, twist, thinkMs, workMs: long ? drawn.workMs / 40 : drawn.workMs }
+  return { ...within(drawn, traits), thinkMs, workMs: long ? drawn.workMs / 40 : drawn.workMs }
+}
+
+/** Leaves out what the store cannot do. */
+function within(operation: Operation, traits: Traits): Operation {
+  const { how, twist, nested } = operation
+  return {
+    ...operation,
+    how: how === 'steal' && !traits.steal ? 'acquire' : how,
+    twist: twist === 'downgrade' && !traits.downgrade ? 'none' : twist,
+    nested: nested && within(nested, traits),
+  }
 }

@@ -59,7 +59,7 @@ export class Interrupted extends Error {
 }
 
 const ACTORS = 4
-const CLOSE_MS = 8000
+const CLOSE_MS = 20_000
 const PROGRESS_EVERY_MS = 1000
 
 export async function conduct(options: RunOptions): Promise<Outcome> {

@@ -1,6 +1,6 @@
 /** Looks, past all proxies, for what is still held or waited for by clients that gave everything back. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LockInfo } from 'holdfast/store'
+import type { LockInfo, Store } from 'holdfast/store'
 import { loadLibrary } from '../client/library.js'
 import { openStore } from '../client/open-store.js'
 import type { Connection } from '../protocol.js'
@@ -18,6 +18,8 @@ export interface Ghost {
 /** A withdrawal that was not answered is repeated in the background; so long it may take after the end. */
 const PATIENCE_MS = 3000
 const LOOK_EVERY_MS = 200
+/** How much longer the service itself may take to answer again. */
+const ANSWER_MS = 10_000
 const MOST_LOCKS = 100
 
 /** @param killed what these processes left behind ends by itself, with its TTL */
@@ -31,14 +33,24 @@ export async function findGhosts(
     if (!store.traits.inspect) return []
     const endMs = performance.now() + PATIENCE_MS
     for (;;) {
-      const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
-      const ghosts = locks.flatMap((lock) => ghostsOf(lock, killed))
-      if (ghosts.length === 0 || performance.now() > endMs) return ghosts
+      const ghosts = await look(store, killed, endMs)
+      if (ghosts?.length === 0 || (ghosts && performance.now() > endMs)) return ghosts
       await sleep(LOOK_EVERY_MS)
     }
   } finally {
     await store.close()
     await end()
+  }
+}
+
+/** A service that was just healed may not answer at once: then undefined, for as long as there is patience. */
+async function look(store: Store, killed: ReadonlySet<number>, endMs: number): Promise<Ghost[] | undefined> {
+  try {
+    const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
+    return locks.flatMap((lock) => ghostsOf(lock, killed))
+  } catch (error) {
+    if (performance.now() > endMs + ANSWER_MS) throw error
+    return undefined
   }
 }
 
