@@ -1,7 +1,7 @@
 /** Runs the command as users do, with a folder of its own for everything temporary. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,8 @@ export interface Running {
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
   // Short, since sockets live in it.
   const folder = mkdtempSync(join(tmpdir(), 'hft-'))
+  // Databases run as users of their own, and write temporary files as well.
+  chmodSync(folder, 0o1777)
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder, ...env },
