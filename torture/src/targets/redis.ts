@@ -5,7 +5,7 @@ import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { StoreName } from '../stores.js'
 import type { Fault } from '../faults/catalogue.js'
 import { ServerClock } from './clock.js'
-import type { Action, ServerNode, Target } from './target.js'
+import type { Action, ServerNode, Target, Tools } from './target.js'
 
 /** What a server may use when it has no memory left; 0 would mean no limit. */
 const NO_MEMORY = '1'
@@ -24,6 +24,8 @@ export async function redisTarget(
   for (const server of servers) await ready(server)
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
   const start = (index: number): Promise<RedisServer> => startOne(times[index])
+  // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives it its vote again.
+  const forgot = (tools: Tools): void => (count === 1 ? tools.forgot() : undefined)
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
     return () => undefined
@@ -41,12 +43,12 @@ export async function redisTarget(
         return async () => {
           await server.start()
           await ready(server)
-          tools.forgot()
+          forgot(tools)
         }
       },
       flush: async (fault, tools) => {
         await of(fault).command('FLUSHALL', 'SYNC')
-        tools.forgot()
+        forgot(tools)
         return () => undefined
       },
       'script-flush': async (fault) => {
