@@ -24,7 +24,11 @@ export interface MariadbServer {
 
 /** Starts a server. Without `durable` it does not wait for the disk. `flags` are as on the command line of the server. */
 export async function startMariadb(
-  options: { readonly durable?: boolean; readonly flags?: readonly string[] } = {},
+  options: {
+    readonly durable?: boolean
+    readonly flags?: readonly string[]
+    readonly env?: NodeJS.ProcessEnv
+  } = {},
 ): Promise<MariadbServer> {
   const folder = makeFolder('mariadb')
   const user = userFor('mysql')
@@ -58,6 +62,7 @@ export async function startMariadb(
       ...(options.durable === true ? [] : ['--innodb-flush-log-at-trx-commit=0']),
       ...(options.flags ?? []),
     ],
+    ...(options.env === undefined ? {} : { env: options.env }),
     ...user,
     ready: async () => (await listens(port)) && sql('select 1', 'mysql') === '1',
   })

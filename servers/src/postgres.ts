@@ -28,7 +28,11 @@ export interface PostgresServer {
  * nothing in what clients see while the machine lives.
  */
 export async function startPostgres(
-  options: { readonly durable?: boolean; readonly settings?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly durable?: boolean
+    readonly settings?: Readonly<Record<string, string>>
+    readonly env?: NodeJS.ProcessEnv
+  } = {},
 ): Promise<PostgresServer> {
   const bin = binaries()
   const folder = makeFolder('postgres')
@@ -39,6 +43,7 @@ export async function startPostgres(
     join(bin, 'initdb'),
     ['-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8'],
     {
+      ...(options.env === undefined ? {} : { env: options.env }),
       ...user,
       cwd: folder,
       stdio: 'pipe',
@@ -57,6 +62,7 @@ export async function startPostgres(
     name: 'PostgreSQL',
     command: join(bin, 'postgres'),
     args: ['-D', data, '-p', String(port), ...flags(settings)],
+    ...(options.env === undefined ? {} : { env: options.env }),
     ...user,
     // A port that listens may still refuse with "the database system is starting up".
     ready: async () => (await listens(port)) && psql(bin, port, 'select 1') === '1',

@@ -29,17 +29,20 @@ export class Proxy {
   readonly faults: ProxyFaults = { ...HEALTHY }
   /** How many packets have come from clients. */
   packets = 0
+  /** Where new connections lead to. */
+  target: number
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: number) {
     this.#server = server
+    this.target = target
   }
 
   static async to(port: number): Promise<Proxy> {
     const server = createServer()
-    const proxy = new Proxy(server)
-    server.on('connection', (client) => proxy.#join(client, port))
+    const proxy = new Proxy(server, port)
+    server.on('connection', (client) => proxy.#join(client))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(0, '127.0.0.1', resolve)
@@ -65,19 +68,20 @@ export class Proxy {
     await new Promise((resolve) => void this.#server.close(resolve))
   }
 
-  #join(client: Socket, port: number): void {
+  #join(client: Socket): void {
     if (this.faults.refuse) {
       client.resetAndDestroy()
       return
     }
-    const server = connect(port, '127.0.0.1')
+    const server = connect(this.target, '127.0.0.1')
     this.#tie(client, server)
     this.#tie(server, client)
+    const [there, back] = [new Way(server), new Way(client)]
     client.on('data', (bytes) => {
       this.packets += 1
-      if (!this.faults.dropRequests) carry(bytes, server, this.faults.requestMs)
+      if (!this.faults.dropRequests) there.carry(bytes, this.faults.requestMs)
     })
-    server.on('data', (bytes) => this.#answer(client, bytes))
+    server.on('data', (bytes) => this.#answer(client, back, bytes))
   }
 
   /** What ends one end ends the other. */
@@ -91,11 +95,11 @@ export class Proxy {
     })
   }
 
-  #answer(client: Socket, bytes: Buffer): void {
+  #answer(client: Socket, back: Way, bytes: Buffer): void {
     const { cutReplyAt, dropReplies, replyMs } = this.faults
     if (dropReplies) return
     if (cutReplyAt === undefined) {
-      carry(bytes, client, replyMs)
+      back.carry(bytes, replyMs)
       return
     }
     this.faults.cutReplyAt = undefined
@@ -103,8 +107,40 @@ export class Proxy {
   }
 }
 
-function carry(bytes: Buffer, to: Socket, delayMs: number): void {
-  const send = (): void => void (to.writable && to.write(bytes))
-  if (delayMs === 0) send()
-  else setTimeout(send, delayMs)
+/** One direction of a connection. What was sent first arrives first, also when the way gets faster meanwhile. */
+class Way {
+  readonly #to: Socket
+  readonly #travelling: { readonly bytes: Buffer; readonly dueMs: number }[] = []
+
+  constructor(to: Socket) {
+    this.#to = to
+  }
+
+  carry(bytes: Buffer, delayMs: number): void {
+    if (delayMs === 0 && this.#travelling.length === 0) {
+      this.#send(bytes)
+      return
+    }
+    const nowMs = performance.now()
+    const dueMs = Math.max(nowMs + delayMs, this.#travelling.at(-1)?.dueMs ?? 0)
+    this.#travelling.push({ bytes, dueMs })
+    if (this.#travelling.length === 1) setTimeout(() => this.#arrive(), dueMs - nowMs)
+  }
+
+  #arrive(): void {
+    const nowMs = performance.now()
+    for (let next = this.#travelling[0]; next; next = this.#travelling[0]) {
+      // Timers may fire a moment early.
+      if (next.dueMs > nowMs + 1) {
+        setTimeout(() => this.#arrive(), next.dueMs - nowMs)
+        return
+      }
+      this.#send(next.bytes)
+      this.#travelling.shift()
+    }
+  }
+
+  #send(bytes: Buffer): void {
+    if (this.#to.writable) this.#to.write(bytes)
+  }
 }

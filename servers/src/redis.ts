@@ -1,5 +1,5 @@
 /** A private redis-server: one node, nothing persisted unless asked for. */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { freePorts, makeFolder, removeFolder, Service } from './service.js'
@@ -12,6 +12,8 @@ export interface RedisServerOptions {
   readonly config?: readonly (readonly [string, string])[]
   /** Files to write into its folder before it starts, by name. */
   readonly files?: Readonly<Record<string, string>>
+  /** Added to the server's environment. */
+  readonly env?: NodeJS.ProcessEnv
 }
 
 /** How long one command over the side door may take, in milliseconds. */
@@ -44,6 +46,7 @@ export class RedisServer {
       name: 'redis-server',
       command: 'redis-server',
       args: settings.flatMap(([name, value]) => [`--${name}`, value]),
+      ...(options.env === undefined ? {} : { env: options.env }),
       ready: async () => (await this.command('PING')).startsWith('+PONG'),
     })
   }
@@ -60,6 +63,13 @@ export class RedisServer {
   /** Ends the process without notice; `start` brings it back, with what it had kept. */
   kill(): Promise<void> {
     return this.#service.crash()
+  }
+
+  /** Takes away what a killed server had kept: it comes back empty, as one that persists nothing does. */
+  forget(): void {
+    for (const name of readdirSync(this.#folder)) {
+      rmSync(join(this.#folder, name), { recursive: true, force: true })
+    }
   }
 
   /** Stops the process in its tracks, connections open, until `resume`. */

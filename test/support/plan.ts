@@ -33,6 +33,7 @@ const NOT_IN_FAST: readonly LeftOut[] = [
       'test/controls/**',
       'test/model/**',
       'test/simulator/**',
+      'test/torture/**',
       'packages/holdfast/test/check/search.test.ts',
     ],
   },

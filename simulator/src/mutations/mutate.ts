@@ -14,12 +14,8 @@ import type { Mutation } from './catalogue.js'
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
 
 export async function mutated(mutation: Mutation): Promise<Runtime> {
-  const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
+  const copy = mutatedCopy(mutation)
   try {
-    cpSync(PACKAGE, copy, { recursive: true, filter: (path) => !path.endsWith('.map') })
-    // Outside of its package the copy has to say itself that it is made of modules.
-    writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
-    for (const { file, find, replace } of mutation.edits) edit(mutation.name, join(copy, file), find, replace)
     const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
     const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
     const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
@@ -27,6 +23,21 @@ export async function mutated(mutation: Mutation): Promise<Runtime> {
     return { createLocks, onLockEvent, memoryStore, redisStore, rule }
   } finally {
     rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Makes the copy, and gives its folder. Whoever asks removes it. */
+export function mutatedCopy({ name, edits }: Pick<Mutation, 'name' | 'edits'>): string {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
+  try {
+    cpSync(PACKAGE, copy, { recursive: true, filter: (path) => !path.endsWith('.map') })
+    // Outside of its package the copy has to say itself that it is made of modules.
+    writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
+    for (const { file, find, replace } of edits) edit(name, join(copy, file), find, replace)
+    return copy
+  } catch (error) {
+    rmSync(copy, { recursive: true, force: true })
+    throw error
   }
 }
 

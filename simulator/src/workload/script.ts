@@ -63,7 +63,7 @@ function drawOperations(dice: Dice, { durationMs, locks }: Shape): Operation[] {
   return operations
 }
 
-function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: boolean): Operation {
+export function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: boolean): Operation {
   const lock = dice.pick(locks)
   const further = locks.filter((name) => LOCKS.indexOf(name) > LOCKS.indexOf(lock))
   const how = dice.chance(0.02) ? 'steal' : dice.pick(['acquire', 'run', 'run', 'try'] as const)

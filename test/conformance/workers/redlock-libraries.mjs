@@ -1,5 +1,5 @@
 /** Which library speaks to which node: all of them, since a store may have clients of several. */
-import { LIBRARIES } from '../../servers/redis-clients.mjs'
+import { LIBRARIES } from '@holdfast/servers/redis-clients'
 
 /**
  * @param {number} node

@@ -1,7 +1,7 @@
 /** A process of its own that opens the Redlock store over the servers at the addresses it is given. */
 import { serveWorker } from 'holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
-import { openClient } from '../../servers/redis-clients.mjs'
+import { openClient } from '@holdfast/servers/redis-clients'
 import { mixed } from './redlock-libraries.mjs'
 
 const clients = process.argv.slice(2).map((url, index) => openClient(mixed(index), url).client)

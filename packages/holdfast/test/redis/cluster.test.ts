@@ -7,7 +7,7 @@ import { redisMode, redisStore, type RedisClient } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
-import { openAny, openClusterClient } from '../../../../test/servers/redis-clients.mjs'
+import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
 import { startCluster, type Member, type RedisCluster } from '@holdfast/servers/redis-cluster'
 import { loadWhile, repeated } from './support/load.js'
 import {

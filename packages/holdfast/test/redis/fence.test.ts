@@ -3,7 +3,7 @@ import { createLocks, type Lease } from 'holdfast'
 import { assertFence, fencedWrite } from 'holdfast/fence'
 import { redisStore } from 'holdfast/redis'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openClient } from '../../../../test/servers/redis-clients.mjs'
+import { openClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
 
 const server = await startRedis()

@@ -4,7 +4,7 @@ import type { RedisStoreOptions } from 'holdfast/redis'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { openAny } from '../../../../test/servers/redis-clients.mjs'
+import { openAny } from '@holdfast/servers/redis-clients'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,

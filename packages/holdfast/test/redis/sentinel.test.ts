@@ -2,7 +2,7 @@
 import { redisMode, redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { openAny, openSentinelClient } from '../../../../test/servers/redis-clients.mjs'
+import { openAny, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import {
   after,

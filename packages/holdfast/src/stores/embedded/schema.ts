@@ -177,8 +177,17 @@ function createTables(db: Database, machine: Machine): void {
     forgetIdle(db, machine)
     db.exec('COMMIT')
   } catch (error) {
-    db.exec('ROLLBACK')
+    rollBack(db)
     throw error
+  }
+}
+
+/** What went wrong before is what counts: a second error in its place would say that asking again is of no use. */
+function rollBack(db: Database): void {
+  try {
+    db.exec('ROLLBACK')
+  } catch {
+    // The engine has rolled back already, as it does when the disk is full.
   }
 }
 

@@ -5,7 +5,7 @@ import { redlockStore } from 'holdfast/redlock'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
 import { expect } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
-import { openClient, type OpenClient } from '../../../../../test/servers/redis-clients.mjs'
+import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
 
 const CAPACITY_ALL = 2 ** 31 - 1

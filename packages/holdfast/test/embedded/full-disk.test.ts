@@ -1,0 +1,57 @@
+/** A disk that is full: asking again can help, so that nothing that is owed to the store may be given up. */
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLocks, type Locks } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = process.platform === 'linux' && process.getuid?.() === 0
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-full-'))
+
+beforeAll(() => {
+  if (root) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'holdfast-test', folder])
+})
+
+afterAll(() => {
+  if (root) execFileSync('umount', ['--lazy', folder])
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Writes until nothing more fits, and gives what makes room again. */
+function fill(): () => void {
+  const path = join(folder, 'ballast')
+  const file = openSync(path, 'w')
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096))
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' })
+  }
+  closeSync(file)
+  return () => rmSync(path)
+}
+
+async function useUp(locks: Locks): Promise<void> {
+  for (let index = 0; index < 20_000; index += 1) await locks.mutex(`other ${index}`).run(() => undefined)
+}
+
+describe.skipIf(!root)(root ? 'a full disk' : 'a full disk: needs root, for a small tmpfs', () => {
+  test('makes the store unavailable, also for whoever opens it then, and not misconfigured', async () => {
+    // A release is tried again for twice as long as a request may take.
+    const first = createLocks(embeddedStore({ directory: folder }), { requestTimeoutMs: 300 })
+    await first.mutex('a').run(() => undefined)
+    const makeRoom = fill()
+    // What room the log had is used up as well: its index cannot grow either.
+    await expect(useUp(first)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    const second = createLocks(embeddedStore({ directory: folder }))
+    try {
+      const refused = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('is full') as string }
+      await expect(second.mutex('a').acquire()).rejects.toMatchObject(refused)
+    } finally {
+      makeRoom()
+    }
+    await second.mutex('a').run(() => undefined)
+    await Promise.all([first.close(), second.close()])
+  })
+})

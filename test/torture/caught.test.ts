@@ -1,0 +1,50 @@
+/** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `controls/`. */
+import { describe, expect, test } from 'vitest'
+import { MUTATIONS } from '@holdfast/torture'
+import { planOf } from '../support/plan.js'
+import { torture } from './support/torture.js'
+
+const full = planOf() === 'full'
+/** The others take long, or need luck within a few seconds. */
+const USUAL = ['held-without-deadline', 'renewal-without-owner', 'no-floor']
+const [SECONDS, MOST_SEEDS] = [10, 4]
+
+async function brokenBy(args: readonly string[]): Promise<{ broken: string[]; seeds: number }> {
+  for (let seed = 1; ; seed += 1) {
+    const run = await torture(...args, '--seconds', String(SECONDS), '--seed', String(seed))
+    const broken = [...run.stdout.matchAll(/^ {2}(\S+) +BROKEN/gm)].map(([, property = '']) => property)
+    expect(run.left, run.stderr.slice(-2000)).toEqual([])
+    if (broken.length > 0 || seed === MOST_SEEDS) return { broken, seeds: seed }
+  }
+}
+
+describe.concurrent('a library that is broken on purpose', () => {
+  test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(
+    '$name is caught',
+    { timeout: 240_000 },
+    async ({ name, store, faults, shows }, { expect: its }) => {
+      const { broken } = await brokenBy(['--store', store, '--faults', faults.join(), '--mutation', name])
+      its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual([])
+    },
+  )
+
+  const rest = MUTATIONS.filter(({ name }) => !USUAL.includes(name)).map(({ name }) => name)
+  test.skipIf(full)(
+    `left to HOLDFAST_TEST=full, since they take minutes: ${rest.join(', ')}`,
+    () => undefined,
+  )
+})
+
+describe.concurrent('a broken lock on the real Redis', () => {
+  const controls = [
+    ['v1-setnx', 'kill', 'liveness'],
+    ['no-watchdog-no-deadline', 'pause', 'exclusion'],
+    ...(full ? [['v3-plain-del', 'pause', 'exclusion'] as const] : []),
+    ...(full ? [['get-then-set', 'none', 'exclusion'] as const] : []),
+    ...(full ? [['separate-fence', 'restart-empty', 'tokens'] as const] : []),
+  ] as const
+  test.for(controls)('%s is caught', { timeout: 240_000 }, async ([id, faults, shows], { expect: its }) => {
+    const { broken } = await brokenBy(['--store', 'redis', '--subject', `control:${id}`, '--faults', faults])
+    its(broken).toContain(shows)
+  })
+})

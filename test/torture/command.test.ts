@@ -1,0 +1,84 @@
+/** The command line: what it says to nonsense, what is missing, and that an interrupt leaves nothing behind. */
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseHistory } from 'holdfast/conformance'
+import { afterAll, describe, expect, test } from 'vitest'
+import { start, torture } from './support/torture.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function plan(seed: string): Promise<string> {
+  return (await torture('--store', 'redis', '--seed', seed, '--faults', 'all', '--plan')).stdout
+}
+
+describe('the command', () => {
+  test.each([
+    [['--store', 'nothing'], 'There is no store "nothing". Choose among: memory, embedded, redis'],
+    [['--faults', 'rain'], 'There is no fault "rain". Choose among: pause, kill'],
+    [
+      ['--store', 'embedded', '--faults', 'stall'],
+      'The fault stall does not meet the store embedded: there is no server.',
+    ],
+    [['--seconds', '0'], '--seconds takes a whole number from 1 to 86400, not "0".'],
+    [['--seed', 'x'], '--seed takes a whole number from 0 to 4294967296, not "x".'],
+    [['--mutation', 'none'], 'There is no mutation "none". Choose among: held-without-deadline'],
+    [['--subject', 'peer:nobody', '--store', 'redis'], 'There is no subject "peer:nobody".'],
+    [['--subject', 'peers', '--store', 'etcd'], 'say --store redis, not etcd'],
+    [['--colour'], "Unknown option '--colour'"],
+  ])('refuses %j with a sentence and its usage', async (args, sentence) => {
+    const { status, stderr, left } = await torture(...args)
+    expect(stderr).toContain(sentence)
+    expect(stderr).toContain('npm run torture --')
+    expect(status).toBe(64)
+    expect(left).toEqual([])
+  })
+
+  test('says which server is not installed, and how to install it', async () => {
+    // A path on which there is nothing but Node.
+    symlinkSync(process.execPath, join(folder, 'node'))
+    const { status, stderr } = await start(['--store', 'redis', '--seconds', '1'], { PATH: folder }).ended
+    expect(stderr).toBe(
+      'The store redis needs redis-server, which is not installed. On Debian: apt-get install redis-server; or choose others with --store.\n',
+    )
+    expect(status).toBe(69)
+  })
+
+  test('shows the same schedule for the same seed, and another one for another', async () => {
+    const one = await plan('7')
+    expect(one).toMatch(/^redis: \d+ faults\n +\d+ ms {2}\S+ +for \d+ ms/)
+    expect(await plan('7')).toBe(one)
+    expect(await plan('8')).not.toBe(one)
+  })
+
+  test('writes a history that can be read again, and a report', { timeout: 60_000 }, async () => {
+    const [history, report] = [join(folder, 'history.jsonl'), join(folder, 'report.html')]
+    const files = ['--history', history, '--report', report]
+    const { status, stdout } = await torture(
+      '--store',
+      'memory',
+      '--seconds',
+      '2',
+      '--faults',
+      'none',
+      ...files,
+    )
+    expect(stdout).toMatch(/^ {2}exclusion +kept$/m)
+    expect(status).toBe(0)
+    expect(parseHistory(readFileSync(history, 'utf8')).length).toBeGreaterThan(50)
+    expect(readFileSync(report, 'utf8')).toMatch(/^<!doctype html>[\s\S]*<svg /)
+  })
+
+  test('undoes everything when it is interrupted', { timeout: 60_000 }, async () => {
+    const run = start(['--store', 'redis', '--seconds', '60'])
+    await run.said('3/60 s')
+    run.child.kill('SIGINT')
+    const { status, stderr, left, running } = await run.ended
+    expect(stderr).toContain('Everything was undone; nothing was judged.')
+    expect(status).toBe(130)
+    expect(left).toEqual([])
+    expect(running).toEqual([])
+  })
+})

@@ -1,0 +1,143 @@
+/** What a run is judged by: what its faults leave promised, when losses were told, and what the report shows of it. */
+import { parseHistory } from 'holdfast/conformance'
+import {
+  Chronicle,
+  drawPlan,
+  judge,
+  promisedFaults,
+  report,
+  STORE_NAMES,
+  STORES,
+  toldOf,
+  waivers,
+} from '@holdfast/torture'
+import { describe, expect, test } from 'vitest'
+
+type Kind = ReturnType<typeof promisedFaults>[number]
+
+const MS = 1_000_000n
+
+function line(atMs: number, rest: object): string {
+  return JSON.stringify({
+    t_ns: String(BigInt(atMs) * MS),
+    pid: 7,
+    client: 'c0.a',
+    key: 'k',
+    mode: 'exclusive',
+    weight: 1,
+    capacity: 1,
+    ...rest,
+  })
+}
+
+/** Two hold at once, from 150 to 200 ms. */
+const OVERLAP = parseHistory(
+  [
+    line(0, { f: 'acquire', type: 'invoke' }),
+    line(100, { f: 'acquire', type: 'ok', token: '1', deadline_ns: String(1000n * MS) }),
+    line(110, { pid: 8, client: 'c1.a', f: 'acquire', type: 'invoke' }),
+    line(150, {
+      pid: 8,
+      client: 'c1.a',
+      f: 'acquire',
+      type: 'ok',
+      token: '2',
+      deadline_ns: String(1000n * MS),
+    }),
+    line(200, { f: 'release', type: 'invoke' }),
+    line(201, { f: 'release', type: 'ok' }),
+    line(210, { pid: 8, client: 'c1.a', f: 'release', type: 'invoke' }),
+    line(211, { pid: 8, client: 'c1.a', f: 'release', type: 'ok' }),
+    '',
+  ].join('\n'),
+)
+
+function outcomeOf(events = OVERLAP) {
+  const [startNs, healedNs, watchedNs] = [0n, 300n * MS, 400n * MS]
+  return { plan: [], chronicle: new Chronicle(), events, notes: [], startNs, healedNs, watchedNs, ghosts: [] }
+}
+
+const options = { store: 'redis', subject: 'holdfast', seconds: 1, seed: 1, kinds: ['pause'] } as const
+
+/** What is not promised. */
+function of(...kinds: readonly Kind[]): string[] {
+  return waivers('redis', kinds, true).map(({ property }) => property)
+}
+
+describe('a run', () => {
+  test('with two holders at once breaks exclusion where that is promised', () => {
+    const { verdicts, findings } = judge(options, outcomeOf())
+    expect(verdicts.find(({ property }) => property === 'exclusion')).toMatchObject({ outcome: 'broken' })
+    expect(findings[0]).toMatchObject({ property: 'exclusion', promised: true })
+  })
+
+  test('counts them where it is not, and still promises the rest', () => {
+    const { verdicts } = judge({ ...options, kinds: ['pause', 'flush'] }, outcomeOf())
+    expect(verdicts.find(({ property }) => property === 'exclusion')).toMatchObject({
+      outcome: 'waived',
+      violations: 1,
+    })
+    expect(verdicts.filter(({ outcome }) => outcome === 'waived')).toHaveLength(1)
+  })
+
+  test('loses tokens only to a server that forgot and whose clock went back', () => {
+    expect(of('pause', 'kill')).toEqual([])
+    expect(of('flush')).toEqual(['exclusion'])
+    expect(of('flush', 'clock-back')).toContain('tokens')
+    expect(waivers('redlock', [], false).map(({ property }) => property)).toEqual(['counter'])
+  })
+})
+
+describe('a schedule', () => {
+  test.for(STORE_NAMES)('of %s has every fault that it is asked for', (store) => {
+    const kinds = promisedFaults(store)
+    const plan = drawPlan({ seed: 3, seconds: 120, kinds, ...STORES[store] })
+    expect(new Set(plan.map(({ kind }) => kind))).toEqual(new Set(kinds))
+    expect(plan.every(({ server }) => server < Math.max(1, STORES[store].servers))).toBe(true)
+  })
+})
+
+function loss(pid: number, deadlineMs: bigint, toldMs: bigint) {
+  const times = { deadline_ns: String(deadlineMs * MS), told_ns: String(toldMs * MS) }
+  return { note: 'loss', key: 'k', client: 'c', pid, reason: 'deadline', ...times } as const
+}
+
+describe('losses', () => {
+  test('count from the deadline, or from the waking of a process that was stopped over it', () => {
+    const stops = [{ pid: 2, startNs: 50n * MS, endNs: 900n * MS }]
+    const { awake, woken, reasons } = toldOf(
+      [loss(1, 100n, 99n), loss(1, 100n, 103n), loss(2, 100n, 904n), loss(2, 40n, 39n)],
+      stops,
+    )
+    expect(awake).toEqual({ count: 3, p50: -1, p90: 3, p99: 3, max: 3 })
+    expect(woken).toMatchObject({ count: 1, max: 4 })
+    expect(reasons).toEqual({ deadline: 4 })
+  })
+})
+
+describe('the report', () => {
+  const outcome = outcomeOf()
+  const html = report([{ options, outcome, judgement: judge(options, outcome) }])
+
+  test('stands by itself: nothing is loaded from anywhere', () => {
+    expect(html).not.toMatch(/<(?:script|link|img|iframe)\b|@import|url\(|https?:\/\//)
+    expect(html).toContain('color-scheme: light dark')
+  })
+
+  test('draws holders and waiters, and marks the violation with the piece of history that shows it', () => {
+    expect(html.match(/class="hold marked"/g)?.length).toBeGreaterThanOrEqual(4)
+    expect(html).toContain('class="wait"')
+    expect(html).toContain('&quot;f&quot;:&quot;acquire&quot;,&quot;type&quot;:&quot;ok&quot;')
+    expect(html).toContain('npm run torture -- --store redis --seconds 1 --seed 1 --faults pause')
+  })
+
+  test('closes every tag that it opens', () => {
+    const open: string[] = []
+    for (const [, close, name = '', empty] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*?(\/?)>/g)) {
+      if (empty === '/' || name === 'meta') continue
+      if (close === '/') expect(open.pop()).toBe(name)
+      else open.push(name)
+    }
+    expect(open).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+/** Runs the command as users do, with a folder of its own for everything temporary. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../../torture/dist/main.js', import.meta.url))
+
+export interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** Files that were left behind. */
+  readonly left: readonly string[]
+  /** Processes that were left behind, by what they were called with. */
+  readonly running: readonly string[]
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  /** Resolves when it has printed this on its stderr. */
+  said(text: string): Promise<void>
+  readonly ended: Promise<Ended>
+}
+
+export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  // Short, since sockets live in it.
+  const folder = mkdtempSync(join(tmpdir(), 'hft-'))
+  // Databases run as users of their own, and write temporary files as well.
+  chmodSync(folder, 0o1777)
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: folder, ...env },
+  })
+  const printed = { stdout: '', stderr: '' }
+  let heard: (() => void) | undefined
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      printed[name] += text
+      heard?.()
+    })
+  }
+  const ended = once(child, 'close').then(([status]): Ended => {
+    heard?.()
+    const left = readdirSync(folder)
+    rmSync(folder, { recursive: true, force: true })
+    return { status: status as number | null, ...printed, left, running: processesOf(folder) }
+  })
+  return {
+    child,
+    async said(text) {
+      while (!printed.stderr.includes(text) && child.exitCode === null && child.signalCode === null) {
+        await new Promise<void>((resolve) => (heard = resolve))
+      }
+    },
+    ended,
+  }
+}
+
+export function torture(...args: string[]): Promise<Ended> {
+  return start(args).ended
+}
+
+/** Servers and clients are called with paths in the folder. */
+function processesOf(folder: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(commandLine)
+    .filter((line) => line.includes(folder))
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    // It ended meanwhile.
+    return ''
+  }
+}

@@ -1,0 +1,44 @@
+/** The actors of one process, over the real library. */
+import { Dice } from '@holdfast/simulator'
+import type { Assignment } from '../protocol.js'
+import { Actor } from './actor.js'
+import { loadLibrary } from './library.js'
+import { Log } from './log.js'
+import { openStore } from './open-store.js'
+import { ResourceClient } from './resource.js'
+import { Site } from './site.js'
+
+export interface Crew {
+  /** Resolves when every actor has ended, which they do after `drain`. */
+  readonly ended: Promise<void>
+  counts(): { readonly leases: number; readonly losses: number; readonly waiting: number }
+  readonly drain: () => void
+  readonly whenHolding: (tell: () => void) => void
+  close(): Promise<void>
+}
+
+/** How long `close` lets callbacks run: those of a drained crew are over. */
+const GRACE_MS = 200
+
+export async function startCrew(assignment: Assignment, log: Log): Promise<Crew> {
+  const { store: name, connection, copy, seed, index, generation, actors, ttlMs, resource } = assignment
+  const library = await loadLibrary(copy)
+  const { store, end } = await openStore(name, connection, index, library)
+  const locks = library.createLocks(store, { ttlMs, requestTimeoutMs: Math.max(1000, ttlMs) })
+  const site = new Site(library, locks, log, await ResourceClient.open(resource), assignment)
+  const crew = Array.from({ length: actors }, (_, number) => {
+    const actor = `c${index}.${String.fromCharCode(97 + number)}`
+    return new Actor(actor, site, Dice.named(seed, `${actor} ${generation}`)).run()
+  })
+  return {
+    ended: Promise.all(crew).then(() => undefined),
+    counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
+    drain: () => void (site.closing = true),
+    whenHolding: (tell) => site.whenHolding(tell),
+    async close() {
+      await locks.close({ graceMs: GRACE_MS })
+      await end()
+      site.end()
+    },
+  }
+}

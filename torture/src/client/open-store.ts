@@ -1,0 +1,85 @@
+/** Opens each store as a program would, with the client library that it needs. */
+import { LIBRARIES, openClient } from '@holdfast/servers/redis-clients'
+import { TICK_MS } from '@holdfast/servers/zookeeper'
+import type { Store } from 'holdfast/store'
+import type { Connection } from '../protocol.js'
+import type { StoreName } from '../stores.js'
+import type { Library } from './library.js'
+
+export interface OpenStore {
+  readonly store: Store
+  /** Closes the clients that the store was given; it leaves them open itself. */
+  readonly end: () => Promise<void> | void
+}
+
+/** @param index of the process: client libraries take turns */
+export async function openStore(
+  name: StoreName,
+  { ports, directory = '' }: Connection,
+  index: number,
+  library: Library,
+): Promise<OpenStore> {
+  const [port = 0] = ports
+  switch (name) {
+    case 'memory': {
+      const { memoryStore } = await library.store<typeof import('holdfast/memory')>('memory')
+      return { store: memoryStore({ tombstonesPerLock: 1000 }), end: () => undefined }
+    }
+    case 'embedded': {
+      const { embeddedStore } = await library.store<typeof import('holdfast/embedded')>('embedded')
+      return { store: embeddedStore({ directory }), end: () => undefined }
+    }
+    case 'redis':
+    case 'redis-simple': {
+      const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
+      const { client, end } = openClient(libraryOf(index), redisUrl(port))
+      return { store: redisStore({ client, mode: name === 'redis' ? 'scripts' : 'simple' }), end }
+    }
+    case 'redlock': {
+      const { redlockStore } = await library.store<typeof import('holdfast/redlock')>('redlock')
+      const clients = ports.map((one, node) => openClient(libraryOf(index + node), redisUrl(one)))
+      const store = redlockStore({ clients: clients.map(({ client }) => client) })
+      return { store, end: () => clients.forEach(({ end }) => end()) }
+    }
+    case 'postgres':
+      return openPostgres(port, index, library)
+    case 'mysql': {
+      const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
+      const { createPool } = await import('mysql2/promise')
+      const pool = createPool({ uri: `mysql://root@127.0.0.1:${port}/app`, connectionLimit: 6 })
+      return { store: mysqlStore({ pool }), end: () => pool.end() }
+    }
+    case 'etcd': {
+      const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
+      return { store: etcdStore({ endpoints: ports.map((one) => `127.0.0.1:${one}`) }), end: () => undefined }
+    }
+    case 'zookeeper':
+      break
+  }
+  const { zookeeperStore } = await library.store<typeof import('holdfast/zookeeper')>('zookeeper')
+  const connect = ports.map((one) => `127.0.0.1:${one}`).join()
+  return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
+}
+
+async function openPostgres(port: number, index: number, library: Library): Promise<OpenStore> {
+  const { postgresStore } = await library.store<typeof import('holdfast/postgres')>('postgres')
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  if (index % 2 === 0) {
+    const { Pool } = (await import('pg')).default
+    const pool = new Pool({ connectionString: url, max: 6 })
+    // A server that ends takes idle connections with it; the pool makes new ones.
+    pool.on('error', () => undefined)
+    return { store: postgresStore({ pool }), end: () => pool.end() }
+  }
+  const { default: postgres } = await import('postgres')
+  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1 })
+  return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
+}
+
+function libraryOf(index: number): (typeof LIBRARIES)[number] {
+  return LIBRARIES[index % LIBRARIES.length] ?? LIBRARIES[0]
+}
+
+function redisUrl(port: number): string {
+  return `redis://127.0.0.1:${port}`
+}

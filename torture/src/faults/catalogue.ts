@@ -1,0 +1,108 @@
+/** What goes wrong: the names, what each does, and how one is drawn. */
+import type { Dice } from '@holdfast/simulator'
+
+/** Faults of one lane follow one another; those of different lanes meet. */
+export type Lane = 'process' | 'network' | 'server'
+
+export interface FaultKindInfo {
+  readonly lane: Lane
+  readonly title: string
+  /** What the machine must have for it. */
+  readonly needs?: 'root' | 'gcc'
+}
+
+const CATALOGUE = {
+  pause: { lane: 'process', title: 'a holder’s process is stopped (SIGSTOP), often for longer than a lease' },
+  kill: { lane: 'process', title: 'a holder’s process is killed; another one takes its place' },
+  latency: { lane: 'network', title: 'messages take up to a third of the TTL' },
+  'drop-replies': { lane: 'network', title: 'requests arrive, replies vanish; then the connections break' },
+  'black-hole': {
+    lane: 'network',
+    title: 'what clients send vanishes in silence; then the connections break',
+  },
+  reset: { lane: 'network', title: 'all connections of a client break' },
+  stall: { lane: 'server', title: 'the server is stopped (SIGSTOP) and goes on' },
+  'server-kill': {
+    lane: 'server',
+    title: 'the server is killed (SIGKILL) and restarts with what it had kept',
+  },
+  'restart-empty': { lane: 'server', title: 'the server is killed and restarts with nothing' },
+  flush: { lane: 'server', title: 'all data is deleted under running clients (FLUSHALL)' },
+  'script-flush': { lane: 'server', title: 'the server forgets its scripts (SCRIPT FLUSH)' },
+  oom: { lane: 'server', title: 'the server is out of memory and refuses what would need more' },
+  'clock-forward': { lane: 'server', title: 'the server’s clock is set forward', needs: 'gcc' },
+  'clock-back': { lane: 'server', title: 'the server’s clock is set back', needs: 'gcc' },
+  failover: {
+    lane: 'server',
+    title: 'the server dies with writes that its replica never got, and the replica takes over',
+  },
+  'leader-kill': { lane: 'server', title: 'the member that leads is killed, and comes back' },
+  'quorum-loss': { lane: 'server', title: 'all members but one are stopped: what is left is a minority' },
+  'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
+} as const satisfies Record<string, FaultKindInfo>
+
+export type FaultKind = keyof typeof CATALOGUE
+export const FAULTS: Readonly<Record<FaultKind, FaultKindInfo>> = CATALOGUE
+export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
+
+export function isFaultKind(name: string): name is FaultKind {
+  return Object.hasOwn(FAULTS, name)
+}
+
+export interface Fault {
+  readonly kind: FaultKind
+  /** From the beginning of the run, in milliseconds. */
+  readonly atMs: number
+  readonly forMs: number
+  /** Which client it meets, or all of them. */
+  readonly client: number | 'all'
+  /** Which server it meets. */
+  readonly server: number
+  /** How long each message takes, of a `latency`; how far a clock is set, of a step. */
+  readonly byMs: number
+}
+
+export interface FaultShape {
+  readonly clients: number
+  readonly servers: number
+  readonly ttlMs: number
+}
+
+export function drawFault(dice: Dice, kind: FaultKind, atMs: number, shape: FaultShape): Fault {
+  const { ttlMs } = shape
+  const client = dice.whole(0, shape.clients - 1)
+  const all = dice.chance(0.3)
+  const [forMs, byMs] = SIZES[kind](dice, ttlMs)
+  return {
+    kind,
+    atMs: Math.round(atMs),
+    forMs: Math.round(forMs),
+    client: FAULTS[kind].lane === 'network' && all ? 'all' : client,
+    server: dice.whole(0, Math.max(0, shape.servers - 1)),
+    byMs: Math.round(byMs),
+  }
+}
+
+type Size = readonly [forMs: number, byMs: number]
+
+/** Half of a window is about the length of a lease, where the races are. */
+const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
+  pause: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs, 0],
+  kill: (dice) => [dice.between(50, 800), 0],
+  latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
+  'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],
+  'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],
+  reset: () => [0, 0],
+  stall: (dice, ttlMs) => [dice.between(0.1, 1.4) * ttlMs, 0],
+  'server-kill': (dice) => [dice.between(50, 1200), 0],
+  'restart-empty': (dice) => [dice.between(50, 400), 0],
+  flush: () => [0, 0],
+  'script-flush': () => [0, 0],
+  oom: (dice) => [dice.between(300, 2000), 0],
+  'clock-forward': (dice, ttlMs) => [0, dice.between(0.3, 2) * ttlMs],
+  'clock-back': (dice, ttlMs) => [0, -dice.between(0.3, 2) * ttlMs],
+  failover: (dice) => [dice.between(100, 600), 0],
+  'leader-kill': (dice) => [dice.between(300, 2000), 0],
+  'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
+  'disk-full': (dice) => [dice.between(300, 1500), 0],
+}

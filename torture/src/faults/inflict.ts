@@ -1,0 +1,84 @@
+/** Does what the schedule says, and undoes it. */
+import type { ClientProcess } from '../run/client-process.js'
+import type { Wires } from '../run/wires.js'
+import type { Action, Heal, ServerNode, Target, Tools } from '../targets/target.js'
+import type { Fault, FaultKind } from './catalogue.js'
+
+export interface Ground {
+  readonly clients: readonly ClientProcess[]
+  readonly wires: Wires
+  readonly target: Target
+  readonly tools: Tools
+}
+
+/** Begins a fault, and gives what ends it. */
+export async function inflict(fault: Fault, ground: Ground): Promise<Heal> {
+  const own: Action | undefined = ground.target.actions[fault.kind]
+  if (own) return own(fault, ground.tools)
+  const general = GENERAL[fault.kind]
+  if (!general) throw new Error(`There is no way to drive ${fault.kind} here.`)
+  return general(fault, ground)
+}
+
+const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promise<Heal> | Heal>> = {
+  async pause({ client }, { clients }) {
+    const its = clients[Number(client)]
+    await its?.holding()
+    its?.pause()
+    return () => its?.resume()
+  },
+  async kill({ client }, { clients }) {
+    const its = clients[Number(client)]
+    await its?.holding()
+    await its?.kill()
+    return () => its?.start()
+  },
+  latency({ client, byMs }, { wires }) {
+    for (const { faults } of wires.of(client))
+      Object.assign(faults, { requestMs: byMs / 2, replyMs: byMs / 2 })
+    return () => heal(client, wires)
+  },
+  'drop-replies'({ client }, { wires }) {
+    for (const { faults } of wires.of(client)) faults.dropReplies = true
+    return () => healBroken(client, wires)
+  },
+  'black-hole'({ client }, { wires }) {
+    for (const { faults } of wires.of(client)) faults.dropRequests = true
+    return () => healBroken(client, wires)
+  },
+  reset({ client }, { wires }) {
+    for (const proxy of wires.of(client)) proxy.reset()
+    return () => undefined
+  },
+  stall({ server }, { target }) {
+    const node = nodeAt(target, server)
+    node.signal('SIGSTOP')
+    return () => node.signal('SIGCONT')
+  },
+  async 'server-kill'({ server }, { target }) {
+    const node = nodeAt(target, server)
+    await node.crash()
+    return async () => void (await node.start())
+  },
+  'quorum-loss'({ server }, { target }) {
+    const others = target.nodes.filter((_, index) => index !== server)
+    for (const node of others) node.signal('SIGSTOP')
+    return () => others.forEach((node) => node.signal('SIGCONT'))
+  },
+}
+
+function heal(client: number | 'all', wires: Wires): void {
+  for (const proxy of wires.of(client)) proxy.heal()
+}
+
+/** What was swallowed leaves a hole in the stream: such a connection is of no more use. */
+function healBroken(client: number | 'all', wires: Wires): void {
+  heal(client, wires)
+  for (const proxy of wires.of(client)) proxy.reset()
+}
+
+function nodeAt({ nodes }: Target, server: number): ServerNode {
+  const node = nodes[server]
+  if (!node) throw new Error(`There is no server ${server}.`)
+  return node
+}

@@ -1,0 +1,11 @@
+/** What the tests of the torture use. */
+export { parseCommand, UsageError, type Command } from './command.js'
+export { drawPlan } from './faults/plan.js'
+export { renewedAfterLoss } from './judge/forgotten.js'
+export { judge, type Judgement } from './judge/judge.js'
+export { toldOf } from './judge/told.js'
+export { MUTATIONS, type TortureMutation } from './mutations.js'
+export { PROMISES, promisedFaults, waivers } from './promised.js'
+export { report } from './report/report.js'
+export { Chronicle } from './run/chronicle.js'
+export { STORE_NAMES, STORES } from './stores.js'

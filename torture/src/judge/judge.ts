@@ -1,0 +1,147 @@
+/** Judges a run: the published checkers, and what only the conductor can see; a verdict for each promise. */
+import { checkHistory, tellStory, type HistoryEvent, type Violation } from 'holdfast/conformance'
+import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
+import type { Note } from '../protocol.js'
+import type { Outcome, RunOptions } from '../run/conduct.js'
+import type { Ghost } from '../run/ghosts.js'
+import { STORES } from '../stores.js'
+import { renewedAfterLoss } from './forgotten.js'
+import { toldOf, type Told } from './told.js'
+
+export interface Finding {
+  readonly property: Property
+  /** What the checker calls it. */
+  readonly kind: string
+  readonly key: string
+  readonly message: string
+  /** The piece of the history that shows it, where there is one. */
+  readonly events: readonly HistoryEvent[]
+  readonly promised: boolean
+}
+
+export interface Verdict {
+  readonly property: Property
+  /** `kept` and `broken` where it was promised, `waived` where it was not, `none` where there was nothing to judge. */
+  readonly outcome: 'kept' | 'broken' | 'waived' | 'none'
+  readonly violations: number
+  readonly because?: string
+}
+
+export interface Judgement {
+  readonly verdicts: readonly Verdict[]
+  readonly findings: readonly Finding[]
+  readonly told: Told
+  readonly operations: number
+  readonly leases: number
+  readonly losses: number
+  /** The longest wait after healing, in milliseconds. */
+  readonly drainMs: number
+}
+
+/** What a checker is asked for; what of it was promised is decided afterwards. */
+const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
+
+/** What the checkers call a violation, and which promise it breaks. */
+const PROPERTY_OF: Readonly<Record<string, Property>> = {
+  exclusion: 'exclusion',
+  capacity: 'exclusion',
+  'token-unique': 'tokens',
+  'token-order': 'tokens',
+  'grant-order': 'tokens',
+  held: 'held',
+  release: 'release',
+  liveness: 'liveness',
+  fence: 'counter',
+  increments: 'counter',
+}
+
+export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, outcome: Outcome): Judgement {
+  const { store } = options
+  const { events, healedNs, watchedNs, notes, chronicle } = outcome
+  const { boundMs } = STORES[store]
+  // Other locks than Holdfast's may have none.
+  const fenced =
+    STORES[store].fenced && events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
+  const waived = new Map(
+    waivers(store, options.kinds, fenced).map(({ property, because }) => [property, because]),
+  )
+  const liveness = { healedNs, boundNs: BigInt(boundMs) * 1_000_000n, watchedNs }
+  const promised = { ...ALL, liveness }
+  const story = tellStory(events)
+  const found: Omit<Finding, 'promised'>[] = [
+    ...checkHistory(events, { promised }).map(named),
+    ...renewedAfterLoss(story.holds, events, chronicle.lossesNs, STORES[store].ttlMs),
+    ...notes.flatMap((note) =>
+      note.note === 'breach' ? [plain(note.property as Property, note.message, note.key)] : [],
+    ),
+    ...outcome.ghosts.map((ghost) => plain('ghost', describeGhost(ghost, notes), ghost.key)),
+    ...chronicle.troubles.map(({ property, message }) => plain(property, message, '')),
+  ]
+  const findings = found.map((one) => ({ ...one, promised: !waived.has(one.property) }))
+  const waits = [...story.holds.map(({ invokedNs, startNs }) => [invokedNs, startNs] as const)]
+  const drainNs = waits.reduce((longest, [invoked, start]) => {
+    const since = invoked > healedNs ? invoked : healedNs
+    return start - since > longest ? start - since : longest
+  }, 0n)
+  return {
+    verdicts: PROPERTY_NAMES.map((property) =>
+      verdictOf(property, findings, waived.get(property), { ...options, fenced }),
+    ),
+    findings,
+    told: toldOf(notes, chronicle.stops),
+    operations: events.filter(({ type }) => type === 'invoke').length,
+    leases: story.holds.length,
+    losses: notes.filter(({ note }) => note === 'loss').length,
+    drainMs: Number(drainNs) / 1e6,
+  }
+}
+
+/** Whether a promise was broken. */
+export function isBroken({ judgement }: { readonly judgement: Judgement }): boolean {
+  return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
+}
+
+function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {
+  const failure = notes.find((note) => note.note === 'background' && note.claim === claim)
+  const why = failure?.note === 'background' ? ` During the ${failure.during} of it: ${failure.error}` : ''
+  const state = waits ? 'waited for' : 'held'
+  return `"${key}" is still ${state} by claim ${claim} of process ${pid}, which gave everything back.${why}`
+}
+
+function named({ property: kind, key, message, events }: Violation): Omit<Finding, 'promised'> {
+  return { property: PROPERTY_OF[kind] ?? 'error', kind, key, message, events }
+}
+
+function plain(property: Property, message: string, key: string): Omit<Finding, 'promised'> {
+  return { property, kind: property, key, message, events: [] }
+}
+
+function verdictOf(
+  property: Property,
+  findings: readonly Finding[],
+  because: string | undefined,
+  seen: Sight,
+): Verdict {
+  const violations = findings.filter((finding) => finding.property === property).length
+  if (because !== undefined) return { property, outcome: 'waived', violations, because }
+  const blind = violations === 0 && !canBeSeen(property, seen)
+  return { property, outcome: violations > 0 ? 'broken' : blind ? 'none' : 'kept', violations }
+}
+
+interface Sight {
+  readonly store: RunOptions['store']
+  readonly subject: RunOptions['subject']
+  readonly fenced: boolean
+}
+
+function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
+  if (property === 'tokens') return fenced
+  if (property === 'ghost') return subject === 'holdfast' && store !== 'memory' && store !== 'redis-simple'
+  if (property === 'held' || property === 'loss-told' || property === 'forgotten')
+    return subject === 'holdfast'
+  return true
+}
+
+function isGrant(f: string, type: string): boolean {
+  return f === 'acquire' && type === 'ok'
+}

@@ -1,0 +1,46 @@
+/** How long after the deadline of a lease its holder was told of the loss. */
+import type { LossNote, Note } from '../protocol.js'
+import type { Stop } from '../run/chronicle.js'
+
+export interface Distribution {
+  readonly count: number
+  /** In milliseconds. */
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly max: number
+}
+
+export interface Told {
+  /** Of holders whose process ran: told − deadline. Negative is before the deadline. */
+  readonly awake: Distribution | undefined
+  /** Of holders whose process was stopped at the deadline: told − the moment when it went on. */
+  readonly woken: Distribution | undefined
+  readonly reasons: Readonly<Record<string, number>>
+}
+
+export function toldOf(notes: readonly Note[], stops: readonly Stop[]): Told {
+  const losses = notes.filter((note): note is LossNote => note.note === 'loss')
+  const awake: number[] = []
+  const woken: number[] = []
+  const reasons: Record<string, number> = {}
+  for (const { pid, reason, deadline_ns, told_ns } of losses) {
+    reasons[reason] = (reasons[reason] ?? 0) + 1
+    const [deadlineNs, toldNs] = [BigInt(deadline_ns), BigInt(told_ns)]
+    const stop = stops.find((one) => one.pid === pid && one.startNs <= deadlineNs && deadlineNs <= one.endNs)
+    if (stop) woken.push(milliseconds(toldNs - stop.endNs))
+    else awake.push(milliseconds(toldNs - deadlineNs))
+  }
+  return { awake: distributionOf(awake), woken: distributionOf(woken), reasons }
+}
+
+export function distributionOf(values: readonly number[]): Distribution | undefined {
+  if (values.length === 0) return undefined
+  const sorted = values.toSorted((one, other) => one - other)
+  const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? NaN
+  return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) }
+}
+
+function milliseconds(ns: bigint): number {
+  return Number(ns) / 1e6
+}

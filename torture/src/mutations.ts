@@ -1,0 +1,99 @@
+/** What is broken on purpose, so that a run over the broken copy must turn red. */
+import { MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
+import type { FaultKind } from './faults/catalogue.js'
+import type { Property } from './promised.js'
+import type { StoreName } from './stores.js'
+
+export interface TortureMutation {
+  readonly name: string
+  readonly breaks: string
+  readonly edits: readonly Edit[]
+  /** Why more than one line is changed. */
+  readonly masked?: string
+  /** What shows it: a store, faults, and the promises that break. */
+  readonly store: StoreName
+  readonly faults: readonly FaultKind[]
+  readonly shows: readonly Property[]
+}
+
+/** Takes the edits of the simulator's mutations of these names. */
+function edits(...names: readonly string[]): Edit[] {
+  return names.flatMap((name) => {
+    const mutation = SIMULATED.find((one) => one.name === name)
+    if (!mutation) throw new Error(`The simulator has no mutation ${name}.`)
+    return mutation.edits
+  })
+}
+
+export const MUTATIONS: readonly TortureMutation[] = [
+  {
+    name: 'held-without-deadline',
+    breaks:
+      '`held` is checked against the deadline, so that it is false after a pause before any timer has run',
+    edits: edits('held-without-deadline'),
+    store: 'redis',
+    faults: ['pause'],
+    shows: ['held'],
+  },
+  {
+    name: 'loss-not-told',
+    breaks: 'Loss is told by the deadline, whatever the network does',
+    edits: edits('loss-not-told'),
+    store: 'redis',
+    faults: ['black-hole', 'stall'],
+    shows: ['loss-told'],
+  },
+  {
+    name: 'renewal-without-owner',
+    breaks: 'A renewal extends only the lease of its own claim',
+    edits: [
+      {
+        file: 'stores/redis/scripts.generated.js',
+        find: 'if holder and not holder[9] then',
+        replace: 'holder = holder or state[13] if holder and not holder[9] then',
+      },
+    ],
+    store: 'redis',
+    faults: ['flush'],
+    shows: ['forgotten'],
+  },
+  {
+    name: 'no-withdraw',
+    breaks: 'An attempt whose outcome is unclear is withdrawn',
+    edits: edits('no-withdraw-when-unclear', 'no-withdraw-when-given-up'),
+    store: 'redis',
+    faults: ['drop-replies'],
+    shows: ['ghost'],
+  },
+  {
+    name: 'no-floor',
+    breaks: 'Whoever waits attempts again by itself, whatever becomes of the wake-ups',
+    edits: edits('no-floor'),
+    store: 'redis',
+    faults: ['reset', 'kill'],
+    shows: ['liveness'],
+  },
+  {
+    name: 'no-look-after-waiting',
+    breaks: 'After a wait the own entry is looked at again before anybody believes to hold',
+    edits: [
+      ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
+      {
+        file: 'stores/sequenced/attempting.js',
+        find: "if (!alive || look.state === 'absent')\n            return this.#gone(record);",
+        replace: "if (look.state === 'absent')\n            return this.#existing(standpoint);",
+      },
+      {
+        file: 'stores/sequenced/attempting.js',
+        find: "if (look.state === 'absent')\n                return wake();",
+        replace: "if (look.state === 'absent')\n                return wake(this.#promote(standpoint));",
+      },
+    ],
+    masked: 'the deadline of such a grant, which counts from the last answer before the wait, would be over',
+    store: 'etcd',
+    faults: ['pause'],
+    shows: ['exclusion', 'tokens', 'counter'],
+  },
+]
+
+export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)

@@ -1,0 +1,211 @@
+/**
+ * What is promised: one table of store and fault. A run is judged by what every fault in it leaves promised, and the
+ * guarantees page is made of the same table.
+ */
+import { FAULT_KINDS, type FaultKind } from './faults/catalogue.js'
+import type { StoreName } from './stores.js'
+
+/** The promises that a run is judged by, with what each says. */
+export const PROPERTIES = {
+  exclusion: 'at no moment do those who believe to hold a lock weigh more than it has room for',
+  tokens: 'each grant has a larger token than all before it',
+  held: 'nobody sees `held` true when the lease is over',
+  'loss-told':
+    'the signal tells of a loss by the deadline, or in the first turns of a process that was stopped',
+  release: '`released` is answered only if the lease lasted until then',
+  counter: 'the resource that checks tokens loses no increment and accepts no late write',
+  forgotten: 'a lease that the server has lost is never renewed',
+  liveness: 'soon after everything is healed, everybody who waits is served',
+  ghost: 'nothing is held for clients that gave everything back',
+  error: 'no process meets an error that it was not promised',
+} as const
+export type Property = keyof typeof PROPERTIES
+export const PROPERTY_NAMES = Object.keys(PROPERTIES) as readonly Property[]
+
+export type Cell =
+  | { readonly verdict: 'promised'; readonly note?: string }
+  /** These promises are not given. What happens is counted. */
+  | { readonly verdict: 'not promised'; readonly without: readonly Property[]; readonly because: string }
+  /** Cannot happen to this store, or cannot be driven here. */
+  | { readonly verdict: 'absent'; readonly because: string }
+
+type Row = Readonly<Record<FaultKind, Cell>>
+
+const promised: Cell = { verdict: 'promised' }
+const without = (properties: readonly Property[], because: string): Cell => ({
+  verdict: 'not promised',
+  without: properties,
+  because,
+})
+const absent = (because: string): Cell => ({ verdict: 'absent', because })
+
+const NO_SERVER = absent('there is no server')
+const ONE_SERVER = absent('there is one server, and no other to lead or to vote')
+const NO_SCRIPTS = absent('it keeps no scripts that a server could forget')
+const DATABASE = absent(
+  'what a database does without memory or disk is its own affair: the transaction fails',
+)
+const NO_REPLICA = absent(
+  'a replica that takes over lacks what it lacks: the database’s own affair, not driven here',
+)
+const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven here')
+const NEVER_EMPTY = absent('a database that comes back empty has no lock table, and every request is refused')
+
+const everywhere = (rest: Partial<Row>): Row => {
+  const row = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, promised])) as Record<FaultKind, Cell>
+  return { ...row, ...rest }
+}
+
+const SERVERLESS = {
+  latency: NO_SERVER,
+  'drop-replies': NO_SERVER,
+  'black-hole': NO_SERVER,
+  reset: NO_SERVER,
+  stall: NO_SERVER,
+  'server-kill': NO_SERVER,
+  'restart-empty': NO_SERVER,
+  flush: NO_SERVER,
+  'script-flush': NO_SERVER,
+  oom: NO_SERVER,
+  'clock-forward': absent('leases end by the monotonic clock of the machine, which nobody can set'),
+  'clock-back': absent('leases end by the monotonic clock of the machine, which nobody can set'),
+  failover: NO_SERVER,
+  'leader-kill': ONE_SERVER,
+  'quorum-loss': ONE_SERVER,
+} as const
+
+const LOST_WRITES = without(
+  ['exclusion', 'ghost'],
+  'a replica that had not received a grant, or a release, does not know of it',
+)
+
+const REDIS = {
+  'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
+  flush: without(
+    ['exclusion'],
+    'whoever deletes the keys deletes the locks; holders are told at their next renewal',
+  ),
+  'clock-forward': without(
+    ['exclusion'],
+    'leases end by the clock of the server: a step forward ends them early',
+  ),
+  'clock-back': without(
+    ['liveness', 'ghost'],
+    'leases end by the clock of the server: a step back lets them last longer',
+  ),
+  failover: LOST_WRITES,
+  'leader-kill': ONE_SERVER,
+  'quorum-loss': ONE_SERVER,
+  'disk-full': absent('a Redis that cannot write its log ends itself: see server-kill'),
+} as const
+
+const SQL = {
+  'restart-empty': NEVER_EMPTY,
+  flush: NEVER_EMPTY,
+  'script-flush': NO_SCRIPTS,
+  oom: DATABASE,
+  'disk-full': DATABASE,
+  failover: NO_REPLICA,
+  'clock-forward': without(
+    ['exclusion'],
+    'leases end by the clock of the server: a step forward ends them early',
+  ),
+  'clock-back': without(
+    ['liveness', 'ghost'],
+    'leases end by the clock of the server: a step back lets them last longer',
+  ),
+  'leader-kill': ONE_SERVER,
+  'quorum-loss': ONE_SERVER,
+} as const
+
+const CONSENSUS = {
+  'restart-empty': absent(
+    'a member that lost its data must be removed and added again: the cluster refuses it',
+  ),
+  flush: absent('whoever deletes the keys by hand deletes the locks'),
+  'script-flush': NO_SCRIPTS,
+  failover: absent('a member that takes over has every acknowledged write: see leader-kill'),
+  'disk-full': absent('not driven here: a member without room fails, as in server-kill'),
+} as const
+
+export const PROMISES: Readonly<Record<StoreName, Row>> = {
+  memory: everywhere({
+    ...SERVERLESS,
+    kill: absent('the locks die with the process that has them'),
+    'disk-full': absent('nothing is written'),
+  }),
+  embedded: everywhere(SERVERLESS),
+  redis: everywhere(REDIS),
+  'redis-simple': everywhere({
+    ...REDIS,
+    'script-flush': NO_SCRIPTS,
+    failover: LOST_WRITES,
+  }),
+  redlock: everywhere({
+    ...REDIS,
+    'restart-empty': without(
+      ['exclusion'],
+      'a server that forgot its vote votes again, and makes a second majority',
+    ),
+    flush: without(['exclusion'], 'a server that forgot its vote votes again, and makes a second majority'),
+    'clock-forward': without(
+      ['exclusion'],
+      'a server that ends a lease early votes again, and makes a second majority',
+    ),
+    failover: absent('its servers have no replicas'),
+    'quorum-loss': promised,
+  }),
+  postgres: everywhere(SQL),
+  mysql: everywhere(SQL),
+  etcd: everywhere({
+    ...CONSENSUS,
+    oom: absent('not driven here: NOSPACE is tested with the store itself'),
+    'clock-forward': absent(
+      'its leases count by a monotonic clock; a Go program’s clock cannot be set apart',
+    ),
+    'clock-back': absent('its leases count by a monotonic clock; a Go program’s clock cannot be set apart'),
+  }),
+  zookeeper: everywhere({
+    'clock-forward': NO_CLOCK,
+    'clock-back': NO_CLOCK,
+    ...CONSENSUS,
+    oom: absent('not driven here: a Java server without memory ends, as in server-kill'),
+  }),
+}
+
+/** Faults that a store can meet here. */
+export function faultsOf(store: StoreName): FaultKind[] {
+  return FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict !== 'absent')
+}
+
+/** Those under which everything is promised: what a run has unless it is told otherwise. */
+export function promisedFaults(store: StoreName): FaultKind[] {
+  return FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict === 'promised')
+}
+
+export interface Waiver {
+  readonly property: Property
+  readonly because: string
+}
+
+/** What is not promised under these faults, and why. */
+export function waivers(store: StoreName, kinds: Iterable<FaultKind>, fenced: boolean): Waiver[] {
+  const found = new Map<Property, string>()
+  for (const kind of new Set(kinds)) {
+    const cell = PROMISES[store][kind]
+    if (cell.verdict !== 'not promised') continue
+    for (const property of cell.without) found.set(property, cell.because)
+  }
+  // A lock without tokens leaves late writes to the resource, whatever the faults.
+  if (!fenced) found.set('counter', 'there are no fencing tokens, so that a late write is not refused')
+  const loss = found.get('exclusion')
+  if (loss !== undefined && [...kinds].includes('clock-back') && [...kinds].some(isLoss)) {
+    const because = 'a server that lost its counter begins from its clock, which was set back'
+    found.set('tokens', because).set('counter', because)
+  }
+  return [...found].map(([property, because]) => ({ property, because }))
+}
+
+function isLoss(kind: FaultKind): boolean {
+  return kind === 'restart-empty' || kind === 'flush' || kind === 'failover'
+}

@@ -1,0 +1,82 @@
+/** What the conductor and its client processes say to each other. */
+import type { StoreName } from './stores.js'
+
+/** How a client reaches its store: addresses in the order of the servers, proxies between, or a folder. */
+export interface Connection {
+  readonly ports: readonly number[]
+  readonly directory?: string
+}
+
+/** Who is tried: the real library, a lock that is broken on purpose, or somebody else's library. */
+export type SubjectName = 'holdfast' | `control:${string}` | `peer:${string}`
+
+/** What a client process is started with, as JSON in its first argument. */
+export interface Assignment {
+  readonly subject: SubjectName
+  readonly store: StoreName
+  readonly connection: Connection
+  /** A folder with a compiled copy of the library, where it is broken on purpose. */
+  readonly copy?: string
+  readonly seed: number
+  readonly index: number
+  /** How many processes stood in this one's place before. */
+  readonly generation: number
+  readonly actors: number
+  readonly ttlMs: number
+  /** Codes of errors that the faults of this run explain. */
+  readonly tolerated: readonly string[]
+  /** The file of this process's history. */
+  readonly history: string
+  /** The file of what a history has no words for: see `Note`. */
+  readonly notes: string
+  /** The socket of the resource that the locks protect. */
+  readonly resource: string
+}
+
+/** A line of the notes. */
+export type Note = LossNote | BreachNote | BackgroundNote
+
+/** A lease ended without its holder's will, and the holder was told. */
+export interface LossNote {
+  readonly note: 'loss'
+  readonly key: string
+  readonly client: string
+  readonly pid: number
+  readonly reason: string
+  /** Until when the lease was known to last, and when its signal told of the loss: nanoseconds of the shared clock. */
+  readonly deadline_ns: string
+  readonly told_ns: string
+}
+
+/** A promise that only the process itself can see broken. */
+export interface BreachNote {
+  readonly note: 'breach'
+  readonly property: string
+  readonly key: string
+  readonly message: string
+  readonly at_ns: string
+}
+
+/** Something failed where no caller could be told. No promise is broken by that alone, but it explains what follows. */
+export interface BackgroundNote {
+  readonly note: 'background'
+  readonly key: string
+  readonly claim: string
+  readonly during: string
+  readonly error: string
+}
+
+export type ToClient =
+  /** Begin nothing new, and end soon what is held. */
+  | { readonly ask: 'drain' }
+  /** Give everything back and end. */
+  | { readonly ask: 'close' }
+  /** Say so when a lock is held that nobody else may hold now. */
+  | { readonly ask: 'holding' }
+
+export type FromClient =
+  | { readonly said: 'ready' }
+  | { readonly said: 'count'; readonly leases: number; readonly losses: number; readonly waiting: number }
+  | { readonly said: 'holding' }
+  | { readonly said: 'drained' }
+  | { readonly said: 'closed' }

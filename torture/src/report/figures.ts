@@ -1,0 +1,46 @@
+/** What happened under each kind of fault. */
+import type { Story } from 'holdfast/conformance'
+import type { FaultKind } from '../faults/catalogue.js'
+import { STORES } from '../stores.js'
+import type { Ran } from '../torture.js'
+
+export interface Figure {
+  readonly kind: FaultKind
+  count: number
+  totalMs: number
+  leases: number
+  /** Wishes that failed meanwhile: refused, timed out, or given up. */
+  refused: number
+  losses: number
+  /** Violations that began while it lasted or within a TTL of its end. */
+  violations: number
+}
+
+export function figuresOf({ options, outcome, judgement }: Ran, { holds, waits }: Story): Figure[] {
+  const figures = new Map<FaultKind, Figure>()
+  const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
+  const told = outcome.notes.flatMap((note) => (note.note === 'loss' ? [BigInt(note.told_ns)] : []))
+  const broken = judgement.findings.flatMap(({ events }) => events.at(-1)?.t_ns ?? [])
+  for (const { fault, startNs, endNs } of outcome.chronicle.happenings) {
+    const { kind } = fault
+    const figure = figures.get(kind) ?? {
+      kind,
+      count: 0,
+      totalMs: 0,
+      leases: 0,
+      refused: 0,
+      losses: 0,
+      violations: 0,
+    }
+    figures.set(kind, figure)
+    const within = (atNs: bigint | undefined, laterNs = 0n): boolean =>
+      atNs !== undefined && startNs <= atNs && atNs <= endNs + laterNs
+    figure.count += 1
+    figure.totalMs += Number(endNs - startNs) / 1e6
+    figure.leases += holds.filter(({ startNs: atNs }) => within(atNs)).length
+    figure.refused += waits.filter(({ endNs: atNs }) => within(atNs)).length
+    figure.losses += told.filter((atNs) => within(atNs, ttlNs)).length
+    figure.violations += broken.filter((atNs) => within(atNs, ttlNs)).length
+  }
+  return [...figures.values()].toSorted((one, other) => one.kind.localeCompare(other.kind))
+}

@@ -1,0 +1,239 @@
+/**
+ * One run: starts the private service and the clients, lets the faults happen, heals everything, lets everybody who waits be
+ * served, closes the clients, and gives back what was seen. Whatever happens, nothing is left running and no file stays.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseHistory, type HistoryEvent } from 'holdfast/conformance'
+import type { Fault, FaultKind } from '../faults/catalogue.js'
+import { drawPlan } from '../faults/plan.js'
+import type { Note, SubjectName } from '../protocol.js'
+import { Resource } from '../resource.js'
+import { STORES, type StoreName } from '../stores.js'
+import { startTarget } from '../targets/index.js'
+import type { Target } from '../targets/target.js'
+import { Chronicle, now } from './chronicle.js'
+import { ClientProcess } from './client-process.js'
+import { findGhosts, type Ghost } from './ghosts.js'
+import { Weather } from './weather.js'
+import { Wires } from './wires.js'
+
+export interface RunOptions {
+  readonly subject: SubjectName
+  readonly store: StoreName
+  readonly seconds: number
+  readonly seed: number
+  readonly kinds: readonly FaultKind[]
+  /** A folder with a broken copy of the library. */
+  readonly copy?: string
+  readonly signal: AbortSignal
+  readonly progress?: (progress: Progress) => void
+}
+
+export interface Progress {
+  readonly phase: 'starting' | 'torturing' | 'healed' | 'judging'
+  readonly elapsedMs: number
+  readonly leases: number
+  readonly losses: number
+  readonly waiting: number
+  readonly faults: number
+  readonly present: readonly string[]
+}
+
+/** What was seen. */
+export interface Outcome {
+  readonly plan: readonly Fault[]
+  readonly chronicle: Chronicle
+  readonly events: readonly HistoryEvent[]
+  readonly notes: readonly Note[]
+  /** When the faults began, when everything was healed, and until when the run was watched. */
+  readonly startNs: bigint
+  readonly healedNs: bigint
+  readonly watchedNs: bigint
+  readonly ghosts: readonly Ghost[]
+}
+
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
+const ACTORS = 4
+const CLOSE_MS = 20_000
+const PROGRESS_EVERY_MS = 1000
+
+export async function conduct(options: RunOptions): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
+  const run = new Run(options, folder)
+  try {
+    return await run.conduct()
+  } finally {
+    await run.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class Run {
+  readonly #options: RunOptions
+  readonly #folder: string
+  readonly #chronicle = new Chronicle()
+  #clients: ClientProcess[] = []
+  #target: Target | undefined
+  #wires: Wires | undefined
+  #resource: Resource | undefined
+  #weather: Weather | undefined
+  #phase: Progress['phase'] = 'starting'
+  #startMs = performance.now()
+
+  constructor(options: RunOptions, folder: string) {
+    this.#options = options
+    this.#folder = folder
+  }
+
+  async conduct(): Promise<Outcome> {
+    const { store, seconds, seed, kinds } = this.#options
+    const { clients, servers, ttlMs, boundMs } = STORES[store]
+    const plan = drawPlan({ seed, seconds, kinds, clients, servers, ttlMs })
+    const reporting = setInterval(() => this.#report(), PROGRESS_EVERY_MS)
+    try {
+      const target = await this.#begin()
+      this.#assertGoesOn()
+      this.#phase = 'torturing'
+      this.#startMs = performance.now()
+      const startNs = now()
+      await this.#torture(plan, target)
+      const healedNs = now()
+      this.#phase = 'healed'
+      const watchedNs = await this.#drain(boundMs)
+      await this.#close()
+      this.#assertGoesOn()
+      const ghosts = await this.#ghosts(target)
+      this.#phase = 'judging'
+      this.#report()
+      return { plan, chronicle: this.#chronicle, startNs, healedNs, watchedNs, ghosts, ...this.#read() }
+    } finally {
+      clearInterval(reporting)
+    }
+  }
+
+  /** Everything that was started ends, in the order in which one needs the other. */
+  async end(): Promise<void> {
+    for (const client of this.#clients) await client.kill()
+    await this.#wires?.cut()
+    await this.#resource?.close()
+    await this.#target?.stop()
+  }
+
+  async #begin(): Promise<Target> {
+    const { store, kinds } = this.#options
+    const { clients } = STORES[store]
+    const target = (this.#target = await startTarget(store, kinds))
+    const wires = (this.#wires = await Wires.lay(clients, target.nodes))
+    this.#resource = await Resource.open(join(this.#folder, 'resource'))
+    this.#assertGoesOn()
+    this.#clients = Array.from({ length: clients }, (_, index) => {
+      const connection = target.connection(wires.portsOf(index))
+      return new ClientProcess(
+        index,
+        (place, generation) => this.#assignment(place, generation, connection),
+        this.#chronicle,
+      )
+    })
+    await Promise.all(this.#clients.map((client) => client.start()))
+    const [trouble] = this.#chronicle.troubles
+    if (trouble) throw new Error(`The clients could not be started. ${trouble.message}`)
+    return target
+  }
+
+  #assignment(index: number, generation: number, connection: ReturnType<Target['connection']>) {
+    const { subject, store, copy, seed, kinds } = this.#options
+    const name = `${index}-${generation}`
+    return {
+      subject,
+      store,
+      connection,
+      ...(copy === undefined ? {} : { copy }),
+      seed,
+      index,
+      generation,
+      actors: store === 'memory' ? ACTORS * 3 : ACTORS,
+      ttlMs: STORES[store].ttlMs,
+      tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
+      history: join(this.#folder, `${name}.history.jsonl`),
+      notes: join(this.#folder, `${name}.notes.jsonl`),
+      resource: this.#resource?.path ?? '',
+    }
+  }
+
+  async #torture(plan: readonly Fault[], target: Target): Promise<void> {
+    const { signal, seconds } = this.#options
+    const wires = this.#wires as Wires
+    const tools = {
+      redirect: (server: number, port: number) => wires.redirect(server, port),
+      reset: () => wires.reset(),
+      forgot: () => void this.#chronicle.lossesNs.push(now()),
+    }
+    const ground = { clients: this.#clients, wires, target, tools }
+    this.#weather = new Weather(plan, ground, this.#chronicle, signal)
+    await this.#weather.play(seconds)
+    this.#assertGoesOn()
+  }
+
+  /** Nothing new is begun; whoever waits must be served within the bound. */
+  async #drain(boundMs: number): Promise<bigint> {
+    for (const client of this.#clients) client.tell({ ask: 'drain' })
+    await Promise.all(this.#clients.map((client) => client.said('drained', boundMs + 2000)))
+    return now()
+  }
+
+  async #close(): Promise<void> {
+    for (const client of this.#clients) client.tell({ ask: 'close' })
+    const closed = await Promise.all(this.#clients.map((client) => client.said('closed', CLOSE_MS)))
+    closed.forEach((did, index) => {
+      if (!did && this.#clients[index]?.pid !== undefined) {
+        this.#chronicle.trouble(`Client ${index} did not close within ${CLOSE_MS} ms.`)
+      }
+    })
+  }
+
+  #ghosts(target: Target): Promise<Ghost[]> {
+    const { subject, store } = this.#options
+    if (subject !== 'holdfast' || store === 'memory') return Promise.resolve([])
+    const connection = target.connection(target.nodes.map(({ port }) => port))
+    return findGhosts(store, connection, this.#chronicle.killed)
+  }
+
+  #read(): { events: HistoryEvent[]; notes: Note[] } {
+    const events = [...this.#chronicle.events]
+    const notes: Note[] = []
+    for (const name of readdirSync(this.#folder)) {
+      const text = (): string => readFileSync(join(this.#folder, name), 'utf8')
+      // Whoever was killed while writing leaves its last line cut off.
+      if (name.endsWith('.history.jsonl'))
+        for (const event of parseHistory(text(), { cut: true })) events.push(event)
+      if (name.endsWith('.notes.jsonl')) {
+        const whole = text().split('\n').slice(0, -1)
+        for (const line of whole) notes.push(JSON.parse(line) as Note)
+      }
+    }
+    return { events, notes }
+  }
+
+  #assertGoesOn(): void {
+    if (this.#options.signal.aborted) throw new Interrupted('The run was interrupted.')
+  }
+
+  #report(): void {
+    const sum = (of: (client: ClientProcess) => number): number =>
+      this.#clients.reduce((total, client) => total + of(client), 0)
+    this.#options.progress?.({
+      phase: this.#phase,
+      elapsedMs: performance.now() - this.#startMs,
+      leases: sum(({ leases }) => leases),
+      losses: sum(({ losses }) => losses),
+      waiting: sum(({ waiting }) => waiting),
+      faults: this.#chronicle.happenings.length,
+      present: this.#weather?.present ?? [],
+    })
+  }
+}

@@ -1,0 +1,75 @@
+/** Looks, past all proxies, for what is still held or waited for by clients that gave everything back. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LockInfo, Store } from 'holdfast/store'
+import { loadLibrary } from '../client/library.js'
+import { openStore } from '../client/open-store.js'
+import type { Connection } from '../protocol.js'
+import type { StoreName } from '../stores.js'
+
+export interface Ghost {
+  readonly key: string
+  readonly claim: string
+  readonly pid: number
+  readonly waits: boolean
+  /** How long the claim would still stand there. */
+  readonly remainingMs: number | undefined
+}
+
+/** A withdrawal that was not answered is repeated in the background; so long it may take after the end. */
+const PATIENCE_MS = 3000
+const LOOK_EVERY_MS = 200
+/** How much longer the service itself may take to answer again. */
+const ANSWER_MS = 10_000
+const MOST_LOCKS = 100
+
+/** @param killed what these processes left behind ends by itself, with its TTL */
+export async function findGhosts(
+  name: StoreName,
+  connection: Connection,
+  killed: ReadonlySet<number>,
+): Promise<Ghost[]> {
+  const { store, end } = await openStore(name, connection, 0, await loadLibrary(undefined))
+  try {
+    if (!store.traits.inspect) return []
+    const endMs = performance.now() + PATIENCE_MS
+    for (;;) {
+      const ghosts = await look(store, killed, endMs)
+      if (ghosts?.length === 0 || (ghosts && performance.now() > endMs)) return ghosts
+      await sleep(LOOK_EVERY_MS)
+    }
+  } finally {
+    await store.close()
+    await end()
+  }
+}
+
+/** A service that was just healed may not answer at once: then undefined, for as long as there is patience. */
+async function look(store: Store, killed: ReadonlySet<number>, endMs: number): Promise<Ghost[] | undefined> {
+  try {
+    const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
+    return locks.flatMap((lock) => ghostsOf(lock, killed))
+  } catch (error) {
+    if (performance.now() > endMs + ANSWER_MS) throw error
+    return undefined
+  }
+}
+
+function ghostsOf({ lock: key, holders, waiters }: LockInfo, killed: ReadonlySet<number>): Ghost[] {
+  const all = [
+    ...holders.map(({ claimId: claim, owner, remainingMs }) => ({
+      key,
+      claim,
+      pid: owner.pid,
+      waits: false,
+      remainingMs,
+    })),
+    ...waiters.map(({ claimId: claim, owner }) => ({
+      key,
+      claim,
+      pid: owner.pid,
+      waits: true,
+      remainingMs: undefined,
+    })),
+  ]
+  return all.filter(({ pid }) => !killed.has(pid))
+}

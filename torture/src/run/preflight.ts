@@ -1,0 +1,49 @@
+/** Says what is missing before anything is started. */
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { FAULTS, type FaultKind } from '../faults/catalogue.js'
+import type { StoreName } from '../stores.js'
+
+/** What a store needs beside Node: a program on the path or a file, and Debian's package that has it. */
+const NEEDS: Partial<Record<StoreName, readonly (readonly [needed: string, debian: string])[]>> = {
+  redis: [['redis-server', 'redis-server']],
+  'redis-simple': [['redis-server', 'redis-server']],
+  redlock: [['redis-server', 'redis-server']],
+  postgres: [['/usr/lib/postgresql', 'postgresql']],
+  mysql: [['mariadbd', 'mariadb-server']],
+  etcd: [['etcd', 'etcd-server']],
+  zookeeper: [
+    ['java', 'default-jre-headless'],
+    ['/usr/share/java/zookeeper.jar', 'zookeeper'],
+  ],
+}
+
+export class MissingError extends Error {
+  override readonly name = 'MissingError'
+}
+
+/** @throws MissingError saying what to install. */
+export function preflight(store: StoreName, kinds: readonly FaultKind[]): void {
+  for (const [needed, debian] of NEEDS[store] ?? []) {
+    if (isThere(needed)) continue
+    throw new MissingError(
+      `The store ${store} needs ${needed}, which is not installed. On Debian: apt-get install ${debian}; or choose others with --store.`,
+    )
+  }
+  for (const kind of kinds) {
+    const { needs } = FAULTS[kind]
+    if (needs === 'root' && process.getuid?.() !== 0) {
+      throw new MissingError(`The fault ${kind} needs root. Run this as root, or leave it out of --faults.`)
+    }
+    if (needs === 'gcc' && !isThere('gcc')) {
+      throw new MissingError(
+        `The fault ${kind} needs gcc. On Debian: apt-get install gcc libc6-dev; or leave it out of --faults.`,
+      )
+    }
+  }
+}
+
+function isThere(needed: string): boolean {
+  if (needed.startsWith('/')) return existsSync(needed)
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, needed)))
+}

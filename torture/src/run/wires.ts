@@ -1,0 +1,43 @@
+/** The network between clients and servers: one proxy for each pair, so that faults can meet one client alone. */
+import { Proxy } from '@holdfast/servers/proxy'
+import type { ServerNode } from '../targets/target.js'
+
+export class Wires {
+  /** By client, then by server. */
+  readonly #proxies: readonly (readonly Proxy[])[]
+
+  private constructor(proxies: readonly (readonly Proxy[])[]) {
+    this.#proxies = proxies
+  }
+
+  static async lay(clients: number, nodes: readonly ServerNode[]): Promise<Wires> {
+    const proxies = await Promise.all(
+      Array.from({ length: clients }, () => Promise.all(nodes.map(({ port }) => Proxy.to(port)))),
+    )
+    return new Wires(proxies)
+  }
+
+  portsOf(client: number): number[] {
+    return (this.#proxies[client] ?? []).map(({ port }) => port)
+  }
+
+  of(client: number | 'all'): readonly Proxy[] {
+    return client === 'all' ? this.#proxies.flat() : (this.#proxies[client] ?? [])
+  }
+
+  redirect(server: number, port: number): void {
+    for (const wires of this.#proxies) {
+      const proxy = wires[server]
+      if (proxy) proxy.target = port
+    }
+    this.reset()
+  }
+
+  reset(): void {
+    for (const proxy of this.of('all')) proxy.reset()
+  }
+
+  async cut(): Promise<void> {
+    await Promise.all(this.of('all').map((proxy) => proxy.close()))
+  }
+}

@@ -1,0 +1,80 @@
+/** What is printed: the schedule, how a run goes, and the verdicts. */
+import type { Fault } from './faults/catalogue.js'
+import type { Distribution, Told } from './judge/told.js'
+import type { Verdict } from './judge/judge.js'
+import type { Progress } from './run/conduct.js'
+import type { StoreName } from './stores.js'
+import type { Ran } from './torture.js'
+
+/** So many violations of a run are printed; the report has more. */
+const MOST_SHOWN = 5
+
+export function showPlan(store: StoreName, plan: readonly Fault[]): string {
+  const lines = plan.map(
+    ({ kind, atMs, forMs, client, server, byMs }) =>
+      `${String(atMs).padStart(8)} ms  ${kind.padEnd(14)} for ${forMs} ms` +
+      `  client ${client}  server ${server}${byMs === 0 ? '' : `  by ${byMs} ms`}`,
+  )
+  return [`${store}: ${plan.length} faults`, ...lines].join('\n')
+}
+
+export function showProgress(
+  progress: Progress | undefined,
+  { store, subject, seconds }: Ran['options'],
+): void {
+  const text = progress
+    ? progressLine(progress, `${store}${subject === 'holdfast' ? '' : ` ${subject}`}`, seconds)
+    : ''
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
+  else if (text !== '') console.error(text)
+}
+
+function progressLine(progress: Progress, name: string, seconds: number): string {
+  const { phase, elapsedMs, leases, losses, waiting, faults, present } = progress
+  const at = phase === 'torturing' ? `${Math.min(seconds, elapsedMs / 1000).toFixed(0)}/${seconds} s` : phase
+  const broken = present.length === 0 ? '' : ` · now: ${present.join(', ')}`
+  return `${name} · ${at} · ${leases} leases · ${losses} lost · ${waiting} waiting · ${faults} faults${broken}`
+}
+
+export function showVerdicts({ options, outcome, judgement }: Ran): string {
+  const { store, subject, seconds, seed, kinds } = options
+  const { verdicts, findings, operations, leases, losses, told, drainMs } = judgement
+  const title =
+    `${store}${subject === 'holdfast' ? '' : `, ${subject}`}: ${seconds} s, seed ${seed}, ` +
+    `${outcome.chronicle.happenings.length} faults (${kinds.join(', ') || 'none'})`
+  const figures =
+    `  ${leases} leases, ${operations} operations, ${losses} losses told; ` +
+    `the longest wait after healing took ${drainMs.toFixed(0)} ms`
+  const shown = findings
+    .toSorted((one, other) => Number(other.promised) - Number(one.promised))
+    .slice(0, MOST_SHOWN)
+    .map(({ kind, message, promised }) => `  ${promised ? 'broken' : 'seen'} ${kind}: ${message}`)
+  const more = findings.length > shown.length ? [`  … ${findings.length - shown.length} more`] : []
+  return ['', title, figures, ...toldLines(told), ...verdicts.map(verdictLine), ...shown, ...more].join('\n')
+}
+
+function verdictLine({ property, outcome, violations, because }: Verdict): string {
+  const text = {
+    kept: 'kept',
+    broken: `BROKEN: ${violations} violations`,
+    waived: `not promised, seen ${violations} times: ${because ?? ''}`,
+    none: 'cannot be seen here',
+  }[outcome]
+  return `  ${property.padEnd(10)} ${text}`
+}
+
+function toldLines({ awake, woken, reasons }: Told): string[] {
+  const lines: string[] = []
+  if (awake) lines.push(`  told − deadline: ${distribution(awake)}`)
+  if (woken) lines.push(`  told − waking:   ${distribution(woken)}`)
+  const why = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`)
+  return why.length === 0 ? [] : [`  losses: ${why.join(', ')}`, ...lines]
+}
+
+export function distribution({ count, p50, p90, p99, max }: Distribution): string {
+  return `p50 ${ms(p50)}, p90 ${ms(p90)}, p99 ${ms(p99)}, max ${ms(max)} (${count})`
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`
+}

@@ -1,0 +1,23 @@
+/** What all other locks have in common: one is taken, worked under, and given back. */
+import type { Recorder } from 'holdfast/conformance'
+
+/** The lock, as whoever works under it sees it. */
+export interface PlainHold {
+  readonly token?: bigint
+  /** Whether the lock's own means say that it is still held. */
+  believed(): boolean
+}
+
+export type Work = (hold: PlainHold) => Promise<void>
+
+/** One actor's handle on one lock. It writes the history of taking and giving back. */
+export interface PlainLock {
+  /** Rejects when it could not be taken, or not be given back. */
+  run(work: Work): Promise<void>
+}
+
+/** The locks of one process. */
+export interface PlainSubject {
+  lock(name: string, recorder: Recorder): PlainLock
+  close(): void
+}

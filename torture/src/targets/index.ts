@@ -1,0 +1,33 @@
+/** Starts the private service of a store. */
+import type { FaultKind } from '../faults/catalogue.js'
+import { STORES, type StoreName } from '../stores.js'
+import { etcdTarget, zookeeperTarget } from './consensus.js'
+import { mysqlTarget, postgresTarget } from './databases.js'
+import { embeddedTarget, memoryTarget } from './local.js'
+import { redisTarget } from './redis.js'
+import type { Target } from './target.js'
+
+/** @param kinds the faults that it is to meet: some need a service that is started for them */
+export async function startTarget(store: StoreName, kinds: readonly FaultKind[]): Promise<Target> {
+  const { servers } = STORES[store]
+  const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
+  switch (store) {
+    case 'memory':
+      return memoryTarget()
+    case 'embedded':
+      return embeddedTarget(kinds.includes('disk-full'))
+    case 'redis':
+    case 'redis-simple':
+    case 'redlock':
+      return redisTarget(store, servers, clocks)
+    case 'postgres':
+      return postgresTarget(clocks)
+    case 'mysql':
+      return mysqlTarget(clocks)
+    case 'etcd':
+      return etcdTarget(servers)
+    case 'zookeeper':
+      break
+  }
+  return zookeeperTarget(servers)
+}

@@ -1,0 +1,53 @@
+/** What is tortured: a private service with its servers, and what can be done to it beyond killing and stopping. */
+import type { Fault, FaultKind } from '../faults/catalogue.js'
+import type { Connection } from '../protocol.js'
+
+export interface ServerNode {
+  readonly name: string
+  readonly port: number
+  /** SIGKILL; resolves when the process is gone. */
+  crash(): Promise<void>
+  /** Starts it again, and waits until it answers. */
+  start(): Promise<unknown>
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+}
+
+/** Ends a fault. */
+export type Heal = () => Promise<void> | void
+
+/** Begins a fault, and gives what ends it. */
+export type Action = (fault: Fault, tools: Tools) => Promise<Heal> | Heal
+
+export interface Tools {
+  /** Makes all connections of the clients break and lead to another port from now on. */
+  redirect(server: number, port: number): void
+  reset(): void
+  /** The server has lost leases by now. */
+  forgot(): void
+}
+
+export interface Target {
+  readonly nodes: readonly ServerNode[]
+  /** What a client is told, with ports that lead to the nodes in their order. */
+  connection(ports: readonly number[]): Connection
+  readonly actions: Partial<Record<FaultKind, Action>>
+  /** Codes of errors that may reach users under a fault, beside those of an unreachable store. */
+  readonly tolerated?: Partial<Record<FaultKind, readonly string[]>>
+  /** Ends everything and removes its files. */
+  stop(): Promise<void>
+}
+
+/** As a service of test/servers is a node. */
+export function nodeOf(
+  name: string,
+  port: number,
+  service: { crash(): Promise<void>; start(): Promise<unknown>; kill(signal: NodeJS.Signals): void },
+): ServerNode {
+  return {
+    name,
+    port,
+    crash: () => service.crash(),
+    start: () => service.start(),
+    signal: (signal) => service.kill(signal),
+  }
+}
