@@ -1,0 +1,23 @@
+/** The Chinese README is kept in step with the English one. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+const [english, chinese] = [read('README.md'), read('README.zh-CN.md')]
+
+function all(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([whole]) => whole)
+}
+
+test('both have the same commands and the same programs', () => {
+  const blocks = all(english, /```\w+\n[^]*?```/g)
+  expect(blocks.length).toBeGreaterThan(3)
+  expect(all(chinese, /```\w+\n[^]*?```/g)).toEqual(blocks)
+})
+
+test('both have the same sections, stores and links', () => {
+  expect(all(chinese, /^## /gm)).toHaveLength(all(english, /^## /gm).length)
+  expect(all(chinese, /^\| `holdfast\/\w+`/gm)).toEqual(all(english, /^\| `holdfast\/\w+`/gm))
+  const links = (text: string): string[] => [...new Set(all(text, /\]\((?!README)[^)]+\)/g))].toSorted()
+  expect(links(chinese)).toEqual(links(english))
+})
