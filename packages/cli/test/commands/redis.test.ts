@@ -1,13 +1,13 @@
 /** The command line over Redis servers, with either client library of a user's project: as on the embedded store. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts, makeFolder, removeFolder } from '@holdfast/servers/service'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import { Box } from '../support/holdfast.js'
-import type { Program, ProgramOptions } from '../support/program.js'
+import { Program, type ProgramOptions } from '../support/program.js'
 
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
 const PASSWORD = 'open-sesame'
@@ -215,7 +215,18 @@ describe('over Redlock', () => {
 })
 
 it('says which library is missing', async () => {
-  expect(await new Project().failing(78)).toMatch(/npm install ioredis/)
+  const project = new Project()
+  // The program alone, as if nothing were installed beside it.
+  const bundle = project.file('dist/holdfast.js')
+  for (const part of ['bin', 'dist', 'package.json']) {
+    cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), project.file(part), { recursive: true })
+  }
+  const alone = new Program(process.execPath, [bundle, 'run', 'lock', '--', 'true'], {
+    cwd: project.folder,
+    env: { ...project.env, HOLDFAST_STORE: project.url },
+  })
+  expect(await alone.code(), alone.stderr).toBe(78)
+  expect(alone.stderr).toMatch(/npm install ioredis/)
 })
 
 it.each(['redis:', 'redis://host/path', `redis://:${PASSWORD}@host:port`, `redis://:a/${PASSWORD}@host`])(
