@@ -46,6 +46,8 @@ export async function transaction<L extends Lease, Tx, T>(
       const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
       if (!(await cover.begin(query, covered))) throw lost()
       const result = await lease.run(() => work(tx, lease))
+      // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
+      lease.assertHeld()
       if (!(await stillLasts(cover, query, covered))) throw ended(lease)
       // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
       // lasts until the commit is done.
