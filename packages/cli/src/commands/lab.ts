@@ -95,7 +95,9 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
     if (values.json === true) printJson(report)
     return surprises(report) ? EXIT.internal : EXIT.ok
   } catch (error) {
-    // What fails because everything is being stopped is no news.
+    // What fails because everything is being stopped is no news. A signal that came while a server was being set up, which
+    // is done in one step, is heard in the next turn.
+    await new Promise((resolve) => void setImmediate(resolve))
     if (signals.code === undefined) throw error
     await signals.ended
     return signals.code

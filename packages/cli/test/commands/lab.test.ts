@@ -1,6 +1,6 @@
 /** `holdfast lab` as users start it. What it plays is tested in packages/lab. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -98,6 +98,8 @@ describe('holdfast lab', () => {
 
   test('leaves nothing behind after Ctrl-C', { timeout: 60_000 }, async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
+    // PostgreSQL runs as a user of its own.
+    chmodSync(temporary, 0o755)
     try {
       const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], { env: { TMPDIR: temporary } })
       await until('a server of the lab runs', () =>

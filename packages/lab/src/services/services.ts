@@ -1,4 +1,5 @@
 /** The servers of one visit to the lab: started when they are first needed, and all stopped at its end. */
+import { StoreUnavailableError } from 'holdfast'
 import { CATALOGUE, lacking, type Running, type ServiceName } from './catalogue.js'
 
 /** A service that is not there: the command that would bring it. */
@@ -51,10 +52,23 @@ export class Services {
       this.#leftOut.set(name, { service: name, command })
       return undefined
     }
-    const running = await CATALOGUE[name].start()
+    const running = await this.#tryStart(name)
     if (!this.#ended) return running
     // The visitor has left while it started.
     await running.stop()
     return undefined
+  }
+
+  async #tryStart(name: ServiceName): Promise<Running> {
+    const { title, start } = CATALOGUE[name]
+    try {
+      return await start()
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new StoreUnavailableError(
+        `${title} did not start. Leave it out with --services, or mend this: ${why}`,
+        { code: 'STORE_CONFIG', cause: error },
+      )
+    }
   }
 }
