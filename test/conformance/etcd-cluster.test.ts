@@ -3,7 +3,7 @@ import { conformanceCases, conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
 import { whileLeadersDie } from './leaders.js'
-import { killRounds } from '../support/plan.js'
+import { serverKillRounds } from '../support/plan.js'
 
 const { subject, cluster, start, stop } = etcdSubject(3)
 
@@ -17,7 +17,12 @@ const STEADY = [
   'contending processes that are killed at random never hold together, and no token is given twice',
 ]
 
-const patient = { ...subject, shortTtlMs: 2000, slackMs: 15_000, killRounds: Math.ceil(killRounds() / 3) }
+const patient = {
+  ...subject,
+  shortTtlMs: 2000,
+  slackMs: 15_000,
+  killRounds: Math.ceil(serverKillRounds() / 3),
+}
 
 describe('three etcd members whose leader is killed every few seconds', () => {
   for (const { title, run } of conformanceCases(patient)) {

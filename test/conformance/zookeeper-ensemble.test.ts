@@ -3,7 +3,7 @@ import { conformanceCases, conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
 import { whileLeadersDie } from './leaders.js'
-import { killRounds } from '../support/plan.js'
+import { serverKillRounds } from '../support/plan.js'
 
 const { subject, ensemble, start, stop } = zookeeperSubject(3)
 
@@ -18,7 +18,12 @@ const STEADY = [
   'contending processes that are killed at random never hold together, and no token is given twice',
 ]
 
-const patient = { ...subject, shortTtlMs: 2000, slackMs: 15_000, killRounds: Math.ceil(killRounds() / 3) }
+const patient = {
+  ...subject,
+  shortTtlMs: 2000,
+  slackMs: 15_000,
+  killRounds: Math.ceil(serverKillRounds() / 3),
+}
 
 describe('three ZooKeeper servers whose leader is killed every few seconds', () => {
   for (const { title, run } of conformanceCases(patient)) {

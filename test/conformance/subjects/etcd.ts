@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 
 export interface EtcdSubject {
   readonly subject: Subject
@@ -36,7 +36,7 @@ export function etcdSubject(members: number): EtcdSubject {
         return { HOLDFAST_TEST_ENDPOINTS: cluster().endpoints.join() }
       },
     },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
   return {
     subject,

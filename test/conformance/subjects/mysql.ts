@@ -5,7 +5,7 @@ import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import type { MariadbServer } from '@holdfast/servers/mariadb'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 
 /** Each client has a pool of its own, as another process would have, and closes it. */
@@ -34,6 +34,6 @@ export function mysqlSubject(server: MariadbServer): Subject {
       await server.service.start()
     },
     worker: { command: process.execPath, args: [join(import.meta.dirname, '../workers/mysql.mjs'), url] },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
 }

@@ -5,7 +5,7 @@ import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 import type { PostgresServer } from '@holdfast/servers/postgres'
 import { closing } from './closing.js'
 
@@ -47,6 +47,6 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/postgres.mjs'), library, url],
     },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
 }

@@ -5,7 +5,7 @@ import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 import { closingBoth, type Library, type RedisSubject } from './redis.js'
 
 export async function simpleRedisSubject(library: Library): Promise<RedisSubject> {
@@ -35,7 +35,7 @@ export async function simpleRedisSubject(library: Library): Promise<RedisSubject
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/redis.mjs'), library, server.url, 'simple'],
     },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
   return {
     subject,

@@ -7,7 +7,7 @@ import { LIBRARIES, openAny, type OpenClient } from '@holdfast/servers/redis-cli
 import { startCluster, type RedisCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels, type SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { startRedis } from '@holdfast/servers/redis'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 
 export type Library = (typeof LIBRARIES)[number]
 
@@ -36,7 +36,7 @@ export async function redisSubject(library: Library): Promise<RedisSubject> {
   return subjectOf(library, {
     name: 'redis',
     where: server.url,
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
     async restart() {
       await server.kill()
       await server.start()
@@ -52,7 +52,7 @@ export async function sentinelSubject(
   const made = await subjectOf(library, {
     name: 'redis with Sentinels',
     where: `sentinel:${group.name}:${group.sentinelPorts.join(',')}`,
-    killRounds: Math.ceil(killRounds() / FEWER_KILLS),
+    killRounds: Math.ceil(serverKillRounds() / FEWER_KILLS),
     async restart() {
       // Faster than the Sentinels notice.
       const primary = await group.primary()
@@ -71,7 +71,7 @@ export async function clusterSubject(
   const made = await subjectOf(library, {
     name: 'a Redis Cluster',
     where: `cluster:${cluster.ports.join(',')}`,
-    killRounds: Math.ceil(killRounds() / FEWER_KILLS),
+    killRounds: Math.ceil(serverKillRounds() / FEWER_KILLS),
     async restart() {
       await Promise.all(cluster.members.map(({ server }) => server.kill()))
       await cluster.start()

@@ -5,7 +5,7 @@ import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 import { closingBoth } from './redis.js'
 import { mixed } from '../workers/redlock-libraries.mjs'
 
@@ -45,7 +45,7 @@ export async function redlockSubject(): Promise<RedlockSubject> {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/redlock.mjs'), ...urls],
     },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
   return {
     subject,

@@ -11,7 +11,7 @@ import postgres from 'postgres'
 import type { MariadbServer } from '@holdfast/servers/mariadb'
 import type { PostgresServer } from '@holdfast/servers/postgres'
 import type { Service } from '@holdfast/servers/service'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 import type { Library } from './postgres.js'
 
@@ -68,7 +68,7 @@ function subjectOf(name: string, service: Service, open: () => Store, args: read
       args: [join(import.meta.dirname, '../workers/sessions.mjs'), ...args],
     },
     // Each round takes a second, the shortest that a session can be left silent.
-    killRounds: Math.ceil(killRounds() / 5),
+    killRounds: Math.ceil(serverKillRounds() / 5),
     skip: [
       {
         reason:

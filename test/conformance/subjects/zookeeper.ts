@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { killRounds } from '../../support/plan.js'
+import { serverKillRounds } from '../../support/plan.js'
 
 export interface ZooKeeperSubject {
   readonly subject: Subject
@@ -36,7 +36,7 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
         return { HOLDFAST_TEST_CONNECT: ensemble().connect, HOLDFAST_TEST_TICK_MS: String(TICK_MS) }
       },
     },
-    killRounds: killRounds(),
+    killRounds: serverKillRounds(),
   }
   return {
     subject,

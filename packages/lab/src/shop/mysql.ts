@@ -1,7 +1,7 @@
 import { assertFence } from 'holdfast/fence'
 import { migrateMysql as migrate } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
-import { ITEM, type Session, type Shop } from './shop.js'
+import { type Session, type Shop } from './shop.js'
 
 const CONNECTIONS = 10
 
@@ -23,7 +23,7 @@ export function openMysql(url: string): MysqlShop {
         await connection.query('start transaction')
         const tx = {
           ...sessionOf(connection),
-          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(connection, lease, ITEM),
+          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(connection, lease, lease.name),
         }
         const result = await work(tx).catch(async (error: unknown) => {
           await connection.query('rollback')

@@ -1,7 +1,7 @@
 import { assertFence } from 'holdfast/fence'
 import { postgresSchema } from 'holdfast/postgres'
 import { Pool } from 'pg'
-import { ITEM, type Session, type Shop, type Value } from './shop.js'
+import { type Session, type Shop, type Value } from './shop.js'
 
 /** Enough for every buyer who is at it at the same time in one process, and for the locks. */
 const CONNECTIONS = 10
@@ -26,7 +26,7 @@ export function openPostgres(url: string): PostgresShop {
         await client.query('begin')
         const tx = {
           ...sessionOf(client),
-          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, ITEM),
+          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, lease.name),
         }
         const result = await work(tx).catch(async (error: unknown) => {
           await client.query('rollback')

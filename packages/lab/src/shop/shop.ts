@@ -11,7 +11,10 @@ export interface Session {
 }
 
 export interface Transaction extends Session {
-  /** Refuses a lease whose token is smaller than one that the shop has seen: what protects it from a late holder. */
+  /**
+   * Refuses a lease whose token is smaller than one that the shop has seen of that lock: what protects it from a late
+   * holder. Tokens of different stores cannot be compared.
+   */
   fence(lease: Lease): Promise<void>
 }
 

@@ -10,6 +10,11 @@ import type { Transaction, Value } from '../shop/shop.js'
 
 const NAME = 'shop'
 
+/** Tokens of different stores are no neighbours, so that each store's lock has a name of its own. */
+function lockOf(store: StoreName): string {
+  return `${NAME}:${store}`
+}
+
 /** An in-process lock: it keeps the buyers of one process apart, and knows nothing of the others. */
 export const localLock: Strategy = {
   id: 'local-lock',
@@ -80,7 +85,7 @@ async function openFenced(store: StoreName, premises: Premises): Promise<Counter
   return {
     buy: (visit) =>
       untilDone(visit, () =>
-        locks.mutex(NAME).run((lease) => sell(visit, lease), { signal: visit.patience }),
+        locks.mutex(lockOf(store)).run((lease) => sell(visit, lease), { signal: visit.patience }),
       ),
     close,
   }
@@ -96,7 +101,7 @@ async function openCovering(store: 'postgres' | 'mysql', premises: Premises): Pr
   return {
     buy: (visit) =>
       untilDone(visit, () =>
-        locks.transaction(locks.mutex(NAME), db, (tx) => readModifyWrite(tx, visit), {
+        locks.transaction(locks.mutex(lockOf(store)), db, (tx) => readModifyWrite(tx, visit), {
           signal: visit.patience,
         }),
       ),
