@@ -7,10 +7,6 @@ const SECONDS = 5
 
 /** What a library below ours does wrong, so that these faults are left to runs by hand: docs/torture.md has the commands. */
 const KNOWN: Readonly<Record<string, { readonly why: string; readonly left: readonly string[] }>> = {
-  zookeeper: {
-    why: 'the native addon crashes its process when connections break',
-    left: ['drop-replies', 'black-hole', 'reset', 'stall', 'server-kill', 'leader-kill', 'quorum-loss'],
-  },
   postgres: {
     why: 'the library `postgres` lets a rejection escape when it listens on a server that is starting up',
     left: ['server-kill', 'drop-replies'],
