@@ -26,9 +26,13 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
   VERSION_CONFLICT: EXIT.internal,
 }
 
+/** By its looks: the lab is a bundle of its own, whose classes are not those of this one. */
+function isCliError(error: unknown): error is CliError {
+  return error instanceof CliError || (error instanceof Error && 'exitCode' in error && 'code' in error)
+}
+
 export function failureOf(error: unknown): Failure {
-  if (error instanceof CliError)
-    return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
+  if (isCliError(error)) return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
   const { code, message } = error as Partial<Record<'code' | 'message', unknown>>
   const known =
     typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code) ? (code as LockErrorCode) : undefined
