@@ -8,6 +8,7 @@ import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { mysqlSuite, postgresSuite } from './suites/databases.js'
 import { embeddedSuite } from './suites/embedded.js'
+import { labSuite } from './suites/lab.js'
 import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memorySuite } from './suites/memory.js'
 import { redisSuite } from './suites/redis.js'
@@ -24,6 +25,7 @@ const SUITES = new Map<string, Suite>([
   ['mysql', mysqlSuite],
   ['cli', cliSuite],
   ['check', checkSuite],
+  ['lab', labSuite],
 ])
 const FEWEST_ROUNDS = 5
 

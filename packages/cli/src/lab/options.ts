@@ -26,7 +26,7 @@ export const LAB_OPTIONS = {
   think: {
     type: 'string',
     value: 'DUR',
-    help: 'oversell: how long a sale takes inside the shop. Default 5ms.',
+    help: 'oversell: how long a sale takes inside the shop. Default 10ms.',
   },
   strategies: { type: 'string', value: 'A,B', help: 'oversell: only these. See `lab strategies`.' },
   machines: { type: 'string', value: 'one|several', help: 'choose: where the processes are.' },
@@ -84,7 +84,7 @@ export function oversellFrom(values: LabValues): OversellSettings {
     processes,
     segments,
     strategies,
-    thinkMs: parseDuration('--think', values.think ?? '5ms'),
+    thinkMs: parseDuration('--think', values.think ?? '10ms'),
   }
 }
 

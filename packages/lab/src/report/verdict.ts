@@ -5,8 +5,9 @@ import { milliseconds } from './figures.js'
 
 export function verdictOf(row: OversellRow, { oversell }: Texts): string {
   if (!row.damaged) return oversell.fine
-  if (row.unserved > 0) return oversell.stuckVerdict
+  if (row.stuck) return oversell.stuckVerdict
   if (row.oversold > 0) return oversell.oversoldVerdict
   if (row.lostUpdates > 0) return oversell.lostVerdict
+  if (row.unserved > 0) return oversell.unservedVerdict
   return fill(oversell.blockedVerdict, { ms: milliseconds(row.bystanderMs ?? 0) })
 }

@@ -21,6 +21,8 @@ export async function openLocks(
 ): Promise<Opened> {
   const { store, end } = await OPENERS[name](premises)
   const locks = createLocks(store, { ttlMs: premises.ttlMs, ...options })
+  // A store connects at its first request: that is not to be a buyer's.
+  await locks.mutex(`warm-up:${premises.index}`).run(async () => {})
   return {
     locks,
     async close() {

@@ -50,9 +50,11 @@ export const stripedInventory: Strategy = {
         () =>
           shop.transaction(async (tx) => {
             const [there, here] = [await amountIn(tx, from), await amountIn(tx, to)]
+            // Another buyer of this segment has brought some over meanwhile.
+            if (here > 0) return
             const moved = Math.ceil(there / 2)
             await setAmount(tx, from, there - moved)
-            await setAmount(tx, to, here + moved)
+            await setAmount(tx, to, moved)
           }),
         { signal: patience },
       )

@@ -22,6 +22,7 @@ export const en: Texts = {
     stuckVerdict: 'stood still for good',
     blockedVerdict: 'buyers of other items waited {ms}',
     lostVerdict: 'lost count of its stock',
+    unservedVerdict: 'left buyers without an answer',
     expected: 'as expected',
     surprise: 'NOT as expected',
     lessons: 'What happened',

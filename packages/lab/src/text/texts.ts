@@ -48,6 +48,7 @@ export interface Texts {
     /** {ms} */
     readonly blockedVerdict: string
     readonly lostVerdict: string
+    readonly unservedVerdict: string
     readonly expected: string
     readonly surprise: string
     readonly lessons: string

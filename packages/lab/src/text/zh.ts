@@ -22,6 +22,7 @@ export const zh: Texts = {
     stuckVerdict: '永远停在那里',
     blockedVerdict: '买别的商品的人等了 {ms}',
     lostVerdict: '库存记错了',
+    unservedVerdict: '有顾客没有得到答复',
     expected: '符合预期',
     surprise: '不符合预期',
     lessons: '发生了什么',

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stage } from '../../processes/protocol.js'
 import type { ServiceName } from '../../services/catalogue.js'
 import { openShop } from '../../shop/open.js'
+import type { Shop } from '../../shop/shop.js'
 import { STRATEGIES } from '../../strategies/index.js'
 import type { Counter, Visit } from '../../strategies/strategy.js'
 
@@ -49,6 +50,7 @@ export async function sellOut(settings: CounterSettings, stage: Stage): Promise<
   }
   const counter = await strategy.open(premises)
   try {
+    await connect(shop, settings.atOnce)
     await stage.meet('open')
     const queue = [...settings.buyers]
     const serve = async (): Promise<void> => {
@@ -61,6 +63,11 @@ export async function sellOut(settings: CounterSettings, stage: Stage): Promise<
     await counter.close()
     await shop.close()
   }
+}
+
+/** Opens as many connections as there will be buyers at the same time: no buyer is to wait for that. */
+async function connect(shop: Shop, connections: number): Promise<void> {
+  await Promise.all(Array.from({ length: connections }, () => shop.transaction((tx) => tx.query('select 1'))))
 }
 
 async function attend(

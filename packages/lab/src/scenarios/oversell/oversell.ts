@@ -35,8 +35,10 @@ export interface OversellRow {
   readonly oversold: number
   /** How many sales the stock knows nothing of. */
   readonly lostUpdates: number
-  /** Buyers who neither got anything nor were told that nothing is left, because everything stood still. */
+  /** Buyers who neither got anything nor were told that nothing is left. */
   readonly unserved: number
+  /** Whether everything stood still in the end, and nobody would ever have been served again. */
+  readonly stuck: boolean
   /** How long a buyer of another item had to wait, where that was tried, in milliseconds. */
   readonly bystanderMs?: number
   /** Until the trouble began, in milliseconds. */
@@ -174,6 +176,7 @@ class Rush {
   #startMs = 0
   #lastSaleMs = 0
   #bystanderMs: number | undefined
+  #stuck = false
 
   constructor(strategy: Strategy, shop: Shop, watcher: Watcher) {
     this.#strategy = strategy
@@ -210,6 +213,7 @@ class Rush {
     }
     const outcomes = await troupe.play('oversell', settingsOf, conduct)
     this.#bystanderMs = trouble.driven.bystanderMs
+    this.#stuck = trouble.driven.stuck
     throwUnexpected(outcomes, actors)
   }
 
@@ -229,6 +233,7 @@ class Rush {
       oversold,
       lostUpdates,
       unserved,
+      stuck: this.#stuck,
       ...(this.#bystanderMs === undefined ? {} : { bystanderMs: this.#bystanderMs }),
       ms,
       ordersPerSecond: (this.#waitsMs.length * 1000) / ms,
