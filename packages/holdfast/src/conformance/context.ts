@@ -158,6 +158,12 @@ export class Context {
     })
   }
 
+  /** What the case waits for later on: a failure before that is heard of there, and is no unhandled rejection. */
+  later<T>(promise: Promise<T>): Promise<T> {
+    promise.catch(() => {})
+    return promise
+  }
+
   /** Waits for what must come without delay. */
   soon<T>(promise: PromiseLike<T>, what = 'an answer'): Promise<T> {
     return this.time.within(promise, this.slackMs, what)

@@ -95,7 +95,7 @@ cohort.test(
 cohort.test('a waiter waits for longer than its TTL, and then has its turn', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const held = await context.soon(one.mutex(context.name()).acquire())
-  const waiting = two.mutex(context.name(), { ttlMs: context.shortMs }).acquire()
+  const waiting = context.later(two.mutex(context.name(), { ttlMs: context.shortMs }).acquire())
   await context.time.pass(context.shortMs * 2.5)
   assert.equal(held.held, true)
   await held.release()

@@ -1,6 +1,7 @@
 /** Messages that get lost, late or doubled: no lock stays held by nobody, and no release is told twice differently. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
+import type { LocksOptions } from '../../../lease/settings.js'
 import type { Context } from '../../context.js'
 import { expectError } from '../../expect.js'
 import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'
@@ -102,8 +103,8 @@ ghosts.test(
   'a waiter whose wake-ups are all lost is served nevertheless',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
-    const { locks } = await context.faulty(planFor({ wake: { drop: 'request' } }))
-    const waiting = locks.mutex(context.name()).acquire()
+    const { locks } = await context.faulty(planFor({ wake: { drop: 'request' } }), patient(context))
+    const waiting = context.later(locks.mutex(context.name()).acquire())
     await context.waiters(1)
     await holder.release()
     // The re-attempt floor is two seconds at most.
@@ -118,8 +119,8 @@ ghosts.test(
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const gate = new Gate()
-    const { locks } = await context.faulty(planFor({ wake: { holdRequest: gate.opened } }))
-    const waiting = locks.mutex(context.name()).acquire()
+    const { locks } = await context.faulty(planFor({ wake: { holdRequest: gate.opened } }), patient(context))
+    const waiting = context.later(locks.mutex(context.name()).acquire())
     await context.waiters(1)
     await holder.release()
     const lease = await context.time.within(waiting, 2000 + context.slackMs, 'the lock')
@@ -130,3 +131,8 @@ ghosts.test(
   },
   { needs: [queue, inspect] },
 )
+
+/** Where only wake-ups are lost, a store may take its time to answer. */
+function patient({ slackMs }: Context): LocksOptions {
+  return { requestTimeoutMs: slackMs }
+}
