@@ -37,6 +37,8 @@ export async function startMariadb(
   const install = [
     '--no-defaults',
     `--datadir=${data}`,
+    // The folder for temporary files need not be open to the server's own user.
+    `--tmpdir=${folder}`,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ]
@@ -55,6 +57,7 @@ export async function startMariadb(
     args: [
       '--no-defaults',
       `--datadir=${data}`,
+      `--tmpdir=${folder}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       `--socket=${socket}`,

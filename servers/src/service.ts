@@ -27,6 +27,21 @@ export interface ServiceCommand {
 const KEPT_OUTPUT = 4000
 const STOP_MS = 10_000
 
+/** A server that ended though nobody had stopped it. */
+export interface Death {
+  readonly name: string
+  /** What it printed last. */
+  readonly output: string
+}
+
+const mourners = new Set<(death: Death) => void>()
+
+/** Calls back when a server ends that answered and that nobody stops. Returns what takes the call back. */
+export function onDeath(mourner: (death: Death) => void): () => void {
+  mourners.add(mourner)
+  return () => mourners.delete(mourner)
+}
+
 const running = new Set<Service>()
 const folders = new Set<string>()
 // A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
@@ -40,6 +55,8 @@ export class Service {
   #child: ChildProcess | undefined
   #exited: Promise<void> = Promise.resolve()
   #output = ''
+  /** Whether its end would be a surprise. */
+  #expectedToRun = false
 
   constructor(command: ServiceCommand) {
     this.#command = command
@@ -58,7 +75,7 @@ export class Service {
 
   /** Starts it and waits until it answers. Also starts it again after it was stopped or killed. */
   async start(): Promise<this> {
-    const { command, args, env, uid, gid } = this.#command
+    const { name, command, args, env, uid, gid } = this.#command
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
@@ -81,14 +98,18 @@ export class Service {
     }).then(() => {
       running.delete(this)
       if (this.#child === child) this.#child = undefined
+      if (this.#expectedToRun) for (const mourner of mourners) mourner({ name, output: this.#output })
+      this.#expectedToRun = false
     })
     if (child.pid === undefined) await this.#exited
     await this.#untilReady()
+    this.#expectedToRun = this.#child === child
     return this
   }
 
   /** Sends a signal: `SIGSTOP` and `SIGCONT` stall a server, `SIGKILL` crashes it. */
   kill(signal: NodeJS.Signals): void {
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') this.#expectedToRun = false
     this.#child?.kill(signal)
   }
 
@@ -102,7 +123,7 @@ export class Service {
   async stop(): Promise<void> {
     const child = this.#child
     if (!child) return
-    child.kill('SIGTERM')
+    this.kill('SIGTERM')
     child.kill('SIGCONT')
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
     await this.#exited

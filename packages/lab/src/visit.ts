@@ -1,5 +1,7 @@
 /** One visit to the lab: the servers that it starts, and everything else that has to be gone afterwards. */
 import type { ServiceName } from './services/catalogue.js'
+import { StoreUnavailableError } from 'holdfast'
+import { onDeath } from '@holdfast/servers/service'
 import { Services } from './services/services.js'
 
 export type Keep = (end: () => Promise<void>) => void
@@ -8,9 +10,20 @@ export class Visit {
   readonly services: Services
   readonly #ends: (() => Promise<void>)[] = []
   #ending: Promise<void> | undefined
+  readonly #died: Promise<never>
+  readonly #forget: () => void
 
   constructor(allowed: (name: ServiceName) => boolean) {
     this.services = new Services(allowed)
+    let fail: (error: Error) => void = () => {}
+    this.#died = new Promise((_resolve, reject) => (fail = reject))
+    this.#died.catch(() => {})
+    this.#forget = onDeath(({ name, output }) => fail(deathOf(name, output)))
+  }
+
+  /** What is played here ends at once when a server dies under it. @throws StoreUnavailableError then */
+  unlessServersDie<T>(play: Promise<T>): Promise<T> {
+    return Promise.race([this.#died, play])
   }
 
   /** Remembers what has to be called at the end, however it comes. It may be called after it has ended by itself. */
@@ -25,7 +38,18 @@ export class Visit {
   }
 
   async #end(): Promise<void> {
+    this.#forget()
     await Promise.allSettled(this.#ends.map((end) => end()))
     await this.services.stop()
   }
+}
+
+const LAST_LINES = 5
+
+function deathOf(name: string, output: string): StoreUnavailableError {
+  const said = output.trim().split('\n').slice(-LAST_LINES).join('\n')
+  const words = said === '' ? 'It said nothing.' : `It said:\n${said}`
+  return new StoreUnavailableError(
+    `${name} ended in the middle of the lab, which cannot go on without it. Start the lab again, or leave it out with --services. ${words}`,
+  )
 }

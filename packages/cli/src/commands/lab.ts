@@ -80,7 +80,7 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
   const visit = new Visit(servicesFrom(values))
   const signals = endOnSignals(visit, screen, texts)
   try {
-    const part = await show(topic, values, visit, screen, texts)
+    const part = await visit.unlessServersDie(show(topic, values, visit, screen, texts))
     const leftOut = visit.services.leftOut
     for (const { service, command } of leftOut) {
       if (topic !== 'ladder') screen.print(fill(texts.leftOut.service, { what: service, command }))

@@ -1,6 +1,6 @@
 /** `holdfast lab` as users start it. What it plays is tested in packages/lab. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -111,6 +111,34 @@ describe('holdfast lab', () => {
       expect(code).toBe(130)
       await until('its files are gone', () => readdirSync(temporary).length === 0)
       // Every process of it, servers as well, names that folder or comes from it.
+      expect(processesNaming(temporary)).toEqual([])
+    } finally {
+      rmSync(temporary, { recursive: true, force: true })
+    }
+  })
+
+  test('says so at once when a server dies in the middle', { timeout: 90_000 }, async () => {
+    const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
+    chmodSync(temporary, 0o755)
+    const inside = (start: string, path: string): string | undefined =>
+      readdirSync(temporary)
+        .filter((name) => name.startsWith(start))
+        .map((name) => join(temporary, name, path))
+        .find((file) => existsSync(file))
+    try {
+      const rush = ['--items', '20000', '--buyers', '20001', '--strategies', 'holdfast-embedded']
+      const lab = new Box().holdfast(['lab', 'oversell', ...rush], { env: { TMPDIR: temporary } })
+      await until(
+        'the rush has begun',
+        () => inside('holdfast-lab-', 'holdfast-embedded') !== undefined,
+        60_000,
+      )
+      const pidFile = inside('holdfast-postgres-', 'data/postmaster.pid') ?? ''
+      process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
+      const { stderr, code } = await ended(lab)
+      expect(stderr).toMatch(/^holdfast: PostgreSQL ended in the middle of the lab.*Start the lab again/)
+      expect(code).toBe(69)
+      await until('its files are gone', () => readdirSync(temporary).length === 0)
       expect(processesNaming(temporary)).toEqual([])
     } finally {
       rmSync(temporary, { recursive: true, force: true })

@@ -13,8 +13,9 @@ export interface PostgresShop extends Shop {
 
 export function openPostgres(url: string): PostgresShop {
   const pool = new Pool({ connectionString: url, max: CONNECTIONS })
-  // A connection that breaks while nobody uses it; whoever uses one hears of it there.
+  // A connection that breaks while nobody uses it; whoever uses one hears of it from the statement that fails.
   pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
   return {
     kind: 'postgres',
     pool,
