@@ -10,20 +10,18 @@ export class Visit {
   readonly services: Services
   readonly #ends: (() => Promise<void>)[] = []
   #ending: Promise<void> | undefined
-  readonly #died: Promise<never>
-  readonly #forget: () => void
 
   constructor(allowed: (name: ServiceName) => boolean) {
     this.services = new Services(allowed)
-    let fail: (error: Error) => void = () => {}
-    this.#died = new Promise((_resolve, reject) => (fail = reject))
-    this.#died.catch(() => {})
-    this.#forget = onDeath(({ name, output }) => fail(deathOf(name, output)))
   }
 
   /** What is played here ends at once when a server dies under it. @throws StoreUnavailableError then */
   unlessServersDie<T>(play: Promise<T>): Promise<T> {
-    return Promise.race([this.#died, play])
+    let forget: (() => void) | undefined
+    const died = new Promise<never>((_resolve, reject) => {
+      forget = onDeath(({ name, output }) => reject(deathOf(name, output)))
+    })
+    return Promise.race([died, play]).finally(() => forget?.())
   }
 
   /** Remembers what has to be called at the end, however it comes. It may be called after it has ended by itself. */
@@ -38,7 +36,6 @@ export class Visit {
   }
 
   async #end(): Promise<void> {
-    this.#forget()
     await Promise.allSettled(this.#ends.map((end) => end()))
     await this.services.stop()
   }
