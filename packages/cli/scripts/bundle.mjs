@@ -1,7 +1,7 @@
-// Makes one file of the command line and the library under it. `holdfast run` stands before every command that it
-// guards, and Node takes its time over each file it loads: one starts much sooner than eighty, or than twenty. The lab is
-// big and seldom called: it is a file of its own, and `worker` is what its processes run. All lie in one folder, since
-// some look for others beside themselves.
+// Makes few files of the command line and the library under it. `holdfast run` stands before every command that it
+// guards, and Node takes its time over each file it loads: two start much sooner than eighty, or than twenty. What needs
+// a server is a file of its own, since most of the library is for that, and so is the lab; `worker` is what its processes
+// run. All lie in one folder, since some look for others beside themselves.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -30,7 +30,14 @@ const labBeside = {
   },
 }
 
-await build({ ...common, entryPoints: { holdfast: join(dist, 'main.js') }, plugins: [labBeside] })
+// Three files: what every command needs, what only those on servers need, and what both have in common.
+await build({
+  ...common,
+  entryPoints: { holdfast: join(dist, 'main.js'), 'holdfast-servers': join(dist, 'servers.js') },
+  splitting: true,
+  chunkNames: 'holdfast-common',
+  plugins: [labBeside],
+})
 await build({
   ...common,
   entryPoints: { 'lab-command': join(dist, 'commands/lab.js'), worker: path('../../lab/dist/worker.js') },

@@ -25,7 +25,7 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function find(word: string): Promise<Command> {
   const entry = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined
-  if (entry !== undefined) return (await entry.load()).command
+  if (entry !== undefined) return entry.load()
   const near = nearest(word, Object.keys(COMMANDS))
   const hint = near === undefined ? 'See holdfast --help.' : `Did you mean ${near}?`
   throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`)

@@ -6,6 +6,11 @@ import { operandsOf } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { failure, ok, type Finding } from '../doctor/check.js'
+import { checkMysql, checkPostgres } from '../doctor/databases.js'
+import { checkEmbedded } from '../doctor/embedded.js'
+import { checkEtcd } from '../doctor/etcd.js'
+import { checkRedis, redisAcl } from '../doctor/redis.js'
+import { checkZooKeeper } from '../doctor/zookeeper.js'
 import { checkMachine } from '../doctor/machine.js'
 import { checkStore } from '../doctor/store.js'
 import { EXIT } from '../exit-codes.js'
@@ -41,7 +46,7 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
     const [extra] = operandsOf(parsed)
     if (extra !== undefined)
       throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
-    const location = await locateStore(parsed.values)
+    const location = locateStore(parsed.values)
     if (parsed.values['print-acl'] === true) return printAcl(location, parsed.values.json === true)
     const findings = [
       ok('store', `${location.shown} (${location.source})`),
@@ -74,21 +79,21 @@ async function examine(location: StoreLocation): Promise<Finding[]> {
 /** What only this kind of store has to be looked at for. */
 async function examineService({ url }: StoreLocation): Promise<Finding[]> {
   const scheme = schemeOf(url)
-  if (REDIS_SCHEMES.includes(scheme)) return (await import('../doctor/redis.js')).checkRedis(url)
+  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(url)
   switch (scheme) {
     case 'embedded':
-      return (await import('../doctor/embedded.js')).checkEmbedded(url)
+      return checkEmbedded(url)
     case 'etcd':
     case 'etcds':
-      return (await import('../doctor/etcd.js')).checkEtcd(url)
+      return checkEtcd(url)
     case 'zk':
-      return (await import('../doctor/zookeeper.js')).checkZooKeeper(url)
+      return checkZooKeeper(url)
     case 'postgres':
     case 'postgresql':
-      return (await import('../doctor/databases.js')).checkPostgres(url)
+      return checkPostgres(url)
     case 'mysql':
     case 'mariadb':
-      return (await import('../doctor/databases.js')).checkMysql(url)
+      return checkMysql(url)
     default:
       return []
   }
@@ -98,7 +103,6 @@ async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> 
   if (!REDIS_SCHEMES.includes(schemeOf(url))) {
     throw new UsageError('--print-acl is for Redis. Give --store the URL of a Redis server.')
   }
-  const { redisAcl } = await import('../doctor/redis.js')
   const acl = await redisAcl(url)
   if (json) printJson(acl)
   else process.stdout.write(`${acl.command}\n`)

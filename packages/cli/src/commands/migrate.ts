@@ -32,7 +32,7 @@ Other stores need nothing of the kind.`,
     const [extra] = operandsOf(parsed)
     if (extra !== undefined)
       throw new UsageError(`migrate takes no operand; ${JSON.stringify(extra)} is too much.`)
-    const location = await locateStore(parsed.values)
+    const location = locateStore(parsed.values)
     const migration = await migrationOf(location.url)
     if (parsed.values.print === true) process.stdout.write(migration.script(location.url))
     else {

@@ -3,6 +3,7 @@ import { renderHelp } from '../args/help.js'
 import { EXIT, signalExitCode } from '../exit-codes.js'
 import { failureOf, tellFailure } from '../report.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
+import { runUnderLock } from '../run/under-lock.js'
 import { newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
 import { Signals } from '../supervise/signals.js'
@@ -35,12 +36,11 @@ Exit codes: the command's own; 128+n when signal n ended it; 126 not executable,
 }
 
 async function run(settings: RunSettings): Promise<number> {
-  const location = await locateStore(settings)
+  const location = locateStore(settings)
   const status = newStatus(settings.name, location.shown)
   // Until somebody waits there is nothing to undo, so a signal just ends us, with the code that it would give.
   const signals = new Signals((signal) => process.exit(signalExitCode(signal)))
   try {
-    const { runUnderLock } = await import('../run/under-lock.js')
     await runUnderLock({ settings, location, signals, status })
   } catch (error) {
     fail(status, error, settings)

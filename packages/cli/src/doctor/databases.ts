@@ -2,6 +2,8 @@
 import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
+import { examine as examineMysql } from '../stores/mysql.js'
+import { examine as examinePostgres } from '../stores/postgres.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions with all that the rules in SQL use. */
@@ -13,8 +15,7 @@ const NAME_BYTES = 512
 
 export async function checkPostgres(url: string): Promise<Finding[]> {
   try {
-    const { examine } = await import('../stores/postgres.js')
-    return describePostgres(await examine(url))
+    return describePostgres(await examinePostgres(url))
   } catch (error) {
     return [failure('database', error)]
   }
@@ -22,8 +23,7 @@ export async function checkPostgres(url: string): Promise<Finding[]> {
 
 export async function checkMysql(url: string): Promise<Finding[]> {
   try {
-    const { examine } = await import('../stores/mysql.js')
-    return describeMysql(await examine(url))
+    return describeMysql(await examineMysql(url))
   } catch (error) {
     return [failure('database', error)]
   }

@@ -1,5 +1,6 @@
 /** Which store a command uses, and why. */
 import { resolve } from 'node:path'
+import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
 import { UsageError } from '../cli-error.js'
 import { redact } from '../output/text.js'
 
@@ -17,18 +18,16 @@ export interface LocateOptions {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export async function locateStore(options: LocateOptions, env: Env = process.env): Promise<StoreLocation> {
+export function locateStore(options: LocateOptions, env: Env = process.env): StoreLocation {
   if (options.system === true) {
     if (options.store !== undefined) {
       throw new UsageError('--store and --system name two stores; give one of them.')
     }
-    const { SYSTEM_DIRECTORY } = await import('holdfast/embedded')
     return location(`embedded:${SYSTEM_DIRECTORY}`, '--system')
   }
   if (options.store !== undefined) return location(options.store, '--store')
   const inherited = env['HOLDFAST_STORE']
   if (inherited !== undefined && inherited !== '') return location(inherited, 'HOLDFAST_STORE')
-  const { defaultDirectory } = await import('holdfast/embedded')
   return location(`embedded:${defaultDirectory()}`, 'default')
 }
 

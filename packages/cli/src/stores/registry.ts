@@ -1,7 +1,8 @@
-/** The stores that the command line knows: one line each. A store's code is loaded only when a URL names it. */
+/** The stores that the command line knows. The code of those on servers is loaded only when a URL names one. */
 import type { Store } from 'holdfast/store'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
+import * as embedded from './embedded.js'
 import { REDIS_SCHEMES } from './redis-url.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
@@ -17,16 +18,20 @@ interface StoreModule extends Partial<Migration> {
 }
 
 const STORES = new Map<string, () => Promise<StoreModule>>([
-  ['embedded', () => import('./embedded.js')],
-  ...REDIS_SCHEMES.map((scheme) => [scheme, () => import('./redis.js')] as const),
-  ['postgres', () => import('./postgres.js')],
-  ['postgresql', () => import('./postgres.js')],
-  ['mysql', () => import('./mysql.js')],
-  ['mariadb', () => import('./mysql.js')],
-  ['etcd', () => import('./etcd.js')],
-  ['etcds', () => import('./etcd.js')],
-  ['zk', () => import('./zookeeper.js')],
+  ['embedded', async () => embedded],
+  ...REDIS_SCHEMES.map((scheme) => [scheme, onServer('redis')] as const),
+  ['postgres', onServer('postgres')],
+  ['postgresql', onServer('postgres')],
+  ['mysql', onServer('mysql')],
+  ['mariadb', onServer('mysql')],
+  ['etcd', onServer('etcd')],
+  ['etcds', onServer('etcd')],
+  ['zk', onServer('zookeeper')],
 ])
+
+function onServer(name: 'redis' | 'postgres' | 'mysql' | 'etcd' | 'zookeeper'): () => Promise<StoreModule> {
+  return async () => (await import('../servers.js'))[name]
+}
 
 /** Schemes that exist in the library and make no sense between processes. */
 const REFUSED = new Map([

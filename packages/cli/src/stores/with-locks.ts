@@ -7,7 +7,7 @@ export async function withLocks<T>(
   options: LocateOptions,
   use: (locks: Locks, location: StoreLocation) => Promise<T>,
 ): Promise<T> {
-  const location = await locateStore(options)
+  const location = locateStore(options)
   const locks = createLocks(await openStore(location.url), { label: 'holdfast command line' })
   try {
     return await use(locks, location)

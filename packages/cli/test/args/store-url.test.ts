@@ -10,19 +10,19 @@ import { openStore } from '../../dist/stores/registry.js'
 const NONE = { store: undefined, system: undefined }
 
 describe('which store', () => {
-  it('asks --store, then HOLDFAST_STORE, then the state folder', async () => {
+  it('asks --store, then HOLDFAST_STORE, then the state folder', () => {
     const env = { HOLDFAST_STORE: 'embedded:/env', XDG_STATE_HOME: '/state' }
-    const fromOption = await locateStore({ ...NONE, store: 'embedded:/option' }, env)
+    const fromOption = locateStore({ ...NONE, store: 'embedded:/option' }, env)
     expect(fromOption).toMatchObject({ url: 'embedded:/option', source: '--store' })
-    expect(await locateStore(NONE, env)).toMatchObject({ url: 'embedded:/env', source: 'HOLDFAST_STORE' })
-    expect(await locateStore(NONE, { ...env, HOLDFAST_STORE: '' })).toMatchObject({ source: 'default' })
+    expect(locateStore(NONE, env)).toMatchObject({ url: 'embedded:/env', source: 'HOLDFAST_STORE' })
+    expect(locateStore(NONE, { ...env, HOLDFAST_STORE: '' })).toMatchObject({ source: 'default' })
   })
 
-  it.runIf(process.platform === 'linux')('has a folder for each user, and one for all', async () => {
+  it.runIf(process.platform === 'linux')('has a folder for each user, and one for all', () => {
     vi.stubEnv('XDG_STATE_HOME', '/state')
-    expect((await locateStore(NONE, {})).url).toBe('embedded:/state/holdfast')
+    expect(locateStore(NONE, {}).url).toBe('embedded:/state/holdfast')
     vi.unstubAllEnvs()
-    const system = await locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' })
+    const system = locateStore({ ...NONE, system: true }, { HOLDFAST_STORE: 'embedded:/env' })
     expect(system.url).toBe('embedded:/var/lib/holdfast')
   })
 
@@ -52,14 +52,14 @@ describe('which store', () => {
     })
   })
 
-  it('makes a relative folder absolute, since the command inherits the URL and may change its folder', async () => {
-    const { url } = await locateStore({ ...NONE, store: 'embedded:locks' }, {})
+  it('makes a relative folder absolute, since the command inherits the URL and may change its folder', () => {
+    const { url } = locateStore({ ...NONE, store: 'embedded:locks' }, {})
     expect(url).toBe(`embedded:${process.cwd()}/locks`)
-    expect((await locateStore({ ...NONE, store: 'embedded:file:///x' }, {})).url).toBe('embedded:file:///x')
+    expect(locateStore({ ...NONE, store: 'embedded:file:///x' }, {}).url).toBe('embedded:file:///x')
   })
 
-  it('refuses --store together with --system', async () => {
-    await expect(locateStore({ store: 'embedded:', system: true }, {})).rejects.toThrow('give one')
+  it('refuses --store together with --system', () => {
+    expect(() => locateStore({ store: 'embedded:', system: true }, {})).toThrow('give one')
   })
 
   it.each([
