@@ -120,6 +120,37 @@ describe('waking up', () => {
     expect(lease.token).toBeGreaterThan(holder.token)
   })
 
+  test('the news of a grant that was missed is no grant', async () => {
+    const { clock, client, direct, store, wire } = makeWorld()
+    const news: (() => void)[] = []
+    const { watch } = store
+    store.watch = (claim, wake) =>
+      watch.call(store, claim, (grant) =>
+        news.length === 0 ? void news.push(() => wake(grant)) : wake(grant),
+      )
+    const first = await direct().mutex('a').acquire()
+    const waiting = client({ ttlMs: 4000, requestTimeoutMs: 60_000 }).mutex('a').acquire()
+    await clock.advance(100)
+    // As if the process stood still: it is granted the lock, does not hear of it, and says nothing until that is forgotten.
+    wire.fate = () => 'hang'
+    await first.release()
+    await clock.advance(5000)
+    const second = await direct().mutex('a').acquire()
+    await clock.advance(10_000)
+    wire.fate = () => 'deliver'
+    await clock.advance(2000)
+    // Its heartbeat has queued it again. Now the old news arrives, while somebody else holds the lock.
+    expect(news).toHaveLength(1)
+    for (const tell of news) tell()
+    let granted = false
+    void waiting.then(() => (granted = true))
+    await clock.advance(100)
+    expect(granted).toBe(false)
+    await second.release()
+    const lease = await clock.until(waiting)
+    expect(lease.token).toBeGreaterThan(second.token)
+  })
+
   test('a lost wake-up costs at most a heartbeat', async () => {
     const { clock, client, direct, store } = makeWorld()
     store.watch = () => ({ ready: undefined, close: () => undefined })
