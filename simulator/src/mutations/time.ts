@@ -77,6 +77,15 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'missed-grant-counts',
+    breaks:
+      'The news of a grant is no grant when the claim may have lost it and have been queued again since',
+    edits: [
+      { file: 'lease/seek.js', find: 'this.#missedGrant ||= this.#mayHaveMissedGrant(sent);', replace: '' },
+    ],
+    scenario: 'missed-grant',
+  },
+  {
     name: 'unknown-renewal-extends',
     breaks: 'A renewal whose outcome is unknown keeps the old deadline',
     edits: [

@@ -145,6 +145,27 @@ export const SCENARIOS: readonly Scenario[] = [
     longestWaitMs: 4500,
   },
   {
+    name: 'missed-grant',
+    about:
+      'A waiter sleeps through its turn until the store has forgotten it, and is queued again; then comes the news of its turn',
+    plan: quietCase({
+      processes: 3,
+      durationMs: 10_000,
+      ttlMs: 1000,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 1400 }),
+        once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 200 }),
+        once(2, 'p2.a', 'fifo', { atMs: 2700, workMs: 4000 }),
+      ],
+      faults: [
+        { kind: 'cut', process: 1, atMs: 1390, forMs: 3012, holds: true },
+        { kind: 'stop', process: 1, atMs: 1400, forMs: 3000 },
+      ],
+      reorder: { lanes: 3, seed: 10 },
+    }),
+    longestWaitMs: 7000,
+  },
+  {
     name: 'sleeping-holder',
     about: 'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
     plan: quietCase({
