@@ -3,6 +3,7 @@
  * somebody else, who holds all the locks of that session from then on.
  */
 import { EventEmitter, once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { systemRandom } from '../../../clock/clock.js'
 import type { PostgresJs } from '../clients.js'
 import type { OwnSession } from './connect.js'
@@ -45,8 +46,10 @@ async function sharesSession(own: OwnSession, other: OwnSession, mark: string): 
   return kept?.['mark'] !== mark
 }
 
-/** A call to ourselves that did not come back by then never will, in milliseconds. */
-const CALL_MS = 2000
+/** A call to ourselves comes back at once. One that did not by then, in milliseconds, may be lost. */
+const CALL_MS = 1500
+/** This process, or the server, may have stood still for so long: that seldom happens twice in a row. */
+const CALLS = 2
 
 /**
  * The same through `postgres`, whose connections cannot be told apart: behind such a pooler it can listen, and nothing ever
@@ -55,15 +58,17 @@ const CALL_MS = 2000
 export async function hearsNothing(sql: PostgresJs): Promise<boolean> {
   const channel = `holdfast_${systemRandom.id()}`
   const calls = new EventEmitter()
+  const heard = once(calls, 'call').then(() => true)
+  const done = new AbortController()
   const listening = await sql.listen(channel, () => void calls.emit('call'))
   try {
-    const heard = once(calls, 'call', { signal: AbortSignal.timeout(CALL_MS) }).then(
-      () => true,
-      () => false,
-    )
-    await sql.unsafe('select pg_notify($1::text, $2::text)', [channel, ''] as never[], { prepare: false })
-    return !(await heard)
+    for (let call = 0; call < CALLS; call += 1) {
+      await sql.unsafe('select pg_notify($1::text, $2::text)', [channel, ''] as never[], { prepare: false })
+      if (await Promise.race([heard, setTimeout(CALL_MS, false, { signal: done.signal })])) return false
+    }
+    return true
   } finally {
+    done.abort()
     await listening.unlisten()
   }
 }
