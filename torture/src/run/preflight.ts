@@ -5,12 +5,21 @@ import { FAULTS, type FaultKind } from '../faults/catalogue.js'
 import type { StoreName } from '../stores.js'
 
 /** What a store needs beside Node: a program on the path or a file, and Debian's package that has it. */
-const NEEDS: Partial<Record<StoreName, readonly (readonly [needed: string, debian: string])[]>> = {
-  redis: [['redis-server', 'redis-server']],
-  'redis-simple': [['redis-server', 'redis-server']],
-  redlock: [['redis-server', 'redis-server']],
-  postgres: [['/usr/lib/postgresql', 'postgresql']],
-  mysql: [['mariadbd', 'mariadb-server']],
+type Needs = readonly (readonly [needed: string, debian: string])[]
+
+const REDIS: Needs = [['redis-server', 'redis-server']]
+const POSTGRES: Needs = [['/usr/lib/postgresql', 'postgresql']]
+const MARIADB: Needs = [['mariadbd', 'mariadb-server']]
+const NEEDS: Partial<Record<StoreName, Needs>> = {
+  redis: REDIS,
+  'redis-simple': REDIS,
+  'redis-sentinel': REDIS,
+  'redis-cluster': REDIS,
+  redlock: REDIS,
+  postgres: POSTGRES,
+  'postgres-session': POSTGRES,
+  mysql: MARIADB,
+  'mysql-session': MARIADB,
   etcd: [['etcd', 'etcd-server']],
   zookeeper: [
     ['java', 'default-jre-headless'],

@@ -5,10 +5,10 @@ import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { StoreName } from '../stores.js'
 import type { Fault } from '../faults/catalogue.js'
 import { ServerClock } from './clock.js'
-import type { Action, ServerNode, Target, Tools } from './target.js'
+import { now } from '../run/chronicle.js'
+import { expectOk, flushAll, redisNode, refusals } from './redis-server.js'
+import type { Action, Target, Tools } from './target.js'
 
-/** What a server may use when it has no memory left; 0 would mean no limit. */
-const NO_MEMORY = '1'
 const CATCH_UP_MS = 5000
 
 export async function redisTarget(
@@ -25,7 +25,7 @@ export async function redisTarget(
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
   const start = (index: number): Promise<RedisServer> => startOne(times[index])
   // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives it its vote again.
-  const forgot = (tools: Tools): void => (count === 1 ? tools.forgot() : undefined)
+  const forgetting = ({ forgot }: Tools): Tools['forgot'] => (count === 1 ? forgot : () => undefined)
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
     return () => undefined
@@ -36,28 +36,21 @@ export async function redisTarget(
     ),
     connection: (ports) => ({ ports }),
     actions: {
+      ...refusals(of),
       'restart-empty': async (fault, tools) => {
         const server = of(fault)
+        const beforeNs = now()
         await server.kill()
         server.forget()
         return async () => {
           await server.start()
           await ready(server)
-          forgot(tools)
+          forgetting(tools)(beforeNs)
         }
       },
       flush: async (fault, tools) => {
-        await of(fault).command('FLUSHALL', 'SYNC')
-        forgot(tools)
+        await flushAll([of(fault)], forgetting(tools))
         return () => undefined
-      },
-      'script-flush': async (fault) => {
-        await of(fault).command('SCRIPT', 'FLUSH')
-        return () => undefined
-      },
-      oom: async (fault) => {
-        await of(fault).command('CONFIG', 'SET', 'maxmemory', NO_MEMORY)
-        return async () => void (await of(fault).command('CONFIG', 'SET', 'maxmemory', '0'))
       },
       'clock-forward': step,
       'clock-back': step,
@@ -109,26 +102,6 @@ async function follow(replica: RedisServer, master: RedisServer): Promise<Proxy>
   return link
 }
 
-function redisNode(
-  server: () => RedisServer,
-  name: string,
-  ready: (server: RedisServer) => Promise<void>,
-): ServerNode {
-  return {
-    name,
-    get port() {
-      return server().port
-    },
-    crash: () => server().kill(),
-    async start() {
-      await server().start()
-      await ready(server())
-    },
-    signal: (signal) => (signal === 'SIGSTOP' ? server().pause() : server().resume()),
-  }
-}
-
 async function banScripts(server: RedisServer): Promise<void> {
-  const reply = await server.command('ACL', 'SETUSER', 'default', '-@scripting')
-  if (!reply.startsWith('+OK')) throw new Error(`The server did not ban scripts: ${reply}`)
+  await expectOk(server, 'ACL', 'SETUSER', 'default', '-@scripting')
 }
