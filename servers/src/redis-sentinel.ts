@@ -91,8 +91,8 @@ export class SentinelGroup {
       if (!primary) return false
       for (const server of this.servers) {
         const leads = (await server.command('ROLE')).includes('master')
-        if (leads && server !== primary) await server.command('REPLICAOF', HOST, String(primary.port))
-        if (!leads && server === primary) await server.command('REPLICAOF', 'NO', 'ONE')
+        if (leads && server !== primary) await follow(server, HOST, String(primary.port))
+        if (!leads && server === primary) await follow(server, 'NO', 'ONE')
       }
       return this.#replicasFollow()
     })
@@ -152,6 +152,12 @@ export class SentinelGroup {
         fieldOf(reply, 'num-slaves') === String(replicas),
     )
   }
+}
+
+/** As the Sentinels do it: clients are sent away, so that they look who leads now. */
+async function follow(server: RedisServer, ...whom: readonly string[]): Promise<void> {
+  await server.command('REPLICAOF', ...whom)
+  for (const type of ['normal', 'pubsub']) await server.command('CLIENT', 'KILL', 'TYPE', type)
 }
 
 /** A field of a reply that is a list of names and values. */

@@ -2,8 +2,9 @@
  * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { randomInt } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -135,26 +136,50 @@ export function removeFolder(folder: string): void {
   folders.delete(folder)
 }
 
-/** Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. */
+/** Below this, ports are likely to have a meaning. */
+const FIRST_PORT = 10_240
+const FEWEST_PORTS = 2000
+
+/**
+ * Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. They lie below those that the
+ * system gives to connections, one of which could otherwise take the port before the server does, or while it is restarted.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(0, '127.0.0.1', resolve)
-      })
-      return server
-    }),
-  )
+  const endPort = firstOfConnections()
+  const holders: Server[] = []
+  while (holders.length < count) {
+    const wanted = endPort - FIRST_PORT < FEWEST_PORTS ? 0 : randomInt(FIRST_PORT, endPort)
+    const holder = await listenOn(wanted)
+    if (holder) holders.push(holder)
+  }
   return Promise.all(
-    servers.map(async (server) => {
-      const address = server.address()
-      await new Promise((resolve) => void server.close(resolve))
-      if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.')
-      return address.port
+    holders.map(async (holder) => {
+      const { port } = holder.address() as AddressInfo
+      await new Promise((resolve) => void holder.close(resolve))
+      return port
     }),
   )
+}
+
+/** The first port that the system gives to connections. */
+function firstOfConnections(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0])
+  } catch {
+    // Not Linux: any port will do.
+    return 0
+  }
+}
+
+/** Undefined when somebody has the port. */
+function listenOn(port: number): Promise<Server | undefined> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    )
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
 }
 
 /** Whether somebody listens on a port. */
