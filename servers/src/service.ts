@@ -3,7 +3,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -128,6 +128,17 @@ export class Service {
 export function makeFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
   folders.add(folder)
+  return folder
+}
+
+/** A folder in another one. @param uid whose it is, if not our own */
+export function makeFolderOf(parent: string, name: string, uid: number | undefined): string {
+  const folder = join(parent, name)
+  mkdirSync(folder, { mode: 0o700 })
+  if (uid !== undefined) {
+    chmodSync(parent, 0o711)
+    chownSync(folder, uid, uid)
+  }
   return folder
 }
 

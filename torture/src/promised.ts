@@ -53,6 +53,7 @@ const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven her
 const NEVER_EMPTY = absent('a database that comes back empty has no lock table, and every request is refused')
 
 const NO_REPLICATION = {
+  partition: absent('there are no members that could be parted'),
   'primary-kill': NO_FOLLOWERS,
   'replica-kill': NO_FOLLOWERS,
 } as const
@@ -128,6 +129,9 @@ const REPLICATED = {
   'clock-back': ONE_REDIS,
   'disk-full': ONE_REDIS,
   'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
+  partition: absent(
+    'not driven here: a primary that is cut off grants to those who reach it until it notices, as after stall',
+  ),
 } as const
 
 const BROKEN_SESSION = without(
@@ -173,7 +177,8 @@ const SQL = {
 } as const
 
 const CONSENSUS = {
-  ...NO_REPLICATION,
+  'primary-kill': NO_FOLLOWERS,
+  'replica-kill': NO_FOLLOWERS,
   'restart-empty': absent(
     'a member that lost its data must be removed and added again: the cluster refuses it',
   ),

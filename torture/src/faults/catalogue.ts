@@ -8,7 +8,7 @@ export interface FaultKindInfo {
   readonly lane: Lane
   readonly title: string
   /** What the machine must have for it. */
-  readonly needs?: 'root' | 'gcc'
+  readonly needs?: 'root' | 'gcc' | 'network'
 }
 
 const CATALOGUE = {
@@ -43,6 +43,11 @@ const CATALOGUE = {
   'replica-kill': { lane: 'server', title: 'a replica is killed, and comes back' },
   'leader-kill': { lane: 'server', title: 'the member that leads is killed, and comes back' },
   'quorum-loss': { lane: 'server', title: 'all members but one are stopped: what is left is a minority' },
+  partition: {
+    lane: 'server',
+    title: 'the member that leads is cut off from the others, and clients reach all of them',
+    needs: 'network',
+  },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>
 
@@ -111,5 +116,6 @@ const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'replica-kill': (dice) => [dice.between(50, 2000), 0],
   'leader-kill': (dice) => [dice.between(300, 2000), 0],
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
+  partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
 }

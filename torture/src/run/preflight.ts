@@ -1,6 +1,7 @@
 /** Says what is missing before anything is started. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { canHaveNetwork } from '@holdfast/servers/network'
 import { FAULTS, type FaultKind } from '../faults/catalogue.js'
 import type { StoreName } from '../stores.js'
 
@@ -41,8 +42,14 @@ export function preflight(store: StoreName, kinds: readonly FaultKind[]): void {
   }
   for (const kind of kinds) {
     const { needs } = FAULTS[kind]
-    if (needs === 'root' && process.getuid?.() !== 0) {
+    if ((needs === 'root' || needs === 'network') && process.getuid?.() !== 0) {
       throw new MissingError(`The fault ${kind} needs root. Run this as root, or leave it out of --faults.`)
+    }
+    if (needs === 'network' && !canHaveNetwork()) {
+      throw new MissingError(
+        `The fault ${kind} needs a network of its own: \`unshare --net ip link set lo up\` does not work here. ` +
+          'On Debian: apt-get install util-linux iproute2; or leave it out of --faults.',
+      )
     }
     if (needs === 'gcc' && !isThere('gcc')) {
       throw new MissingError(

@@ -32,9 +32,9 @@ export async function startTarget(store: StoreName, kinds: readonly FaultKind[])
     case 'mysql-session':
       return mysqlTarget(clocks)
     case 'etcd':
-      return etcdTarget(servers)
+      return etcdTarget(servers, kinds.includes('partition'))
     case 'zookeeper':
       break
   }
-  return zookeeperTarget(servers)
+  return zookeeperTarget(servers, kinds.includes('partition'))
 }
