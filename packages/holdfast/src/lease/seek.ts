@@ -71,6 +71,8 @@ export class Seek {
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
   #heardMs = 0
+  /** The longest time between a request and the next one that was answered "waiting". */
+  #silentMs = 0
   /** When a grant was last in doubt. Answers to what was asked before do not count. */
   #doubtedMs = -Infinity
   #watch: Watch | undefined
@@ -171,7 +173,8 @@ export class Seek {
       if (this.#inFlight === 0) this.#send()
       return
     }
-    const waiting = this.#waiting
+    // An answer that was overtaken by a later "waiting" tells of a grant from before that.
+    const waiting = this.#waiting && this.#waiting.sentMs <= sent.sentMs ? this.#waiting : undefined
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
     // The clocks are compared from the older of the two moments on, or a sleep in between would go unseen.
     const offsetMs = granted.existing ? (waiting ?? this.#first ?? sent).offsetMs : sent.offsetMs
@@ -179,6 +182,12 @@ export class Seek {
   }
 
   #pushed(pushed: PushedGrant): void {
+    // After such a silence it may be late news: of a grant that ended unseen, before the claim came to wait again. The
+    // store knows whether there is another one.
+    if (leaseEndMs(0, pushed.ttlMs) <= this.#silentMs) {
+      this.#send()
+      return
+    }
     // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer that is awaited decides.
     const since = this.#waiting ?? (this.#doubtedMs === -Infinity ? this.#first : undefined)
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
@@ -206,10 +215,19 @@ export class Seek {
 
   #queued(sent: Sent, holderRemainingMs: number | undefined): void {
     if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
+    this.#noteSilence(this.#waiting ?? this.#first)
     if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
     this.#attemptAfter(holderRemainingMs)
     this.#leaveBeat ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () => this.#beat())
     if (!this.#watch) this.#startWatch()
+  }
+
+  /** By either clock: the monotonic one does not count while the machine sleeps. */
+  #noteSilence(since: Sent | undefined): void {
+    if (!since) return
+    const nowMs = this.#client.clock.monotonicMs()
+    const partedMs = Math.abs(this.#client.clockOffsetMs(nowMs) - since.offsetMs)
+    this.#silentMs = Math.max(this.#silentMs, nowMs - since.sentMs + partedMs)
   }
 
   #startWatch(): void {
@@ -276,6 +294,7 @@ export class Seek {
     this.#claim = this.#client.newClaim(this.#shape)
     this.#inFlight = 0
     this.#doubtedMs = -Infinity
+    this.#silentMs = 0
     this.#send()
   }
 

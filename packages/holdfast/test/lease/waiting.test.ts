@@ -120,6 +120,34 @@ describe('waking up', () => {
     expect(lease.token).toBeGreaterThan(holder.token)
   })
 
+  test('news of a grant that ended unseen does not count, though the claim waits again', async () => {
+    const { clock, client, direct, store, wire } = makeWorld(1, 1)
+    const news: (() => void)[] = []
+    const watch = store.watch.bind(store)
+    store.watch = (claim, wake) => watch(claim, (grant) => void news.push(() => wake(grant)))
+    const holder = await direct().mutex('a').acquire()
+    const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
+    await clock.advance(100)
+    // As if its process were stopped: nothing leaves it, the news of its grant lies there, and the grant runs out.
+    wire.fate = () => 'fail'
+    await holder.release()
+    await clock.advance(3100)
+    // Others come and go, until the lock does not remember the claim any more.
+    await (await direct().mutex('a').acquire()).release()
+    const other = await direct().mutex('a').acquire()
+    wire.fate = () => 'deliver'
+    await clock.advance(1100)
+    expect((await store.inspect({ lock: 'a' })).locks[0]?.waiters).toHaveLength(1)
+    for (const tell of news.splice(0)) tell()
+    await clock.advance(100)
+    expect((await store.inspect({ lock: 'a' })).locks[0]?.holders[0]?.token).toBe(other.token)
+    await other.release()
+    for (const tell of news) tell()
+    const lease = await clock.until(waiting)
+    expect(lease.token).toBeGreaterThan(other.token)
+    expect((await store.inspect({ lock: 'a' })).locks[0]?.holders[0]?.token).toBe(lease.token)
+  })
+
   test('a lost wake-up costs at most a heartbeat', async () => {
     const { clock, client, direct, store } = makeWorld()
     store.watch = () => ({ ready: undefined, close: () => undefined })
