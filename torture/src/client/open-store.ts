@@ -97,7 +97,8 @@ async function openPostgres(
     return { store: storeOver(pool), end: () => pool.end() }
   }
   const { default: postgres } = await import('postgres')
-  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1 })
+  // The library asks for the types of arrays first, and nobody hears it if the connection breaks meanwhile: docs/stores.md.
+  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1, fetch_types: false })
   return { store: storeOver(pool), end: () => pool.end({ timeout: 1 }) }
 }
 
