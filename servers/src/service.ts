@@ -1,7 +1,7 @@
 /**
  * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
@@ -30,10 +30,12 @@ const STOP_MS = 10_000
 
 const running = new Set<Service>()
 const folders = new Set<string>()
+/** Folders that are disks of their own. */
+const disks = new Set<string>()
 // A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  for (const folder of [...folders]) removeFolder(folder)
 })
 
 export class Service {
@@ -88,9 +90,20 @@ export class Service {
     return this
   }
 
+  get running(): boolean {
+    return this.#child !== undefined
+  }
+
   /** Sends a signal: `SIGSTOP` and `SIGCONT` stall a server, `SIGKILL` crashes it. */
   kill(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
+  }
+
+  /** Sends a signal to its own processes as well: PostgreSQL has one for each connection. */
+  killFamily(signal: NodeJS.Signals): void {
+    if (!this.#child) return
+    this.kill(signal)
+    for (const pid of childrenOf(this.pid)) killIfThere(pid, signal)
   }
 
   /** Kills it and waits until it is gone. */
@@ -124,10 +137,32 @@ export class Service {
   }
 }
 
-/** A folder of its own for a server. */
-export function makeFolder(name: string): string {
+function childrenOf(parent: number): number[] {
+  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // It ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * A folder of its own for a server.
+ * @param diskMb on a disk of its own of this size, which needs root
+ */
+export function makeFolder(name: string, diskMb?: number): string {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
   folders.add(folder)
+  if (diskMb !== undefined) {
+    const options = `size=${diskMb}m,mode=0700`
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holdfast', folder], { stdio: 'pipe' })
+    disks.add(folder)
+  }
   return folder
 }
 
@@ -143,7 +178,9 @@ export function makeFolderOf(parent: string, name: string, uid: number | undefin
 }
 
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
+  // Lazily, since whoever was killed a moment ago may have files open.
+  if (disks.delete(folder)) execFileSync('umount', ['--lazy', folder], { stdio: 'pipe' })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   folders.delete(folder)
 }
 

@@ -105,7 +105,6 @@ const REDIS = {
   failover: LOST_WRITES,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
-  'disk-full': absent('a Redis that cannot write its log ends itself: see server-kill'),
 } as const
 
 const ASYNCHRONOUS = without(

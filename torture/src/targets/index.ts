@@ -20,7 +20,7 @@ export async function startTarget(store: StoreName, kinds: readonly FaultKind[])
     case 'redis':
     case 'redis-simple':
     case 'redlock':
-      return redisTarget(store, servers, clocks)
+      return redisTarget(store, servers, kinds)
     case 'redis-sentinel':
       return sentinelTarget()
     case 'redis-cluster':
