@@ -1,18 +1,21 @@
 /** Private etcd servers: one member, or three that form a cluster. */
-import { join } from 'node:path'
-import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+import type { Home } from './network.js'
+import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
 
 export interface EtcdOptions {
   /** How many members. Default 1. */
   readonly members?: number
   /** More arguments for every member, such as `--quota-backend-bytes=100000`. */
   readonly args?: readonly string[]
+  /** Where each member is at home, if the way between them is to be cut. Clients reach all of them as ever. */
+  readonly homes?: readonly Home[]
 }
 
 interface Ports {
   readonly name: string
   readonly client: number
   readonly peer: number
+  readonly home: Home | undefined
 }
 
 export class EtcdCluster {
@@ -44,13 +47,18 @@ export class EtcdCluster {
 }
 
 /** Starts etcd on free ports. Stop it with `stop`. */
-export async function startEtcd({ members = 1, args = [] }: EtcdOptions = {}): Promise<EtcdCluster> {
+export async function startEtcd({
+  members = 1,
+  args = [],
+  homes = [],
+}: EtcdOptions = {}): Promise<EtcdCluster> {
   const folder = makeFolder('etcd')
   const ports = await freePorts(members * 2)
   const all = Array.from({ length: members }, (_, index): Ports => {
-    return { name: `s${index + 1}`, client: ports[index * 2] ?? 0, peer: ports[index * 2 + 1] ?? 0 }
+    const [client = 0, peer = 0] = ports.slice(index * 2)
+    return { name: `s${index + 1}`, client, peer, home: homes[index] }
   })
-  const services = all.map((one) => member(one, all, join(folder, one.name), args))
+  const services = all.map((one) => member(one, all, makeFolderOf(folder, one.name, one.home?.uid), args))
   const endpoints = all.map(({ client }) => url(client))
   const cluster = new EtcdCluster(services, endpoints, folder)
   try {
@@ -67,9 +75,9 @@ function member(self: Ports, all: readonly Ports[], data: string, args: readonly
   const urls = {
     'listen-client-urls': url(self.client),
     'advertise-client-urls': url(self.client),
-    'listen-peer-urls': url(self.peer),
-    'initial-advertise-peer-urls': url(self.peer),
-    'initial-cluster': all.map(({ name, peer }) => `${name}=${url(peer)}`).join(),
+    'listen-peer-urls': peerUrl(self),
+    'initial-advertise-peer-urls': peerUrl(self),
+    'initial-cluster': all.map((one) => `${one.name}=${peerUrl(one)}`).join(),
   }
   return new Service({
     name: `etcd ${self.name}`,
@@ -82,12 +90,17 @@ function member(self: Ports, all: readonly Ports[], data: string, args: readonly
       ...(process.env['HOLDFAST_ETCD_FSYNC'] === '1' ? [] : ['--unsafe-no-fsync']),
       ...args,
     ],
+    ...(self.home ? { uid: self.home.uid } : {}),
     ready: () => isHealthy(self.client),
   })
 }
 
-function url(port: number): string {
-  return `http://127.0.0.1:${port}`
+function url(port: number, host = '127.0.0.1'): string {
+  return `http://${host}:${port}`
+}
+
+function peerUrl({ peer, home }: Ports): string {
+  return url(peer, home?.host)
 }
 
 async function isHealthy(port: number): Promise<boolean> {

@@ -24,7 +24,7 @@ export interface Member {
 
 const HOST = '127.0.0.1'
 const SLOTS = 16_384
-const SHARDS = 3
+export const SHARDS = 3
 const NODE_TIMEOUT_MS = 1000
 
 interface Plan {
@@ -61,6 +61,15 @@ export class RedisCluster {
     const found = this.members.find(({ id }) => line?.startsWith(id) === true)
     if (!found) throw new Error(`No member owns the slot ${slot}.`)
     return found
+  }
+
+  /** The primary of a shard, or its replica. */
+  async memberOf(shard: number, role: 'master' | 'slave'): Promise<Member> {
+    for (const member of this.members) {
+      if (member.shard !== shard) continue
+      if ((await member.server.command('ROLE')).includes(role)) return member
+    }
+    throw new Error(`The shard ${shard} has no ${role}.`)
   }
 
   async slotOf(key: string): Promise<number> {

@@ -17,13 +17,14 @@ export interface SentinelOptions {
   readonly appendOnly?: boolean
 }
 
+/** What the Sentinels call the primary. */
+export const SENTINEL_NAME = 'locks'
 const HOST = '127.0.0.1'
 const SENTINELS = 3
 const QUORUM = 2
 
 export class SentinelGroup {
-  /** What the Sentinels call the primary. */
-  readonly name = 'locks'
+  readonly name = SENTINEL_NAME
   readonly host = HOST
   readonly servers: readonly RedisServer[]
   readonly sentinels: readonly Service[]
@@ -38,7 +39,10 @@ export class SentinelGroup {
   }
 
   async start(): Promise<void> {
+    const [primary, ...replicas] = this.servers
     await Promise.all(this.servers.map((server) => server.start()))
+    // Not by their settings: a replica that has taken over must not follow the old primary again when it restarts.
+    for (const replica of replicas) await replica.command('REPLICAOF', HOST, String(primary?.port))
     await eventually('the replicas follow', () => this.#replicasFollow())
     await Promise.all(this.sentinels.map((sentinel) => sentinel.start()))
     await eventually('the Sentinels know each other and the replicas', () => this.#sentinelsAgree())
@@ -71,12 +75,27 @@ export class SentinelGroup {
     return this.primary()
   }
 
-  /** Starts a server that was killed, as a replica of the one in its place. The Sentinels would take ten seconds for that. */
+  /** Starts a server that was killed, and waits until it follows the one in its place. */
   async rejoin(server: RedisServer): Promise<void> {
-    const primary = await this.primary()
     await server.start()
-    await server.command('REPLICAOF', HOST, String(primary.port))
-    await eventually('the replicas follow', () => this.#replicasFollow())
+    await this.untilWhole()
+  }
+
+  /**
+   * Waits until the Sentinels agree on a primary, and all others follow it. Who takes itself for one as well, since it was
+   * away when it was replaced, is told: the Sentinels would take ten seconds for that.
+   */
+  async untilWhole(): Promise<void> {
+    await eventually('the replicas follow', async () => {
+      const primary = await this.#agreed()
+      if (!primary) return false
+      for (const server of this.servers) {
+        const leads = (await server.command('ROLE')).includes('master')
+        if (leads && server !== primary) await follow(server, HOST, String(primary.port))
+        if (!leads && server === primary) await follow(server, 'NO', 'ONE')
+      }
+      return this.#replicasFollow()
+    })
   }
 
   async stop(): Promise<void> {
@@ -106,6 +125,17 @@ export class SentinelGroup {
     })
   }
 
+  /** The primary, if all Sentinels name the same one, think it well, and none of them is about to replace it. */
+  async #agreed(): Promise<RedisServer | undefined> {
+    const replies = await this.#views()
+    const named = replies.map((reply) => (isWell(reply) ? fieldOf(reply, 'port') : undefined))
+    return this.servers.find(({ port }) => named.every((name) => name === String(port)))
+  }
+
+  #views(): Promise<string[]> {
+    return Promise.all(this.sentinelPorts.map((port) => askSentinel(port, 'SENTINEL', 'MASTER', this.name)))
+  }
+
   async #replicasFollow(): Promise<boolean> {
     const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')))
     const primaries = roles.filter((role) => role.includes('role:master'))
@@ -114,22 +144,30 @@ export class SentinelGroup {
   }
 
   async #sentinelsAgree(): Promise<boolean> {
-    const replies = await Promise.all(
-      this.sentinelPorts.map((port) => askSentinel(port, 'SENTINEL', 'MASTER', this.name)),
-    )
+    const replies = await this.#views()
     const replicas = this.servers.length - 1
     return replies.every(
       (reply) =>
-        numberIn(reply, 'num-other-sentinels') === SENTINELS - 1 &&
-        numberIn(reply, 'num-slaves') === replicas,
+        fieldOf(reply, 'num-other-sentinels') === String(SENTINELS - 1) &&
+        fieldOf(reply, 'num-slaves') === String(replicas),
     )
   }
 }
 
+/** As the Sentinels do it: clients are sent away, so that they look who leads now. */
+async function follow(server: RedisServer, ...whom: readonly string[]): Promise<void> {
+  await server.command('REPLICAOF', ...whom)
+  for (const type of ['normal', 'pubsub']) await server.command('CLIENT', 'KILL', 'TYPE', type)
+}
+
 /** A field of a reply that is a list of names and values. */
-function numberIn(reply: string, field: string): number {
+function fieldOf(reply: string, field: string): string | undefined {
   const lines = reply.split('\r\n')
-  return Number(lines[lines.indexOf(field) + 2])
+  return lines[lines.indexOf(field) + 2]
+}
+
+function isWell(reply: string): boolean {
+  return fieldOf(reply, 'flags') === 'master'
 }
 
 /** Starts all of them on free ports. */
@@ -140,16 +178,9 @@ export async function startSentinels({
 }: SentinelOptions = {}): Promise<SentinelGroup> {
   const ports = await freePorts(1 + replicas + SENTINELS)
   const [primary = 0, ...others] = ports
-  const common = [['repl-diskless-sync-delay', '0'], ...config] as const
-  const servers = [
-    new RedisServer(primary, { appendOnly, config: common }),
-    ...others
-      .slice(0, replicas)
-      .map(
-        (port) =>
-          new RedisServer(port, { appendOnly, config: [...common, ['replicaof', `${HOST} ${primary}`]] }),
-      ),
-  ]
+  const servers = [primary, ...others.slice(0, replicas)].map(
+    (port) => new RedisServer(port, { appendOnly, config: [['repl-diskless-sync-delay', '0'], ...config] }),
+  )
   const group = new SentinelGroup(servers, others.slice(replicas))
   try {
     await group.start()

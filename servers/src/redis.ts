@@ -14,6 +14,8 @@ export interface RedisServerOptions {
   readonly files?: Readonly<Record<string, string>>
   /** Added to the server's environment. */
   readonly env?: NodeJS.ProcessEnv
+  /** Give it a disk of its own of this size, which needs root. */
+  readonly diskMb?: number
 }
 
 /** How long one command over the side door may take, in milliseconds. */
@@ -24,17 +26,18 @@ export class RedisServer {
   readonly port: number
   readonly password: string | undefined
   readonly #service: Service
-  readonly #folder = makeFolder('redis')
+  readonly folder: string
 
   constructor(port: number, options: RedisServerOptions) {
     this.port = port
     this.password = options.password
+    this.folder = makeFolder('redis', options.diskMb)
     const { appendOnly = false, password, config = [], files = {} } = options
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.#folder, name), text)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.folder, name), text)
     const settings: (readonly [string, string])[] = [
       ['port', String(port)],
       ['bind', this.host],
-      ['dir', this.#folder],
+      ['dir', this.folder],
       ['save', ''],
       ['appendonly', appendOnly ? 'yes' : 'no'],
       ['appendfsync', 'always'],
@@ -56,6 +59,10 @@ export class RedisServer {
     return `redis://${credentials}${this.host}:${this.port}`
   }
 
+  get running(): boolean {
+    return this.#service.running
+  }
+
   async start(): Promise<void> {
     await this.#service.start()
   }
@@ -67,8 +74,8 @@ export class RedisServer {
 
   /** Takes away what a killed server had kept: it comes back empty, as one that persists nothing does. */
   forget(): void {
-    for (const name of readdirSync(this.#folder)) {
-      rmSync(join(this.#folder, name), { recursive: true, force: true })
+    for (const name of readdirSync(this.folder)) {
+      rmSync(join(this.folder, name), { recursive: true, force: true })
     }
   }
 
@@ -84,7 +91,7 @@ export class RedisServer {
   /** Ends the process and removes its folder. */
   async stop(): Promise<void> {
     await this.#service.crash()
-    removeFolder(this.#folder)
+    removeFolder(this.folder)
   }
 
   /** Sends one command on a connection of its own, past every client library, and returns the raw reply. */

@@ -1,9 +1,10 @@
 /**
  * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,10 +45,12 @@ export function onDeath(mourner: (death: Death) => void): () => void {
 
 const running = new Set<Service>()
 const folders = new Set<string>()
+/** Folders that are disks of their own. */
+const disks = new Set<string>()
 // A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  for (const folder of [...folders]) removeFolder(folder)
 })
 
 export class Service {
@@ -107,10 +110,21 @@ export class Service {
     return this
   }
 
+  get running(): boolean {
+    return this.#child !== undefined
+  }
+
   /** Sends a signal: `SIGSTOP` and `SIGCONT` stall a server, `SIGKILL` crashes it. */
   kill(signal: NodeJS.Signals): void {
     if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') this.#expectedToRun = false
     this.#child?.kill(signal)
+  }
+
+  /** Sends a signal to its own processes as well: PostgreSQL has one for each connection. */
+  killFamily(signal: NodeJS.Signals): void {
+    if (!this.#child) return
+    this.kill(signal)
+    for (const pid of childrenOf(this.pid)) killIfThere(pid, signal)
   }
 
   /** Kills it and waits until it is gone. */
@@ -144,38 +158,97 @@ export class Service {
   }
 }
 
-/** A folder of its own for a server. */
-export function makeFolder(name: string): string {
+function childrenOf(parent: number): number[] {
+  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // It ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * A folder of its own for a server.
+ * @param diskMb on a disk of its own of this size, which needs root
+ */
+export function makeFolder(name: string, diskMb?: number): string {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
   folders.add(folder)
+  if (diskMb !== undefined) {
+    const options = `size=${diskMb}m,mode=0700`
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holdfast', folder], { stdio: 'pipe' })
+    disks.add(folder)
+  }
+  return folder
+}
+
+/** A folder in another one. @param uid whose it is, if not our own */
+export function makeFolderOf(parent: string, name: string, uid: number | undefined): string {
+  const folder = join(parent, name)
+  mkdirSync(folder, { mode: 0o700 })
+  if (uid !== undefined) {
+    chmodSync(parent, 0o711)
+    chownSync(folder, uid, uid)
+  }
   return folder
 }
 
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
+  // Lazily, since whoever was killed a moment ago may have files open.
+  if (disks.delete(folder)) execFileSync('umount', ['--lazy', folder], { stdio: 'pipe' })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   folders.delete(folder)
 }
 
-/** Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. */
+/** Below this, ports are likely to have a meaning. */
+const FIRST_PORT = 10_240
+const FEWEST_PORTS = 2000
+
+/**
+ * Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. They lie below those that the
+ * system gives to connections, one of which could otherwise take the port before the server does, or while it is restarted.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(0, '127.0.0.1', resolve)
-      })
-      return server
-    }),
-  )
+  const endPort = firstOfConnections()
+  const holders: Server[] = []
+  while (holders.length < count) {
+    const wanted = endPort - FIRST_PORT < FEWEST_PORTS ? 0 : randomInt(FIRST_PORT, endPort)
+    const holder = await listenOn(wanted)
+    if (holder) holders.push(holder)
+  }
   return Promise.all(
-    servers.map(async (server) => {
-      const address = server.address()
-      await new Promise((resolve) => void server.close(resolve))
-      if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.')
-      return address.port
+    holders.map(async (holder) => {
+      const { port } = holder.address() as AddressInfo
+      await new Promise((resolve) => void holder.close(resolve))
+      return port
     }),
   )
+}
+
+/** The first port that the system gives to connections. */
+function firstOfConnections(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0])
+  } catch {
+    // Not Linux: any port will do.
+    return 0
+  }
+}
+
+/** Undefined when somebody has the port. */
+function listenOn(port: number): Promise<Server | undefined> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    )
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
 }
 
 /** Whether somebody listens on a port. */

@@ -1,8 +1,9 @@
 /** Private ZooKeeper servers: one alone, or three that form an ensemble. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { freePorts, makeFolder, removeFolder, Service } from './service.js'
+import type { Home } from './network.js'
+import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
 
 /** The servers' `tickTime`, in milliseconds. */
 export const TICK_MS = 500
@@ -12,12 +13,15 @@ export interface ZooKeeperOptions {
   readonly servers?: number
   /** More lines of the configuration. */
   readonly config?: Readonly<Record<string, string | number>>
+  /** Where each server is at home, if the way between them is to be cut. Clients reach all of them as ever. */
+  readonly homes?: readonly Home[]
 }
 
 interface Ports {
   readonly client: number
   readonly peer: number
   readonly election: number
+  readonly home: Home | undefined
 }
 
 export class ZooKeeperEnsemble {
@@ -55,14 +59,15 @@ export class ZooKeeperEnsemble {
 export async function startZooKeeper({
   servers = 1,
   config = {},
+  homes = [],
 }: ZooKeeperOptions = {}): Promise<ZooKeeperEnsemble> {
   const folder = makeFolder('zookeeper')
   const ports = await freePorts(servers * 3)
   const all = Array.from({ length: servers }, (_, index): Ports => {
     const [client = 0, peer = 0, election = 0] = ports.slice(index * 3)
-    return { client, peer, election }
+    return { client, peer, election, home: homes[index] }
   })
-  const services = all.map((_, index) => server(index, all, join(folder, `s${index + 1}`), config))
+  const services = all.map((_, index) => server(index, all, folder, config))
   const ensemble = new ZooKeeperEnsemble(
     services,
     all.map(({ client }) => client),
@@ -80,10 +85,11 @@ export async function startZooKeeper({
 function server(
   index: number,
   all: readonly Ports[],
-  folder: string,
+  parent: string,
   extra: Readonly<Record<string, string | number>>,
 ): Service {
-  const client = all[index]?.client ?? 0
+  const { client = 0, home } = all[index] ?? {}
+  const folder = makeFolderOf(parent, `s${index + 1}`, home?.uid)
   const config: Record<string, string | number> = {
     tickTime: TICK_MS,
     minSessionTimeout: 1000,
@@ -98,11 +104,10 @@ function server(
   }
   if (all.length > 1) {
     Object.assign(config, { initLimit: 20, syncLimit: 10 })
-    for (const [number, { peer, election }] of all.entries()) {
-      config[`server.${number + 1}`] = `127.0.0.1:${peer}:${election}`
+    for (const [number, { peer, election, home: its }] of all.entries()) {
+      config[`server.${number + 1}`] = `${its?.host ?? '127.0.0.1'}:${peer}:${election}`
     }
   }
-  mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'myid'), String(index + 1))
   const file = join(folder, 'zoo.cfg')
   writeFileSync(
@@ -125,6 +130,7 @@ function server(
       'org.apache.zookeeper.server.quorum.QuorumPeerMain',
       file,
     ],
+    ...(home ? { uid: home.uid } : {}),
     ready: async () => (await ask(client, 'srvr')).includes('Mode:'),
   })
 }

@@ -1,5 +1,7 @@
 /** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `controls/`. */
+import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { mutatedCopy } from '@holdfast/simulator'
 import { MUTATIONS } from '@holdfast/torture'
 import { planOf } from '../support/plan.js'
 import { torture } from './support/torture.js'
@@ -17,6 +19,16 @@ async function brokenBy(args: readonly string[]): Promise<{ broken: string[]; se
     if (broken.length > 0 || seed === MOST_SEEDS) return { broken, seeds: seed }
   }
 }
+
+describe('a mutation', () => {
+  // Those that are left to the full plan would go stale unseen.
+  test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
+    '%s fits the code as it is',
+    (_name, mutation) => {
+      expect(() => rmSync(mutatedCopy(mutation), { recursive: true })).not.toThrow()
+    },
+  )
+})
 
 describe.concurrent('a library that is broken on purpose', () => {
   test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(

@@ -8,6 +8,20 @@ import { start, torture } from './support/torture.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
 
+const isRoot = process.getuid?.() === 0
+/** A user without rights, on every system. */
+const NOBODY = 65_534
+/** A server with its proxies; and what else is to be undone: a mount, and a network of the run's own. */
+const interrupted: readonly (readonly [store: string, faults: string])[] = [
+  ['redis', 'promised'],
+  ...(isRoot
+    ? ([
+        ['embedded', 'disk-full'],
+        ['etcd', 'partition'],
+      ] as const)
+    : []),
+]
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function plan(seed: string): Promise<string> {
@@ -71,14 +85,35 @@ describe('the command', () => {
     expect(readFileSync(report, 'utf8')).toMatch(/^<!doctype html>[\s\S]*<svg /)
   })
 
-  test('undoes everything when it is interrupted', { timeout: 60_000 }, async () => {
-    const run = start(['--store', 'redis', '--seconds', '60'])
-    await run.said('3/60 s')
-    run.child.kill('SIGINT')
-    const { status, stderr, left, running } = await run.ended
-    expect(stderr).toContain('Everything was undone; nothing was judged.')
-    expect(status).toBe(130)
+  test.each([
+    ['embedded', 'disk-full'],
+    ['etcd', 'partition'],
+  ])('refuses a fault of %s that needs root without root: %s', async (store, fault) => {
+    const args = ['--store', store, '--faults', fault, '--seconds', '1']
+    const { status, stderr, left } = await start(args, {}, isRoot ? NOBODY : undefined).ended
+    expect(stderr).toBe(`The fault ${fault} needs root. Run this as root, or leave it out of --faults.\n`)
+    expect(status).toBe(69)
     expect(left).toEqual([])
-    expect(running).toEqual([])
   })
+
+  test.each(interrupted)(
+    'undoes everything when it is interrupted: %s, %s',
+    { timeout: 60_000 },
+    async (store, faults) => {
+      const run = start(['--store', store, '--seconds', '60', '--faults', faults])
+      await run.said('3/60 s')
+      run.child.kill('SIGINT')
+      const { status, stderr, left, running, mounted } = await run.ended
+      expect(stderr).toContain('Everything was undone; nothing was judged.')
+      expect(status).toBe(130)
+      expect(left).toEqual([])
+      expect(running).toEqual([])
+      expect(mounted).toEqual([])
+    },
+  )
+
+  test.skipIf(isRoot)(
+    'mounts and networks that are undone when it is interrupted: only root makes them',
+    () => undefined,
+  )
 })

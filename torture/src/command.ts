@@ -1,5 +1,6 @@
 /** The command line: what may be asked for, and what is said when something else is. */
 import { parseArgs } from 'node:util'
+import { canHaveNetwork } from '@holdfast/servers/network'
 import { FAULT_KINDS, FAULTS, isFaultKind, type FaultKind } from './faults/catalogue.js'
 import { MUTATION_NAMES } from './mutations.js'
 import { faultsOf, PROMISES, promisedFaults } from './promised.js'
@@ -171,5 +172,13 @@ function faultsFor(store: StoreName, names: readonly string[], several: boolean)
 
 /** What only root can do is left out of a mix, and refused with advice where it is asked for by name. */
 function canBeDriven(kind: FaultKind): boolean {
-  return FAULTS[kind].needs !== 'root' || process.getuid?.() === 0
+  const { needs } = FAULTS[kind]
+  if (needs === 'network') return hasNetwork()
+  return needs !== 'root' || process.getuid?.() === 0
+}
+
+let network: boolean | undefined
+
+function hasNetwork(): boolean {
+  return (network ??= canHaveNetwork())
 }

@@ -79,12 +79,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
-        file: 'stores/sequenced/attempting.js',
+        file: 'stores/sequenced/waiting.js',
         find: "if (!alive || look.state === 'absent')\n            return this.#gone(record);",
         replace: "if (look.state === 'absent')\n            return this.#existing(standpoint);",
       },
       {
-        file: 'stores/sequenced/attempting.js',
+        file: 'stores/sequenced/waiting.js',
         find: "if (look.state === 'absent')\n                return wake();",
         replace: "if (look.state === 'absent')\n                return wake(this.#promote(standpoint));",
       },

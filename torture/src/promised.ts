@@ -45,11 +45,18 @@ const NO_SCRIPTS = absent('it keeps no scripts that a server could forget')
 const DATABASE = absent(
   'what a database does without memory or disk is its own affair: the transaction fails',
 )
+const NO_FOLLOWERS = absent('there is no primary with replicas here')
 const NO_REPLICA = absent(
   'a replica that takes over lacks what it lacks: the database’s own affair, not driven here',
 )
 const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven here')
 const NEVER_EMPTY = absent('a database that comes back empty has no lock table, and every request is refused')
+
+const NO_REPLICATION = {
+  partition: absent('there are no members that could be parted'),
+  'primary-kill': NO_FOLLOWERS,
+  'replica-kill': NO_FOLLOWERS,
+} as const
 
 const everywhere = (rest: Partial<Row>): Row => {
   const row = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, promised])) as Record<FaultKind, Cell>
@@ -57,6 +64,7 @@ const everywhere = (rest: Partial<Row>): Row => {
 }
 
 const SERVERLESS = {
+  ...NO_REPLICATION,
   latency: NO_SERVER,
   'drop-replies': NO_SERVER,
   'black-hole': NO_SERVER,
@@ -80,6 +88,7 @@ const LOST_WRITES = without(
 )
 
 const REDIS = {
+  ...NO_REPLICATION,
   'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
   flush: without(
     ['exclusion'],
@@ -96,10 +105,58 @@ const REDIS = {
   failover: LOST_WRITES,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
-  'disk-full': absent('a Redis that cannot write its log ends itself: see server-kill'),
+} as const
+
+const ASYNCHRONOUS = without(
+  ['exclusion', 'ghost'],
+  'replication is asynchronous, and a primary that was replaced serves those who still reach it until it is told',
+)
+
+const ONE_REDIS = absent('as on one server: see redis')
+
+/** A primary with replicas, whichever way they are told to take over. */
+const REPLICATED = {
+  flush: REDIS.flush,
+  stall: ASYNCHRONOUS,
+  'server-kill': ASYNCHRONOUS,
+  'primary-kill': ASYNCHRONOUS,
+  failover: LOST_WRITES,
+  'restart-empty': absent(
+    'a primary that comes back empty before it is replaced empties its replicas: see redis',
+  ),
+  'clock-forward': ONE_REDIS,
+  'clock-back': ONE_REDIS,
+  'disk-full': ONE_REDIS,
+  'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
+  partition: absent(
+    'not driven here: a primary that is cut off grants to those who reach it until it notices, as after stall',
+  ),
+} as const
+
+const BROKEN_SESSION = without(
+  ['exclusion'],
+  'locks belong to a connection: when it breaks the server frees them at once, and its holders are told at their next renewal',
+)
+
+/** Locks of a connection: no table, nothing written. */
+const SESSION = {
+  ...NO_REPLICATION,
+  'drop-replies': BROKEN_SESSION,
+  'black-hole': BROKEN_SESSION,
+  reset: BROKEN_SESSION,
+  'server-kill': BROKEN_SESSION,
+  'restart-empty': absent('nothing is kept: each restart frees all locks, as in server-kill'),
+  flush: absent('nothing is kept that could be deleted'),
+  'script-flush': NO_SCRIPTS,
+  oom: DATABASE,
+  'disk-full': absent('nothing is written'),
+  failover: absent('a server that takes over has no locks, as after server-kill'),
+  'leader-kill': ONE_SERVER,
+  'quorum-loss': ONE_SERVER,
 } as const
 
 const SQL = {
+  ...NO_REPLICATION,
   'restart-empty': NEVER_EMPTY,
   flush: NEVER_EMPTY,
   'script-flush': NO_SCRIPTS,
@@ -119,6 +176,8 @@ const SQL = {
 } as const
 
 const CONSENSUS = {
+  'primary-kill': NO_FOLLOWERS,
+  'replica-kill': NO_FOLLOWERS,
   'restart-empty': absent(
     'a member that lost its data must be removed and added again: the cluster refuses it',
   ),
@@ -141,6 +200,8 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
     'script-flush': NO_SCRIPTS,
     failover: LOST_WRITES,
   }),
+  'redis-sentinel': everywhere(REPLICATED),
+  'redis-cluster': everywhere({ ...REPLICATED, 'quorum-loss': ASYNCHRONOUS }),
   redlock: everywhere({
     ...REDIS,
     'restart-empty': without(
@@ -156,7 +217,19 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
     'quorum-loss': promised,
   }),
   postgres: everywhere(SQL),
+  'postgres-session': everywhere({
+    ...SESSION,
+    'clock-forward': without(
+      ['exclusion'],
+      'PostgreSQL counts how long a session was silent by its clock: a step forward may end it early',
+    ),
+    'clock-back': without(
+      ['liveness'],
+      'PostgreSQL counts how long a session was silent by its clock: after a step back it may last longer',
+    ),
+  }),
   mysql: everywhere(SQL),
+  'mysql-session': everywhere(SESSION),
   etcd: everywhere({
     ...CONSENSUS,
     oom: absent('not driven here: NOSPACE is tested with the store itself'),

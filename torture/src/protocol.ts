@@ -5,6 +5,10 @@ import type { StoreName } from './stores.js'
 export interface Connection {
   readonly ports: readonly number[]
   readonly directory?: string
+  /** Those that a client begins with, where it finds the others by asking. */
+  readonly seeds?: readonly number[]
+  /** How this client reaches a server that others name by its own address, `host:port`. */
+  readonly routes?: Readonly<Record<string, { readonly host: string; readonly port: number }>>
 }
 
 /** Who is tried: the real library, a lock that is broken on purpose, or somebody else's library. */

@@ -12,6 +12,7 @@ import { MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
 import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
 import { report } from './report/report.js'
+import { enterOwnNetwork } from './run/own-network.js'
 import { preflight } from './run/preflight.js'
 import { cellsOf, keep } from './record.js'
 import { STORES, type StoreName } from './stores.js'
@@ -29,6 +30,10 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
     return 0
   }
   for (const store of command.stores) preflight(store, command.faultsFor(store))
+  if (command.stores.some((store) => command.faultsFor(store).includes('partition'))) {
+    const status = await enterOwnNetwork(signal)
+    if (status !== undefined) return status
+  }
   const runs: Ran[] = []
   for (const store of command.stores) {
     for (const subject of command.subjects) {

@@ -80,9 +80,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     name: 'missed-grant-counts',
     breaks:
       'The news of a grant is no grant when the claim may have lost it and have been queued again since',
-    edits: [
-      { file: 'lease/seek.js', find: 'this.#missedGrant ||= this.#mayHaveMissedGrant(sent);', replace: '' },
-    ],
+    edits: [{ file: 'lease/seek.js', find: 'this.#noteSilence(this.#waiting ?? this.#first);', replace: '' }],
     scenario: 'missed-grant',
   },
   {

@@ -16,6 +16,8 @@ export interface Ended {
   readonly left: readonly string[]
   /** Processes that were left behind, by what they were called with. */
   readonly running: readonly string[]
+  /** File systems that were left mounted. */
+  readonly mounted: readonly string[]
 }
 
 export interface Running {
@@ -25,7 +27,8 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+/** @param uid the user who runs it, if not our own: only root can say so */
+export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}, uid?: number): Running {
   // Short, since sockets live in it.
   const folder = mkdtempSync(join(tmpdir(), 'hft-'))
   // Databases run as users of their own, and write temporary files as well.
@@ -33,6 +36,7 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Run
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: folder, ...env },
+    ...(uid === undefined ? {} : { uid, gid: uid }),
   })
   const printed = { stdout: '', stderr: '' }
   let heard: (() => void) | undefined
@@ -45,8 +49,11 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Run
   const ended = once(child, 'close').then(([status]): Ended => {
     heard?.()
     const left = readdirSync(folder)
+    const mounted = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(folder))
     rmSync(folder, { recursive: true, force: true })
-    return { status: status as number | null, ...printed, left, running: processesOf(folder) }
+    return { status: status as number | null, ...printed, left, running: processesOf(folder), mounted }
   })
   return {
     child,

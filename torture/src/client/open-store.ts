@@ -1,6 +1,14 @@
 /** Opens each store as a program would, with the client library that it needs. */
-import { LIBRARIES, openClient } from '@holdfast/servers/redis-clients'
+import {
+  LIBRARIES,
+  openClient,
+  openClusterClient,
+  openSentinelClient,
+  type OpenClient,
+} from '@holdfast/servers/redis-clients'
+import { SENTINEL_NAME } from '@holdfast/servers/redis-sentinel'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
+import type { PgPool, PostgresJs } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import type { Connection } from '../protocol.js'
 import type { StoreName } from '../stores.js'
@@ -15,10 +23,11 @@ export interface OpenStore {
 /** @param index of the process: client libraries take turns */
 export async function openStore(
   name: StoreName,
-  { ports, directory = '' }: Connection,
+  connection: Connection,
   index: number,
   library: Library,
 ): Promise<OpenStore> {
+  const { ports, directory = '' } = connection
   const [port = 0] = ports
   switch (name) {
     case 'memory': {
@@ -35,6 +44,12 @@ export async function openStore(
       const { client, end } = openClient(libraryOf(index), redisUrl(port))
       return { store: redisStore({ client, mode: name === 'redis' ? 'scripts' : 'simple' }), end }
     }
+    case 'redis-sentinel':
+    case 'redis-cluster': {
+      const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
+      const { client, end } = openReplicated(name, libraryOf(index), connection)
+      return { store: redisStore({ client }), end }
+    }
     case 'redlock': {
       const { redlockStore } = await library.store<typeof import('holdfast/redlock')>('redlock')
       const clients = ports.map((one, node) => openClient(libraryOf(index + node), redisUrl(one)))
@@ -42,12 +57,15 @@ export async function openStore(
       return { store, end: () => clients.forEach(({ end }) => end()) }
     }
     case 'postgres':
-      return openPostgres(port, index, library)
-    case 'mysql': {
+    case 'postgres-session':
+      return openPostgres(name, port, index, library)
+    case 'mysql':
+    case 'mysql-session': {
       const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
       const { createPool } = await import('mysql2/promise')
       const pool = createPool({ uri: `mysql://root@127.0.0.1:${port}/app`, connectionLimit: 6 })
-      return { store: mysqlStore({ pool }), end: () => pool.end() }
+      const store = name === 'mysql' ? mysqlStore({ pool }) : mysqlStore({ pool, mode: 'session' })
+      return { store, end: () => pool.end() }
     }
     case 'etcd': {
       const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
@@ -61,19 +79,39 @@ export async function openStore(
   return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
 }
 
-async function openPostgres(port: number, index: number, library: Library): Promise<OpenStore> {
+async function openPostgres(
+  name: 'postgres' | 'postgres-session',
+  port: number,
+  index: number,
+  library: Library,
+): Promise<OpenStore> {
   const { postgresStore } = await library.store<typeof import('holdfast/postgres')>('postgres')
+  const storeOver = (pool: PgPool | PostgresJs): Store =>
+    name === 'postgres' ? postgresStore({ pool }) : postgresStore({ pool, mode: 'session' })
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   if (index % 2 === 0) {
     const { Pool } = (await import('pg')).default
     const pool = new Pool({ connectionString: url, max: 6 })
     // A server that ends takes idle connections with it; the pool makes new ones.
     pool.on('error', () => undefined)
-    return { store: postgresStore({ pool }), end: () => pool.end() }
+    return { store: storeOver(pool), end: () => pool.end() }
   }
   const { default: postgres } = await import('postgres')
-  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1 })
-  return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
+  // The library asks for the types of arrays first, and nobody hears it if the connection breaks meanwhile: docs/stores.md.
+  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1, fetch_types: false })
+  return { store: storeOver(pool), end: () => pool.end({ timeout: 1 }) }
+}
+
+function openReplicated(
+  name: 'redis-sentinel' | 'redis-cluster',
+  library: (typeof LIBRARIES)[number],
+  { seeds = [], routes = {} }: Connection,
+): OpenClient {
+  // The libraries have names of their own for the same setting.
+  const options = library.startsWith('io') ? { natMap: routes } : { nodeAddressMap: routes }
+  return name === 'redis-cluster'
+    ? openClusterClient(library, seeds, options)
+    : openSentinelClient(library, { name: SENTINEL_NAME, ports: seeds }, options)
 }
 
 function libraryOf(index: number): (typeof LIBRARIES)[number] {

@@ -8,7 +8,7 @@ export interface FaultKindInfo {
   readonly lane: Lane
   readonly title: string
   /** What the machine must have for it. */
-  readonly needs?: 'root' | 'gcc'
+  readonly needs?: 'root' | 'gcc' | 'network'
 }
 
 const CATALOGUE = {
@@ -36,8 +36,18 @@ const CATALOGUE = {
     lane: 'server',
     title: 'the server dies with writes that its replica never got, and the replica takes over',
   },
+  'primary-kill': {
+    lane: 'server',
+    title: 'the primary is killed for good, its replica takes over, and it comes back as a replica',
+  },
+  'replica-kill': { lane: 'server', title: 'a replica is killed, and comes back' },
   'leader-kill': { lane: 'server', title: 'the member that leads is killed, and comes back' },
   'quorum-loss': { lane: 'server', title: 'all members but one are stopped: what is left is a minority' },
+  partition: {
+    lane: 'server',
+    title: 'the member that leads is cut off from the others, and clients reach all of them',
+    needs: 'network',
+  },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>
 
@@ -102,7 +112,10 @@ const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'clock-forward': (dice, ttlMs) => [0, dice.between(0.3, 2) * ttlMs],
   'clock-back': (dice, ttlMs) => [0, -dice.between(0.3, 2) * ttlMs],
   failover: (dice) => [dice.between(100, 600), 0],
+  'primary-kill': () => [0, 0],
+  'replica-kill': (dice) => [dice.between(50, 2000), 0],
   'leader-kill': (dice) => [dice.between(300, 2000), 0],
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
+  partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
 }

@@ -3,6 +3,7 @@
  * once for no longer than until then. This is what is left of exclusion when a server forgets.
  */
 import type { HistoryEvent, Hold } from 'holdfast/conformance'
+import type { Loss } from '../run/chronicle.js'
 import type { Finding } from './judge.js'
 
 /** A renewal may have been on its way while the data was deleted. */
@@ -11,21 +12,23 @@ const SLACK_NS = 50_000_000n
 export function renewedAfterLoss(
   holds: readonly Hold[],
   events: readonly HistoryEvent[],
-  lossesNs: readonly bigint[],
+  losses: readonly Loss[],
   ttlMs: number,
 ): Omit<Finding, 'promised'>[] {
-  if (lossesNs.length === 0) return []
+  if (losses.length === 0) return []
   const ttlNs = BigInt(ttlMs) * 1_000_000n
   const renewals = events.filter(({ f, type }) => f === 'renew' && type === 'ok')
   const found: Omit<Finding, 'promised'>[] = []
   for (const hold of holds) {
-    const lostNs = lossesNs.find((atNs) => hold.startNs < atNs && atNs < hold.endNs)
-    if (lostNs === undefined) continue
+    const loss = losses.find(
+      ({ grantedBeforeNs, lostNs }) => hold.startNs < grantedBeforeNs && lostNs < hold.endNs,
+    )
+    if (!loss) continue
     // The deadline counts from when the renewal left, so that this one left after the loss.
     const late = renewals.find(
       (event) =>
         isOf(event, hold) &&
-        (event.deadline_ns ?? 0n) - ttlNs > lostNs + SLACK_NS &&
+        (event.deadline_ns ?? 0n) - ttlNs > loss.lostNs + SLACK_NS &&
         event.t_ns <= hold.endNs,
     )
     if (!late) continue

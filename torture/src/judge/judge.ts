@@ -70,7 +70,7 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
   const story = tellStory(events)
   const found: Omit<Finding, 'promised'>[] = [
     ...checkHistory(events, { promised }).map(named),
-    ...renewedAfterLoss(story.holds, events, chronicle.lossesNs, STORES[store].ttlMs),
+    ...renewedAfterLoss(story.holds, events, chronicle.losses, STORES[store].ttlMs),
     ...notes.flatMap((note) =>
       note.note === 'breach' ? [plain(note.property as Property, note.message, note.key)] : [],
     ),
@@ -136,7 +136,7 @@ interface Sight {
 
 function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
   if (property === 'tokens') return fenced
-  if (property === 'ghost') return subject === 'holdfast' && store !== 'memory' && store !== 'redis-simple'
+  if (property === 'ghost') return subject === 'holdfast' && store !== 'memory' && STORES[store].inspects
   if (property === 'held' || property === 'loss-told' || property === 'forgotten')
     return subject === 'holdfast'
   return true

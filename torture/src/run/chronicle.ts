@@ -19,6 +19,14 @@ export interface Stop {
   endNs: bigint
 }
 
+/** A server lost leases. */
+export interface Loss {
+  /** Those that were granted before this moment. */
+  readonly grantedBeforeNs: bigint
+  /** By then they were lost. */
+  readonly lostNs: bigint
+}
+
 export interface Trouble {
   readonly property: 'error'
   readonly message: string
@@ -28,8 +36,7 @@ export class Chronicle {
   readonly events: HistoryEvent[] = []
   readonly happenings: Happening[] = []
   readonly stops: Stop[] = []
-  /** When a server had lost leases. */
-  readonly lossesNs: bigint[] = []
+  readonly losses: Loss[] = []
   readonly troubles: Trouble[] = []
   readonly killed = new Set<number>()
 

@@ -171,7 +171,8 @@ class Run {
     const tools = {
       redirect: (server: number, port: number) => wires.redirect(server, port),
       reset: () => wires.reset(),
-      forgot: () => void this.#chronicle.lossesNs.push(now()),
+      forgot: (grantedBeforeNs: bigint) =>
+        void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
     }
     const ground = { clients: this.#clients, wires, target, tools }
     this.#weather = new Weather(plan, ground, this.#chronicle, signal)

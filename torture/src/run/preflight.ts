@@ -1,16 +1,26 @@
 /** Says what is missing before anything is started. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { canHaveNetwork } from '@holdfast/servers/network'
 import { FAULTS, type FaultKind } from '../faults/catalogue.js'
 import type { StoreName } from '../stores.js'
 
 /** What a store needs beside Node: a program on the path or a file, and Debian's package that has it. */
-const NEEDS: Partial<Record<StoreName, readonly (readonly [needed: string, debian: string])[]>> = {
-  redis: [['redis-server', 'redis-server']],
-  'redis-simple': [['redis-server', 'redis-server']],
-  redlock: [['redis-server', 'redis-server']],
-  postgres: [['/usr/lib/postgresql', 'postgresql']],
-  mysql: [['mariadbd', 'mariadb-server']],
+type Needs = readonly (readonly [needed: string, debian: string])[]
+
+const REDIS: Needs = [['redis-server', 'redis-server']]
+const POSTGRES: Needs = [['/usr/lib/postgresql', 'postgresql']]
+const MARIADB: Needs = [['mariadbd', 'mariadb-server']]
+const NEEDS: Partial<Record<StoreName, Needs>> = {
+  redis: REDIS,
+  'redis-simple': REDIS,
+  'redis-sentinel': REDIS,
+  'redis-cluster': REDIS,
+  redlock: REDIS,
+  postgres: POSTGRES,
+  'postgres-session': POSTGRES,
+  mysql: MARIADB,
+  'mysql-session': MARIADB,
   etcd: [['etcd', 'etcd-server']],
   zookeeper: [
     ['java', 'default-jre-headless'],
@@ -32,8 +42,14 @@ export function preflight(store: StoreName, kinds: readonly FaultKind[]): void {
   }
   for (const kind of kinds) {
     const { needs } = FAULTS[kind]
-    if (needs === 'root' && process.getuid?.() !== 0) {
+    if ((needs === 'root' || needs === 'network') && process.getuid?.() !== 0) {
       throw new MissingError(`The fault ${kind} needs root. Run this as root, or leave it out of --faults.`)
+    }
+    if (needs === 'network' && !canHaveNetwork()) {
+      throw new MissingError(
+        `The fault ${kind} needs a network of its own: \`unshare --net ip link set lo up\` does not work here. ` +
+          'On Debian: apt-get install util-linux iproute2; or leave it out of --faults.',
+      )
     }
     if (needs === 'gcc' && !isThere('gcc')) {
       throw new MissingError(

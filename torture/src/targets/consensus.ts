@@ -1,6 +1,7 @@
 /** Three members of etcd, or three servers of ZooKeeper. */
 import { startEtcd } from '@holdfast/servers/etcd'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
+import { cutOff, HOMES, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
 import { nodeOf, type Action, type Target } from './target.js'
 
@@ -10,30 +11,43 @@ interface Cluster {
   stop(): Promise<void>
 }
 
-export async function etcdTarget(members: number): Promise<Target> {
-  const cluster = await startEtcd({ members })
+/** @param apart in a network where the way between members can be cut */
+export async function etcdTarget(members: number, apart: boolean): Promise<Target> {
+  const homes = apart ? HOMES : []
+  const cluster = await startEtcd({ members, homes })
   return targetOf(
     cluster,
     'etcd',
     cluster.endpoints.map((endpoint) => Number(new URL(endpoint).port)),
+    homes,
   )
 }
 
-export async function zookeeperTarget(servers: number): Promise<Target> {
-  const ensemble = await startZooKeeper({ servers })
-  return targetOf(ensemble, 'zookeeper', ensemble.ports)
+/** @param apart in a network where the way between members can be cut */
+export async function zookeeperTarget(servers: number, apart: boolean): Promise<Target> {
+  const homes = apart ? HOMES : []
+  const ensemble = await startZooKeeper({ servers, homes })
+  return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
 }
 
-function targetOf(cluster: Cluster, name: string, ports: readonly number[]): Target {
+function targetOf(cluster: Cluster, name: string, ports: readonly number[], homes: readonly Home[]): Target {
   const killLeader: Action = async () => {
     const leader = cluster.members[await cluster.leader()]
     await leader?.crash()
     return async () => void (await leader?.start())
   }
+  const cutLeader: Action = async () => {
+    const home = homes[await cluster.leader()]
+    if (!home) throw new Error('The members have no homes, and cannot be cut off.')
+    return cutOff(
+      home,
+      homes.filter((one) => one !== home),
+    )
+  }
   return {
     nodes: cluster.members.map((member, index) => nodeOf(`${name} ${index + 1}`, ports[index] ?? 0, member)),
     connection: (its) => ({ ports: its }),
-    actions: { 'leader-kill': killLeader },
+    actions: { 'leader-kill': killLeader, partition: cutLeader },
     stop: () => cluster.stop(),
   }
 }

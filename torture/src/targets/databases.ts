@@ -22,7 +22,13 @@ export async function postgresTarget(clocks: boolean): Promise<Target> {
   const server = await startPostgres({ durable: true, ...(clock ? { env: clock.env } : {}) })
   server.psql(postgresSchema())
   return {
-    nodes: [nodeOf('postgres', server.port, server.service)],
+    nodes: [
+      {
+        ...nodeOf('postgres', server.port, server.service),
+        // Each connection has a process, which would go on.
+        signal: (signal) => server.service.killFamily(signal),
+      },
+    ],
     connection: (ports) => ({ ports }),
     actions: steps(clock),
     async stop() {

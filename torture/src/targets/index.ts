@@ -5,6 +5,7 @@ import { etcdTarget, zookeeperTarget } from './consensus.js'
 import { mysqlTarget, postgresTarget } from './databases.js'
 import { embeddedTarget, memoryTarget } from './local.js'
 import { redisTarget } from './redis.js'
+import { clusterTarget, sentinelTarget } from './replicated.js'
 import type { Target } from './target.js'
 
 /** @param kinds the faults that it is to meet: some need a service that is started for them */
@@ -19,15 +20,21 @@ export async function startTarget(store: StoreName, kinds: readonly FaultKind[])
     case 'redis':
     case 'redis-simple':
     case 'redlock':
-      return redisTarget(store, servers, clocks)
+      return redisTarget(store, servers, kinds)
+    case 'redis-sentinel':
+      return sentinelTarget()
+    case 'redis-cluster':
+      return clusterTarget()
     case 'postgres':
+    case 'postgres-session':
       return postgresTarget(clocks)
     case 'mysql':
+    case 'mysql-session':
       return mysqlTarget(clocks)
     case 'etcd':
-      return etcdTarget(servers)
+      return etcdTarget(servers, kinds.includes('partition'))
     case 'zookeeper':
       break
   }
-  return zookeeperTarget(servers)
+  return zookeeperTarget(servers, kinds.includes('partition'))
 }

@@ -3,29 +3,35 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { StoreName } from '../stores.js'
-import type { Fault } from '../faults/catalogue.js'
+import type { Fault, FaultKind } from '../faults/catalogue.js'
 import { ServerClock } from './clock.js'
-import type { Action, ServerNode, Target, Tools } from './target.js'
+import { fillDisk } from './disk.js'
+import { now } from '../run/chronicle.js'
+import { expectOk, flushAll, redisNode, refusals } from './redis-server.js'
+import type { Action, Target, Tools } from './target.js'
 
-/** What a server may use when it has no memory left; 0 would mean no limit. */
-const NO_MEMORY = '1'
 const CATCH_UP_MS = 5000
+/** Room for its log, which is rewritten before it fills the disk by itself. */
+const DISK_MB = 48
+const LOG_REWRITTEN_FROM = '8mb'
 
 export async function redisTarget(
   store: Extract<StoreName, 'redis' | 'redis-simple' | 'redlock'>,
   count: number,
-  clocks: boolean,
+  kinds: readonly FaultKind[],
 ): Promise<Target> {
+  const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
+  const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
-  const servers = await startAll(count, times)
+  const servers = await startAll(count, times, diskMb)
   const ready = async (server: RedisServer): Promise<void> => {
     if (store === 'redis-simple') await banScripts(server)
   }
   for (const server of servers) await ready(server)
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
-  const start = (index: number): Promise<RedisServer> => startOne(times[index])
+  const start = (index: number): Promise<RedisServer> => startOne(times[index], diskMb)
   // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives it its vote again.
-  const forgot = (tools: Tools): void => (count === 1 ? tools.forgot() : undefined)
+  const forgetting = ({ forgot }: Tools): Tools['forgot'] => (count === 1 ? forgot : () => undefined)
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
     return () => undefined
@@ -36,28 +42,31 @@ export async function redisTarget(
     ),
     connection: (ports) => ({ ports }),
     actions: {
+      ...refusals(of),
       'restart-empty': async (fault, tools) => {
         const server = of(fault)
+        const beforeNs = now()
         await server.kill()
         server.forget()
         return async () => {
           await server.start()
           await ready(server)
-          forgot(tools)
+          forgetting(tools)(beforeNs)
         }
       },
       flush: async (fault, tools) => {
-        await of(fault).command('FLUSHALL', 'SYNC')
-        forgot(tools)
+        await flushAll([of(fault)], forgetting(tools))
         return () => undefined
       },
-      'script-flush': async (fault) => {
-        await of(fault).command('SCRIPT', 'FLUSH')
-        return () => undefined
-      },
-      oom: async (fault) => {
-        await of(fault).command('CONFIG', 'SET', 'maxmemory', NO_MEMORY)
-        return async () => void (await of(fault).command('CONFIG', 'SET', 'maxmemory', '0'))
+      // It cannot keep its word to write everything before it answers, and ends itself.
+      'disk-full': (fault) => {
+        const server = of(fault)
+        const makeRoom = fillDisk(server.folder)
+        return async () => {
+          makeRoom()
+          if (!server.running) await server.start()
+          await ready(server)
+        }
       },
       'clock-forward': step,
       'clock-back': step,
@@ -84,12 +93,21 @@ export async function redisTarget(
   }
 }
 
-async function startAll(count: number, times: readonly ServerClock[]): Promise<RedisServer[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => startOne(times[index])))
+async function startAll(
+  count: number,
+  times: readonly ServerClock[],
+  diskMb: number | undefined,
+): Promise<RedisServer[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => startOne(times[index], diskMb)))
 }
 
-function startOne(time: ServerClock | undefined): Promise<RedisServer> {
-  return startRedis({ appendOnly: true, ...(time ? { env: time.env } : {}) })
+function startOne(time: ServerClock | undefined, diskMb: number | undefined): Promise<RedisServer> {
+  return startRedis({
+    appendOnly: true,
+    config: [['auto-aof-rewrite-min-size', LOG_REWRITTEN_FROM]],
+    ...(time ? { env: time.env } : {}),
+    ...(diskMb === undefined ? {} : { diskMb }),
+  })
 }
 
 /** Makes one server the replica of another, and gives the way between them once it has caught up. */
@@ -109,26 +127,6 @@ async function follow(replica: RedisServer, master: RedisServer): Promise<Proxy>
   return link
 }
 
-function redisNode(
-  server: () => RedisServer,
-  name: string,
-  ready: (server: RedisServer) => Promise<void>,
-): ServerNode {
-  return {
-    name,
-    get port() {
-      return server().port
-    },
-    crash: () => server().kill(),
-    async start() {
-      await server().start()
-      await ready(server())
-    },
-    signal: (signal) => (signal === 'SIGSTOP' ? server().pause() : server().resume()),
-  }
-}
-
 async function banScripts(server: RedisServer): Promise<void> {
-  const reply = await server.command('ACL', 'SETUSER', 'default', '-@scripting')
-  if (!reply.startsWith('+OK')) throw new Error(`The server did not ban scripts: ${reply}`)
+  await expectOk(server, 'ACL', 'SETUSER', 'default', '-@scripting')
 }

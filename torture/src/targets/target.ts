@@ -22,8 +22,8 @@ export interface Tools {
   /** Makes all connections of the clients break and lead to another port from now on. */
   redirect(server: number, port: number): void
   reset(): void
-  /** The server has lost leases by now. */
-  forgot(): void
+  /** The server has lost, by now, the leases that were granted before this moment of the shared clock. */
+  readonly forgot: (grantedBeforeNs: bigint) => void
 }
 
 export interface Target {

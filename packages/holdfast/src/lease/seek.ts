@@ -5,14 +5,7 @@
  * the seek ends is withdrawn, so that no claim is granted to nobody.
  */
 import type { Timer } from '../clock/clock.js'
-import {
-  HEARTBEATS_TO_LIVE,
-  type AttemptResult,
-  type Claim,
-  type Granted,
-  type PushedGrant,
-  type Watch,
-} from '../store/contract.js'
+import type { AttemptResult, Claim, Granted, PushedGrant, Watch } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
@@ -77,9 +70,9 @@ export class Seek {
   #first: Sent | undefined
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
-  /** Whether the claim may have been granted, and have lost the lock again, without our hearing of it. */
-  #missedGrant = false
   #heardMs = 0
+  /** The longest time between a request and the next one that was answered "waiting". */
+  #silentMs = 0
   /** When a grant was last in doubt. Answers to what was asked before do not count. */
   #doubtedMs = -Infinity
   #watch: Watch | undefined
@@ -180,7 +173,7 @@ export class Seek {
       if (this.#inFlight === 0) this.#send()
       return
     }
-    // Only what was asked before tells of the time before the grant: answers may overtake each other.
+    // An answer that was overtaken by a later "waiting" tells of a grant from before that.
     const waiting = this.#waiting && this.#waiting.sentMs <= sent.sentMs ? this.#waiting : undefined
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
     // The clocks are compared from the older of the two moments on, or a sleep in between would go unseen.
@@ -189,8 +182,12 @@ export class Seek {
   }
 
   #pushed(pushed: PushedGrant): void {
-    // It may be the news of the grant that was missed, and somebody else the holder by now. An answer tells.
-    if (this.#missedGrant) return this.#send()
+    // After such a silence it may be late news: of a grant that ended unseen, before the claim came to wait again. The
+    // store knows whether there is another one.
+    if (leaseEndMs(0, pushed.ttlMs) <= this.#silentMs) {
+      this.#send()
+      return
+    }
     // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer that is awaited decides.
     const since = this.#waiting ?? (this.#doubtedMs === -Infinity ? this.#first : undefined)
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
@@ -218,25 +215,19 @@ export class Seek {
 
   #queued(sent: Sent, holderRemainingMs: number | undefined): void {
     if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
-    this.#missedGrant ||= this.#mayHaveMissedGrant(sent)
+    this.#noteSilence(this.#waiting ?? this.#first)
     if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
     this.#attemptAfter(holderRemainingMs)
     this.#leaveBeat ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () => this.#beat())
     if (!this.#watch) this.#startWatch()
   }
 
-  /**
-   * A claim that waits now and waited then may have held the lock in between, if that is longer ago than a grant to a
-   * waiter lives without a renewal: this process stood still, its grant ended, the store forgot that, and the next
-   * heartbeat queued the claim again. The news of the grant may still be on its way to us.
-   */
-  #mayHaveMissedGrant({ claim }: Sent): boolean {
-    const before = this.#waiting
-    if (!before) return false
+  /** By either clock: the monotonic one does not count while the machine sleeps. */
+  #noteSilence(since: Sent | undefined): void {
+    if (!since) return
     const nowMs = this.#client.clock.monotonicMs()
-    const livesMs = Math.min(claim.ttlMs, claim.heartbeatMs * HEARTBEATS_TO_LIVE)
-    const slept = clocksParted(this.#client.clockOffsetMs(nowMs), before.offsetMs, livesMs)
-    return slept || leaseEndMs(before.sentMs, livesMs) <= nowMs
+    const partedMs = Math.abs(this.#client.clockOffsetMs(nowMs) - since.offsetMs)
+    this.#silentMs = Math.max(this.#silentMs, nowMs - since.sentMs + partedMs)
   }
 
   #startWatch(): void {
@@ -303,6 +294,7 @@ export class Seek {
     this.#claim = this.#client.newClaim(this.#shape)
     this.#inFlight = 0
     this.#doubtedMs = -Infinity
+    this.#silentMs = 0
     this.#send()
   }
 
@@ -315,7 +307,6 @@ export class Seek {
     this.#watch?.close()
     this.#leaveBeat?.()
     this.#retry?.cancel()
-    this.#missedGrant = false
     this.#first = this.#waiting = this.#watch = this.#leaveBeat = this.#retry = undefined
   }
 }

@@ -30,10 +30,11 @@ export interface World {
   direct(options?: LocksOptions): Locks<true>
 }
 
-export function makeWorld(seed = 1): World {
+/** @param tombstonesPerLock how many claims that ended each lock remembers */
+export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
   const clock = new VirtualClock()
   const random = new SeededRandom(seed)
-  const store = memoryStore({ clock, tombstonesPerLock: 100_000 })
+  const store = memoryStore({ clock, tombstonesPerLock })
   const wire: Wire = { latencyMs: 1, fate: () => 'deliver', sent: [] }
   const far = behindWire(store, wire, clock)
   return {

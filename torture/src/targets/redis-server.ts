@@ -1,0 +1,58 @@
+/** What all Redis deployments have in common: servers as nodes, and what can be done to one of them while it runs. */
+import type { RedisServer } from '@holdfast/servers/redis'
+import type { Fault } from '../faults/catalogue.js'
+import { now } from '../run/chronicle.js'
+import type { Action, ServerNode, Tools } from './target.js'
+
+/** What a server may use when it has no memory left; 0 would mean no limit. */
+const NO_MEMORY = '1'
+
+/** Which server a fault meets. */
+export type Which = (fault: Fault) => RedisServer | Promise<RedisServer>
+
+/** @param ready what a server needs after each start */
+export function redisNode(
+  server: () => RedisServer,
+  name: string,
+  ready: (server: RedisServer) => Promise<void> = () => Promise.resolve(),
+): ServerNode {
+  return {
+    name,
+    get port() {
+      return server().port
+    },
+    crash: () => server().kill(),
+    async start() {
+      await server().start()
+      await ready(server())
+    },
+    signal: (signal) => (signal === 'SIGSTOP' ? server().pause() : server().resume()),
+  }
+}
+
+export function refusals(which: Which): Record<'script-flush' | 'oom', Action> {
+  return {
+    'script-flush': async (fault) => {
+      await expectOk(await which(fault), 'SCRIPT', 'FLUSH')
+      return () => undefined
+    },
+    oom: async (fault) => {
+      const server = await which(fault)
+      await expectOk(server, 'CONFIG', 'SET', 'maxmemory', NO_MEMORY)
+      return () => expectOk(server, 'CONFIG', 'SET', 'maxmemory', '0')
+    },
+  }
+}
+
+/** Deletes all data of these servers. */
+export async function flushAll(servers: readonly RedisServer[], forgot: Tools['forgot']): Promise<void> {
+  const beforeNs = now()
+  await Promise.all(servers.map((server) => expectOk(server, 'FLUSHALL', 'SYNC')))
+  forgot(beforeNs)
+}
+
+/** @throws Error when the server refuses. */
+export async function expectOk(server: RedisServer, ...command: readonly string[]): Promise<void> {
+  const reply = await server.command(...command)
+  if (!reply.startsWith('+OK')) throw new Error(`${command.join(' ')}: ${reply}`)
+}
