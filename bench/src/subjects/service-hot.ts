@@ -11,7 +11,7 @@ import { openLocks } from '../service-locks.js'
 import { percentile } from '../stats.js'
 
 const LOOPS = 16
-const RUN_MS = 3000
+const RUN_MS = 2500
 /** Waits and holds that each process tells of. */
 const TOLD = 20_000
 

@@ -12,6 +12,7 @@ import type {
   SequencedPort,
   Watched,
 } from '../sequenced/port.js'
+import { Batches } from './batches.js'
 import type { Connection } from './connection.js'
 import { enter } from './entering.js'
 import { listQueues } from './listing.js'
@@ -29,11 +30,13 @@ const STOLEN_WORD_MS = 60_000
 export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly graceMs = 0
   readonly #connection: Connection
+  readonly #batches: Batches
   readonly #watches: Watches
   readonly #graveyard: Graveyard
 
   constructor(connection: Connection) {
     this.#connection = connection
+    this.#batches = new Batches(connection)
     this.#watches = new Watches(connection)
     this.#graveyard = new Graveyard(connection)
   }
@@ -43,7 +46,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
-    return enter((request) => this.#run(request, true), claim, data, sessions)
+    return enter((request) => this.#change(claim.lock, request, true), claim, data, sessions)
   }
 
   async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
@@ -61,7 +64,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     session?: EtcdSession,
   ): Promise<bigint | undefined> {
     const value = encodeEntry(data)
-    const { succeeded, revision } = await this.#run(
+    const { succeeded, revision } = await this.#change(
+      entry.lock,
       {
         when: [when.created(entry.key, entry.number), when.unchanged(entry.key, version)],
         then: [session ? op.put(entry.key, value, session.lease) : op.rewrite(entry.key, value)],
@@ -73,7 +77,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
 
   async leave(entry: Entry): Promise<boolean> {
     // Not repeated here: a second one would find nothing, and nobody would know who took it out.
-    const { succeeded } = await this.#run(
+    const { succeeded } = await this.#change(
+      entry.lock,
       { when: [when.created(entry.key, entry.number)], then: [op.remove(entry.key)] },
       false,
     )
@@ -83,7 +88,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   async banish(claim: ClaimRef): Promise<EntryData | undefined> {
     const lease = await this.#graveyard.lease(claim.ttlMs)
     const { key, end } = queueOf(claim.lock)
-    const { answers } = await this.#run(
+    const { answers } = await this.#change(
+      claim.lock,
       { when: [], then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })] },
       true,
     )
@@ -96,7 +102,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
 
   async evict(entry: Entry, _data: EntryData, because: string | undefined): Promise<boolean> {
     const lease = await this.#graveyard.lease(STOLEN_WORD_MS)
-    const { succeeded } = await this.#run(
+    const { succeeded } = await this.#change(
+      entry.lock,
       {
         when: [when.created(entry.key, entry.number)],
         then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(because ?? ''), lease)],
@@ -125,18 +132,18 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   async #look(entries: readonly LookedAt[]): Promise<Look[]> {
-    const { answers, revision } = await this.#run(
-      { when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) },
-      true,
-    )
+    // Not with those that change something: etcd need not agree on what is only read.
+    const body = txn({ when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) })
+    const answer = await this.#connection.request(METHODS.txn, body, { repeatable: true })
+    const { answers, revision } = readTxn(answer)
     return entries.map(({ entry }, index) => {
       const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
       return readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
     })
   }
 
-  async #run(request: Txn, repeatable: boolean): Promise<TxnAnswer> {
-    return readTxn(await this.#connection.request(METHODS.txn, txn(request), { repeatable }))
+  #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {
+    return this.#batches.run(lock, txn(request), repeatable)
   }
 }
 

@@ -4,7 +4,8 @@
  * A watch begins at the revision after a look, so nothing is missed however late the stream is. Whatever ends a watch, be it
  * an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
  */
-import type { Call, Connection } from './connection.js'
+import type { Stream } from './channel.js'
+import type { Connection } from './connection.js'
 import { cancelRequest, METHODS, readWatch, watchRequest, type WatchTarget } from './messages.js'
 
 /** The stream is kept for a moment when nobody watches any more: the next waiter is likely to come soon. */
@@ -19,7 +20,7 @@ export class Watches {
   readonly #connection: Connection
   readonly #watchers = new Map<number, Watcher>()
   #ids = 0
-  #call: Call | undefined
+  #stream: Stream | undefined
   #opening = false
   #linger: NodeJS.Timeout | undefined
 
@@ -33,7 +34,7 @@ export class Watches {
     const target = { id: this.#ids, key, startRevision, deletesOnly }
     this.#watchers.set(target.id, { target, changed })
     clearTimeout(this.#linger)
-    if (this.#call) this.#call.write(watchRequest(target))
+    if (this.#stream) this.#stream.send(watchRequest(target))
     else void this.#open()
     return () => this.#remove(target.id)
   }
@@ -41,24 +42,21 @@ export class Watches {
   close(): void {
     clearTimeout(this.#linger)
     this.#watchers.clear()
-    this.#call?.cancel()
-    this.#call = undefined
+    this.#stream?.cancel()
+    this.#stream = undefined
   }
 
   async #open(): Promise<void> {
     if (this.#opening) return
     this.#opening = true
     try {
-      const { call, failed } = await this.#connection.stream(METHODS.watch)
-      call.on('data', (bytes: Buffer) => this.#take(bytes))
-      // An error is followed by an end in some cases and not in others: the first of them counts.
-      call.on('error', () => {
-        failed()
-        this.#broken(call)
+      const stream = await this.#connection.stream(METHODS.watch, {
+        message: (bytes) => this.#take(bytes),
+        // Never before the next turn of the event loop.
+        over: () => this.#broken(stream),
       })
-      call.on('end', () => this.#broken(call))
-      this.#call = call
-      for (const { target } of this.#watchers.values()) call.write(watchRequest(target))
+      this.#stream = stream
+      for (const { target } of this.#watchers.values()) stream.send(watchRequest(target))
       this.#endIfIdle()
     } catch {
       this.#tellAll()
@@ -78,7 +76,7 @@ export class Watches {
 
   #remove(id: number, canceled = false): void {
     if (!this.#watchers.delete(id)) return
-    if (!canceled) this.#call?.write(cancelRequest(id))
+    if (!canceled) this.#stream?.send(cancelRequest(id))
     this.#endIfIdle()
   }
 
@@ -87,15 +85,15 @@ export class Watches {
     clearTimeout(this.#linger)
     if (this.#watchers.size > 0) return
     this.#linger = setTimeout(() => {
-      const call = this.#call
-      this.#call = undefined
-      call?.cancel()
+      const stream = this.#stream
+      this.#stream = undefined
+      stream?.cancel()
     }, LINGER_MS)
   }
 
-  #broken(call: Call): void {
-    if (this.#call !== call) return
-    this.#call = undefined
+  #broken(stream: Stream): void {
+    if (this.#stream !== stream) return
+    this.#stream = undefined
     this.#tellAll()
   }
 
