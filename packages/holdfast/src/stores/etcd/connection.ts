@@ -32,6 +32,8 @@ export class Connection {
   #current = 0
   #token: string | undefined
   #closed = false
+  /** How many tries have ended without anybody knowing what became of them. */
+  unclear = 0
 
   constructor(options: EtcdOptions) {
     this.#options = options
@@ -50,7 +52,10 @@ export class Connection {
         return await this.#authorized(method, body, endpoint, endMs, options)
       } catch (error) {
         const another = isWorthAnotherMember(error)
-        if (another) this.#leave(endpoint)
+        if (another) {
+          this.unclear += 1
+          this.#leave(endpoint)
+        }
         const again = another && options.repeatable && options.endpoint === undefined
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
           throw asLockError(error, this.#options.endpoints[endpoint])
