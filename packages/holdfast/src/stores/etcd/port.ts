@@ -147,7 +147,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   watch({ places, moment, onlyGone }: Watched, changed: () => void): PortWatch {
-    const removers = places.map(({ key }) => this.#watches.add(key, moment + 1n, onlyGone, changed))
+    const removers = places.map(({ key }) => this.#watches.add(key, moment, onlyGone, changed))
     return {
       close: () => {
         for (const remove of removers) remove()

@@ -1,25 +1,43 @@
 /**
  * All watches of a client on one stream.
  *
- * A watch begins at the revision after a look, so nothing is missed however late the stream is. Whatever ends a watch, be it
- * an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
+ * A watch begins when etcd says so. Should the whole of etcd have moved on since the look that it follows, its key is read once
+ * more: then nothing is missed however late the stream is. (A watch from the revision of the look on would need no reading,
+ * and be told up to a tenth of a second late, since etcd serves those that begin in the past from time to time.) Whatever ends a
+ * watch, be it an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
  */
 import type { Stream } from './channel.js'
 import type { Connection } from './connection.js'
-import { cancelRequest, METHODS, readWatch, watchRequest, type WatchTarget } from './messages.js'
+import {
+  cancelRequest,
+  METHODS,
+  op,
+  readTxn,
+  readWatch,
+  txn,
+  watchRequest,
+  type WatchTarget,
+} from './messages.js'
 
 /** The stream is kept for a moment when nobody watches any more: the next waiter is likely to come soon. */
 const LINGER_MS = 500
 
 interface Watcher {
   readonly target: WatchTarget
+  /** The revision up to which nothing has changed. */
+  readonly moment: bigint
   readonly changed: () => void
 }
+
+/** etcd takes 128 operations in a transaction by default. */
+const READ_AT_ONCE = 100
 
 export class Watches {
   readonly #connection: Connection
   readonly #watchers = new Map<number, Watcher>()
   #ids = 0
+  /** Watchers that have begun, and may have missed something before. */
+  #behind: Watcher[] = []
   #stream: Stream | undefined
   #opening = false
   #linger: NodeJS.Timeout | undefined
@@ -28,11 +46,11 @@ export class Watches {
     this.#connection = connection
   }
 
-  /** Calls back once, when a key changed or when that can no longer be seen. */
-  add(key: string, startRevision: bigint, deletesOnly: boolean, changed: () => void): () => void {
+  /** Calls back once, when a key changed after the moment or when that can no longer be seen. */
+  add(key: string, moment: bigint, deletesOnly: boolean, changed: () => void): () => void {
     this.#ids += 1
-    const target = { id: this.#ids, key, startRevision, deletesOnly }
-    this.#watchers.set(target.id, { target, changed })
+    const target = { id: this.#ids, key, deletesOnly }
+    this.#watchers.set(target.id, { target, moment, changed })
     clearTimeout(this.#linger)
     if (this.#stream) this.#stream.send(watchRequest(target))
     else void this.#open()
@@ -66,12 +84,47 @@ export class Watches {
   }
 
   #take(bytes: Buffer): void {
-    const { id, canceled, happened } = readWatch(bytes)
-    if (!canceled && !happened) return
+    const { id, created, revision, canceled, happened } = readWatch(bytes)
     const watcher = this.#watchers.get(id)
     if (!watcher) return
-    this.#remove(id, canceled)
+    if (canceled || happened) this.#tell(watcher, canceled)
+    else if (created && revision > watcher.moment) this.#readAgain(watcher)
+  }
+
+  #tell(watcher: Watcher, canceled = false): void {
+    this.#remove(watcher.target.id, canceled)
     watcher.changed()
+  }
+
+  /** Those of one turn of the event loop together. */
+  #readAgain(watcher: Watcher): void {
+    if (this.#behind.length === 0) process.nextTick(() => this.#readAll())
+    this.#behind.push(watcher)
+  }
+
+  #readAll(): void {
+    const behind = this.#behind
+    this.#behind = []
+    for (let from = 0; from < behind.length; from += READ_AT_ONCE) {
+      void this.#read(behind.slice(from, from + READ_AT_ONCE))
+    }
+  }
+
+  async #read(behind: readonly Watcher[]): Promise<void> {
+    const reads = behind.map(({ target }) => op.range(target.key, { keysOnly: true }))
+    try {
+      const body = txn({ when: [], then: reads })
+      const { answers } = readTxn(await this.#connection.request(METHODS.txn, body, { repeatable: true }))
+      for (const [index, watcher] of behind.entries()) {
+        const found = answers[index]?.found[0]
+        const { deletesOnly, id } = watcher.target
+        const changed = !found || (deletesOnly ? found.createRevision : found.modRevision) > watcher.moment
+        if (changed && this.#watchers.has(id)) this.#tell(watcher)
+      }
+    } catch {
+      // Whoever looks again learns what is wrong.
+      for (const watcher of behind) if (this.#watchers.has(watcher.target.id)) this.#tell(watcher)
+    }
   }
 
   #remove(id: number, canceled = false): void {
