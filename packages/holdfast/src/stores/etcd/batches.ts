@@ -85,7 +85,8 @@ export class Batches {
     if (isTooLarge(error)) this.#most = 1
     const refused = isRefusal(error)
     for (const one of asked) {
-      if (refused || (one.repeatable && asked.some(({ repeatable }) => !repeatable))) void this.#sendAlone(one)
+      if (refused || (one.repeatable && asked.some(({ repeatable }) => !repeatable)))
+        void this.#sendAlone(one)
       else one.reject(error)
     }
   }

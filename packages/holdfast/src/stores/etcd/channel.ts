@@ -138,7 +138,9 @@ export class Channel {
       listener.over(status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message)))
     }
     stream.on('error', (error) => (failure = error))
-    stream.on('end', () => void (status && end()))
+    stream.on('end', () => {
+      if (status) end()
+    })
     stream.on('close', () => {
       this.#release(session)
       end()

@@ -116,13 +116,7 @@ export class Connection {
     this.#token = readToken(await this.#ask(METHODS.authenticate, body, endpoint, endMs, false))
   }
 
-  #ask(
-    method: string,
-    body: Buffer,
-    endpoint: number,
-    endMs: number,
-    needsLeader: boolean,
-  ): Promise<Buffer> {
+  #ask(method: string, body: Buffer, endpoint: number, endMs: number, needsLeader: boolean): Promise<Buffer> {
     const leftMs = endMs - systemClock.monotonicMs()
     const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
     return this.#channel(endpoint).request(method, body, { ...this.#callOptions(needsLeader), timeoutMs })

@@ -26,7 +26,9 @@ export class GrpcFailure extends Error {
 }
 
 /** What headers or trailers say of the end of a call: undefined when they say nothing. */
-export function readStatus(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): GrpcFailure | 'ok' | undefined {
+export function readStatus(
+  headers: IncomingHttpHeaders & IncomingHttpStatusHeader,
+): GrpcFailure | 'ok' | undefined {
   const status = headers['grpc-status']
   if (status !== undefined) {
     return Number(status) === 0 ? 'ok' : new GrpcFailure(Number(status), decode(headers['grpc-message']))
@@ -35,7 +37,10 @@ export function readStatus(headers: IncomingHttpHeaders & IncomingHttpStatusHead
   if (http === 200) return undefined
   // Somebody answers who speaks HTTP/2 and no gRPC.
   const busy = http === 429 || http >= 500
-  return new GrpcFailure(busy ? UNAVAILABLE : UNIMPLEMENTED, `the server answered with the HTTP status ${http}`)
+  return new GrpcFailure(
+    busy ? UNAVAILABLE : UNIMPLEMENTED,
+    `the server answered with the HTTP status ${http}`,
+  )
 }
 
 function decode(text: string | string[] | undefined): string {

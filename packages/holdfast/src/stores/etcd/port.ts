@@ -50,11 +50,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return grantLease(this.#connection, timeoutMs / 1000)
   }
 
-  async enter(
-    claim: Claim,
-    data: EntryData,
-    sessions: EnterSessions<EtcdSession>,
-  ): Promise<EnterResult> {
+  async enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
     const key = this.#slots.take(claim)
     const unclear = this.#connection.unclear
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)

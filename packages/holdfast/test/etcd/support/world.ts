@@ -70,6 +70,8 @@ interface Kv {
   readonly lease?: string
 }
 
+const decode = (text: string): string => Buffer.from(text, 'base64').toString()
+
 /** All keys that begin so, as etcd has them. */
 export async function keys(
   endpoint: string,
@@ -78,7 +80,6 @@ export async function keys(
   const end = Buffer.concat([Buffer.from(prefix), Buffer.of(0xff)])
   const body = { key: Buffer.from(prefix).toString('base64'), range_end: end.toString('base64') }
   const { kvs = [] } = await ask<{ kvs?: Kv[] }>(endpoint, 'kv/range', body)
-  const decode = (text: string): string => Buffer.from(text, 'base64').toString()
   return kvs.map(({ key, value = '', lease = '0' }) => ({ key: decode(key), value: decode(value), lease }))
 }
 
