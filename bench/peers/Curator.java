@@ -6,8 +6,8 @@ import org.apache.curator.retry.RetryNTimes;
 
 /** Pairs a second of Curator's InterProcessMutex: ADDRESS THREADS own|one, each thread on a lock of its own or all on one. */
 public class Curator {
-  static final long WARM_UP_MS = 4000;
-  static final long RUN_MS = 3000;
+  static final long WARM_UP_MS = 3000;
+  static final long RUN_MS = 2500;
 
   public static void main(String[] args) throws Exception {
     int threads = Integer.parseInt(args[1]);

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 const [address = '', loops = '1'] = process.argv.slice(2)
-const RUN_MS = 5000
+const RUN_MS = 3000
 const run = promisify(execFile)
 
 const startMs = performance.now()

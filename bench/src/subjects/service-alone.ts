@@ -6,7 +6,7 @@ import { Etcd3 } from 'etcd3'
 import { openLocks } from '../service-locks.js'
 
 const [subject = '', address = '', loops = '1'] = process.argv.slice(2)
-const RUN_MS = 3000
+const RUN_MS = 2500
 const WARM_UP_MS = 1000
 
 interface Subject {

@@ -41,8 +41,8 @@ async function lead(): Promise<void> {
       p50Ms: percentile(waitsMs, 0.5),
       p99Ms: percentile(waitsMs, 0.99),
       ...(fairness === 'fifo' ? { handOffP50Ms: percentile(handOffsMs, 0.5) } : {}),
-      /** How much less the least served waiter got than the most served one. */
-      spread: 1 - Math.min(...pairs) / Math.max(...pairs),
+      /** How much less the least served waiter got than the most served one, but for the turn that begins or ends the run. */
+      spread: Math.max(0, 1 - (Math.min(...pairs) + 1) / Math.max(...pairs)),
     }),
   )
 }

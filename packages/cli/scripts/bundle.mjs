@@ -19,7 +19,7 @@ const common = {
   minifySyntax: true,
   minifyWhitespace: true,
   // Whoever uses a store brings its client.
-  external: ['@grpc/grpc-js', '@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis'],
+  external: ['@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis'],
   logLevel: 'warning',
 }
 

@@ -88,7 +88,6 @@ export const CATALOGUE: Readonly<Record<ServiceName, ServiceKind>> = {
   etcd: {
     title: 'etcd',
     installed: () => onPath('etcd'),
-    client: '@grpc/grpc-js',
     debian: 'etcd-server',
     async start() {
       const cluster = await startEtcd()

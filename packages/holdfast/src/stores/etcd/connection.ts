@@ -1,41 +1,43 @@
 /**
  * Requests to an etcd cluster: one channel for each endpoint, the next one when the present one does not answer, credentials,
  * and errors that say what to do.
- *
- * The client library is imported when the first request is made, so that nobody needs it who uses another store.
  */
-import type * as Grpc from '@grpc/grpc-js'
-import { LockUsageError, StoreUnavailableError } from '../../errors.js'
-import { parseEndpoint, type EtcdOptions } from './options.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../clock/clock.js'
+import { LockUsageError } from '../../errors.js'
+import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
+import type { EtcdOptions } from './options.js'
 import { asLockError, isAuthExpired, isWorthAnotherMember } from './failures.js'
 import { authRequest, METHODS, readToken } from './messages.js'
-
-export type Call = Grpc.ClientDuplexStream<Buffer, Buffer>
 
 export interface RequestOptions {
   /** Ask another member when the outcome is unclear: right for whatever may be done twice. */
   readonly repeatable: boolean
   /** Ask this endpoint and no other, by its number. */
   readonly endpoint?: number
+  /** Do not let a member without a leader wait for one. */
+  readonly needsLeader?: boolean
 }
 
 /** How long one member is given to answer, and how long all of them together, in milliseconds. */
 const TRY_MS = 2000
 const TOTAL_MS = 4500
 
-const same = (bytes: Buffer): Buffer => bytes
+/** How long to pause before another try, at first and in the end, in milliseconds. */
+const PAUSE_MS = [25, 200] as const
 
 export class Connection {
   readonly #options: EtcdOptions
-  #library: Promise<typeof Grpc> | undefined
-  #grpc: typeof Grpc | undefined
-  #clients: Grpc.Client[] = []
+  readonly #channels: readonly Channel[]
   #current = 0
   #token: string | undefined
   #closed = false
+  /** How many tries have ended without anybody knowing what became of them. */
+  unclear = 0
 
   constructor(options: EtcdOptions) {
     this.#options = options
+    this.#channels = options.endpoints.map((endpoint) => new Channel(endpoint, options))
   }
 
   get endpoints(): readonly string[] {
@@ -43,72 +45,58 @@ export class Connection {
   }
 
   async request(method: string, body: Buffer, options: RequestOptions): Promise<Buffer> {
-    const endMs = performance.now() + TOTAL_MS
-    for (;;) {
+    const endMs = systemClock.monotonicMs() + TOTAL_MS
+    for (let pauseMs: number = PAUSE_MS[0]; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])) {
       const endpoint = options.endpoint ?? this.#current
       try {
-        return await this.#authorized(method, body, endpoint, endMs)
+        return await this.#authorized(method, body, endpoint, endMs, options)
       } catch (error) {
-        if (isWorthAnotherMember(error)) this.#leave(endpoint)
-        const again = isWorthAnotherMember(error) && options.repeatable && options.endpoint === undefined
-        if (!again || performance.now() + 50 > endMs)
+        const another = isWorthAnotherMember(error)
+        if (another) {
+          this.unclear += 1
+          this.#leave(endpoint)
+        }
+        const again = another && options.repeatable && options.endpoint === undefined
+        if (!again || systemClock.monotonicMs() + pauseMs > endMs)
           throw asLockError(error, this.#options.endpoints[endpoint])
         // Every member may be without a leader for a moment.
-        await new Promise((resolve) => setTimeout(resolve, 25))
+        await sleep(pauseMs)
       }
     }
   }
 
-  /** A request whose one answer comes on a stream. */
-  async keepAlive(body: Buffer): Promise<Buffer> {
-    const endMs = performance.now() + TOTAL_MS
-    for (;;) {
-      const endpoint = this.#current
-      try {
-        return await this.#withToken(endMs, endpoint, () =>
-          this.#firstAnswer(METHODS.keepAlive, body, endpoint),
-        )
-      } catch (error) {
-        if (!isWorthAnotherMember(error)) throw asLockError(error, this.#options.endpoints[endpoint])
-        this.#leave(endpoint)
-        if (performance.now() + 50 > endMs) throw asLockError(error, this.#options.endpoints[endpoint])
-        await new Promise((resolve) => setTimeout(resolve, 25))
-      }
-    }
-  }
-
-  /** Opens a stream to the present member. The caller listens to its errors. */
-  async stream(method: string): Promise<{ call: Call; failed: () => void }> {
-    await this.#open()
+  /** Opens a stream to the present member, and goes to the next one when it fails. */
+  async stream(method: string, listener: StreamListener): Promise<Stream> {
     const endpoint = this.#current
     if (this.#options.credentials && this.#token === undefined)
-      await this.#authenticate(endpoint, performance.now() + TRY_MS)
-    const metadata = this.#metadata()
+      await this.#authenticate(endpoint, systemClock.monotonicMs() + TRY_MS)
     // A member that has lost its leader ends the stream, rather than being silent for ever.
-    metadata.set('hasleader', 'true')
-    const call = this.#client(endpoint).makeBidiStreamRequest(method, same, same, metadata, {})
-    return {
-      call,
-      failed: () => {
-        this.#token = undefined
-        this.#leave(endpoint)
+    return this.#channel(endpoint).stream(method, this.#callOptions(true), {
+      message: (bytes) => listener.message(bytes),
+      over: (why) => {
+        if (why) {
+          this.#token = undefined
+          this.#leave(endpoint)
+        }
+        listener.over(why)
       },
-    }
+    })
   }
 
   close(): void {
     this.#closed = true
-    for (const client of this.#clients) client.close()
-    this.#clients = []
-  }
-
-  async #authorized(method: string, body: Buffer, endpoint: number, endMs: number): Promise<Buffer> {
-    return this.#withToken(endMs, endpoint, () => this.#unary(method, body, endpoint, endMs))
+    for (const channel of this.#channels) channel.close()
   }
 
   /** Logs in first, and once more when etcd has forgotten the login: its tokens end after a while without use. */
-  async #withToken(endMs: number, endpoint: number, ask: () => Promise<Buffer>): Promise<Buffer> {
-    await this.#open()
+  async #authorized(
+    method: string,
+    body: Buffer,
+    endpoint: number,
+    endMs: number,
+    { needsLeader = false }: RequestOptions,
+  ): Promise<Buffer> {
+    const ask = (): Promise<Buffer> => this.#ask(method, body, endpoint, endMs, needsLeader)
     if (!this.#options.credentials) return ask()
     if (this.#token === undefined) await this.#authenticate(endpoint, endMs)
     try {
@@ -125,43 +113,17 @@ export class Connection {
     if (!credentials) return
     this.#token = undefined
     const body = authRequest(credentials.user, credentials.password)
-    this.#token = readToken(await this.#unary(METHODS.authenticate, body, endpoint, endMs))
+    this.#token = readToken(await this.#ask(METHODS.authenticate, body, endpoint, endMs, false))
   }
 
-  #unary(method: string, body: Buffer, endpoint: number, endMs: number): Promise<Buffer> {
-    const client = this.#client(endpoint)
-    const leftMs = Math.min(TRY_MS, endMs - performance.now())
-    return new Promise((resolve, reject) => {
-      const options = { deadline: Date.now() + Math.max(1, leftMs) }
-      client.makeUnaryRequest(method, same, same, body, this.#metadata(), options, (error, answer) => {
-        if (error) reject(error)
-        else if (answer) resolve(answer)
-        else reject(new Error('etcd answered nothing.'))
-      })
-    })
+  #ask(method: string, body: Buffer, endpoint: number, endMs: number, needsLeader: boolean): Promise<Buffer> {
+    const leftMs = endMs - systemClock.monotonicMs()
+    const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
+    return this.#channel(endpoint).request(method, body, { ...this.#callOptions(needsLeader), timeoutMs })
   }
 
-  #firstAnswer(method: string, body: Buffer, endpoint: number): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      const options = { deadline: Date.now() + TRY_MS }
-      const metadata = this.#metadata()
-      metadata.set('hasleader', 'true')
-      const call = this.#client(endpoint).makeBidiStreamRequest(method, same, same, metadata, options)
-      call.once('data', (answer: Buffer) => {
-        resolve(answer)
-        call.end()
-      })
-      call.on('error', reject)
-      call.once('end', () => reject(new Error('etcd ended the stream without an answer.')))
-      call.write(body)
-    })
-  }
-
-  #metadata(): Grpc.Metadata {
-    if (!this.#grpc) throw new Error('The client library is not loaded.')
-    const metadata = new this.#grpc.Metadata()
-    if (this.#token !== undefined) metadata.set('token', this.#token)
-    return metadata
+  #callOptions(needsLeader: boolean): CallOptions {
+    return { token: this.#token, needsLeader }
   }
 
   /** The next request goes to the next member. */
@@ -169,52 +131,10 @@ export class Connection {
     if (this.#current === endpoint) this.#current = (endpoint + 1) % this.#options.endpoints.length
   }
 
-  async #open(): Promise<void> {
-    this.#library ??= loadLibrary()
-    const grpc = await this.#library
-    if (this.#closed)
+  #channel(endpoint: number): Channel {
+    const channel = this.#channels[endpoint]
+    if (!channel || this.#closed)
       throw new LockUsageError('The etcd store was closed.', { code: 'LOCKS_CLOSED', store: 'etcd' })
-    if (this.#grpc) return
-    this.#grpc = grpc
-    this.#clients = this.#options.endpoints.map((endpoint) => makeClient(grpc, endpoint, this.#options))
-  }
-
-  #client(endpoint: number): Grpc.Client {
-    const client = this.#clients[endpoint]
-    if (!client)
-      throw new LockUsageError('The etcd store was closed.', { code: 'LOCKS_CLOSED', store: 'etcd' })
-    return client
-  }
-}
-
-function makeClient(grpc: typeof Grpc, endpoint: string, options: EtcdOptions): Grpc.Client {
-  const { target, secure } = parseEndpoint(endpoint, options)
-  const { ca, cert, key, serverName } = options.tls ?? {}
-  const credentials = secure
-    ? grpc.credentials.createSsl(bytes(ca), bytes(key), bytes(cert))
-    : grpc.credentials.createInsecure()
-  return new grpc.Client(target, credentials, {
-    // etcd drops clients that ask for signs of life more often than every five seconds.
-    'grpc.keepalive_time_ms': 6000,
-    'grpc.keepalive_timeout_ms': 3000,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 2000,
-    'grpc.max_receive_message_length': -1,
-    ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
-  })
-}
-
-function bytes(value: string | Uint8Array | undefined): Buffer | null {
-  return value === undefined ? null : Buffer.from(value)
-}
-
-async function loadLibrary(): Promise<typeof Grpc> {
-  try {
-    return await import('@grpc/grpc-js')
-  } catch (cause) {
-    throw new StoreUnavailableError(
-      'The etcd store needs the package @grpc/grpc-js, which could not be loaded. Install it: npm install @grpc/grpc-js',
-      { code: 'STORE_CONFIG', store: 'etcd', cause },
-    )
+    return channel
   }
 }

@@ -1,4 +1,5 @@
 /** What `doctor` tells about an etcd cluster. */
+import { systemClock } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
 import { Connection } from './connection.js'
 import { METHODS, readStatus } from './messages.js'
@@ -33,7 +34,7 @@ export async function diagnose(options: EtcdOptions): Promise<readonly EtcdMembe
 }
 
 async function examine(connection: Connection, endpoint: string, index: number): Promise<EtcdMember> {
-  const startedMs = performance.now()
+  const startedMs = systemClock.monotonicMs()
   try {
     const body = await connection.request(METHODS.status, Buffer.alloc(0), {
       repeatable: true,
@@ -47,7 +48,7 @@ async function examine(connection: Connection, endpoint: string, index: number):
       hasLeader: leader !== 0n,
       databaseBytes,
       alarms: errors,
-      roundTripMs: performance.now() - startedMs,
+      roundTripMs: systemClock.monotonicMs() - startedMs,
     }
   } catch (error) {
     if (isLockError(error) && error.code !== 'STORE_UNAVAILABLE') throw error

@@ -4,16 +4,24 @@
  */
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import type { EntryData } from '../sequenced/entry.js'
 import type { EnterResult, EnterSessions, Place } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { isLeaseGone } from './failures.js'
-import { entryKey, goneKey, otherShapes, queueOf, rivals } from './keys.js'
+import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
 import { asPlaces, beforeOperation } from './standing.js'
+import { decodeValue, encodeValue } from './values.js'
 
 type Run = (request: Txn) => Promise<TxnAnswer>
+
+/** The entry that is to be made. */
+interface Planned {
+  readonly claim: Claim
+  readonly key: string
+  readonly value: string
+}
 
 /** The queue changes under an attempt now and then; that often it does not. */
 const TRIES = 10
@@ -21,12 +29,14 @@ const TRIES = 10
 export async function enter(
   run: Run,
   claim: Claim,
+  key: string,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
 ): Promise<EnterResult> {
+  const planned = { claim, key, value: encodeValue(data, claim.id) }
   try {
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const result = await tryToEnter(run, claim, data, sessions)
+      const result = await tryToEnter(run, planned, sessions)
       if (result) return result
     }
   } catch (error) {
@@ -42,16 +52,14 @@ export async function enter(
 /** Undefined when the queue changed meanwhile. */
 async function tryToEnter(
   run: Run,
-  claim: Claim,
-  data: EntryData,
+  planned: Planned,
   sessions: EnterSessions<EtcdSession>,
 ): Promise<EnterResult | undefined> {
-  const key = entryKey(claim)
-  const value = encodeEntry(data)
+  const { claim, key, value } = planned
   const { holder, waiter } = sessions
   const rival = rivals(claim.lock, claim)
   const answer = await run({
-    when: sound(claim),
+    when: sound(planned),
     then: [
       // Read before it is written: what is found is what stands before.
       beforeOperation(claim.lock, claim),
@@ -63,64 +71,62 @@ async function tryToEnter(
         }),
       ),
     ],
-    otherwise: refusalOperations(claim),
+    otherwise: refusalOperations(planned),
   })
-  if (!answer.succeeded) return refusal(run, claim, value, sessions, answer)
+  if (!answer.succeeded) return refusal(run, planned, sessions, answer)
   const [range, made] = answer.answers
   const before = asPlaces(range?.found ?? [])
   const wasFree = made?.inner?.succeeded === true
-  if (wasFree || waiter) return entered(claim, answer.revision, before, !wasFree)
+  if (wasFree || waiter) return entered(planned, answer.revision, before, !wasFree)
   if (!mayGo(claim, before)) return { outcome: 'busy' }
-  return enterBeside(run, claim, value, holder, { before, moment: answer.revision })
+  return enterBeside(run, planned, holder, { before, moment: answer.revision })
 }
 
 /** What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its shape. */
-function sound(claim: Claim): Buffer[] {
+function sound({ claim, key }: Planned): Buffer[] {
   const shapes = otherShapes(claim.lock, claim)
   return [
-    when.absent(entryKey(claim)),
+    when.absent(key),
     when.absent(goneKey(claim)),
-    ...shapes.map(({ key, end }) => when.empty(key, end)),
+    ...shapes.map((shape) => when.empty(shape.key, shape.end)),
   ]
 }
 
 /** Enters beside others without queueing: only if nobody has come since they were seen to leave room. */
 async function enterBeside(
   run: Run,
-  claim: Claim,
-  value: string,
+  planned: Planned,
   holder: EtcdSession,
   seen: { before: readonly Place[]; moment: bigint },
 ): Promise<EnterResult | undefined> {
-  const { key, end } = queueOf(claim.lock)
+  const { key, end } = queueOf(planned.claim.lock)
   const { succeeded, revision } = await run({
-    when: [...sound(claim), when.allOlder(key, end, seen.moment + 1n)],
-    then: [op.put(entryKey(claim), value, holder.lease)],
+    when: [...sound(planned), when.allOlder(key, end, seen.moment + 1n)],
+    then: [op.put(planned.key, planned.value, holder.lease)],
   })
-  return succeeded ? entered(claim, revision, seen.before, false) : undefined
+  return succeeded ? entered(planned, revision, seen.before, false) : undefined
 }
 
-function refusalOperations(claim: Claim): Buffer[] {
+function refusalOperations({ claim, key }: Planned): Buffer[] {
   const others = otherShapes(claim.lock, claim)
   return [
-    op.range(entryKey(claim)),
+    op.range(key),
     op.range(goneKey(claim)),
-    ...others.map(({ key, end }) => op.range(key, { end, limit: 1 })),
+    ...others.map((shape) => op.range(shape.key, { end: shape.end, limit: 1 })),
   ]
 }
 
 async function refusal(
   run: Run,
-  claim: Claim,
-  value: string,
+  planned: Planned,
   sessions: EnterSessions<EtcdSession>,
   { answers }: TxnAnswer,
 ): Promise<EnterResult | undefined> {
   const [own, gone, ...others] = answers.map(({ found }) => found[0])
   if (gone) return { outcome: 'withdrawn' }
-  if (own) return reenter(run, claim, value, sessions, own)
+  if (own) return reenter(run, planned, sessions, own)
   for (const other of others) {
-    const data = other && decodeEntry(other.value.toString())
+    const data = other && decodeValue(other.value)?.data
     if (data) return { outcome: 'mismatch', kind: data.kind, capacity: data.capacity }
   }
   return undefined
@@ -129,11 +135,12 @@ async function refusal(
 /** An earlier request made the entry, and its answer was lost. It keeps its place, on a session that is alive for certain. */
 async function reenter(
   run: Run,
-  claim: Claim,
-  value: string,
+  planned: Planned,
   { holder, waiter }: EnterSessions<EtcdSession>,
   own: KeyValue,
 ): Promise<EnterResult | undefined> {
+  const { claim, value } = planned
+  // Its key is this client's alone, and belongs to one claim at a time.
   const session = waiter && own.lease === waiter.lease ? waiter : holder
   const { succeeded, answers, revision } = await run({
     when: [when.unchanged(own.key, own.modRevision)],
@@ -142,14 +149,14 @@ async function reenter(
   if (!succeeded) return undefined
   const before = asPlaces(answers[0]?.found ?? [])
   return {
-    ...entered(claim, own.createRevision, before, session === waiter),
+    ...entered(planned, own.createRevision, before, session === waiter),
     version: revision,
     moment: revision,
   }
 }
 
 function entered(
-  claim: Claim,
+  { claim, key }: Planned,
   revision: bigint,
   before: readonly Place[],
   onWaiterSession: boolean,
@@ -157,7 +164,7 @@ function entered(
   const { lock, id } = claim
   return {
     outcome: 'entered',
-    entry: { lock, id, key: entryKey(claim), number: revision },
+    entry: { lock, id, key, number: revision },
     version: revision,
     before,
     moment: revision,

@@ -1,26 +1,24 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import {
+  CANCELLED,
+  DEADLINE_EXCEEDED,
+  FAILED_PRECONDITION,
+  GrpcFailure,
+  INTERNAL,
+  INVALID_ARGUMENT,
+  NOT_FOUND,
+  PERMISSION_DENIED,
+  RESOURCE_EXHAUSTED,
+  UNAUTHENTICATED,
+  UNAVAILABLE,
+  UNIMPLEMENTED,
+  UNKNOWN,
+} from './grpc.js'
 
-/** Status codes of gRPC. */
-const CANCELLED = 1
-const INVALID_ARGUMENT = 3
-const DEADLINE_EXCEEDED = 4
-const NOT_FOUND = 5
-const PERMISSION_DENIED = 7
-const RESOURCE_EXHAUSTED = 8
-const FAILED_PRECONDITION = 9
-const UNIMPLEMENTED = 12
-const UNAVAILABLE = 14
-const UNAUTHENTICATED = 16
-
-interface Status {
-  readonly code: number
-  readonly details: string
-}
-
-function statusOf(error: unknown): Status | undefined {
-  const { code, details } = error as Partial<Status>
-  return typeof code === 'number' ? { code, details: details ?? '' } : undefined
+function statusOf(error: unknown): GrpcFailure | undefined {
+  const cause = isLockError(error) ? error.cause : error
+  return cause instanceof GrpcFailure ? cause : undefined
 }
 
 /** Whether this member is not able to answer, and another may be. */
@@ -34,8 +32,19 @@ export function isAuthExpired(error: unknown): boolean {
   return statusOf(error)?.code === UNAUTHENTICATED
 }
 
+/** Whether etcd has refused a request, so that it certainly did nothing. */
+export function isRefusal(error: unknown): boolean {
+  const code = statusOf(error)?.code
+  return code !== undefined && ![UNKNOWN, INTERNAL].includes(code) && !isWorthAnotherMember(error)
+}
+
+/** Whether the request had more operations than this etcd takes at once (`--max-txn-ops`). */
+export function isTooLarge(error: unknown): boolean {
+  return statusOf(error)?.details.includes('too many operations') ?? false
+}
+
 export function isLeaseGone(error: unknown): boolean {
-  const status = statusOf(isLockError(error) ? error.cause : error)
+  const status = statusOf(error)
   return status?.code === NOT_FOUND && status.details.includes('lease')
 }
 

@@ -1,7 +1,7 @@
 /**
  * `holdfast/etcd`: locks in etcd, with consensus under them.
  *
- * Needs the package `@grpc/grpc-js`, and etcd 3.4 or later.
+ * Needs etcd 3.4 or later, and no client library.
  */
 import type { Store } from '../../store/contract.js'
 import { SequencedStore } from '../sequenced/store.js'

@@ -1,5 +1,5 @@
 /**
- * Where entries stand in etcd: `holdfast/locks/<lock>/<shape>/<claim id>`.
+ * Where entries stand in etcd: `holdfast/locks/<lock>/<shape>/<slot>`.
  *
  * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of another shape, and separates
  * writers from readers, so that a reader need not read of a thousand others. Names are escaped, so that a slash in a name does
@@ -42,8 +42,9 @@ function shapeOf(claim: Shaped): string {
   return claim.weight >= claim.capacity ? 'w' : 'r'
 }
 
-export function entryKey(claim: Claim): string {
-  return `${queueOf(claim.lock).key}${shapeOf(claim)}/${claim.id}`
+/** What the keys of all entries of a lock begin with that have the shape of a claim. */
+export function entryPrefix(claim: Pick<Claim, 'lock'> & Shaped): string {
+  return `${queueOf(claim.lock).key}${shapeOf(claim)}/`
 }
 
 /** Says that a claim was withdrawn or stolen. */
@@ -80,9 +81,9 @@ export function after(lock: string): string {
   return queueOf(lock).end
 }
 
-/** The lock and claim of an entry's key; undefined for what is none. */
-export function parseKey(key: string): { lock: string; id: string } | undefined {
-  const [lock, shape, id, ...rest] = key.startsWith(ROOT) ? key.slice(ROOT.length).split('/') : []
-  if (lock === undefined || shape === undefined || id === undefined || rest.length > 0) return undefined
-  return { lock: unescapeName(lock), id }
+/** The lock of an entry's key; undefined for what is none. */
+export function lockOf(key: string): string | undefined {
+  const [lock, shape, slot, ...rest] = key.startsWith(ROOT) ? key.slice(ROOT.length).split('/') : []
+  if (lock === undefined || shape === undefined || slot === undefined || rest.length > 0) return undefined
+  return unescapeName(lock)
 }

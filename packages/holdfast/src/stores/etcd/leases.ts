@@ -1,4 +1,5 @@
 /** Leases of etcd: the sessions of claims, and the one under which withdrawn claims are remembered. */
+import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
@@ -15,7 +16,12 @@ export class EtcdSession implements PortSession {
   }
 
   async keepAlive(): Promise<boolean> {
-    return readLease(await this.#connection.keepAlive(leaseRequest(this.lease))).ttlSeconds > 0
+    // A stream by its signature; it answers each message, and ends when ours does.
+    const body = await this.#connection.request(METHODS.keepAlive, leaseRequest(this.lease), {
+      repeatable: true,
+      needsLeader: true,
+    })
+    return readLease(body).ttlSeconds > 0
   }
 
   async end(): Promise<void> {
@@ -58,7 +64,7 @@ export class Graveyard {
 
   /** A lease that lives for at least `ttlMs` from now. */
   async lease(ttlMs: number): Promise<bigint> {
-    const nowMs = performance.now()
+    const nowMs = systemClock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
       const ttlSeconds = Math.ceil(ttlMs / 1000) + GRAVE_SPARE_S
       const lease = { id: grantLease(this.#connection, ttlSeconds), untilMs: nowMs + ttlSeconds * 1000 }

@@ -1,10 +1,10 @@
 /** Reading whole queues, for `inspect` and `steal`. */
 import type { InspectQuery } from '../../store/contract.js'
-import { decodeEntry } from '../sequenced/entry.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
-import { after, parseKey, queueOf, queuesWith } from './keys.js'
+import { after, lockOf, queueOf, queuesWith } from './keys.js'
 import { leaseRequest, METHODS, range, readLease, readRange, type KeyValue } from './messages.js'
+import { decodeValue } from './values.js'
 
 /** How many entries are read at once. */
 const CHUNK = 500
@@ -35,7 +35,7 @@ async function readAll(
     const body = range(from, { end, limit: CHUNK, sort: 'by-key' })
     const answer = readRange(await connection.request(METHODS.range, body, { repeatable: true }))
     found.push(...answer.found)
-    for (const { key } of answer.found) locks.add(parseKey(key)?.lock)
+    for (const { key } of answer.found) locks.add(lockOf(key))
     const last = answer.found.at(-1)
     if (!answer.more || !last || locks.size > limit) return found
     from = `${last.key}\0`
@@ -47,15 +47,14 @@ async function describe(connection: Connection, found: readonly KeyValue[]): Pro
   const queues = new Map<string, ListedEntry[]>()
   const inOrder = found.toSorted((one, other) => (one.createRevision < other.createRevision ? -1 : 1))
   // In the order of the keys for the locks, in that of their making for the entries.
-  for (const { key } of found) queues.set(parseKey(key)?.lock ?? '', [])
+  for (const { key } of found) queues.set(lockOf(key) ?? '', [])
   for (const kv of inOrder) {
-    const place = parseKey(kv.key)
-    const data = decodeEntry(kv.value.toString())
-    if (!place || !data) continue
-    const entry = { ...place, key: kv.key, number: kv.createRevision }
-    queues
-      .get(place.lock)
-      ?.push({ entry, data, version: kv.modRevision, sessionLeftMs: leftMs.get(kv.lease) })
+    const lock = lockOf(kv.key)
+    const value = decodeValue(kv.value)
+    if (lock === undefined || !value) continue
+    const entry = { lock, id: value.id, key: kv.key, number: kv.createRevision }
+    const sessionLeftMs = leftMs.get(kv.lease)
+    queues.get(lock)?.push({ entry, data: value.data, version: kv.modRevision, sessionLeftMs })
   }
   return [...queues].flatMap(([lock, entries]) => (entries.length > 0 ? [{ lock, entries }] : []))
 }

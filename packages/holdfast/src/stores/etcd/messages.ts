@@ -162,14 +162,14 @@ export function readLease(bytes: Buffer): { id: bigint; ttlSeconds: number } {
 export interface WatchTarget {
   readonly id: number
   readonly key: string
-  readonly startRevision: bigint
   readonly deletesOnly: boolean
 }
 
-export function watchRequest({ id, key, startRevision, deletesOnly }: WatchTarget): Buffer {
+/** From now on. A watch that begins in the past is served a tenth of a second later: etcd gathers those. */
+export function watchRequest({ id, key, deletesOnly }: WatchTarget): Buffer {
   // A filter is an enumeration whose value "no puts" is 0, so it has to be written out as a packed list.
   const filters = deletesOnly ? Uint8Array.of(0) : undefined
-  return message([1, message([1, key], [3, startRevision], [5, filters], [7, id])])
+  return message([1, message([1, key], [5, filters], [7, id])])
 }
 
 export function cancelRequest(id: number): Buffer {
@@ -178,13 +178,22 @@ export function cancelRequest(id: number): Buffer {
 
 export interface WatchAnswer {
   readonly id: number
+  /** The watch has begun: what came after `revision` will be told. */
+  readonly created: boolean
+  readonly revision: bigint
   readonly canceled: boolean
   readonly happened: boolean
 }
 
 export function readWatch(bytes: Buffer): WatchAnswer {
   const fields = new Fields(bytes)
-  return { id: Number(fields.int(2)), canceled: fields.flag(4), happened: fields.has(11) }
+  return {
+    id: Number(fields.int(2)),
+    created: fields.flag(3),
+    revision: fields.sub(1).int(3),
+    canceled: fields.flag(4),
+    happened: fields.has(11),
+  }
 }
 
 export function authRequest(user: string, password: string): Buffer {

@@ -1,6 +1,6 @@
 /** The queue recipe's port to etcd: every step is one transaction. */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
-import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+import type { EntryData } from '../sequenced/entry.js'
 import type {
   EnterResult,
   EnterSessions,
@@ -12,28 +12,36 @@ import type {
   SequencedPort,
   Watched,
 } from '../sequenced/port.js'
+import { Batches } from './batches.js'
 import type { Connection } from './connection.js'
 import { enter } from './entering.js'
 import { listQueues } from './listing.js'
-import { goneKey, parseKey, queueOf } from './keys.js'
+import { goneKey, queueOf } from './keys.js'
 import { grantLease, Graveyard, type EtcdSession } from './leases.js'
 import { METHODS, op, readTxn, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
+import { Slots } from './slots.js'
 import { asPlaces, beforeOperation } from './standing.js'
+import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
 /** etcd takes 128 operations in a transaction by default, and a look is three. */
 const LOOKS_AT_ONCE = 40
-/** How long a thief's word stays for its victim, in milliseconds. */
-const STOLEN_WORD_MS = 60_000
+/** How long the word of a thief stays for its victim, and that of a claim that is gone for its own late request, in milliseconds. */
+const WORD_MS = 60_000
 
 export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly graceMs = 0
   readonly #connection: Connection
+  readonly #batches: Batches
+  readonly #slots = new Slots()
+  /** Keys whose entry a lost request may make once more. */
+  readonly #doubted = new Set<string>()
   readonly #watches: Watches
   readonly #graveyard: Graveyard
 
   constructor(connection: Connection) {
     this.#connection = connection
+    this.#batches = new Batches(connection)
     this.#watches = new Watches(connection)
     this.#graveyard = new Graveyard(connection)
   }
@@ -42,8 +50,20 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return grantLease(this.#connection, timeoutMs / 1000)
   }
 
-  enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
-    return enter((request) => this.#run(request, true), claim, data, sessions)
+  async enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
+    const key = this.#slots.take(claim)
+    const unclear = this.#connection.unclear
+    const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
+    try {
+      const result = await enter(run, claim, key, data, sessions)
+      if (result.outcome !== 'entered') this.#slots.giveBack(claim)
+      return result
+    } finally {
+      if (this.#connection.unclear !== unclear) {
+        this.#slots.abandon()
+        this.#doubted.add(key)
+      }
+    }
   }
 
   async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
@@ -60,8 +80,9 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     version: bigint,
     session?: EtcdSession,
   ): Promise<bigint | undefined> {
-    const value = encodeEntry(data)
-    const { succeeded, revision } = await this.#run(
+    const value = encodeValue(data, entry.id)
+    const { succeeded, revision } = await this.#change(
+      entry.lock,
       {
         when: [when.created(entry.key, entry.number), when.unchanged(entry.key, version)],
         then: [session ? op.put(entry.key, value, session.lease) : op.rewrite(entry.key, value)],
@@ -72,31 +93,46 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   async leave(entry: Entry): Promise<boolean> {
+    const then = [op.remove(entry.key)]
+    if (this.#doubted.has(entry.key)) {
+      // A try to make it may still be under way, and must not make it again.
+      const lease = await this.#graveyard.lease(WORD_MS)
+      then.push(op.put(goneKey(entry), encodeGone(undefined), lease))
+    }
     // Not repeated here: a second one would find nothing, and nobody would know who took it out.
-    const { succeeded } = await this.#run(
-      { when: [when.created(entry.key, entry.number)], then: [op.remove(entry.key)] },
+    const { succeeded } = await this.#change(
+      entry.lock,
+      { when: [when.created(entry.key, entry.number)], then },
       false,
     )
+    this.#doubted.delete(entry.key)
+    this.#slots.giveBack(entry)
     return succeeded
   }
 
   async banish(claim: ClaimRef): Promise<EntryData | undefined> {
     const lease = await this.#graveyard.lease(claim.ttlMs)
     const { key, end } = queueOf(claim.lock)
-    const { answers } = await this.#run(
+    const { answers } = await this.#change(
+      claim.lock,
       { when: [], then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })] },
       true,
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
-    const found = answers[1]?.found.find((kv) => parseKey(kv.key)?.id === claim.id)
-    if (!found) return undefined
-    await this.leave({ ...claim, key: found.key, number: found.createRevision })
-    return decodeEntry(found.value.toString())
+    for (const { key: place, value, createRevision: number } of answers[1]?.found ?? []) {
+      const decoded = decodeValue(value)
+      if (decoded?.id !== claim.id) continue
+      await this.leave({ ...claim, key: place, number })
+      return decoded.data
+    }
+    this.#slots.giveBack(claim)
+    return undefined
   }
 
   async evict(entry: Entry, _data: EntryData, because: string | undefined): Promise<boolean> {
-    const lease = await this.#graveyard.lease(STOLEN_WORD_MS)
-    const { succeeded } = await this.#run(
+    const lease = await this.#graveyard.lease(WORD_MS)
+    const { succeeded } = await this.#change(
+      entry.lock,
       {
         when: [when.created(entry.key, entry.number)],
         then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(because ?? ''), lease)],
@@ -107,7 +143,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   watch({ places, moment, onlyGone }: Watched, changed: () => void): PortWatch {
-    const removers = places.map(({ key }) => this.#watches.add(key, moment + 1n, onlyGone, changed))
+    const removers = places.map(({ key }) => this.#watches.add(key, moment, onlyGone, changed))
     return {
       close: () => {
         for (const remove of removers) remove()
@@ -125,18 +161,20 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   async #look(entries: readonly LookedAt[]): Promise<Look[]> {
-    const { answers, revision } = await this.#run(
-      { when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) },
-      true,
-    )
+    // Not with those that change something: etcd need not agree on what is only read.
+    const body = txn({ when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) })
+    const answer = await this.#connection.request(METHODS.txn, body, { repeatable: true })
+    const { answers, revision } = readTxn(answer)
     return entries.map(({ entry }, index) => {
       const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
-      return readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
+      const look = readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
+      if (look.state === 'absent') this.#slots.giveBack(entry)
+      return look
     })
   }
 
-  async #run(request: Txn, repeatable: boolean): Promise<TxnAnswer> {
-    return readTxn(await this.#connection.request(METHODS.txn, txn(request), { repeatable }))
+  #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {
+    return this.#batches.run(lock, txn(request), repeatable)
   }
 }
 
@@ -152,7 +190,7 @@ function readLook(
   before: readonly KeyValue[],
   moment: bigint,
 ): Look {
-  const data = own?.createRevision === entry.number ? decodeEntry(own.value.toString()) : undefined
+  const data = own?.createRevision === entry.number ? decodeValue(own.value)?.data : undefined
   if (own && data) {
     return { state: 'present', data, version: own.modRevision, before: asPlaces(before), moment }
   }

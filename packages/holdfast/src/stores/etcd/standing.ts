@@ -1,8 +1,8 @@
 /** What stands before an entry, as a range of etcd. */
-import { decodeEntry } from '../sequenced/entry.js'
 import type { LookedAt, Place } from '../sequenced/port.js'
 import { rivals } from './keys.js'
 import { op, type KeyValue } from './messages.js'
+import { decodeValue } from './values.js'
 
 /** Reads as little as decides: the last entry for whoever wants everything, else all that weigh. */
 export function beforeOperation(lock: string, claim: LookedAt['claim'], number?: bigint): Buffer {
@@ -13,5 +13,5 @@ export function beforeOperation(lock: string, claim: LookedAt['claim'], number?:
 }
 
 export function asPlaces(found: readonly KeyValue[]): Place[] {
-  return found.map(({ key, value }) => ({ key, weight: decodeEntry(value.toString())?.weight ?? Infinity }))
+  return found.map(({ key, value }) => ({ key, weight: decodeValue(value)?.data.weight ?? Infinity }))
 }

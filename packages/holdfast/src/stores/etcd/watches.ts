@@ -1,25 +1,44 @@
 /**
  * All watches of a client on one stream.
  *
- * A watch begins at the revision after a look, so nothing is missed however late the stream is. Whatever ends a watch, be it
- * an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
+ * A watch begins when etcd says so. Should the whole of etcd have moved on since the look that it follows, its key is read once
+ * more: then nothing is missed however late the stream is. (A watch from the revision of the look on would need no reading,
+ * and be told up to a tenth of a second late, since etcd serves those that begin in the past from time to time.) Whatever ends a
+ * watch, be it an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
  */
-import type { Call, Connection } from './connection.js'
-import { cancelRequest, METHODS, readWatch, watchRequest, type WatchTarget } from './messages.js'
+import type { Stream } from './channel.js'
+import type { Connection } from './connection.js'
+import {
+  cancelRequest,
+  METHODS,
+  op,
+  readTxn,
+  readWatch,
+  txn,
+  watchRequest,
+  type WatchTarget,
+} from './messages.js'
 
 /** The stream is kept for a moment when nobody watches any more: the next waiter is likely to come soon. */
 const LINGER_MS = 500
 
 interface Watcher {
   readonly target: WatchTarget
+  /** The revision up to which nothing has changed. */
+  readonly moment: bigint
   readonly changed: () => void
 }
+
+/** etcd takes 128 operations in a transaction by default. */
+const READ_AT_ONCE = 100
 
 export class Watches {
   readonly #connection: Connection
   readonly #watchers = new Map<number, Watcher>()
   #ids = 0
-  #call: Call | undefined
+  /** Watchers that have begun, and may have missed something before. */
+  #behind: Watcher[] = []
+  #stream: Stream | undefined
   #opening = false
   #linger: NodeJS.Timeout | undefined
 
@@ -27,13 +46,13 @@ export class Watches {
     this.#connection = connection
   }
 
-  /** Calls back once, when a key changed or when that can no longer be seen. */
-  add(key: string, startRevision: bigint, deletesOnly: boolean, changed: () => void): () => void {
+  /** Calls back once, when a key changed after the moment or when that can no longer be seen. */
+  add(key: string, moment: bigint, deletesOnly: boolean, changed: () => void): () => void {
     this.#ids += 1
-    const target = { id: this.#ids, key, startRevision, deletesOnly }
-    this.#watchers.set(target.id, { target, changed })
+    const target = { id: this.#ids, key, deletesOnly }
+    this.#watchers.set(target.id, { target, moment, changed })
     clearTimeout(this.#linger)
-    if (this.#call) this.#call.write(watchRequest(target))
+    if (this.#stream) this.#stream.send(watchRequest(target))
     else void this.#open()
     return () => this.#remove(target.id)
   }
@@ -41,24 +60,21 @@ export class Watches {
   close(): void {
     clearTimeout(this.#linger)
     this.#watchers.clear()
-    this.#call?.cancel()
-    this.#call = undefined
+    this.#stream?.cancel()
+    this.#stream = undefined
   }
 
   async #open(): Promise<void> {
     if (this.#opening) return
     this.#opening = true
     try {
-      const { call, failed } = await this.#connection.stream(METHODS.watch)
-      call.on('data', (bytes: Buffer) => this.#take(bytes))
-      // An error is followed by an end in some cases and not in others: the first of them counts.
-      call.on('error', () => {
-        failed()
-        this.#broken(call)
+      const stream = await this.#connection.stream(METHODS.watch, {
+        message: (bytes) => this.#take(bytes),
+        // Never before the next turn of the event loop.
+        over: () => this.#broken(stream),
       })
-      call.on('end', () => this.#broken(call))
-      this.#call = call
-      for (const { target } of this.#watchers.values()) call.write(watchRequest(target))
+      this.#stream = stream
+      for (const { target } of this.#watchers.values()) stream.send(watchRequest(target))
       this.#endIfIdle()
     } catch {
       this.#tellAll()
@@ -68,17 +84,52 @@ export class Watches {
   }
 
   #take(bytes: Buffer): void {
-    const { id, canceled, happened } = readWatch(bytes)
-    if (!canceled && !happened) return
+    const { id, created, revision, canceled, happened } = readWatch(bytes)
     const watcher = this.#watchers.get(id)
     if (!watcher) return
-    this.#remove(id, canceled)
+    if (canceled || happened) this.#tell(watcher, canceled)
+    else if (created && revision > watcher.moment) this.#readAgain(watcher)
+  }
+
+  #tell(watcher: Watcher, canceled = false): void {
+    this.#remove(watcher.target.id, canceled)
     watcher.changed()
+  }
+
+  /** Those of one turn of the event loop together. */
+  #readAgain(watcher: Watcher): void {
+    if (this.#behind.length === 0) process.nextTick(() => this.#readAll())
+    this.#behind.push(watcher)
+  }
+
+  #readAll(): void {
+    const behind = this.#behind
+    this.#behind = []
+    for (let from = 0; from < behind.length; from += READ_AT_ONCE) {
+      void this.#read(behind.slice(from, from + READ_AT_ONCE))
+    }
+  }
+
+  async #read(behind: readonly Watcher[]): Promise<void> {
+    const reads = behind.map(({ target }) => op.range(target.key, { keysOnly: true }))
+    try {
+      const body = txn({ when: [], then: reads })
+      const { answers } = readTxn(await this.#connection.request(METHODS.txn, body, { repeatable: true }))
+      for (const [index, watcher] of behind.entries()) {
+        const found = answers[index]?.found[0]
+        const { deletesOnly, id } = watcher.target
+        const changed = !found || (deletesOnly ? found.createRevision : found.modRevision) > watcher.moment
+        if (changed && this.#watchers.has(id)) this.#tell(watcher)
+      }
+    } catch {
+      // Whoever looks again learns what is wrong.
+      for (const watcher of behind) if (this.#watchers.has(watcher.target.id)) this.#tell(watcher)
+    }
   }
 
   #remove(id: number, canceled = false): void {
     if (!this.#watchers.delete(id)) return
-    if (!canceled) this.#call?.write(cancelRequest(id))
+    if (!canceled) this.#stream?.send(cancelRequest(id))
     this.#endIfIdle()
   }
 
@@ -87,15 +138,15 @@ export class Watches {
     clearTimeout(this.#linger)
     if (this.#watchers.size > 0) return
     this.#linger = setTimeout(() => {
-      const call = this.#call
-      this.#call = undefined
-      call?.cancel()
+      const stream = this.#stream
+      this.#stream = undefined
+      stream?.cancel()
     }, LINGER_MS)
   }
 
-  #broken(call: Call): void {
-    if (this.#call !== call) return
-    this.#call = undefined
+  #broken(stream: Stream): void {
+    if (this.#stream !== stream) return
+    this.#stream = undefined
     this.#tellAll()
   }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock/clock.js'
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import type { EnterResult, Look, LookedAt, PortSession, SequencedPort } from './port.js'
+import { Neighbours } from './neighbours.js'
 import { Records, type ClaimRecord } from './record.js'
 import { Sessions, type Session } from './session.js'
 
@@ -11,6 +12,7 @@ export class StoreContext<S extends PortSession> {
   readonly port: SequencedPort<S>
   readonly clock: Clock
   readonly records = new Records<S>()
+  readonly neighbours = new Neighbours()
   readonly sessions: Sessions<S>
   /** Records whose withdrawal brought no answer, or whose stolen lease ran out: their entries must go. */
   readonly doomed = new Set<ClaimRecord<S>>()

@@ -10,6 +10,11 @@ import type { Place } from './port.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 
+/** Whether nobody can hold beside it. */
+export function wantsAll({ capacity, weight }: Weighed): boolean {
+  return weight >= capacity
+}
+
 export function mayGo(claim: Weighed, before: readonly Place[]): boolean {
   return weightOf(before) + claim.weight <= claim.capacity
 }
@@ -24,7 +29,7 @@ export function mayGo(claim: Weighed, before: readonly Place[]): boolean {
  */
 export function worthWatching(claim: Weighed, before: readonly Place[]): readonly Place[] {
   const last = before.at(-1)
-  if (!last || claim.weight >= claim.capacity) return last ? [last] : []
+  if (!last || wantsAll(claim)) return last ? [last] : []
   return everyoneHolds(claim, before) ? before : [last]
 }
 

@@ -33,8 +33,6 @@ export class Standpoint<S extends PortSession> {
   wake: WakeListener | undefined
   watch: PortWatch | undefined
   watched = ''
-  looking = false
-  lookAgain = false
   /** A withdrawal that brought no answer: it may have been done. */
   leaveUnclear = false
   leaving: Promise<WithdrawOutcome> | undefined

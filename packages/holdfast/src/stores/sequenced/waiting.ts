@@ -3,7 +3,7 @@
  *
  * Whoever waits watches only what can let it in, and looks again, at itself too, before it believes that it holds: a session
  * that ended unnoticed takes its entries with it, and a waiter that only counts those before it would find itself first in a
- * queue it has left.
+ * queue it has left. Only when this client itself has handed the lock over is there no need to look (`neighbours.ts`).
  */
 import {
   HEARTBEATS_TO_LIVE,
@@ -17,7 +17,7 @@ import {
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
 import type { PortSession } from './port.js'
-import { everyoneHolds, mayGo, worthWatching } from './queue-rule.js'
+import { everyoneHolds, mayGo, wantsAll, worthWatching } from './queue-rule.js'
 import type { ClaimRecord, Standpoint } from './record.js'
 
 export const STILL_WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
@@ -107,12 +107,35 @@ export class Waiting<S extends PortSession> {
     standpoint.stopWatching()
     standpoint.watched = watched
     const { moment } = standing
-    const onlyGone = claim.weight >= claim.capacity
+    const onlyGone = wantsAll(claim)
     const waits = !everyoneHolds(claim, standing.before)
-    standpoint.watch = this.#context.port.watch({ places, moment, onlyGone, waits }, () => {
+    const moved = (): void => {
       standpoint.stopWatching()
       void this.#moved(record, standpoint)
+    }
+    const { port, neighbours } = this.#context
+    const stopStanding = onlyGone
+      ? neighbours.stand(watched, { go: () => this.#handedOver(record, standpoint), look: moved })
+      : undefined
+    const watch = port.watch({ places, moment, onlyGone, waits }, () => {
+      if (!neighbours.isLeaving(watched)) moved()
     })
+    standpoint.watch = {
+      close: () => {
+        stopStanding?.()
+        watch.close()
+      },
+    }
+  }
+
+  /** The one right before it has held, and has left: it is the first, unless its session may be over. */
+  #handedOver(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {
+    const { wake, claim, waitingMs, session } = standpoint
+    standpoint.stopWatching()
+    if (record.withdrawn || !wake || standpoint.grant) return
+    const sure = !session.lost && this.#context.clock.monotonicMs() < waitingMs + waitingTtlMs(claim)
+    if (sure) wake(this.#promote(standpoint))
+    else void this.#moved(record, standpoint)
   }
 
   /** Something before it changed: look again, and wake it if it is its turn. */

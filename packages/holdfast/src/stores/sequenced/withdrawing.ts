@@ -7,6 +7,7 @@
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { PortSession } from './port.js'
+import { wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Standpoint } from './record.js'
 
 export class Withdrawing<S extends PortSession> {
@@ -28,10 +29,12 @@ export class Withdrawing<S extends PortSession> {
   }
 
   async #leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {
-    const { port, records, doomed } = this.#context
+    const { port, records, doomed, neighbours } = this.#context
+    const { entry, claim, grant } = standpoint
+    const leave = (): Promise<boolean> => port.leave(entry)
     let removed: boolean
     try {
-      removed = await port.leave(standpoint.entry)
+      removed = await (grant && wantsAll(claim) ? neighbours.leave(entry.key, leave) : leave())
     } catch (error) {
       standpoint.leaveUnclear = true
       doomed.add(record)

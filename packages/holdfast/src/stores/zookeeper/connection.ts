@@ -5,7 +5,7 @@
  * or nonsense, ends the connection: the session goes on over another one.
  */
 import { connect, type Socket } from 'node:net'
-import { Frames } from './wire/frames.js'
+import { Frames } from '../sequenced/frames.js'
 import { Reader } from './wire/jute.js'
 import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
 

@@ -4,6 +4,7 @@
  * ZooKeeper answers the requests of a session in their order, so the one that has waited the longest tells whether the
  * server still works: when that takes too long, the talk is over and nobody's answer comes late.
  */
+import { systemClock } from '../../clock/clock.js'
 import type { Connection } from './connection.js'
 import { CODES, ZooKeeperFailure } from './failures.js'
 import { Reader } from './wire/jute.js'
@@ -40,7 +41,7 @@ export class Link {
   #first = 0
   #xid = 0
   #pingSentMs: number | undefined
-  #spokeMs = performance.now()
+  #spokeMs = systemClock.monotonicMs()
   readonly #timer: NodeJS.Timeout
   #over = false
   lastZxid = 0n
@@ -60,7 +61,7 @@ export class Link {
 
   ask(asked: Asked): void {
     this.#xid = this.#xid === LARGEST_XID ? 1 : this.#xid + 1
-    this.#spokeMs = performance.now()
+    this.#spokeMs = systemClock.monotonicMs()
     this.#connection.send(requestFrame(this.#xid, asked.request, this.#chroot))
     this.#sent.push({ ...asked, xid: this.#xid, sentMs: this.#spokeMs })
   }
@@ -106,7 +107,7 @@ export class Link {
   }
 
   #check(): void {
-    const nowMs = performance.now()
+    const nowMs = systemClock.monotonicMs()
     if (this.#overdue(nowMs)) {
       // After a pause of this process the answer may be there, and not read yet.
       setImmediate(() => {

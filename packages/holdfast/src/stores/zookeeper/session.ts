@@ -6,6 +6,7 @@
  * never sent. The server alone decides when a session is over, and says so to whoever asks to go on with it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock, systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
@@ -49,10 +50,10 @@ export class ZooKeeperSession implements PortSession {
   static async open(options: ZooKeeperOptions, timeoutMs: number): Promise<ZooKeeperSession> {
     const { connect, connectTimeoutMs = 4000 } = options
     const ensemble = parseConnect(connect)
-    const endMs = performance.now() + connectTimeoutMs
+    const endMs = systemClock.monotonicMs() + connectTimeoutMs
     const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
-    const start = Math.floor(Math.random() * ensemble.servers.length)
-    const found = await findServer(ensemble, start, wanted, 0n, () => performance.now() < endMs)
+    const start = Math.floor(systemRandom.next() * ensemble.servers.length)
+    const found = await findServer(ensemble, start, wanted, 0n, () => systemClock.monotonicMs() < endMs)
     if (!found) {
       throw new StoreUnavailableError(
         `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms. Look at the servers and the network.`,
@@ -226,12 +227,12 @@ export class ZooKeeperSession implements PortSession {
 
 /** Runs something again for as long as connections break under it, and for so long as a request may take anyway. */
 export async function repeat<T>(run: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + HELD_MS
+  const endMs = systemClock.monotonicMs() + HELD_MS
   for (;;) {
     try {
       return await run()
     } catch (error) {
-      if (!hasCode(error, CODES.connectionLoss) || performance.now() > endMs) throw error
+      if (!hasCode(error, CODES.connectionLoss) || systemClock.monotonicMs() > endMs) throw error
     }
   }
 }

@@ -66,20 +66,27 @@ export async function ask<T>(endpoint: string, path: string, body: object = {}):
 
 interface Kv {
   readonly key: string
+  readonly value?: string
   readonly lease?: string
 }
 
+const decode = (text: string): string => Buffer.from(text, 'base64').toString()
+
 /** All keys that begin so, as etcd has them. */
-export async function keys(endpoint: string, prefix: string): Promise<{ key: string; lease: string }[]> {
+export async function keys(
+  endpoint: string,
+  prefix: string,
+): Promise<{ key: string; value: string; lease: string }[]> {
   const end = Buffer.concat([Buffer.from(prefix), Buffer.of(0xff)])
   const body = { key: Buffer.from(prefix).toString('base64'), range_end: end.toString('base64') }
   const { kvs = [] } = await ask<{ kvs?: Kv[] }>(endpoint, 'kv/range', body)
-  return kvs.map(({ key, lease = '0' }) => ({ key: Buffer.from(key, 'base64').toString(), lease }))
+  return kvs.map(({ key, value = '', lease = '0' }) => ({ key: decode(key), value: decode(value), lease }))
 }
 
 /** Ends the session of a claim, as if its client had been silent for too long. */
 export async function endSession(endpoint: string, { lock, id }: Claim): Promise<void> {
-  const found = (await keys(endpoint, `holdfast/locks/${lock}/`)).find(({ key }) => key.endsWith(`/${id}`))
+  const queue = await keys(endpoint, `holdfast/locks/${lock}/`)
+  const found = queue.find(({ value }) => (JSON.parse(value) as { id?: string }).id === id)
   if (!found) throw new Error(`No entry of ${id}.`)
   await ask(endpoint, 'lease/revoke', { ID: found.lease })
 }

@@ -1,13 +1,25 @@
-/** Cuts what a connection brings into messages: each stands behind its length, and may come in any number of pieces. */
+/**
+ * Cuts what a connection brings into messages: each stands behind its length, and may come in any number of pieces. ZooKeeper's
+ * begin with the length; those of gRPC have one more byte before it.
+ */
 const LENGTH_BYTES = 4
 /** No answer is nearly as long: a larger number is not a length. */
 const LONGEST = 64 * 1024 * 1024
 
 export class Frames {
+  readonly #lengthAt: number
+  readonly #headBytes: number
   #pieces: Buffer[] = []
   #held = 0
   /** How many bytes are needed before there is anything to do. */
-  #needed = LENGTH_BYTES
+  #needed: number
+
+  /** @param lengthAt how many bytes stand before the length */
+  constructor(lengthAt = 0) {
+    this.#lengthAt = lengthAt
+    this.#headBytes = lengthAt + LENGTH_BYTES
+    this.#needed = this.#headBytes
+  }
 
   /** The messages that are complete now. @throws RangeError when the bytes cannot be messages */
   take(piece: Buffer): Buffer[] {
@@ -17,16 +29,17 @@ export class Frames {
     const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
     const messages: Buffer[] = []
     let at = 0
-    this.#needed = LENGTH_BYTES
-    while (bytes.length - at >= LENGTH_BYTES) {
-      const length = bytes.readInt32BE(at)
+    this.#needed = this.#headBytes
+    while (bytes.length - at >= this.#headBytes) {
+      const length = bytes.readInt32BE(at + this.#lengthAt)
       if (length < 0 || length > LONGEST) throw new RangeError(`a message of ${length} bytes`)
-      if (bytes.length - at < LENGTH_BYTES + length) {
-        this.#needed = LENGTH_BYTES + length
+      const end = at + this.#headBytes + length
+      if (bytes.length < end) {
+        this.#needed = end - at
         break
       }
-      messages.push(bytes.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + length))
-      at += LENGTH_BYTES + length
+      messages.push(bytes.subarray(at + this.#headBytes, end))
+      at = end
     }
     const rest = bytes.subarray(at)
     this.#pieces = rest.length > 0 ? [rest] : []

@@ -1,0 +1,66 @@
+/**
+ * The keys of this client's entries, which are used again and again.
+ *
+ * etcd remembers every key that ever was until it is compacted, and whoever reads a queue passes all that stood there before.
+ * With a key for each claim a busy lock would get slower with each hand-off. So a claim takes a key that an earlier one has left;
+ * what tells two entries under one key apart is the revision that made them.
+ */
+import { systemRandom } from '../../clock/clock.js'
+import type { Claim, ClaimRef } from '../../store/contract.js'
+import { entryPrefix } from './keys.js'
+
+interface Slot {
+  readonly key: string
+  readonly prefix: string
+  readonly number: number
+  readonly name: string
+}
+
+interface Pool {
+  readonly free: number[]
+  next: number
+  used: number
+}
+
+export class Slots {
+  /** Begins all keys that may be used again. */
+  #name = systemRandom.id()
+  readonly #pools = new Map<string, Pool>()
+  readonly #taken = new Map<string, Slot>()
+
+  /** The key of a claim's entry: the same one until it is given back. */
+  take(claim: Claim): string {
+    const known = this.#taken.get(idOf(claim))
+    if (known) return known.key
+    const prefix = entryPrefix(claim)
+    const pool = this.#pools.get(prefix) ?? { free: [], next: 0, used: 0 }
+    this.#pools.set(prefix, pool)
+    const number = pool.free.pop() ?? pool.next++
+    pool.used += 1
+    const slot = { key: `${prefix}${this.#name}-${number}`, prefix, number, name: this.#name }
+    this.#taken.set(idOf(claim), slot)
+    return slot.key
+  }
+
+  /** The entry of this claim is gone for certain, or was never made. */
+  giveBack(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
+    const slot = this.#taken.get(idOf(claim))
+    if (!slot) return
+    this.#taken.delete(idOf(claim))
+    const pool = this.#pools.get(slot.prefix)
+    if (!pool || slot.name !== this.#name) return
+    pool.free.push(slot.number)
+    pool.used -= 1
+    if (pool.used === 0) this.#pools.delete(slot.prefix)
+  }
+
+  /** A request is under way that may use one of these keys at any later moment: none of them is given to another claim. */
+  abandon(): void {
+    this.#name = systemRandom.id()
+    this.#pools.clear()
+  }
+}
+
+function idOf({ lock, id }: Pick<ClaimRef, 'lock' | 'id'>): string {
+  return `${id}\n${lock}`
+}

@@ -1,0 +1,14 @@
+/** What stands under a key: the entry, and the id of its claim. */
+import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
+
+export function encodeValue(data: EntryData, id: string): string {
+  return encodeEntry({ ...data, id } as EntryData)
+}
+
+/** Undefined for what no Holdfast wrote. */
+export function decodeValue(value: Buffer): { data: EntryData; id: string } | undefined {
+  const entry: (EntryData & { id?: unknown }) | undefined = decodeEntry(value.toString())
+  if (typeof entry?.id !== 'string') return undefined
+  const { id, ...data } = entry
+  return { data, id }
+}

@@ -1,0 +1,47 @@
+/**
+ * Hand-offs inside one process, without another look.
+ *
+ * Whoever held all of a lock had nobody before it, and nobody can come between it and the one that stands right behind it. So
+ * when both are claims of this client, and the service has confirmed that the first one's entry is taken out, the second one
+ * holds. It must also still be there itself: that its session lives is a matter of time, and known; an entry that somebody took
+ * out by hand is noticed by the first renewal.
+ */
+export interface Neighbour {
+  /** The one before it held, and has left. */
+  go(): void
+  /** The one before it may have left. */
+  look(): void
+}
+
+export class Neighbours {
+  /** Those who want all of a lock, by the key of the entry right before them. */
+  readonly #behind = new Map<string, Neighbour>()
+  readonly #leaving = new Set<string>()
+
+  stand(key: string, neighbour: Neighbour): () => void {
+    this.#behind.set(key, neighbour)
+    return () => {
+      if (this.#behind.get(key) === neighbour) this.#behind.delete(key)
+    }
+  }
+
+  /** Whether the service is being asked to take out this entry: whoever stands behind it is told in any case. */
+  isLeaving(key: string): boolean {
+    return this.#leaving.has(key)
+  }
+
+  /** Takes out the entry of a claim that held all of a lock. Whoever stands right behind it goes next. */
+  async leave(key: string, leave: () => Promise<boolean>): Promise<boolean> {
+    this.#leaving.add(key)
+    let removed = false
+    try {
+      removed = await leave()
+      return removed
+    } finally {
+      this.#leaving.delete(key)
+      const next = this.#behind.get(key)
+      if (removed) next?.go()
+      else next?.look()
+    }
+  }
+}
