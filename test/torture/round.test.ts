@@ -5,17 +5,9 @@ import { torture } from './support/torture.js'
 
 const SECONDS = 5
 
-/** What a library below ours does wrong, so that these faults are left to runs by hand: docs/torture.md has the commands. */
-const KNOWN: Readonly<Record<string, { readonly why: string; readonly left: readonly string[] }>> = {
-  postgres: {
-    why: 'the library `postgres` lets a rejection escape when it listens on a server that is starting up',
-    left: ['server-kill', 'drop-replies'],
-  },
-}
-
 describe.concurrent('under real faults', () => {
   test.for(STORE_NAMES)('%s keeps every promise', { timeout: 120_000 }, async (store, { expect: its }) => {
-    const faults = promisedFaults(store).filter((kind) => !KNOWN[store]?.left.includes(kind))
+    const faults = promisedFaults(store)
     const args = ['--store', store, '--seconds', String(SECONDS), '--faults', faults.join()]
     const { status, stdout, stderr, left, running } = await torture(...args)
     const broken = stdout.split('\n').filter((line) => /BROKEN|broken/.test(line))
@@ -27,10 +19,6 @@ describe.concurrent('under real faults', () => {
     its(running).toEqual([])
   })
 })
-
-for (const [store, { why, left }] of Object.entries(KNOWN)) {
-  test.skip(`${store} without ${left.join(', ')}: ${why}`, () => undefined)
-}
 
 test('there are stores to try', () => {
   expect(STORE_NAMES.length).toBeGreaterThan(8)

@@ -4,7 +4,9 @@ import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfa
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { Proxy } from '@holdfast/servers/proxy'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
@@ -39,7 +41,7 @@ const killAll = (): string =>
   server.psql('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
 
 test.each(['pg', 'postgres'])('killed backends cost nothing but a moment, through %s', async (library) => {
-  const sql = postgres(server.url, { max: 2, onnotice: () => undefined })
+  const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
   ending.push(() => sql.end({ timeout: 1 }))
   const pool = library === 'pg' ? poolOf() : sql
   const locks = locksOf({ pool }, { ttlMs: 2000 })
@@ -129,4 +131,53 @@ test('a pool that the caller passed in is not closed', async () => {
   await locks.mutex('open').run(() => undefined)
   await locks.close()
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test.each(['pg', 'postgres'])(
+  'a pooler that lends another connection each time, through %s',
+  async (library) => {
+    const pooler = await startPgbouncer(server.port, 'transaction')
+    ending.push(() => pooler.remove())
+    const sql = postgres(pooler.url, { max: 2, fetch_types: false, onnotice: () => undefined })
+    ending.push(() => sql.end({ timeout: 1 }))
+    // Two clients, whose statements have the same name, and who get each other's connections of the server.
+    const clients = [0, 1].map(() =>
+      locksOf({ pool: library === 'pg' ? poolOf({ connectionString: pooler.url }) : sql }),
+    )
+    for (let round = 0; round < 10; round += 1) {
+      const leases = await Promise.all(
+        clients.flatMap((locks, client) =>
+          [0, 1, 2].map((each) => locks.mutex(`lent-${client}-${each}`).acquire({ waitMs: 0 })),
+        ),
+      )
+      for (const lease of leases) expect(await lease.release()).toBe('released')
+    }
+  },
+)
+
+// As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the failure of that question.
+test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  proxy.faults.requestMs = 200
+  const url = server.url.replace(String(server.port), String(proxy.port))
+  const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 })
+  ending.push(() => sql.end({ timeout: 1 }))
+  const locks = locksOf({ pool: sql })
+  const failed = locks
+    .mutex('restarted')
+    .acquire()
+    .catch((error: unknown) => error)
+  // The first question of the new connection is on its way: to a server that is not there any more.
+  await expect.poll(() => proxy.packets, { interval: 5 }).toBe(2)
+  await server.service.crash()
+  proxy.faults.requestMs = 0
+  expect(await failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await server.service.start()
+  const works = (): Promise<boolean> =>
+    locks
+      .mutex('after the restart')
+      .run(() => true)
+      .catch(() => false)
+  await expect.poll(works, { timeout: 10_000 }).toBe(true)
 })
