@@ -2,6 +2,7 @@
 import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
+import { sqlUrl } from '../stores/sql-url.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions with all that the rules in SQL use. */
@@ -14,7 +15,7 @@ const NAME_BYTES = 512
 export async function checkPostgres(url: string): Promise<Finding[]> {
   try {
     const { examine } = await import('../stores/postgres.js')
-    return describePostgres(await examine(url))
+    return describePostgres(await examine(url)).filter(concerns(url, 'schema'))
   } catch (error) {
     return [failure('database', error)]
   }
@@ -23,10 +24,26 @@ export async function checkPostgres(url: string): Promise<Finding[]> {
 export async function checkMysql(url: string): Promise<Finding[]> {
   try {
     const { examine } = await import('../stores/mysql.js')
-    return describeMysql(await examine(url))
+    return describeMysql(await examine(url)).filter(concerns(url, 'prefix'))
   } catch (error) {
     return [failure('database', error)]
   }
+}
+
+/** What tables need: locks of sessions need none of it. What those need is tried when the session is opened. */
+const OF_TABLES = new Set([
+  'schema',
+  'privileges',
+  'isolation',
+  'durability',
+  'names',
+  'pooler',
+  'store clock',
+])
+
+function concerns(url: string, parameter: string): (finding: Finding) => boolean {
+  const { mode } = sqlUrl(url, parameter)
+  return ({ check }) => mode === undefined || !OF_TABLES.has(check)
 }
 
 function describePostgres(found: PostgresDiagnosis): Finding[] {

@@ -1,6 +1,6 @@
 /** What can happen to a server and its connections while locks are held and waited for. */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
-import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test } from 'vitest'
@@ -180,4 +180,23 @@ test('through postgres without fetch_types, a server that restarts under a new c
       .run(() => true)
       .catch(() => false)
   await expect.poll(works, { timeout: 10_000 }).toBe(true)
+})
+
+test.each(['store', 'transaction'])('a connection whose end comes together with it, in a %s', async (use) => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  proxy.faults.replyMs = 2000
+  const url = server.url.replace(String(server.port), String(proxy.port))
+  const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })
+  const work =
+    use === 'store'
+      ? locksOf({ pool }).mutex('doomed').acquire()
+      : pgTransactions(pool).transaction((tx) => tx.query('select 1'))
+  const failed = work.catch((error: unknown) => error)
+  const doomed = `from pg_stat_activity where application_name = 'doomed-${use}'`
+  await expect.poll(() => server.psql(`select count(*) ${doomed}`), { interval: 5 }).toBe('1')
+  // What comes now is let through behind what is still on its way: both arrive at once.
+  proxy.faults.replyMs = 0
+  server.psql(`select pg_terminate_backend(pid) ${doomed}`)
+  expect(await failed).toBeInstanceOf(Error)
 })

@@ -21,6 +21,7 @@ export interface PgStatement {
 export interface PgPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   connect(): Promise<unknown>
+  connect(lent: (error: Error | undefined, client: unknown) => void): void
   readonly options: object
   readonly totalCount: number
   readonly idleCount: number
@@ -153,12 +154,16 @@ class PgClient implements Client {
    */
   async #send(statement: PgStatement, patience: Patience): Promise<readonly Row[]> {
     if (isExhausted(this.#pool)) return (await this.#own.query(statement)).rows as Row[]
-    const client = (await this.#pool.connect()) as PgPoolClient
-    if (patience.over) {
-      client.release()
-      throw tooLate()
-    }
-    return sendThrough(client, statement, patience)
+    return new Promise((resolve, reject) => {
+      // By a callback: the loss of the connection can arrive together with it, before a promise would tell that it is there.
+      this.#pool.connect((error, lent) => {
+        if (error) return reject(error)
+        const client = lent as PgPoolClient
+        if (!patience.over) return void sendThrough(client, statement, patience).then(resolve, reject)
+        client.release()
+        reject(tooLate())
+      })
+    })
   }
 
   async script(text: string): Promise<void> {
