@@ -20,7 +20,9 @@ const DATABASES = [
   { name: 'mysql', url: mariadb.url, ask: (sql: string): string => mariadb.sql(sql) },
 ]
 
-describe.each(DATABASES)('on $name', ({ url, ask }) => {
+const MODES: readonly StrategyName[] = ['lease', 'session', 'lock on the row', 'advisory lock', 'optimistic']
+
+describe.each(DATABASES)('on $name', ({ name, url, ask }) => {
   const run = async (strategy: StrategyName): Promise<Outcome & { orders: number; stock: number }> => {
     ask(shopSql(SHOP))
     const outcome = await runScenario(url, strategy, SHOP)
@@ -31,10 +33,20 @@ describe.each(DATABASES)('on $name', ({ url, ask }) => {
     }
   }
 
-  test('exactly as much is sold as there is, and too much when the lock ends before the commit', async () => {
-    expect(await run('lease')).toEqual({ sold: 100, refused: 400, orders: 100, stock: 0 })
+  test.each(MODES.filter((mode) => name === 'postgres' || mode !== 'advisory lock'))(
+    '%s: exactly as much is sold as there is',
+    { timeout: 60_000 },
+    async (mode) => {
+      expect(await run(mode)).toEqual({ sold: 100, refused: 400, orders: 100, stock: 0 })
+    },
+  )
+
+  test('too much is sold when the lock ends before the commit', { timeout: 60_000 }, async () => {
     const control = await run('released before the commit')
     expect(control.orders).toBeGreaterThan(SHOP.items)
     expect(control.sold).toBe(control.orders)
-  }, 60_000)
+  })
 })
+
+test.skip('mysql, advisory lock: its named locks do not belong to transactions (UnsupportedLockError)', () =>
+  undefined)

@@ -13,7 +13,8 @@ export interface Shop {
 }
 
 /** A name in strategies.mjs. */
-export type StrategyName = 'lease' | 'released before the commit'
+export type StrategyName =
+  'lease' | 'session' | 'lock on the row' | 'advisory lock' | 'optimistic' | 'released before the commit'
 
 export interface Outcome {
   /** Buyers who were told that they got an item. */
@@ -36,8 +37,8 @@ const LIMIT_MS = 50_000
 /** The shop as it is before the first buyer comes. Runs again for the next strategy. */
 export function shopSql({ items }: Shop): string {
   return `drop table if exists items; drop table if exists orders;
-    create table items (id int primary key, stock int not null); create table orders (buyer int primary key);
-    insert into items values (1, ${items});`
+    create table items (id int primary key, stock int not null, version int not null default 0); create table orders (buyer int primary key);
+    insert into items (id, stock) values (1, ${items});`
 }
 
 /** Lets all buyers come at once and waits for the last. */

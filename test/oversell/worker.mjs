@@ -14,7 +14,8 @@ const isMysql = url.startsWith('mysql:')
 const pool = isMysql
   ? createPool({ uri: url, connectionLimit: CONNECTIONS })
   : new Pool({ connectionString: url, max: CONNECTIONS })
-const locks = createLocks(isMysql ? mysqlStore({ pool }) : postgresStore({ pool }))
+const mode = strategy === 'session' ? 'session' : undefined
+const locks = createLocks(isMysql ? mysqlStore({ pool, mode }) : postgresStore({ pool, mode }))
 const db = isMysql ? mysqlTransactions(pool) : pgTransactions(pool)
 
 /** Buyers who wait at the gate. */
@@ -32,7 +33,13 @@ async function buy(buyer) {
   }
   // The clock is the machine's, so that times of several processes compare.
   const onRead = () => process.send({ event: 'read', buyer, atNs: String(process.hrtime.bigint()) })
-  const sold = await STRATEGIES[strategy]({ locks, db, gate, sell: (query) => sell(query, buyer, onRead) })
+  const sold = await STRATEGIES[strategy]({
+    locks,
+    db,
+    gate,
+    buyer,
+    sell: (query) => sell(query, buyer, onRead),
+  })
   process.send({ event: 'done', buyer, sold })
 }
 

@@ -3,4 +3,7 @@ import { runFree } from '../free.js'
 import { makeLocker } from './database-lockers.js'
 
 const [subject = 'cohort', url = '', loops = '1'] = process.argv.slice(2)
-await runFree(makeLocker(subject, url, Number(loops)), Number(loops))
+/** Some thousand pairs, in each of ten subjects and six rounds. */
+const RUN_MS = 1500
+
+await runFree(makeLocker(subject, url, Number(loops)), Number(loops), RUN_MS)

@@ -48,10 +48,11 @@ export function postgresLocker(subject: string, url: string, connections: number
 
 function statements(pool: Pool): Locker {
   const text = 'select "holdfast".turn_1($1::text::jsonb)::text as answers'
-  return (name) => async () => {
-    const { acquire, release } = requestsOf(name, randomUUID())
-    await pool.query(text, [JSON.stringify([acquire])])
-    return () => pool.query(text, [JSON.stringify([release])])
+  const name = 'by_hand'
+  return (lock) => async () => {
+    const { acquire, release } = requestsOf(lock, randomUUID())
+    await pool.query({ name, text, values: [JSON.stringify([acquire])] })
+    return () => pool.query({ name, text, values: [JSON.stringify([release])] })
   }
 }
 

@@ -25,12 +25,14 @@ async function mariadb(): Promise<Server> {
   return { address: server.url, stop: () => server.remove() }
 }
 
+const SUBJECT = 'cohort'
+
 interface Workload {
   readonly name: string
   readonly module: 'database-free' | 'database-hot'
   /** Loops, or connections of a pool. */
   readonly argument: string
-  readonly subject: 'cohort' | 'fifo'
+  /** What stands beside a client of Holdfast as it comes, which grants in cohorts: the same with strict order is `fifo`. */
   readonly peers: readonly string[]
   readonly bars: readonly Bar[]
 }
@@ -83,30 +85,23 @@ function workloadsOf({ native }: Suite): readonly Workload[] {
     name: loops === 1 ? 'free lock, one at a time' : `free locks, ${loops} in flight, ${loops} connections`,
     module: 'database-free',
     argument: String(loops),
-    subject: 'cohort',
     peers: ['statements', 'verrou', 'row', native],
     bars: [
       { peer: 'statements', figure: 'pairs', times: 0.9 },
       { peer: 'verrou', figure: 'pairs', times: 2 },
     ],
   })
-  const hot = (subject: 'cohort' | 'fifo', bars: readonly Bar[]): Workload => ({
-    name: `one hot lock, 4 processes x 16 waiters, ${subject}`,
+  const hot: Workload = {
+    name: 'one hot lock, 4 processes x 16 waiters',
     module: 'database-hot',
     argument: '16',
-    subject,
-    peers: ['naive', 'verrou', native],
-    bars,
-  })
-  return [
-    free(1),
-    free(16),
-    hot('cohort', [
+    peers: ['fifo', 'naive', 'verrou', native],
+    bars: [
       { peer: 'naive', figure: 'pairs', times: 3 },
       { peer: 'naive', figure: 'p99Ms', times: 1 / 5 },
-    ]),
-    hot('fifo', []),
-  ]
+    ],
+  }
+  return [free(1), free(16), hot]
 }
 
 async function run(suite: Suite, rounds: number, progress: Progress): Promise<Row[]> {
@@ -136,12 +131,12 @@ async function withServer<T>(
 
 async function measure(
   suite: Suite,
-  { name, module, argument, subject, peers, bars }: Workload,
+  { name, module, argument, peers, bars }: Workload,
   { address }: Server,
   rounds: number,
   progress: Progress,
 ): Promise<Row> {
-  const subjects: BenchSubject[] = [subject, ...peers].map((one) => ({
+  const subjects: BenchSubject[] = [SUBJECT, ...peers].map((one) => ({
     name: one,
     module,
     args: [one, address, argument],
@@ -151,19 +146,19 @@ async function measure(
   const figuresOf = (one: string): readonly Figures[] => results.get(one) ?? []
   const reached = bars.map((bar) => ({
     ...bar,
-    ratio: ratioOf(figuresOf(subject), figuresOf(bar.peer), bar),
+    ratio: ratioOf(figuresOf(SUBJECT), figuresOf(bar.peer), bar),
   }))
   const against = peers.map((peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, reached))}`)
   return {
     workload,
-    measured: describe(figuresOf(subject), ''),
+    measured: describe(figuresOf(SUBJECT), ''),
     against: against.join('; '),
     bar: bars.map(inWords).join(', '),
     reached: reached.every(({ figure, ratio, times }) =>
       figure === 'pairs' ? ratio >= times : ratio <= times,
     ),
     rounds: Object.fromEntries(
-      [subject, ...peers].map((one) => [one, figuresOf(one).map((round) => round['pairs'] ?? NaN)]),
+      [SUBJECT, ...peers].map((one) => [one, figuresOf(one).map((round) => round['pairs'] ?? NaN)]),
     ),
   }
 }

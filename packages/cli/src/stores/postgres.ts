@@ -1,25 +1,26 @@
-/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are. */
+/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are; with `?mode=session` there are none. */
 import { diagnose, postgresSchema, postgresStore, type PostgresDiagnosis } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'pg'
 import { ConfigError } from '../cli-error.js'
 import { closing } from './closing.js'
-import { isMissing, sqlUrl } from './sql-url.js'
+import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
 
 export async function open(text: string): Promise<Store> {
-  const { url, own: schema } = sqlUrl(text, 'schema')
+  const { url, own: schema, mode } = sqlUrl(text, 'schema')
   const pool = await connect(url)
+  if (mode) return closing(postgresStore({ pool, mode }), () => pool.end())
   return closing(postgresStore({ pool, ...(schema === undefined ? {} : { schema }) }), () => pool.end())
 }
 
 /** The SQL that makes the schema. */
 export function script(text: string): string {
-  return postgresSchema(sqlUrl(text, 'schema').own)
+  return postgresSchema(tablesUrl(text, 'schema').own)
 }
 
 /** Makes the schema, in one transaction. */
 export async function migrate(text: string): Promise<void> {
-  const pool = await connect(sqlUrl(text, 'schema').url)
+  const pool = await connect(tablesUrl(text, 'schema').url)
   try {
     await pool.query(script(text))
   } finally {

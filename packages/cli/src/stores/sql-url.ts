@@ -5,18 +5,44 @@ import { redact } from '../output/text.js'
 export interface SqlUrl {
   /** For the client library. */
   readonly url: string
-  /** The value of our own parameter. */
+  /** The value of our own parameter, which says where the tables are. */
   readonly own: string | undefined
+  /** Undefined when locks are rows in tables. */
+  readonly mode: 'session' | undefined
 }
 
+/** @throws UsageError when it names no server, or a mode that there is not */
 export function sqlUrl(text: string, parameter: string): SqlUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.host === '') {
     throw new UsageError(`${redact(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`)
   }
-  const own = url.searchParams.get(parameter) ?? undefined
-  url.searchParams.delete(parameter)
-  return { url: url.href, own }
+  const [own, mode] = [parameter, 'mode'].map((name) => {
+    const values = url.searchParams.getAll(name)
+    if (values.length > 1) throw new UsageError(`${redact(text)} has the option ${name} twice.`)
+    url.searchParams.delete(name)
+    return values[0]
+  })
+  if (mode !== undefined && mode !== 'session') {
+    throw new UsageError(
+      `${redact(text)} has the mode ${JSON.stringify(mode)}. Write mode=session, or leave it out for locks in tables.`,
+    )
+  }
+  if (mode !== undefined && own !== undefined) {
+    throw new UsageError(
+      `${redact(text)} has both mode=session, which needs no tables, and ${parameter}. Leave out one.`,
+    )
+  }
+  return { url: url.href, own, mode }
+}
+
+/** The same, for what only locks in tables need. */
+export function tablesUrl(text: string, parameter: string): SqlUrl {
+  const parsed = sqlUrl(text, parameter)
+  if (parsed.mode === undefined) return parsed
+  throw new UsageError(
+    'mode=session needs no migration: its locks are not in tables. Leave out the mode for those that are.',
+  )
 }
 
 /** The client library is installed beside the command line by who needs it. */

@@ -52,6 +52,54 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
   })
 })
 
+describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => {
+  const url = `${server}?mode=session`
+  const env = { HOLDFAST_STORE: url }
+
+  test('runs commands one at a time without a table and without tokens, and finds nothing wrong', async () => {
+    const box = new Box()
+    const command = 'echo "held with ${HOLDFAST_TOKEN:-no token}"; read -r _'
+    const holder = box.holdfast(['run', 'session job', '--', 'sh', '-c', command], { env })
+    await holder.prints('held with no token')
+    expect(await box.holdfast(['run', 'session job', '--wait', '0', '--', 'true'], { env }).code()).toBe(75)
+    const waiting = box.holdfast(['run', 'session job', '--', 'echo', 'next'], { env })
+    holder.types('\n')
+    expect(await holder.code()).toBe(0)
+    expect(await waiting.code()).toBe(0)
+    const doctor = box.holdfast(['doctor'], { env })
+    expect(await doctor.code()).toBe(0)
+    expect(doctor.stdout).toContain('no fencing tokens')
+    expect(doctor.stdout).not.toContain('privileges')
+  })
+
+  test.each([
+    ['ls', ['ls']],
+    ['inspect', ['inspect', 'job']],
+    ['steal', ['steal', 'job', '--confirm', 'job', '--reason', 'stuck']],
+    ['permits', ['run', 'job', '--permits', '2', '--', 'true']],
+  ])('says that it has no %s', async (_, args) => {
+    const program = new Box().holdfast(args, { env })
+    expect(await program.code()).toBe(78)
+    expect(program.stderr).toMatch(/session/)
+  })
+
+  test.each([
+    ['another mode', `${server}?mode=sessions`, 'mode=session'],
+    ['tables too', `${url}&${server.startsWith('mysql') ? 'prefix=cli_' : 'schema=cli'}`, 'needs no tables'],
+    ['the mode twice', `${url}&mode=session`, 'twice'],
+  ])('refuses %s', async (_, store, told) => {
+    const program = new Box().holdfast(['run', 'job', '--store', store, '--', 'true'])
+    expect(await program.code()).toBe(64)
+    expect(program.stderr).toContain(told)
+  })
+
+  test('has nothing to migrate', async () => {
+    const program = new Box().holdfast(['migrate', '--store', url])
+    expect(await program.code()).toBe(64)
+    expect(program.stderr).toContain('needs no migration')
+  })
+})
+
 test('a store without a schema has nothing to migrate', async () => {
   const program = new Box().holdfast(['migrate'])
   expect(await program.code()).toBe(64)

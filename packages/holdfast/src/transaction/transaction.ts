@@ -24,7 +24,7 @@ export async function transaction<L extends Lease, Tx, T>(
   const { cover } = store
   if (!cover) {
     throw new UnsupportedLockError(
-      `The ${store.name} store is not in a database, so its leases cannot cover a transaction. ` +
+      `The leases of the ${store.name} store cannot cover a transaction: they are in no table of a database. ` +
         'Let the rows that are written check the fencing token.',
       { store: store.name, lock: lock.name },
     )

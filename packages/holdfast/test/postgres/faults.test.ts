@@ -1,10 +1,12 @@
 /** What can happen to a server and its connections while locks are held and waited for. */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
-import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { Proxy } from '@holdfast/servers/proxy'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
@@ -39,7 +41,7 @@ const killAll = (): string =>
   server.psql('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
 
 test.each(['pg', 'postgres'])('killed backends cost nothing but a moment, through %s', async (library) => {
-  const sql = postgres(server.url, { max: 2, onnotice: () => undefined })
+  const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
   ending.push(() => sql.end({ timeout: 1 }))
   const pool = library === 'pg' ? poolOf() : sql
   const locks = locksOf({ pool }, { ttlMs: 2000 })
@@ -129,4 +131,72 @@ test('a pool that the caller passed in is not closed', async () => {
   await locks.mutex('open').run(() => undefined)
   await locks.close()
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test.each(['pg', 'postgres'])(
+  'a pooler that lends another connection each time, through %s',
+  async (library) => {
+    const pooler = await startPgbouncer(server.port, 'transaction')
+    ending.push(() => pooler.remove())
+    const sql = postgres(pooler.url, { max: 2, fetch_types: false, onnotice: () => undefined })
+    ending.push(() => sql.end({ timeout: 1 }))
+    // Two clients, whose statements have the same name, and who get each other's connections of the server.
+    const clients = [0, 1].map(() =>
+      locksOf({ pool: library === 'pg' ? poolOf({ connectionString: pooler.url }) : sql }),
+    )
+    for (let round = 0; round < 10; round += 1) {
+      const leases = await Promise.all(
+        clients.flatMap((locks, client) =>
+          [0, 1, 2].map((each) => locks.mutex(`lent-${client}-${each}`).acquire({ waitMs: 0 })),
+        ),
+      )
+      for (const lease of leases) expect(await lease.release()).toBe('released')
+    }
+  },
+)
+
+// As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the failure of that question.
+test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  proxy.faults.requestMs = 200
+  const url = server.url.replace(String(server.port), String(proxy.port))
+  const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 })
+  ending.push(() => sql.end({ timeout: 1 }))
+  const locks = locksOf({ pool: sql })
+  const failed = locks
+    .mutex('restarted')
+    .acquire()
+    .catch((error: unknown) => error)
+  // The first question of the new connection is on its way: to a server that is not there any more.
+  await expect.poll(() => proxy.packets, { interval: 5 }).toBe(2)
+  await server.service.crash()
+  proxy.faults.requestMs = 0
+  expect(await failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await server.service.start()
+  const works = (): Promise<boolean> =>
+    locks
+      .mutex('after the restart')
+      .run(() => true)
+      .catch(() => false)
+  await expect.poll(works, { timeout: 10_000 }).toBe(true)
+})
+
+test.each(['store', 'transaction'])('a connection whose end comes together with it, in a %s', async (use) => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  proxy.faults.replyMs = 2000
+  const url = server.url.replace(String(server.port), String(proxy.port))
+  const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })
+  const work =
+    use === 'store'
+      ? locksOf({ pool }).mutex('doomed').acquire()
+      : pgTransactions(pool).transaction((tx) => tx.query('select 1'))
+  const failed = work.catch((error: unknown) => error)
+  const doomed = `from pg_stat_activity where application_name = 'doomed-${use}'`
+  await expect.poll(() => server.psql(`select count(*) ${doomed}`), { interval: 5 }).toBe('1')
+  // What comes now is let through behind what is still on its way: both arrive at once.
+  proxy.faults.replyMs = 0
+  server.psql(`select pg_terminate_backend(pid) ${doomed}`)
+  expect(await failed).toBeInstanceOf(Error)
 })

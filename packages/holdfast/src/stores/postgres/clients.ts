@@ -4,15 +4,24 @@
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type Patience } from '../sql/statements.js'
+import { codeOf } from './errors.js'
 import { OwnConnection } from './own-connection.js'
 
 /** A row of an answer. */
 export type Row = Readonly<Record<string, unknown>>
 
+/** A statement with values, which is prepared once for each connection when it has a name. */
+export interface PgStatement {
+  readonly name: string | undefined
+  readonly text: string
+  readonly values: string[]
+}
+
 /** As much of a pool of `pg` as is used. */
 export interface PgPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   connect(): Promise<unknown>
+  connect(lent: (error: Error | undefined, client: unknown) => void): void
   readonly options: object
   readonly totalCount: number
   readonly idleCount: number
@@ -20,7 +29,7 @@ export interface PgPool {
 
 /** A client that such a pool has lent. With an error it is ended in place of being used again. */
 interface PgPoolClient {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>
+  query(statement: PgStatement): Promise<{ rows: unknown[] }>
   release(error?: Error): void
   once(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -39,8 +48,8 @@ export interface PostgresJs {
 
 /** What either library does for the store. */
 export interface Client {
-  /** A statement with values, outside any transaction. Not prepared by name, which poolers between may not know. */
-  query(text: string, values: readonly string[], patience: Patience): Promise<readonly Row[]>
+  /** A statement outside any transaction. */
+  query(statement: PgStatement, patience: Patience): Promise<readonly Row[]>
   /** Several statements in one transaction. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
@@ -84,9 +93,10 @@ class PostgresJsClient implements Client {
     this.#sql = sql
   }
 
-  async query(text: string, values: readonly string[]): Promise<readonly Row[]> {
+  /** The library gives the statement a name of its own, unless `prepare` is false among the options of the instance. */
+  async query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
     // The library's type of a parameter does not admit plain strings where it cannot see the query.
-    return (await this.#sql.unsafe(text, [...values] as never[], { prepare: false })) as Row[]
+    return (await this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })) as Row[]
   }
 
   async script(text: string): Promise<void> {
@@ -110,9 +120,13 @@ class PostgresJsClient implements Client {
   }
 }
 
+/** A prepared statement that is not there, or is there already: what a pooler does that gives each transaction another connection. */
+const UNPREPARED = new Set(['26000', '42P05'])
+
 class PgClient implements Client {
   readonly #pool: PgPool
   readonly #own: OwnConnection
+  #prepares = true
 
   constructor(pool: PgPool) {
     this.#pool = pool
@@ -120,17 +134,36 @@ class PgClient implements Client {
   }
 
   /**
+   * The name of a prepared statement comes from its text, so that a connection that had it from somebody else runs the same. Where
+   * names do not last the server says so before it does anything, and from then on the text is sent.
+   */
+  async query(statement: PgStatement, patience: Patience): Promise<readonly Row[]> {
+    if (!this.#prepares) return this.#send({ ...statement, name: undefined }, patience)
+    try {
+      return await this.#send(statement, patience)
+    } catch (error) {
+      if (!UNPREPARED.has(codeOf(error))) throw error
+      this.#prepares = false
+      return this.#send({ ...statement, name: undefined }, patience)
+    }
+  }
+
+  /**
    * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
    * perhaps the very ones that the leases protect. Then the connection of our own serves.
    */
-  async query(text: string, values: readonly string[], patience: Patience): Promise<readonly Row[]> {
-    if (isExhausted(this.#pool)) return (await this.#own.query(text, [...values])).rows as Row[]
-    const client = (await this.#pool.connect()) as PgPoolClient
-    if (patience.over) {
-      client.release()
-      throw tooLate()
-    }
-    return sendThrough(client, text, values, patience)
+  async #send(statement: PgStatement, patience: Patience): Promise<readonly Row[]> {
+    if (isExhausted(this.#pool)) return (await this.#own.query(statement)).rows as Row[]
+    return new Promise((resolve, reject) => {
+      // By a callback: the loss of the connection can arrive together with it, before a promise would tell that it is there.
+      this.#pool.connect((error, lent) => {
+        if (error) return reject(error)
+        const client = lent as PgPoolClient
+        if (!patience.over) return void sendThrough(client, statement, patience).then(resolve, reject)
+        client.release()
+        reject(tooLate())
+      })
+    })
   }
 
   async script(text: string): Promise<void> {
@@ -149,8 +182,7 @@ class PgClient implements Client {
 /** As the pool itself does it, but for the end of patience: a connection that does not answer is ended. */
 function sendThrough(
   client: PgPoolClient,
-  text: string,
-  values: readonly string[],
+  statement: PgStatement,
   patience: Patience,
 ): Promise<readonly Row[]> {
   return new Promise((resolve, reject) => {
@@ -165,7 +197,7 @@ function sendThrough(
     // The loss of a connection that nobody listens to would end the process.
     client.once('error', end)
     patience.giveUp = () => end(new Error('the connection did not answer in time'))
-    client.query(text, [...values]).then(({ rows }) => {
+    client.query(statement).then(({ rows }) => {
       end()
       resolve(rows as Row[])
     }, end)

@@ -1,4 +1,5 @@
 /** The database of the PostgreSQL store: one statement for all that is asked, and one connection that listens. */
+import { createHash } from 'node:crypto'
 import { systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
@@ -29,6 +30,7 @@ export class PostgresDatabase implements Database {
   readonly cover: Database['cover']
   readonly #options: PostgresDatabaseOptions
   readonly #turn: string
+  readonly #turnName: string
   readonly #names: string
   readonly #statements: Statements
   #closed = false
@@ -48,6 +50,7 @@ export class PostgresDatabase implements Database {
     const schema = quoteSchema(options.schema)
     this.cover = coverOf(schema)
     this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
+    this.#turnName = `holdfast_${createHash('sha256').update(this.#turn).digest('hex').slice(0, 32)}`
     this.#names =
       `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +
       `where name >= $1::text collate "C" and name > $2::text collate "C" and starts_with(name, $1::text) ` +
@@ -55,7 +58,7 @@ export class PostgresDatabase implements Database {
   }
 
   async run(requests: readonly Request[]): Promise<readonly Answer[]> {
-    const [row] = await this.#query(this.#turn, [JSON.stringify(requests)])
+    const [row] = await this.#query(this.#turn, [JSON.stringify(requests)], this.#turnName)
     return JSON.parse(row?.['answers'] as string) as Answer[]
   }
 
@@ -128,7 +131,7 @@ export class PostgresDatabase implements Database {
     events.onGrant(id, grant)
   }
 
-  #query(text: string, values: readonly string[]): Promise<readonly Row[]> {
-    return this.#statements.send((patience) => this.#options.client.query(text, values, patience))
+  #query(text: string, values: string[], name?: string): Promise<readonly Row[]> {
+    return this.#statements.send((patience) => this.#options.client.query({ name, text, values }, patience))
   }
 }

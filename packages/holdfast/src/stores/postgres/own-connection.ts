@@ -2,12 +2,12 @@
  * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
  * wait while the caller's pool is exhausted. It is made when it is first needed.
  */
-import type { ListenEvents, PgPool } from './clients.js'
+import type { ListenEvents, PgPool, PgStatement } from './clients.js'
 
 /** As much of a client of `pg` as is used. */
 interface PgConnection {
   connect(): Promise<unknown>
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  query(statement: PgStatement | string): Promise<{ rows: unknown[] }>
   end(): Promise<void>
   unref(): void
   on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
@@ -37,9 +37,9 @@ export class OwnConnection {
     this.#pool = pool
   }
 
-  async query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
+  async query(statement: PgStatement | string): Promise<{ rows: unknown[] }> {
     const connection = await this.#open()
-    return this.#inTurn(() => connection.query(text, values))
+    return this.#inTurn(() => connection.query(statement))
   }
 
   /** One statement after the other: the library will stop to keep a queue of its own. */
@@ -51,7 +51,7 @@ export class OwnConnection {
 
   /** Rejects when the connection cannot be made. `events.onLost` tells of its end, once. */
   async listen(channel: string, events: ListenEvents): Promise<void> {
-    await this.query(`listen "${channel}"`, [])
+    await this.query(`listen "${channel}"`)
     this.#events = events
   }
 

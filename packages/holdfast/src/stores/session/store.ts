@@ -43,7 +43,7 @@ export class SessionStore implements Store<false> {
   #closed = false
 
   constructor(port: SessionPort, requestTimeoutMs: number) {
-    this.name = port.name
+    this.name = `${port.name} session`
     this.#port = port
     this.#requestTimeoutMs = requestTimeoutMs
     this.#sessions = new Sessions(port, requestTimeoutMs)

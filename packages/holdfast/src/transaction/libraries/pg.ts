@@ -11,8 +11,10 @@ export interface PgTransaction {
 
 /** As much of a pool of `pg` as is used. `C` is its client. */
 export interface PgTransactionPool<C extends PgTransaction> {
-  connect(): Promise<C & { release(error?: boolean): void }>
+  connect(lent: (error: Error | undefined, client: Lent<C> | undefined) => void): void
 }
+
+type Lent<C extends PgTransaction> = C & { release(error?: boolean): void }
 
 /** Transactions through a pool of `pg`. */
 export function pgTransactions<C extends PgTransaction>(
@@ -21,10 +23,8 @@ export function pgTransactions<C extends PgTransaction>(
   return {
     dialect: 'postgres',
     async transaction(work) {
-      const client = await pool.connect()
+      const client = await lend(pool)
       let broken = true
-      // A connection that is lost between two statements would end the process. The next statement tells of it.
-      client.on?.('error', noted)
       try {
         await client.query('begin')
         try {
@@ -47,6 +47,20 @@ export function pgTransactions<C extends PgTransaction>(
     },
     query: (tx, sql, values) => pgSession(tx).query(sql, values),
   }
+}
+
+/**
+ * A connection that is lost between two statements would end the process, if nobody listened. The next statement tells of
+ * it. The loss can arrive together with the connection, before a promise would tell that it is there.
+ */
+function lend<C extends PgTransaction>(pool: PgTransactionPool<C>): Promise<Lent<C>> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (!client) return reject(error)
+      client.on?.('error', noted)
+      resolve(client)
+    })
+  })
 }
 
 export function pgSession(tx: PgTransaction): SqlSession {

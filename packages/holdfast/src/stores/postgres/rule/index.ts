@@ -19,7 +19,8 @@ import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
  * Compiling such a plan would cost a hundred times what running it does.
  *
  * A refusal, a place in the queue and a sign of life need not be on the disk before they are answered: what a crash of
- * the server undoes there costs a place in the queue. They are on the disk with the next grant.
+ * the server undoes there costs a place in the queue. They are on the disk with the next grant. A release that nobody waited
+ * for must be: one that a crash undoes would leave a lock to nobody until its TTL, and to be released is to be free.
  *
  * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
  */
@@ -36,6 +37,7 @@ declare
   v_names text[];
   v_name text;
   v_locked integer;
+  v_complete boolean;
   v_now timestamptz;
   v_op jsonb;
   v_results jsonb[] := '{}';
@@ -44,14 +46,20 @@ begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'the isolation level is %', current_setting('transaction_isolation') using errcode = 'HF001';
   end if;
-  if jsonb_array_length(a_ops) = 1 then v_names := array[a_ops -> 0 ->> 'lock'];
+  -- Most turns are for one lock: a list of one costs a third more than the name.
+  v_name := case when jsonb_array_length(a_ops) = 1 then a_ops -> 0 ->> 'lock' end;
+  if v_name is not null then
+    perform from holdfast.locks l where l.name = v_name for update;
+    v_complete := found;
   else
     select array_agg(distinct (o ->> 'lock') collate "C" order by (o ->> 'lock') collate "C")
       into v_names from jsonb_array_elements(a_ops) o;
+    perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
+    get diagnostics v_locked = row_count;
+    v_complete := v_locked = cardinality(v_names);
   end if;
-  perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
-  get diagnostics v_locked = row_count;
-  if v_locked < cardinality(v_names) then
+  if not v_complete then
+    v_names := coalesce(v_names, array[v_name]);
     -- A withdrawal makes the row too: it must be seen by the attempt that it overtook, which locks the same row.
     insert into holdfast.locks (name)
     select distinct (o ->> 'lock') collate "C" as n from jsonb_array_elements(a_ops) o
@@ -60,14 +68,20 @@ begin
     perform from holdfast.locks l where l.name = any (v_names) order by l.name for update;
   end if;
   v_now := clock_timestamp();
-  perform set_config('holdfast_turn.granted', '', true);
-  for v_name in
-    select n from unnest(v_names) n
-     where exists (select from holdfast.holders h where h.lock = n and h.expires <= v_now)
-        or exists (select from holdfast.waiters w where w.lock = n)
-  loop
-    perform holdfast.settle_1(v_name, v_now);
-  end loop;
+  if v_name is not null then
+    if exists (select from holdfast.waiters w where w.lock = v_name)
+       or exists (select from holdfast.holders h where h.lock = v_name and h.expires <= v_now) then
+      perform holdfast.settle_1(v_name, v_now);
+    end if;
+  else
+    for v_name in
+      select n from unnest(v_names) n
+       where exists (select from holdfast.holders h where h.lock = n and h.expires <= v_now)
+          or exists (select from holdfast.waiters w where w.lock = n)
+    loop
+      perform holdfast.settle_1(v_name, v_now);
+    end loop;
+  end if;
   for v_op in select o from jsonb_array_elements(a_ops) o loop
     v_results := v_results || case v_op ->> 'verb'
       when 'attempt' then holdfast.attempt_1(v_op, v_now)
@@ -85,7 +99,7 @@ begin
       select u.ctid from holdfast.tombstones u where u.until <= v_now order by u.until limit 5000 for update skip locked
     ));
   end if;
-  if not v_durable and current_setting('holdfast_turn.granted') = '' then
+  if not v_durable and current_setting('holdfast_turn.granted', true) is distinct from 'yes' then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   return to_jsonb(v_results);

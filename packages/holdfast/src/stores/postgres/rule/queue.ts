@@ -39,20 +39,17 @@ create or replace function holdfast.hold_1(
 ) returns bigint
 language plpgsql as $hold$
 declare
-  v_token bigint;
+  v_last bigint;
 begin
-  with l as (
-    update holdfast.locks k
-       set last_token = greatest(k.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) + a_tokens - 1
-     where k.name = a_lock
-    returning k.last_token
-  )
+  update holdfast.locks l
+     set last_token = greatest(l.last_token + 1, (extract(epoch from a_now) * 1000000)::bigint) + a_tokens - 1
+   where l.name = a_lock
+  returning l.last_token into v_last;
   insert into holdfast.holders (lock, id, owner, weight, token, tokens, granted, ttl_ms, expires)
-  select a_lock, a_id, a_owner, a_weight, l.last_token - a_tokens + 1, a_tokens, a_now, a_ttl_ms,
-         a_now + a_ttl_ms * interval '1 millisecond' from l
-  returning token into v_token;
+  values (a_lock, a_id, a_owner, a_weight, v_last - a_tokens + 1, a_tokens, a_now, a_ttl_ms,
+          a_now + a_ttl_ms * interval '1 millisecond');
   perform set_config('holdfast_turn.granted', 'yes', true);
-  return v_token;
+  return v_last - a_tokens + 1;
 end
 $hold$;
 `

@@ -12,22 +12,23 @@ declare
   a_tokens constant integer := (a_op ->> 'tokens')::integer;
   a_ttl_ms constant double precision := (a_op ->> 'ttlMs')::double precision;
   v record;
+  v_weight bigint := 0;
+  v_mine boolean;
   v_left_ms double precision;
   v_fits boolean;
 begin
-  select l.kind, l.capacity, l.guarded, h.weight, h.next_expiry, h.mine,
+  select l.kind, l.capacity, l.guarded,
          exists (select from holdfast.tombstones t where t.lock = a_lock and t.id = a_id and t.until > a_now) as buried,
-         exists (select from holdfast.waiters w where w.lock = a_lock) as queued
-    into v
-    from holdfast.locks l
-   cross join lateral (
-     select coalesce(sum(i.weight), 0) as weight, min(i.expires) as next_expiry, bool_or(i.id = a_id) as mine
-       from holdfast.holders i where i.lock = l.name
-   ) h
-   where l.name = a_lock;
+         exists (select from holdfast.waiters w where w.lock = a_lock) as queued,
+         exists (select from holdfast.holders h where h.lock = a_lock) as held
+    into v from holdfast.locks l where l.name = a_lock;
   if v.buried then return jsonb_build_object('outcome', 'withdrawn'); end if;
-  if v.mine then return holdfast.held_1(a_lock, a_id, a_now); end if;
-  v_left_ms := extract(epoch from v.next_expiry - a_now) * 1000;
+  -- A lock is mostly free, and adding up costs more than to see that there is nothing.
+  if v.held then
+    select sum(h.weight), extract(epoch from min(h.expires) - a_now) * 1000, bool_or(h.id = a_id)
+      into v_weight, v_left_ms, v_mine from holdfast.holders h where h.lock = a_lock;
+    if v_mine then return holdfast.held_1(a_lock, a_id, a_now); end if;
+  end if;
   if v.queued then
     update holdfast.waiters w
        set seen = a_now, owner = a_op ->> 'owner', tokens = a_tokens, channel = a_op ->> 'channel'
@@ -35,7 +36,7 @@ begin
     if found then return jsonb_build_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms); end if;
   end if;
   if v.kind <> a_kind or v.capacity <> a_capacity then
-    if v.queued or v.next_expiry is not null then
+    if v.queued or v.held then
       if v.capacity <> a_capacity or (v.kind = 'semaphore') <> (a_kind = 'semaphore') then
         return jsonb_build_object('outcome', 'mismatch', 'kind', v.kind, 'capacity', v.capacity);
       end if;
@@ -45,7 +46,7 @@ begin
       update holdfast.locks l set kind = a_kind, capacity = a_capacity where l.name = a_lock;
     end if;
   end if;
-  v_fits := not v.queued and v.weight + a_weight <= a_capacity;
+  v_fits := not v.queued and v_weight + a_weight <= a_capacity;
   if v_fits and v.guarded then v_fits := holdfast.pass_1(a_lock); end if;
   if v_fits then
     return jsonb_build_object(
