@@ -21,18 +21,18 @@ const FOLLOWER = 'follower'
  * Called by the leading process, which prints the figures, and by those that it starts with the same arguments. Both end.
  * @param workMs how long each holder keeps the lock
  */
-export async function runHot(makeLocker: () => Locker, workMs: number): Promise<void> {
-  if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs)
-  else await lead()
+export async function runHot(makeLocker: () => Locker, workMs: number, runMs = RUN_MS): Promise<void> {
+  if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs, runMs)
+  else await lead(runMs)
 }
 
-async function lead(): Promise<void> {
+async function lead(runMs: number): Promise<void> {
   const told = await Promise.all(Array.from({ length: PROCESSES }, startFollower))
   const waitsMs = told.flatMap((one) => one.waitsMs)
   const pairs = told.flatMap((one) => one.pairs)
   console.log(
     JSON.stringify({
-      pairs: pairs.reduce((sum, one) => sum + one, 0) / (RUN_MS / 1000),
+      pairs: pairs.reduce((sum, one) => sum + one, 0) / (runMs / 1000),
       p50Ms: percentile(waitsMs, 0.5),
       p99Ms: percentile(waitsMs, 0.99),
       maxMs: waitsMs.reduce((longest, one) => Math.max(longest, one), 0),
@@ -56,12 +56,12 @@ function startFollower(): Promise<Told> {
   })
 }
 
-async function follow(acquire: ReturnType<Locker>, workMs: number): Promise<void> {
+async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number): Promise<void> {
   // A first pair connects, so that all of them begin at about the same time.
   await (
     await acquire()
   )()
-  const endMs = performance.now() + RUN_MS
+  const endMs = performance.now() + runMs
   const waitsMs: number[] = []
   const pairs = await Promise.all(
     Array.from({ length: LOOPS }, async () => {

@@ -13,6 +13,8 @@ export interface BenchSubject {
   /** A module in `subjects/`, and what to tell it. */
   readonly module: string
   readonly args: readonly string[]
+  /** In how many rounds it takes part, from the first one on and without a warm-up. Left out: in all. */
+  readonly rounds?: number
 }
 
 /** The figures of each subject, a list entry a round. */
@@ -24,6 +26,7 @@ export async function runRounds(
   const results = new Map<string, Figures[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round <= rounds; round += 1) {
     for (const subject of subjects) {
+      if (subject.rounds !== undefined && (round === 0 || round > subject.rounds)) continue
       progress(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${subject.name}`)
       const figures = await runSubject(subject)
       if (round > 0) results.get(subject.name)?.push(figures)

@@ -17,7 +17,6 @@ export interface Keyspace {
 }
 
 type Shape = readonly unknown[]
-type Request = readonly [channel: string, shapes: readonly Shape[], items: readonly (string | number)[]]
 
 /** One item of a batch. */
 interface Item {
@@ -27,19 +26,38 @@ interface Item {
   readonly channel: string
 }
 
-/** One line for each item of a batch. */
-export function work(space: Keyspace, keys: readonly string[], payload: string): string {
-  const [channel, shapes, items] = JSON.parse(payload) as Request
+type Asked = readonly [verb: keyof typeof VERBS, id: string, shape: string]
+
+/** One line for each item of a call. */
+export function work(space: Keyspace, keys: readonly string[], args: readonly string[]): string {
+  const [where = '', ...rest] = args
+  const channel = where.slice(where.indexOf(' ') + 1)
+  const items = askedOf(rest)
   const wakes = new Map<string, string[]>()
   const lines = keys.map((key, index) => {
-    const [verb, shape, id] = items.slice(index * 3, index * 3 + 3) as [keyof typeof VERBS, number, string]
-    const line = VERBS[verb](space, { key, id, shape: shapes[shape] as Shape, channel })
+    const [verb, id, shape] = items[index] as Asked
+    const line = VERBS[verb](space, { key, id, shape: JSON.parse(shape) as Shape, channel })
     // Whoever asks learns it from the answer.
     collectWakes(space, key, wakes, verb === 'a' ? id : undefined)
     return line
   })
   publishAll(space, wakes)
   return lines.join('\n')
+}
+
+/** One item comes as its words, several as one text with their shapes behind it. */
+function askedOf([what = '', ...rest]: readonly string[]): Asked[] {
+  if (what in VERBS) {
+    const [shape = '', id = ''] = rest
+    return [[what as keyof typeof VERBS, id, shape]]
+  }
+  const words = JSON.parse(what) as (string | number)[]
+  const items: Asked[] = []
+  for (let at = 0; at < words.length; at += 3) {
+    const [verb, shape, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
+    items.push([verb, id, rest[shape] ?? ''])
+  }
+  return items
 }
 
 export function downgrade(space: Keyspace, key: string, [id = '']: readonly string[]): number {

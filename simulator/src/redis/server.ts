@@ -99,13 +99,13 @@ export class RedisServer implements Service, Keyspace {
   /** @param args the script, how many keys there are, the keys, and what else the script is given */
   #script([, count, ...rest]: readonly string[]): unknown {
     const keys = rest.slice(0, Number(count))
-    const [first = '', what, ...args] = rest.slice(Number(count))
+    const words = rest.slice(Number(count))
+    const [, what, ...args] = words
     const [key = ''] = keys
     try {
       if (what === 'downgrade') return downgrade(this, key, args)
       if (what === 'steal') return steal(this, key, args)
-      // A batch is all in one text; what is done now and then says first how to publish.
-      return work(this, keys, first)
+      return work(this, keys, words)
     } finally {
       for (const touched of new Set(keys)) this.look(touched)
     }

@@ -9,6 +9,8 @@ import { randomBytes } from 'node:crypto'
 /** A pending timer. */
 export interface Timer {
   cancel(): void
+  /** Whether it keeps the process alive from now on. A clock that moves no process leaves it out. */
+  hold?(needed: boolean): void
 }
 
 export interface Clock {
@@ -44,7 +46,10 @@ export const systemClock: Clock = {
   timer(delayMs, fire, background = false) {
     const handle = setTimeout(fire, Math.min(Math.max(0, Math.ceil(delayMs)), LONGEST_TIMER_MS))
     if (background) handle.unref()
-    return { cancel: () => clearTimeout(handle) }
+    return {
+      cancel: () => clearTimeout(handle),
+      hold: (needed) => void (needed ? handle.ref() : handle.unref()),
+    }
   },
   soon: (work) => process.nextTick(work),
 }

@@ -26,16 +26,18 @@ export class Patience {
   /** @param giveUp called once, unless the question ends before the time is over */
   begin(giveUp: () => void): Question {
     const question = { untilMs: this.#clock.monotonicMs() + this.#timeoutMs, giveUp }
+    if (!this.#timer) this.#timer = this.#clock.timer(this.#timeoutMs, () => this.#look())
+    else if (this.#open.size === 0) this.#timer.hold?.(true)
     this.#open.add(question)
-    this.#timer ??= this.#clock.timer(this.#timeoutMs, () => this.#look())
     return question
   }
 
   /** Says that the answer came. False when it was given up before: the answer is too late. */
   end(question: Question): boolean {
     const inTime = this.#open.delete(question)
-    // A timer that nobody needs would keep the process alive.
-    if (this.#open.size === 0) this.#disarm()
+    // A timer that nobody needs must not keep the process alive. It stays all the same: for a caller who asks one thing
+    // at a time, stopping and starting it would be a good part of what a question costs here.
+    if (this.#open.size === 0) this.#timer?.hold?.(false)
     return inTime
   }
 
@@ -50,10 +52,5 @@ export class Patience {
       this.#open.delete(question)
       question.giveUp()
     }
-  }
-
-  #disarm(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
   }
 }

@@ -8,6 +8,7 @@
  */
 import { explain } from './errors.js'
 import { textOf } from './replies.js'
+import type { Shape } from './shapes.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract. */
 export type Verb = 'a' | 'r' | 'w' | 't'
@@ -18,8 +19,8 @@ export interface Item {
   /** The full name of the lock, for errors. */
   readonly lock: string
   readonly claimId: string
-  /** What the script needs to know besides the claim's id, as JSON. Items of one shape share it in the message. */
-  readonly shape: string
+  /** What the script needs to know besides the claim's id. Items of one shape share it in the message. */
+  readonly shape: Shape
   done(line: string): void
   failed(error: unknown): void
 }
@@ -39,7 +40,7 @@ export interface BatchSettings {
   soon(work: () => void): void
   /** Where grants of a lock for waiters of this client are published. */
   channelOf(lock: string): string
-  run(keys: readonly string[], payload: string): Promise<unknown>
+  run(keys: readonly string[], args: readonly string[]): Promise<unknown>
 }
 
 export class Batches {
@@ -93,12 +94,27 @@ export class Batches {
   }
 
   #send(items: readonly Item[]): void {
-    const { publish } = this.#settings
-    const channel = this.#settings.channelOf(items[0]?.lock ?? '')
+    const [first] = items
+    if (!first) return
+    const where = `${this.#settings.publish} ${this.#settings.channelOf(first.lock)}`
+    if (items.length === 1) this.#sendAlone(first, where)
+    else this.#sendBatch(items, where)
+  }
+
+  /** A text that the script would have to take apart would be most of what one item costs. */
+  #sendAlone(item: Item, where: string): void {
+    const { verb, shape, claimId } = item
+    this.#settings.run([item.key], [where, verb, shape.text, claimId, ...shape.short]).then(
+      (reply) => answer(item, reply),
+      (error: unknown) => item.failed(explain(error, item.lock)),
+    )
+  }
+
+  #sendBatch(items: readonly Item[], where: string): void {
     this.#settings
       .run(
         items.map(({ key }) => key),
-        payloadOf(channel, publish, items),
+        [where, ...payloadOf(items)],
       )
       .then((reply) => distribute(items, textOf(reply).split('\n')))
       .catch((error: unknown) => {
@@ -108,31 +124,34 @@ export class Batches {
 }
 
 const PLAIN_ID = /^[\w.-]+$/
-const PLAIN_CHANNEL = /^[\w.:{}-]+$/
 
-function payloadOf(channel: string, publish: string, items: readonly Item[]): string {
+/** Which item is of which verb and shape, and then the shapes. */
+function payloadOf(items: readonly Item[]): string[] {
   const shapes: string[] = []
   let list = ''
   for (const { verb, shape, claimId } of items) {
     // Nearly always they are all of one or two shapes.
-    let index = shapes.indexOf(shape)
-    if (index < 0) index = shapes.push(shape) - 1
+    let index = shapes.indexOf(shape.text)
+    if (index < 0) index = shapes.push(shape.text) - 1
     const id = PLAIN_ID.test(claimId) ? `"${claimId}"` : JSON.stringify(claimId)
     list += `${list === '' ? '' : ','}"${verb}",${index},${id}`
   }
-  const where = PLAIN_CHANNEL.test(channel) ? `"${channel}"` : JSON.stringify(channel)
-  return `[${where},[${shapes.join(',')}],[${list}],"${publish}"]`
+  return [`[${list}]`, ...shapes]
 }
 
 function distribute(items: readonly Item[], lines: readonly string[]): void {
   let index = 0
-  for (const item of items) {
-    const line = lines[index++] ?? 'e no result'
-    try {
-      if (line.startsWith('e ')) item.failed(explain(new Error(line.slice(2)), item.lock))
-      else item.done(line)
-    } catch (error) {
-      item.failed(explain(error, item.lock))
-    }
+  for (const item of items) answer(item, lines[index++] ?? NO_LINE)
+}
+
+const NO_LINE = 'e no result'
+
+function answer(item: Item, reply: unknown): void {
+  try {
+    const line = textOf(reply)
+    if (line.startsWith('e ')) item.failed(explain(new Error(line.slice(2)), item.lock))
+    else item.done(line)
+  } catch (error) {
+    item.failed(explain(error, item.lock))
   }
 }

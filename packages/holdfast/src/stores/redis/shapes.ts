@@ -1,39 +1,51 @@
 /**
- * What the scripts have to know of an item besides its claim's id, as JSON. Most items of a process are alike, so the last
- * text of each verb is kept: making it anew, and comparing it, would be a good part of what an item costs here.
+ * What the scripts have to know of an item besides its claim's id. Most items of a process are alike, so the last shape of
+ * each verb is kept: making it anew, and comparing it, would be a good part of what an item costs here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
+
+export interface Shape {
+  /** All of it, as JSON. */
+  readonly text: string
+  /** What `work.lua` needs of it to go the short way; nothing where that is out of the question. */
+  readonly short: readonly string[]
+}
+
+const NOTHING: readonly string[] = []
+/** Of a vote that is taken back. */
+export const EMPTY_SHAPE: Shape = { text: '[]', short: NOTHING }
 
 export class Shapes {
   readonly #owners = new WeakMap<Owner, string>()
   #like: Claim | undefined
   #enqueue = false
   #tokens = 0
-  #attempt = ''
+  #attempt = EMPTY_SHAPE
   #ttlMs = NaN
   #firm = false
-  #withdrawal = ''
+  #withdrawal = EMPTY_SHAPE
 
-  attempt(claim: Claim, enqueue: boolean, tokens: number): string {
+  attempt(claim: Claim, enqueue: boolean, tokens: number): Shape {
     if (this.#like && this.#enqueue === enqueue && this.#tokens === tokens && areAlike(this.#like, claim)) {
       return this.#attempt
     }
     const { kind, capacity, weight, ttlMs, heartbeatMs, owner } = claim
     const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
-    this.#attempt = `["${kind}",${numbers},${this.#ownerText(owner)}]`
+    const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
+    this.#attempt = { text, short: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING }
     this.#like = claim
     this.#enqueue = enqueue
     this.#tokens = tokens
     return this.#attempt
   }
 
-  renewal({ ttlMs, owner }: Renewal): string {
-    return `[${ttlMs},${this.#ownerText(owner)}]`
+  renewal({ ttlMs, owner }: Renewal): Shape {
+    return { text: `[${ttlMs},${this.#ownerText(owner)}]`, short: NOTHING }
   }
 
-  withdrawal(ttlMs: number, firm: boolean): string {
+  withdrawal(ttlMs: number, firm: boolean): Shape {
     if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
-      this.#withdrawal = `[${ttlMs},${firm ? 1 : 0}]`
+      this.#withdrawal = { text: `[${ttlMs},${firm ? 1 : 0}]`, short: firm ? NOTHING : [String(ttlMs)] }
       this.#ttlMs = ttlMs
       this.#firm = firm
     }

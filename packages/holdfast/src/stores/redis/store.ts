@@ -27,7 +27,7 @@ import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { admin, work } from './scripts.generated.js'
 import { textOf } from './replies.js'
-import { Shapes } from './shapes.js'
+import { EMPTY_SHAPE, Shapes, type Shape } from './shapes.js'
 import { Wakes } from './wakes.js'
 
 const TRAITS: Traits<true> = {
@@ -86,12 +86,12 @@ export class RedisStore implements Store<true> {
     }
     this.#batches = new Batches({
       ...settings,
-      run: (keys, payload) => deployment.run(work, keys, [payload]),
+      run: (keys, args) => deployment.run(work, keys, args),
     })
     if (replicated) {
       this.#replicated = new Batches({
         ...settings,
-        run: (keys, payload) => deployment.runReplicated(work, keys, [payload]),
+        run: (keys, args) => deployment.runReplicated(work, keys, args),
       })
     }
   }
@@ -166,7 +166,7 @@ export class RedisStore implements Store<true> {
    */
   async retract(claim: ClaimRef): Promise<void> {
     await new Promise((resolve, reject) => {
-      this.#add('t', claim, '[]', { done: resolve, failed: reject })
+      this.#add('t', claim, EMPTY_SHAPE, { done: resolve, failed: reject })
     })
   }
 
@@ -218,7 +218,7 @@ export class RedisStore implements Store<true> {
   #add(
     verb: Verb,
     { id, lock }: ClaimRef,
-    shape: string,
+    shape: Shape,
     answer: Pick<Item, 'done' | 'failed'>,
     batches: Batches = this.#batches,
   ): void {

@@ -13,6 +13,7 @@
 -- Publishes as work.lua does.
 
 -- @include parts/base.lua
+-- @include parts/writes.lua
 -- @include parts/tombstones.lua
 -- @include parts/state.lua
 -- @include parts/rule.lua

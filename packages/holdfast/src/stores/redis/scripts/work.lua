@@ -2,11 +2,14 @@
 --
 -- KEYS    the key of each item's lock, in the order of the items; a key may come twice. In a Cluster the helper keys of
 --         these locks follow, which the script finds by itself
--- ARGV 1  JSON: [channel, [shape, ...], [verb, shape index from 0, claim id, verb, ...], publish]
---         channel: where this client listens for grants
---         publish: the command that publishes, SPUBLISH in a Cluster
---         verb and its shape: "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
---                             "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
+-- ARGV 1  the command that publishes, SPUBLISH in a Cluster, and behind a blank the channel where this client listens
+--   For one item:  2 its verb  3 its shape  4 the claim's id
+--                  5 the TTL and 6 the tokens of an attempt that wants all of the lock; 5 the TTL of a withdrawal that is
+--                  not firm: what the short way needs to know without reading the shape
+--   For several:   2 JSON: [verb, shape index from 0, claim id, verb, ...]  3 ... the shapes
+--         a verb and its shape, as JSON:
+--                  "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
+--                  "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
 -- Returns one line for each item:
 --         a: "n<token>" granted as asked for
 --            "g <existing 0|1> <token> <tokens> <ttl> <remaining>"  "w [<next expiry in>]"  "b [<next expiry in>]"
@@ -17,41 +20,78 @@
 --
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter there that now holds.
 
+-- The short ways stand here in the open. Nearly every claim of a mutex finds the lock idle and leaves it alone on it: there
+-- is nothing to expire, nobody to promote, and a head is made out of pieces of the one before. Functions for that would
+-- take longer to make, at each call, than it takes. Nothing raises there; what they cannot do they leave as it is, and
+-- the long way decides.
+
 -- @include parts/base.lua
--- @include parts/tombstones.lua
--- @include parts/short.lua
--- @include parts/publish.lua
 
--- Most calls never need the long way, and making its functions takes longer than a whole short one.
-local function make_verbs()
-  -- @include parts/state.lua
-  -- @include parts/rule.lua
-  -- @include parts/verbs.lua
-  return { a = attempt, r = renew, w = withdraw, t = retract }
-end
-
-local request = cjson.decode(ARGV[1])
-local channel, shapes, items = request[1], request[2], request[3]
-local verbs
-
-local function do_item(verb, key, id, shape)
-  local head = call('GET', key)
-  local line
-  if verb == 'a' then
-    line = take_idle(key, id, shape, head)
-  elseif verb == 'w' then
-    line = release_sole(key, id, shape, head)
+local try, format = redis.pcall, string.format
+local alone = #ARGV[2] == 1
+local items, shapes, ttls, tokens_of, lines
+local count = 1
+if not alone then
+  items, shapes, ttls, tokens_of, lines = cjson.decode(ARGV[2]), {}, {}, {}, {}
+  count = #items / 3
+  for index = 3, #ARGV do
+    local shape = cjson.decode(ARGV[index])
+    shapes[index] = shape
+    -- Whether it may go the short way: attempts at all of a lock, and withdrawals that are not firm.
+    if #shape == 8 then
+      if shape[2] == shape[3] then ttls[index], tokens_of[index] = shape[4], shape[6] end
+    elseif shape[2] == 0 then
+      ttls[index] = shape[1]
+    end
   end
-  if line then return line end
-  verbs = verbs or make_verbs()
-  return verbs[verb](key, head, id, shape, channel)
 end
 
-local lines = {}
-for index = 1, #items / 3 do
-  local key, at = KEYS[index], index * 3 - 2
-  local done, line = pcall(do_item, items[at], key, items[at + 2], shapes[items[at + 1] + 1])
-  lines[index] = done and line or error_line(line)
+local long_way
+for index = 1, count do
+  local key, verb, id, text, ttl_ms, tokens, shape = KEYS[index]
+  if alone then
+    verb, text, id, ttl_ms, tokens = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+    if ttl_ms then ttl_ms = ttl_ms + 0 end
+  else
+    local at = index * 3
+    local which = items[at - 1] + 3
+    verb, id, text, ttl_ms, tokens, shape =
+      items[at - 2], items[at], ARGV[which], ttls[which], tokens_of[which], shapes[which]
+  end
+  local line
+  local head = ttl_ms and try('GET', key)
+  if not ttl_ms or type(head) == 'table' then
+    line = nil
+  elseif verb == 'a' then
+    -- @include parts/take-idle.lua
+  else
+    -- @include parts/release-sole.lua
+  end
+  if not line then
+    -- Most calls never need the long way, and making its functions takes longer than a whole short one.
+    long_way = long_way or (function()
+      -- @include parts/writes.lua
+      -- @include parts/tombstones.lua
+      -- @include parts/state.lua
+      -- @include parts/rule.lua
+      -- @include parts/verbs.lua
+      -- @include parts/publish.lua
+      local verbs = { a = attempt, r = renew, w = withdraw, t = retract }
+      local publish, channel = string.match(ARGV[1], '^(%S+) (.*)$')
+      local function run(asked, lock, claim, terms)
+        return verbs[asked](lock, call('GET', lock), claim, terms, channel)
+      end
+      local function tell() publish_wakes(publish) end
+      return { run = run, error_line = error_line, tell = tell }
+    end)()
+    local done, answer = pcall(long_way.run, verb, key, id, shape or cjson.decode(text))
+    line = done and answer or long_way.error_line(answer)
+  end
+  if alone then
+    lines = line
+  else
+    lines[index] = line
+  end
 end
-if next(wakes) then publish_wakes(request[4]) end
-return table.concat(lines, '\n')
+if long_way then long_way.tell() end
+return alone and lines or table.concat(lines, '\n')

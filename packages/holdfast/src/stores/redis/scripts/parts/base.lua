@@ -1,6 +1,5 @@
--- What every part needs: the constants, the server's time, and writes that get through. Names in capitals are put in by
--- value when the scripts are built: a constant would cost each function that uses it a search through all of them, at
--- each call of the script.
+-- What every part needs: the constants and the server's time. Names in capitals are put in by value when the scripts are
+-- built: a constant would cost each function that uses it a search through all of them, at each call of the script.
 
 local KIND, CAPACITY, LAST_TOKEN, HELD, NEXT_EXPIRY, WAITERS = 1, 2, 3, 4, 5, 6
 -- The last number given in the line; how many share; until when helper keys live; withdrawals since tombstones were
@@ -14,10 +13,16 @@ local ID, OWNER, WEIGHT, TTL, TOKENS, TOKEN, GRANTED, EXPIRES, BECAUSE = 1, 2, 3
 -- The rest of a waiter.
 local HEARTBEAT, SINCE, SEEN, CHANNEL = 6, 7, 8, 9
 
--- "I", last token, withdrawals since tombstones were trimmed, until when the tombstones live, and the head itself
-local IDLE_FORM, IDLE_LENGTH = '>c1dHdd', 27
--- "S", the last three of an idle head, then the holder: TTL, tokens, token, granted, expires, capacity, kind, id, owner
-local SOLE_FORM = '>c1Hddddddddsss'
+-- The first byte of an idle head, and of one that one claim holds alone. No text and no packed array begins so.
+local IDLE, SOLE_ONE = 1, 2
+-- Both begin alike: withdrawals since tombstones were trimmed, until when the tombstones live, until when the key lives,
+-- the last token.
+local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
+-- Then, in a sole head: the end of the lease, the claim's id, and its shape up to a zero byte.
+local SOLE_FORM, SOLE_LENGTH = '>BHdddds', 35
+-- Behind either: claims that were released in the short way, the last one first, each as the end of its refusal and its
+-- id up to a zero byte. So many bytes are kept, which are about eight claims.
+local RING_LENGTH = 300
 
 local HEARTBEATS_TO_LIVE = 3
 -- The keys of a lock outlive what is in them by this, so that the last token is remembered: it only has to bridge how
@@ -31,22 +36,8 @@ local COMMON_KEPT, FIRM_KEPT, TRIM_AFTER = 128, 8192, 256
 
 local call, pack_form, unpack_form = redis.call, struct.pack, struct.unpack
 local ceil, floor, max = math.ceil, math.floor, math.max
+local byte, find, sub = string.byte, string.find, string.sub
 
 local time = call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
 local token_floor = time[1] * 1000000 + time[2]
-
--- Waiters that became holders in this call, by channel: who is to be told at its end.
-local wakes = {}
-
--- A server that is out of memory refuses SET and the like, until a script has made one write that it allows. Whatever
--- keeps or ends a lease must get through: a full server is no reason to lose the locks that are held. The write that
--- opens the door changes nothing, since no claim has an empty id.
-local function write_always(key, ...)
-  local reply = redis.pcall(...)
-  if type(reply) ~= 'table' or not reply.err then return reply end
-  if not string.find(reply.err, 'OOM', 1, true) then error(reply.err, 0) end
-  call('HDEL', key .. ':w', '')
-  return call(...)
-end
-
+local now = token_floor / 1000

@@ -143,6 +143,7 @@ end
 local function settle(key, state, asking)
   local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY]
   if expired then expire(key, state) end
-  if state[WAITERS] > 0 and now >= state[STUCK_UNTIL] then return promote(key, state, asking) or expired end
-  return expired
+  local changed = expired or entombed
+  if state[WAITERS] > 0 and now >= state[STUCK_UNTIL] then return promote(key, state, asking) or changed end
+  return changed
 end

@@ -10,9 +10,10 @@
 -- the state; the TTLs of the keys only clear away what nobody asks for any more, and are never shorter.
 --
 -- A head has one of three forms. The first two are all that a lock without a queue needs, and cheap to read and write:
---   "I"  idle: nobody holds it or waits
---   "S"  one claim holds all of it, and nobody waits
+--   idle: nobody holds it or waits
+--   sole: one claim holds all of it since it found it idle, and nobody waits; what it asked for stands there as it came
 --   else the array below, packed
+-- Behind the first two stand the claims that were released last. The long way makes tombstones like the others of them.
 
 local function foreign(key)
   error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)
@@ -22,33 +23,58 @@ local function idle_state(last_token, buried, tombs_until, kept_until)
   return { 'mutex', 0, last_token, 0, 0, 0, 0, 0, 0, buried, tombs_until, 0, false, kept_until, 0 }
 end
 
-local function sole_state(head)
-  local _, buried, tombs_until, kept_until, ttl_ms, tokens, token, granted, expires, capacity, kind, id, owner =
-    unpack_form(SOLE_FORM, head)
-  local holder = { id, owner, capacity, ttl_ms, tokens, token, granted, expires, false }
-  local last_token = token + tokens - 1
-  return {
+-- Whether tombstones were made of what stood behind the head: then the head has changed.
+local entombed = false
+
+-- Makes tombstones of the releases that stand behind a head. The last of them may have been cut.
+local function entomb(key, state, ring)
+  entombed = ring ~= ''
+  local at = 1
+  while #ring > at + 8 do
+    local id_end = find(ring, '\0', at + 8, true)
+    if not id_end then return end
+    local ends = unpack_form('>d', ring, at)
+    if ends > now then
+      local id = sub(ring, at + 8, id_end - 1)
+      state[BURIED], state[TOMBS_UNTIL] =
+        put_tomb(key, id, ends - now, RELEASED, false, state[BURIED], state[TOMBS_UNTIL])
+    end
+    at = id_end + 1
+  end
+end
+
+local function read_sole(head)
+  local _, buried, tombs_until, kept_until, last_token, expires, id, shape_at = unpack_form(SOLE_FORM, head)
+  local shape_end = find(head, '\0', shape_at, true)
+  local kind, capacity, _, ttl_ms, _, tokens, _, owner = unpack(cjson.decode(sub(head, shape_at, shape_end - 1)))
+  local token = last_token - tokens + 1
+  local holder = { id, owner, capacity, ttl_ms, tokens, token, expires - ttl_ms, expires, false }
+  local state = {
     kind, capacity, last_token, capacity, expires, 0, 0, 0, 0, buried, tombs_until, expires, holder,
     kept_until, 0,
   }
+  return state, sub(head, shape_end + 1)
 end
 
+-- Returns the state, and the releases that stand behind it.
 local function read_head(head)
-  local form = string.sub(head, 1, 1)
-  if form == 'S' then return sole_state(head) end
-  if form == 'I' then
-    local _, last_token, buried, tombs_until, kept_until = unpack_form(IDLE_FORM, head)
-    return idle_state(last_token, buried, tombs_until, kept_until)
+  local form = byte(head)
+  if form == SOLE_ONE then return read_sole(head) end
+  if form == IDLE then
+    local _, buried, tombs_until, kept_until, last_token = unpack_form(IDLE_FORM, head)
+    return idle_state(last_token, buried, tombs_until, kept_until), sub(head, IDLE_LENGTH + 1)
   end
-  return cmsgpack.unpack(head)
+  return cmsgpack.unpack(head), ''
 end
 
 -- head: what GET found at the key
 local function load_state(key, head)
+  entombed = false
   if not head then return idle_state(0, 0, 0, 0) end
-  local readable, state = pcall(read_head, head)
-  if readable and type(state) == 'table' and #state == LENGTH then return state end
-  foreign(key)
+  local readable, state, ring = pcall(read_head, head)
+  if not readable or type(state) ~= 'table' or #state ~= LENGTH then foreign(key) end
+  entomb(key, state, ring)
+  return state
 end
 
 local function is_idle(state)
@@ -56,18 +82,9 @@ local function is_idle(state)
 end
 
 local function write_head(state)
-  if is_idle(state) then
-    return pack_form(
-      IDLE_FORM, 'I', state[LAST_TOKEN], state[BURIED], state[TOMBS_UNTIL], state[KEPT_UNTIL]
-    )
-  end
-  local holder = state[SOLE]
-  -- After a downgrade or a block of tokens for somebody else the last token is not the holder's: then the long form.
-  if state[WAITERS] > 0 or not holder or holder[BECAUSE] then return cmsgpack.pack(state) end
-  if state[LAST_TOKEN] ~= holder[TOKEN] + holder[TOKENS] - 1 then return cmsgpack.pack(state) end
+  if not is_idle(state) then return cmsgpack.pack(state) end
   return pack_form(
-    SOLE_FORM, 'S', state[BURIED], state[TOMBS_UNTIL], state[KEPT_UNTIL], holder[TTL], holder[TOKENS],
-    holder[TOKEN], holder[GRANTED], holder[EXPIRES], state[CAPACITY], state[KIND], holder[ID], holder[OWNER]
+    IDLE_FORM, IDLE, state[BURIED], state[TOMBS_UNTIL], state[KEPT_UNTIL], state[LAST_TOKEN]
   )
 end
 
@@ -81,6 +98,8 @@ local function save_state(key, state, write)
   if not is_idle(state) and state[NEEDED_UNTIL] > now then
     needed_ms = needed_ms + state[NEEDED_UNTIL] - now
   end
+  -- Whoever finds the head must know whether there are tombstones.
+  needed_ms = max(needed_ms, state[TOMBS_UNTIL] - now)
   state[KEPT_UNTIL] = now + needed_ms
   write(key, 'SET', key, write_head(state), 'PX', ceil(needed_ms))
 end

@@ -1,0 +1,16 @@
+-- What is said at the end of a call, and writes that get through.
+
+-- Waiters that became holders in this call, by channel: who is to be told at its end.
+local wakes = {}
+
+-- A server that is out of memory refuses SET and the like, until a script has made one write that it allows. Whatever
+-- keeps or ends a lease must get through: a full server is no reason to lose the locks that are held. The write that
+-- opens the door changes nothing, since no claim has an empty id.
+local function write_always(key, ...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not string.find(reply.err, 'OOM', 1, true) then error(reply.err, 0) end
+  call('HDEL', key .. ':w', '')
+  return call(...)
+end
+
