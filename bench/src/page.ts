@@ -1,9 +1,15 @@
-/** Writes `docs/benchmarks.md` from the recorded results: `node bench/dist/page.js`. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+/**
+ * Writes `docs/benchmarks.md` and the table of the READMEs from the recorded results: `npm run bench:page`. With `--check`
+ * it only says whether they are as they would be written now.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { ENGLISH, CHINESE, withPeersTable } from './readme.js'
 import { verdictOf, type Results } from './report.js'
 
 const RESULTS = new URL('../results/', import.meta.url)
-const PAGE = new URL('../../docs/benchmarks.md', import.meta.url)
+const ROOT = new URL('../../', import.meta.url)
 
 const HEAD = `# Benchmarks
 
@@ -12,7 +18,7 @@ five rounds after a warm-up; the table shows medians, and ratios are medians of 
 is faster in one minute than in the next, so compare ratios rather than figures.
 `
 
-function table({ suite, recorded, machine, rows }: Results): string {
+function section({ suite, recorded, machine, rows }: Results): string {
   const lines = rows.map((row) =>
     [row.workload, row.measured, row.against, row.bar, verdictOf(row)].join(' | '),
   )
@@ -27,6 +33,35 @@ ${lines.map((line) => `| ${line} |`).join('\n')}
 `
 }
 
-const files = readdirSync(RESULTS).filter((name) => name.endsWith('.json'))
-const results = files.map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
-writeFileSync(PAGE, HEAD + results.map(table).join(''))
+function readResults(): Results[] {
+  const files = readdirSync(RESULTS).filter((name) => name.endsWith('.json'))
+  return files.toSorted().map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
+}
+
+/** Each page by its path, as it is and as it should be. */
+async function render(): Promise<{ path: string; old: string; text: string }[]> {
+  const results = readResults()
+  const redis = results.find(({ suite }) => suite === 'redis')
+  const made: [string, (old: string) => string][] = [
+    ['docs/benchmarks.md', () => HEAD + results.map(section).join('')],
+    ['README.md', (old) => withPeersTable(old, redis, ENGLISH)],
+    ['README.zh-CN.md', (old) => withPeersTable(old, redis, CHINESE)],
+  ]
+  return Promise.all(
+    made.map(async ([name, make]) => {
+      const path = fileURLToPath(new URL(name, ROOT))
+      const old = existsSync(path) ? readFileSync(path, 'utf8') : ''
+      const config = await resolveConfig(path)
+      return { path, old, text: await format(make(old), { ...config, parser: 'markdown' }) }
+    }),
+  )
+}
+
+const isCheck = process.argv.includes('--check')
+for (const { path, old, text } of await render()) {
+  if (old === text) continue
+  if (isCheck) {
+    console.error(`${path} is not what bench/results say: npm run bench:page`)
+    process.exitCode = 1
+  } else writeFileSync(path, text)
+}
