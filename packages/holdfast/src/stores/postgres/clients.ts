@@ -26,6 +26,11 @@ interface PgPoolClient {
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
+/** A pool of `pg`, asked in the other way that it knows. */
+interface WithCallback {
+  connect(lend: (error: Error | undefined, client: PgPoolClient | undefined) => void): void
+}
+
 /** As much of a `postgres` (postgres.js) instance as is used. */
 export interface PostgresJs {
   unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>
@@ -125,12 +130,18 @@ class PgClient implements Client {
    */
   async query(text: string, values: readonly string[], patience: Patience): Promise<readonly Row[]> {
     if (isExhausted(this.#pool)) return (await this.#own.query(text, [...values])).rows as Row[]
-    const client = (await this.#pool.connect()) as PgPoolClient
-    if (patience.over) {
-      client.release()
-      throw tooLate()
-    }
-    return sendThrough(client, text, values, patience)
+    return new Promise((resolve, reject) => {
+      // By callback, since a promise comes a moment later: the same packet in which the server made the client welcome may
+      // say that it shuts down, and a client that nobody listens to would end the process with that.
+      const pool = this.#pool as unknown as WithCallback
+      pool.connect((error, client) => {
+        if (!client) reject(error ?? new Error('the pool gave no connection'))
+        else if (patience.over) {
+          client.release()
+          reject(tooLate())
+        } else resolve(sendThrough(client, text, values, patience))
+      })
+    })
   }
 
   async script(text: string): Promise<void> {
