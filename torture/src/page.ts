@@ -156,7 +156,8 @@ function toldAfter({ losses, awake, woken }: RecordedCell): string {
   if (losses === 0) return 'none was lost'
   const parts: string[] = []
   if (awake) parts.push(`p50 ${awake.p50}, p99 ${awake.p99}, max ${awake.max} ms (${awake.count})`)
-  if (woken) parts.push(`after waking: max ${woken.max} ms (${woken.count})`)
+  if (woken)
+    parts.push(`after waking: p50 ${woken.p50}, p99 ${woken.p99}, max ${woken.max} ms (${woken.count})`)
   return parts.join('; ')
 }
 
