@@ -20,15 +20,20 @@ attempt: begin
   declare v_held bigint default 0;
   declare v_next_us, v_token bigint;
   declare v_left_ms double;
-  declare v_pass boolean;
-  declare v_queued boolean default exists (select 1 from holdfast_waiters where name = a_name);
+  declare v_pass, v_queued, v_taken, v_buried boolean;
 
-  if exists (select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now) then
+  select kind, capacity, not guarded,
+         exists (select 1 from holdfast_waiters w where w.name = l.name),
+         exists (select 1 from holdfast_holders h where h.name = l.name),
+         exists (select 1 from holdfast_tombstones t where t.name = l.name and t.id = a_id and t.until_us > a_now)
+    into v_kind, v_capacity, v_pass, v_queued, v_taken, v_buried
+    from holdfast_locks l where l.name = a_name;
+  if v_buried then
     set a_answer = json_object('outcome', 'withdrawn');
     leave attempt;
   end if;
-  -- A search that finds nothing costs a third of one that brings values, and a lock is mostly free.
-  if exists (select 1 from holdfast_holders where name = a_name) then
+  -- A lock is mostly free, and adding up costs more than to see that there is nothing.
+  if v_taken then
     if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
       select json_object(
                'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
@@ -47,7 +52,6 @@ attempt: begin
     leave attempt;
   end if;
 
-  select kind, capacity, not guarded into v_kind, v_capacity, v_pass from holdfast_locks where name = a_name;
   if not v_queued and v_next_us is null then
     if v_kind <> a_kind or v_capacity <> a_capacity then
       update holdfast_locks set kind = a_kind, capacity = a_capacity where name = a_name;
