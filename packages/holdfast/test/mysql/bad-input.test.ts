@@ -5,6 +5,7 @@ import { createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
+import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
 
 const server = await startMariadb()
 server.sql(mysqlSchema())
@@ -21,20 +22,7 @@ function poolOf(options: PoolOptions = {}): Pool {
   return pool
 }
 
-/** What an attempt fails with. */
-async function failure(options: MysqlStoreOptions): Promise<LockError> {
-  // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
-  const locks = createLocks(mysqlStore(options), { ttlMs: 300 })
-  ending.push(() => locks.close())
-  const error: unknown = await locks
-    .mutex('m')
-    .tryAcquire()
-    .then(
-      () => 'it was acquired',
-      (reason: unknown) => reason,
-    )
-  return error as LockError
-}
+const failure = (options: MysqlStoreOptions): Promise<LockError> => failureOf(mysqlStore(options), ending)
 
 describe('a connection that cannot be made', () => {
   test('for a wrong password', async () => {
@@ -64,20 +52,11 @@ describe('a database that is not ready', () => {
   })
 
   test('makes them when asked to, also for several clients at once', async () => {
-    const stores = Array.from({ length: 4 }, () =>
-      createLocks(mysqlStore({ pool: poolOf(), prefix: 'Made_', autoMigrate: true })),
-    )
-    const leases = await Promise.all(stores.map((locks) => locks.mutex('m').tryAcquire()))
-    expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1)
-    for (const locks of stores) await locks.close()
+    await expectOneSchema(() => mysqlStore({ pool: poolOf(), prefix: 'Made_', autoMigrate: true }))
   })
 
   test('the schema may be made again while it is in use', async () => {
-    const locks = createLocks(mysqlStore({ pool: poolOf() }))
-    const lease = await locks.mutex('kept').acquire()
-    server.sql(mysqlSchema())
-    expect(await lease.release()).toBe('released')
-    await locks.close()
+    await expectKept(mysqlStore({ pool: poolOf() }), () => server.sql(mysqlSchema()))
   })
 
   test('with a table of somebody else in its place', async () => {

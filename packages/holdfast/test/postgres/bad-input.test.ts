@@ -5,6 +5,7 @@ import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
+import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
@@ -22,20 +23,8 @@ function poolOf(config: PoolConfig = {}): Pool {
   return pool
 }
 
-/** What an attempt fails with. */
-async function failure(options: PostgresStoreOptions): Promise<LockError> {
-  // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
-  const locks = createLocks(postgresStore(options), { ttlMs: 300 })
-  ending.push(() => locks.close())
-  const error: unknown = await locks
-    .mutex('m')
-    .tryAcquire()
-    .then(
-      () => 'it was acquired',
-      (reason: unknown) => reason,
-    )
-  return error as LockError
-}
+const failure = (options: PostgresStoreOptions): Promise<LockError> =>
+  failureOf(postgresStore(options), ending)
 
 describe('a connection that cannot be made', () => {
   test('for a wrong password', async () => {
@@ -71,20 +60,11 @@ describe('a database that is not ready', () => {
   })
 
   test('makes the schema when asked to, also for several clients at once', async () => {
-    const stores = Array.from({ length: 4 }, () =>
-      createLocks(postgresStore({ pool: poolOf(), schema: 'Made', autoMigrate: true })),
-    )
-    const leases = await Promise.all(stores.map((locks) => locks.mutex('m').tryAcquire()))
-    expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1)
-    for (const locks of stores) await locks.close()
+    await expectOneSchema(() => postgresStore({ pool: poolOf(), schema: 'Made', autoMigrate: true }))
   })
 
   test('the schema may be made again while it is in use', async () => {
-    const locks = createLocks(postgresStore({ pool: poolOf() }))
-    const lease = await locks.mutex('kept').acquire()
-    server.psql(postgresSchema())
-    expect(await lease.release()).toBe('released')
-    await locks.close()
+    await expectKept(postgresStore({ pool: poolOf() }), () => server.psql(postgresSchema()))
   })
 
   test('with a table of somebody else in its place', async () => {

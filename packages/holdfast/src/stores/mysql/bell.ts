@@ -5,6 +5,7 @@
  * A call that comes between two sleeps is missed. So the next sleep begins before anybody looks, and what the look does
  * not see happens while it sleeps.
  */
+import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { BellEvents } from '../sql/database.js'
@@ -106,8 +107,8 @@ export class Bell {
       'select count(*) as sleeping from information_schema.processlist where info like ?',
       [`select sleep%${this.#channel}%`],
     )
-    const endMs = performance.now() + READY_MS
-    while (performance.now() < endMs) {
+    const endMs = systemClock.monotonicMs() + READY_MS
+    while (systemClock.monotonicMs() < endMs) {
       const rows = await this.#statements.send((patience) => execute(this.#pool, look, patience))
       if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(LOOK_EVERY_MS)

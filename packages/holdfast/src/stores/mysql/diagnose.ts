@@ -1,4 +1,5 @@
 /** What `doctor` tells about a MariaDB or MySQL database. */
+import { systemClock } from '../../clock/clock.js'
 import { poolOf, statement, type MysqlCallbackPool, type MysqlConnection, type MysqlPool } from './clients.js'
 import { explain, isDenied, isUnmigrated } from './errors.js'
 import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
@@ -109,12 +110,12 @@ async function examineServer(
 }
 
 async function compareClocks(connection: MysqlConnection): Promise<MysqlDiagnosis['clock']> {
-  const sentMs = Date.now()
+  const sentMs = systemClock.wallMs()
   const { us } = await first(
     connection,
     `select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) as us`,
   )
-  const withinMs = (Date.now() - sentMs) / 2
+  const withinMs = (systemClock.wallMs() - sentMs) / 2
   return { aheadMs: Number(us) / 1000 - sentMs - withinMs, withinMs }
 }
 

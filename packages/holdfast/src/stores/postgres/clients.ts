@@ -159,7 +159,7 @@ class PgClient implements Client {
       this.#pool.connect((error, lent) => {
         if (error) return reject(error)
         const client = lent as PgPoolClient
-        if (!patience.over) return void sendThrough(client, statement, patience).then(resolve, reject)
+        if (!patience.over) return resolve(sendThrough(client, statement, patience))
         client.release()
         reject(tooLate())
       })

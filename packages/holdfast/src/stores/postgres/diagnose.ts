@@ -1,4 +1,5 @@
 /** What `doctor` tells about a PostgreSQL database. */
+import { systemClock } from '../../clock/clock.js'
 import type { PgPool } from './clients.js'
 import { explain } from './errors.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
@@ -110,9 +111,9 @@ async function examineServer(
 }
 
 async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock']> {
-  const sentMs = Date.now()
+  const sentMs = systemClock.wallMs()
   const row = await first(session, 'select (extract(epoch from clock_timestamp()) * 1000)::text as now')
-  const withinMs = (Date.now() - sentMs) / 2
+  const withinMs = (systemClock.wallMs() - sentMs) / 2
   return { aheadMs: Number(row['now']) - sentMs - withinMs, withinMs }
 }
 

@@ -2,6 +2,7 @@
  * A session with what it holds. The server knows of one owner of a lock, the session; which of our claims it is, is known
  * here alone, so everything about a session is done in one queue.
  */
+import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { AttemptResult, Claim, ClaimRef } from '../../store/contract.js'
 import type { LockConnection } from './port.js'
@@ -52,7 +53,7 @@ export class Session {
 
   /** When the server ends it if it hears nothing more, in milliseconds from now. */
   get remainingMs(): number {
-    return Math.max(0, this.#heardMs + this.#limits.timeoutMs - performance.now())
+    return Math.max(0, this.#heardMs + this.#limits.timeoutMs - systemClock.monotonicMs())
   }
 
   holds(id: string): boolean {
@@ -130,7 +131,7 @@ export class Session {
    * another; then our side ends too, and whoever asks next gets a new one.
    */
   async #ask<T>(statement: () => Promise<T>): Promise<T> {
-    const sentMs = performance.now()
+    const sentMs = systemClock.monotonicMs()
     const { timeoutMs, requestTimeoutMs } = this.#limits
     const limitMs = this.#holds.size > 0 ? timeoutMs : Math.min(timeoutMs, requestTimeoutMs)
     let timer: NodeJS.Timeout | undefined

@@ -1,4 +1,5 @@
 /** The sessions of a store: one for each length, shared by all claims that need this length. */
+import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { SessionPort } from './port.js'
 import { Session } from './session.js'
@@ -39,7 +40,7 @@ export class Sessions {
   }
 
   async #connect(timeoutMs: number): Promise<Session> {
-    const openedMs = performance.now()
+    const openedMs = systemClock.monotonicMs()
     const connection = await this.#port.open(timeoutMs)
     const limits = { timeoutMs, requestTimeoutMs: this.#requestTimeoutMs }
     const session = new Session(connection, this.#port.name, limits, openedMs)

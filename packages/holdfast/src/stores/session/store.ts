@@ -3,6 +3,7 @@
  * server frees what a session holds when the session ends, and ends it when it has been silent for too long: so the lock is
  * a lease, whose renewals are signs of life.
  */
+import { systemClock } from '../../clock/clock.js'
 import {
   isLockError,
   LockUsageError,
@@ -168,7 +169,7 @@ export class SessionStore implements Store<false> {
   }
 
   #bury(key: string, ttlMs: number): Tombstone {
-    const nowMs = performance.now()
+    const nowMs = systemClock.monotonicMs()
     for (const [old, { untilMs }] of this.#tombstones) {
       if (untilMs > nowMs) break
       this.#tombstones.delete(old)

@@ -3,6 +3,7 @@
  * reads on the way, the whole table as a rule, and PostgreSQL several rows where one was meant. So the catalogue is read
  * before, once a minute for each table.
  */
+import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import type { SqlRow, SqlSession } from '../database.js'
 import type { CheckedKey } from './row-key.js'
@@ -32,7 +33,7 @@ const found = new WeakMap<object, Map<string, number>>()
 export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Promise<void> {
   const seen = session.identity ? (found.get(session.identity) ?? new Map<string, number>()) : undefined
   const subject = JSON.stringify([key.table, key.columns, key.values.map((value) => typeof value)])
-  const nowMs = performance.now()
+  const nowMs = systemClock.monotonicMs()
   if ((seen?.get(subject) ?? -Infinity) > nowMs - BELIEVED_MS) return
   const rows = (await session.query(...question(session, key))) as SqlRow[]
   if (rows.length === 0) {

@@ -33,8 +33,9 @@ begin
 end`
 
 /**
- * The names come sorted and without repetition. Missing rows are made before the transaction: to lock a row that is not
- * there locks nothing, or a gap that two can hold at once. What fails in between is undone as a whole.
+ * The names come sorted and without repetition. Rows are seldom missing, so they are locked first; when one is, the transaction
+ * is undone, since to lock a row that is not there locks nothing, and missing rows are made outside of it. What fails in
+ * between is undone as a whole.
  */
 const TURN = /* sql */ `
 create procedure if not exists holdfast_turn_1(
@@ -52,15 +53,6 @@ begin
   declare exit handler for sqlexception begin rollback; resignal; end;
 
   take: loop
-    set v_index = 0;
-    while v_index < v_count do
-      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
-      if not exists (select 1 from holdfast_locks where name = v_name) then
-        insert ignore into holdfast_locks (name) values (v_name);
-      end if;
-      set v_index = v_index + 1;
-    end while;
-
     -- Without autocommit the session is in a transaction already, on a level of its own.
     commit;
     set transaction isolation level read committed;
@@ -71,16 +63,26 @@ begin
       select count(*) + v_taken into v_taken from holdfast_locks where name = v_name for update;
       set v_index = v_index + 1;
     end while;
-    -- A row that was purged meanwhile is made anew.
     if v_taken = v_count then leave take; end if;
     rollback;
+    set v_index = 0;
+    while v_index < v_count do
+      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
+      if not exists (select 1 from holdfast_locks where name = v_name) then
+        insert ignore into holdfast_locks (name) values (v_name);
+      end if;
+      set v_index = v_index + 1;
+    end while;
   end loop;
   set v_now = timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
-  set v_index = 0;
-  while v_index < v_count do
-    call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, v_bells);
-    set v_index = v_index + 1;
-  end while;
+  if v_count = 1 then call holdfast_settle_1(v_name, v_now, v_bells);
+  else
+    set v_index = 0;
+    while v_index < v_count do
+      call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, v_bells);
+      set v_index = v_index + 1;
+    end while;
+  end if;
 
   set v_index = 0, v_count = json_length(a_ops);
   while v_index < v_count do

@@ -5,15 +5,17 @@ export const SETTLE = /* sql */ `
 create procedure if not exists holdfast_settle_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
 modifies sql data sql security invoker
 begin
-  if exists (select 1 from holdfast_holders where name = a_name and expires_us <= a_now) then
+  declare v_expired, v_queued boolean;
+  select exists (select 1 from holdfast_holders where name = a_name and expires_us <= a_now),
+         exists (select 1 from holdfast_waiters where name = a_name)
+    into v_expired, v_queued;
+  if v_expired then
     replace into holdfast_tombstones (name, id, until_us, outcome)
     select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders
      where name = a_name and expires_us <= a_now;
     delete from holdfast_holders where name = a_name and expires_us <= a_now;
   end if;
-  if exists (select 1 from holdfast_waiters where name = a_name) then
-    call holdfast_promote_1(a_name, a_now, a_bells);
-  end if;
+  if v_queued then call holdfast_promote_1(a_name, a_now, a_bells); end if;
 end`
 
 /** Makes a claim a holder. A token also exceeds the time: rows may be lost, as with a backup that is put back. */

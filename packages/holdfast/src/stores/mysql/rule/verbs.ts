@@ -1,13 +1,21 @@
 /** The verbs of the rule, each for one request on one lock whose row is locked. */
 
-export const ATTEMPT = /* sql */ `
-create procedure if not exists holdfast_attempt_1(
+/** What every verb is given, and gives. */
+const ANSWERS = /* sql */ `(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
-)
-modifies sql data sql security invoker
+)`
+/** The same, for verbs that may make holders of those who wait, whose bells are to be rung. */
+const ANSWERS_AND_RINGS = ANSWERS.replace('\n)', ',\n  inout a_bells longtext\n)')
+const WRITES = 'modifies sql data sql security invoker'
+/** The lock and the claim that a request is about. */
+const CLAIM = /* sql */ `  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));`
+
+export const ATTEMPT = /* sql */ `
+create procedure if not exists holdfast_attempt_1${ANSWERS}
+${WRITES}
 attempt: begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+${CLAIM}
   declare a_kind varchar(16) character set utf8mb4 default json_unquote(json_extract(a_op, '$.kind'));
   declare a_owner longtext character set utf8mb4 default json_unquote(json_extract(a_op, '$.owner'));
   declare a_channel varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.channel'));
@@ -20,15 +28,20 @@ attempt: begin
   declare v_held bigint default 0;
   declare v_next_us, v_token bigint;
   declare v_left_ms double;
-  declare v_pass boolean;
-  declare v_queued boolean default exists (select 1 from holdfast_waiters where name = a_name);
+  declare v_pass, v_queued, v_taken, v_buried boolean;
 
-  if exists (select 1 from holdfast_tombstones where name = a_name and id = a_id and until_us > a_now) then
+  select kind, capacity, not guarded,
+         exists (select 1 from holdfast_waiters w where w.name = l.name),
+         exists (select 1 from holdfast_holders h where h.name = l.name),
+         exists (select 1 from holdfast_tombstones t where t.name = l.name and t.id = a_id and t.until_us > a_now)
+    into v_kind, v_capacity, v_pass, v_queued, v_taken, v_buried
+    from holdfast_locks l where l.name = a_name;
+  if v_buried then
     set a_answer = json_object('outcome', 'withdrawn');
     leave attempt;
   end if;
-  -- A search that finds nothing costs a third of one that brings values, and a lock is mostly free.
-  if exists (select 1 from holdfast_holders where name = a_name) then
+  -- A lock is mostly free, and adding up costs more than to see that there is nothing.
+  if v_taken then
     if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
       select json_object(
                'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
@@ -47,7 +60,6 @@ attempt: begin
     leave attempt;
   end if;
 
-  select kind, capacity, not guarded into v_kind, v_capacity, v_pass from holdfast_locks where name = a_name;
   if not v_queued and v_next_us is null then
     if v_kind <> a_kind or v_capacity <> a_capacity then
       update holdfast_locks set kind = a_kind, capacity = a_capacity where name = a_name;
@@ -80,13 +92,10 @@ attempt: begin
 end`
 
 export const RENEW = /* sql */ `
-create procedure if not exists holdfast_renew_1(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
-)
-modifies sql data sql security invoker
+create procedure if not exists holdfast_renew_1${ANSWERS}
+${WRITES}
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+${CLAIM}
   declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
   declare v_stolen boolean;
   declare v_because text character set utf8mb4;
@@ -105,14 +114,10 @@ begin
 end`
 
 export const WITHDRAW = /* sql */ `
-create procedure if not exists holdfast_withdraw_1(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
-  inout a_bells longtext
-)
-modifies sql data sql security invoker
+create procedure if not exists holdfast_withdraw_1${ANSWERS_AND_RINGS}
+${WRITES}
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+${CLAIM}
   declare v_outcome varchar(16) character set utf8mb4 default 'released';
   declare v_made_room boolean default true;
   delete from holdfast_holders where name = a_name and id = a_id;
@@ -136,14 +141,10 @@ begin
 end`
 
 export const DOWNGRADE = /* sql */ `
-create procedure if not exists holdfast_downgrade_1(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
-  inout a_bells longtext
-)
-modifies sql data sql security invoker
+create procedure if not exists holdfast_downgrade_1${ANSWERS_AND_RINGS}
+${WRITES}
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
+${CLAIM}
   declare v_held boolean default exists (
     select 1 from holdfast_holders h join holdfast_locks l on l.name = h.name
      where h.name = a_name and h.id = a_id and l.kind = 'readWriteLock'
@@ -156,11 +157,8 @@ begin
 end`
 
 export const STEAL = /* sql */ `
-create procedure if not exists holdfast_steal_1(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4,
-  inout a_bells longtext
-)
-modifies sql data sql security invoker
+create procedure if not exists holdfast_steal_1${ANSWERS_AND_RINGS}
+${WRITES}
 begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
   declare a_because text character set utf8mb4 default json_unquote(json_extract(a_op, '$.because'));
@@ -182,9 +180,7 @@ end`
 
 /** Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the session limits. */
 export const INSPECT = /* sql */ `
-create procedure if not exists holdfast_inspect_1(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
-)
+create procedure if not exists holdfast_inspect_1${ANSWERS}
 reads sql data sql security invoker
 begin
   declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
