@@ -15,7 +15,8 @@ const HEAD = `# Benchmarks
 
 Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a fresh process, in at least
 five rounds after a warm-up; the table shows medians, and ratios are medians of the ratios within a round. A shared machine
-is faster in one minute than in the next, so compare ratios rather than figures.
+is faster in one minute than in the next, so compare ratios rather than figures. On the hot lock of Redis the variants of the
+peers (\`-defaults\`, \`-queued\`) take part in two of the rounds, and count in the others with their median there.
 `
 
 function section({ suite, recorded, machine, rows }: Results): string {

@@ -151,6 +151,23 @@ describe('keys', () => {
     await expect(store.attempt(makeClaim('a queue'), QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
     expect(await server.command('GET', 'hf:{a text}')).toContain('somebody else')
   })
+
+  test.each([
+    ['of another type', 'LPUSH'],
+    ['with other contents', 'SET'],
+  ])('%s are named to whoever lists the locks', async (_, command) => {
+    const server = await startServer()
+    const store = openStore(server)
+    await take(store, makeClaim('fine'))
+    await server.command(command, 'hf:{foreign}', 'something of somebody else')
+    const error = await Promise.resolve(store.inspect({ prefix: '', limit: 9 })).catch(
+      (caught: unknown) => caught,
+    )
+    expect(error).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
+    expect(String(error)).toContain('hf:{foreign}')
+    // The others can be looked at all the same.
+    expect((await store.inspect({ prefix: 'fi', limit: 9 })).locks).toHaveLength(1)
+  })
 })
 
 describe('a server that loses everything', () => {

@@ -87,7 +87,10 @@ local function describe_waiters(key, state)
 end
 
 local function describe(key)
-  local state = load_state(key, call('GET', key))
+  local head = redis.pcall('GET', key)
+  -- A key of another type. Among many locks the server's own error would not say which.
+  if type(head) == 'table' then foreign(key) end
+  local state = load_state(key, head)
   if settle(key, state) then save_state(key, state, write_always) end
   if is_idle(state) then return 0 end
   local holders = all_holders(key, state)

@@ -21,7 +21,7 @@ local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
 -- Then, in a sole head: the end of the lease, the claim's id, and its shape up to a zero byte.
 local SOLE_FORM, SOLE_LENGTH = '>BHdddds', 35
 -- Behind either: claims that were released in the short way, the last one first, each as the end of its refusal and its
--- id up to a zero byte. So many bytes are kept, which are about eight claims.
+-- id up to a zero byte. When there are so many bytes of them, about eight, the long way makes tombstones of them.
 local RING_LENGTH = 300
 
 local HEARTBEATS_TO_LIVE = 3

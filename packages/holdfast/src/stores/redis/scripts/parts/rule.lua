@@ -2,8 +2,8 @@
 -- before it. It decides as the rule of the memory store does, step by step, and is tested against it.
 
 local function bury(key, state, id, ttl_ms, outcome, firm)
-  state[BURIED], state[TOMBS_UNTIL] =
-    put_tomb(key, id, ttl_ms, outcome, firm, state[BURIED], state[TOMBS_UNTIL])
+  local words = { score_of(now + ttl_ms, outcome, firm), id }
+  state[BURIED], state[TOMBS_UNTIL] = put_tombs(key, words, ttl_ms, state[BURIED], state[TOMBS_UNTIL])
 end
 
 -- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a claim that was not

@@ -26,21 +26,23 @@ end
 -- Whether tombstones were made of what stood behind the head: then the head has changed.
 local entombed = false
 
--- Makes tombstones of the releases that stand behind a head. The last of them may have been cut.
+-- Makes tombstones of the releases that stand behind a head.
 local function entomb(key, state, ring)
   entombed = ring ~= ''
-  local at = 1
-  while #ring > at + 8 do
-    local id_end = find(ring, '\0', at + 8, true)
-    if not id_end then return end
+  local words, ends_last, at = {}, now, 1
+  while at < #ring do
     local ends = unpack_form('>d', ring, at)
+    local id_end = find(ring, '\0', at + 8, true)
     if ends > now then
-      local id = sub(ring, at + 8, id_end - 1)
-      state[BURIED], state[TOMBS_UNTIL] =
-        put_tomb(key, id, ends - now, RELEASED, false, state[BURIED], state[TOMBS_UNTIL])
+      table.insert(words, score_of(ends, RELEASED, false))
+      table.insert(words, sub(ring, at + 8, id_end - 1))
+      ends_last = max(ends_last, ends)
     end
     at = id_end + 1
   end
+  if #words == 0 then return end
+  state[BURIED], state[TOMBS_UNTIL] =
+    put_tombs(key, words, ends_last - now, state[BURIED], state[TOMBS_UNTIL])
 end
 
 local function read_sole(head)

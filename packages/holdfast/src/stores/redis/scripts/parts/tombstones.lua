@@ -15,17 +15,21 @@ local function trim_tombs(tombs)
   return math.min(common, COMMON_KEPT)
 end
 
--- Puts up a tombstone. Takes and returns how many there are since the last trimming, and until when they live.
-local function put_tomb(key, id, ttl_ms, outcome, firm, buried, tombs_until)
+local function score_of(ends, outcome, firm)
+  local score = floor(ends) * 4 + outcome
+  return firm and score + FIRM or score
+end
+
+-- Puts up tombstones, the last of which ends in ttl_ms. words: score and claim id of each. Takes and returns how many there
+-- are since the last trimming, and until when they live.
+local function put_tombs(key, words, ttl_ms, buried, tombs_until)
   local tombs = key .. ':t'
-  local score = floor(now + ttl_ms) * 4 + outcome
-  if firm then score = score + FIRM end
-  write_always(key, 'ZADD', tombs, score, id)
+  write_always(key, 'ZADD', tombs, unpack(words))
   if tombs_until < now + ttl_ms then
     local keep_ms = 2 * ttl_ms + KEEP_MS
     tombs_until = now + keep_ms
     call('PEXPIRE', tombs, ceil(keep_ms))
   end
   if buried >= TRIM_AFTER then return trim_tombs(tombs), tombs_until end
-  return buried + 1, tombs_until
+  return buried + #words / 2, tombs_until
 end
