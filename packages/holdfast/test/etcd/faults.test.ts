@@ -2,7 +2,16 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
-import { after, ask, makeClaim, openLocks, openStore, QUEUE } from './support/world.js'
+import {
+  after,
+  ask,
+  fallSilent,
+  leaveMinority,
+  makeClaim,
+  openLocks,
+  openStore,
+  QUEUE,
+} from './support/world.js'
 
 async function start(options: EtcdOptions = {}) {
   const cluster = await startEtcd(options)
@@ -18,22 +27,7 @@ describe('a holder', () => {
     TIMEOUT,
     async () => {
       const { endpoints, members } = await start()
-      const locks = openLocks({ endpoints }, { ttlMs: 2000 })
-      const lease = await locks.mutex('silent').acquire()
-      const told = new Promise<number>((resolve) => {
-        lease.signal.addEventListener('abort', () => resolve(performance.now()))
-      })
-      const stalledMs = performance.now()
-      members[0]?.kill('SIGSTOP')
-      expect(lease.held).toBe(true)
-      const toldMs = (await told) - stalledMs
-      members[0]?.kill('SIGCONT')
-      expect(toldMs).toBeLessThan(2000)
-      expect(lease.held).toBe(false)
-      expect(await lease.release()).toBe('lost')
-      // A new session is made by itself; the old lease stays lost.
-      const next = await locks.mutex('silent').acquire({ waitMs: 20_000 })
-      expect(next.token).toBeGreaterThan(lease.token)
+      await fallSilent(members[0], (settings) => openLocks({ endpoints }, settings))
     },
   )
 
@@ -51,22 +45,11 @@ describe('a holder', () => {
 
 test('a minority grants nothing, and its holder is told by the deadline', TIMEOUT, async () => {
   const { endpoints, members } = await start({ members: 3 })
-  const alone = { endpoints: endpoints.slice(0, 1) }
-  const locks = openLocks(alone, { ttlMs: 3000, requestTimeoutMs: 2000 })
-  const lease = await locks.mutex('minority').acquire()
-  const told = new Promise<number>((resolve) => {
-    lease.signal.addEventListener('abort', () => resolve(performance.now()))
+  await leaveMinority({
+    others: members.slice(1),
+    openAlone: (settings) => openLocks({ endpoints: endpoints.slice(0, 1) }, settings),
+    openAll: () => openLocks({ endpoints }),
   })
-  const cutMs = performance.now()
-  for (const member of members.slice(1)) member.kill('SIGSTOP')
-  const other = openLocks(alone, { requestTimeoutMs: 2000 })
-  await expect(other.mutex('other').acquire({ waitMs: 4000 })).rejects.toMatchObject({
-    code: 'STORE_UNAVAILABLE',
-  })
-  expect((await told) - cutMs).toBeLessThan(3000)
-  for (const member of members.slice(1)) member.kill('SIGCONT')
-  const next = await openLocks({ endpoints }).mutex('minority').acquire({ waitMs: 20_000 })
-  expect(next.token).toBeGreaterThan(lease.token)
 })
 
 test('the other members serve on when the one in use is killed', TIMEOUT, async () => {

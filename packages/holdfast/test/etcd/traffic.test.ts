@@ -1,7 +1,7 @@
 /** How many requests etcd gets. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { makeClaim, openStore, QUEUE } from './support/world.js'
+import { handOffInside, keys, makeClaim, openStore, QUEUE } from './support/world.js'
 
 let cluster: EtcdCluster
 
@@ -58,6 +58,43 @@ test('a hand-off costs the same however many wait', async () => {
   }
   // The entry that is taken out, and the look of the one that is next.
   expect(costs).toEqual([2, 2])
+})
+
+test('a hand-off inside one client is one request', async () => {
+  const { handOff } = await handOffInside(open(), 'inside')
+  await expect.poll(async () => (await requests()) === (await later(requests))).toBe(true)
+  const before = await requests()
+  await handOff()
+  expect((await requests()) - before).toBe(1)
+})
+
+test('what is asked for in one turn of the event loop is one request, and each has its own answer', async () => {
+  const store = open()
+  const semaphore = makeClaim({ lock: 'turn-3', kind: 'semaphore', capacity: 2, weight: 1 })
+  expect(await store.attempt(semaphore, QUEUE)).toMatchObject({ outcome: 'granted' })
+  const claims = Array.from({ length: 20 }, (_, index) => makeClaim({ lock: `turn-${index}` }))
+  const before = await requests()
+  const attempts = await Promise.allSettled(claims.map(async (claim) => store.attempt(claim, QUEUE)))
+  expect((await requests()) - before).toBe(1)
+  const [mismatch] = attempts.splice(3, 1)
+  expect(mismatch).toMatchObject({ reason: { code: 'LOCK_MISMATCH' } })
+  claims.splice(3, 1)
+  for (const { status } of attempts) expect(status).toBe('fulfilled')
+  const outcomes = await Promise.all(claims.map(async (claim) => store.withdraw(claim)))
+  expect(new Set(outcomes)).toEqual(new Set(['released']))
+  expect((await requests()) - before).toBe(2)
+})
+
+test('a lock that is used again and again leaves one key behind', async () => {
+  const store = open()
+  const seen = new Set<string>()
+  for (let round = 0; round < 5; round += 1) {
+    const claim = makeClaim({ lock: 'again' })
+    await store.attempt(claim, QUEUE)
+    for (const { key } of await keys(cluster.endpoints[0] ?? '', 'holdfast/locks/again/')) seen.add(key)
+    expect(await store.withdraw(claim)).toBe('released')
+  }
+  expect(seen.size).toBe(1)
 })
 
 async function later<T>(ask: () => Promise<T>): Promise<T> {

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Claim } from 'holdfast/store'
 import { removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
+  fallSilent,
+  leaveMinority,
   makeClaim,
   nodeOf,
   nodesOf,
@@ -19,23 +21,7 @@ const TIMEOUT = { timeout: 60_000 }
 describe('a holder', () => {
   test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
     const { connect, members } = await start()
-    const locks = openLocks({ connect }, { ttlMs: 2000 })
-    const lease = await locks.mutex('silent').acquire()
-    const told = new Promise<number>((resolve) => {
-      lease.signal.addEventListener('abort', () => resolve(performance.now()))
-    })
-    const stalledMs = performance.now()
-    members[0]?.kill('SIGSTOP')
-    expect(lease.held).toBe(true)
-    const toldMs = (await told) - stalledMs
-    members[0]?.kill('SIGCONT')
-    expect(toldMs).toBeLessThan(2000)
-    expect(lease.held).toBe(false)
-    expect(await lease.release()).toBe('lost')
-    // A new session is made by itself where that is needed; the old lease stays lost.
-    const next = await locks.mutex('silent').acquire({ waitMs: 20_000 })
-    expect(next.token).toBeGreaterThan(lease.token)
-    expect(lease.held).toBe(false)
+    await fallSilent(members[0], (settings) => openLocks({ connect }, settings))
   })
 
   test('keeps its lease over a restart of ZooKeeper', TIMEOUT, async () => {
@@ -89,21 +75,11 @@ describe('three servers', () => {
     async () => {
       const { ports, connect, members } = await start({ servers: 3 })
       const alone = { connect: `127.0.0.1:${ports[0]}`, connectTimeoutMs: 2000 }
-      const locks = openLocks(alone, { ttlMs: 3000, requestTimeoutMs: 2000 })
-      const lease = await locks.mutex('minority').acquire()
-      const told = new Promise<number>((resolve) => {
-        lease.signal.addEventListener('abort', () => resolve(performance.now()))
+      await leaveMinority({
+        others: members.slice(1),
+        openAlone: (settings) => openLocks(alone, settings),
+        openAll: () => openLocks({ connect }),
       })
-      const cutMs = performance.now()
-      for (const member of members.slice(1)) member.kill('SIGSTOP')
-      const other = openLocks(alone, { requestTimeoutMs: 2000 })
-      await expect(other.mutex('other').acquire({ waitMs: 4000 })).rejects.toMatchObject({
-        code: 'STORE_UNAVAILABLE',
-      })
-      expect((await told) - cutMs).toBeLessThan(3000)
-      for (const member of members.slice(1)) member.kill('SIGCONT')
-      const next = await openLocks({ connect }).mutex('minority').acquire({ waitMs: 20_000 })
-      expect(next.token).toBeGreaterThan(lease.token)
     },
   )
 

@@ -1,7 +1,7 @@
 /** How much travels between a client and ZooKeeper. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { makeClaim, openProxy, openStore, QUEUE } from './support/world.js'
+import { handOffInside, makeClaim, openProxy, openStore, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 
@@ -49,6 +49,15 @@ test('a hand-off costs the same however many wait', async () => {
   }
   // The node that is taken out, and the look of the one that is next.
   expect(costs).toEqual([2, 2])
+})
+
+test('a hand-off inside one client is one flight', async () => {
+  const { proxy, connect } = await openProxy(ensemble.ports[0])
+  const { handOff } = await handOffInside(openStore({ connect }), 'inside')
+  await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+  const before = proxy.packets
+  await handOff()
+  expect(proxy.packets - before).toBe(1)
 })
 
 /** Whether a count stands still for a moment. */

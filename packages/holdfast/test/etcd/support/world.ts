@@ -1,9 +1,10 @@
 /** etcd for tests: claims, clients that are closed in the end, and etcd's own view through its JSON gateway. */
-import { createLocks, type Locks, type LocksOptions } from 'holdfast'
+import { createLocks, type Lease, type Locks, type LocksOptions } from 'holdfast'
 import { etcdStore, type EtcdOptions } from 'holdfast/etcd'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
-import { afterEach } from 'vitest'
+import { afterEach, expect } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
+import type { Service } from '@holdfast/servers/service'
 
 const closing: (() => Promise<unknown>)[] = []
 
@@ -89,4 +90,66 @@ export async function endSession(endpoint: string, { lock, id }: Claim): Promise
   const found = queue.find(({ value }) => (JSON.parse(value) as { id?: string }).id === id)
   if (!found) throw new Error(`No entry of ${id}.`)
   await ask(endpoint, 'lease/revoke', { ID: found.lease })
+}
+
+/** When the holder is told that its lease is lost, on the monotonic clock. */
+function lossOf(lease: Lease<true>): Promise<number> {
+  return new Promise((resolve) => {
+    lease.signal.addEventListener('abort', () => resolve(performance.now()))
+  })
+}
+
+/** The server falls silent under a lease of two seconds, and comes back after its deadline. */
+export async function fallSilent(server: Service | undefined, open: (settings: LocksOptions) => Locks<true>) {
+  const locks = open({ ttlMs: 2000 })
+  const lease = await locks.mutex('silent').acquire()
+  const told = lossOf(lease)
+  const stalledMs = performance.now()
+  server?.kill('SIGSTOP')
+  expect(lease.held).toBe(true)
+  const toldMs = (await told) - stalledMs
+  server?.kill('SIGCONT')
+  expect(toldMs).toBeLessThan(2000)
+  expect(lease.held).toBe(false)
+  expect(await lease.release()).toBe('lost')
+  // A new session is made by itself where that is needed; the old lease stays lost.
+  const next = await locks.mutex('silent').acquire({ waitMs: 20_000 })
+  expect(next.token).toBeGreaterThan(lease.token)
+  expect(lease.held).toBe(false)
+}
+
+interface Minority {
+  /** The first of three servers is alone when the others stop. */
+  readonly others: readonly Service[]
+  openAlone(settings: LocksOptions): Locks<true>
+  openAll(): Locks<true>
+}
+
+/** Two servers of three stop: no grant, and the holder is told by its deadline. */
+export async function leaveMinority({ others, openAlone, openAll }: Minority): Promise<void> {
+  const lease = await openAlone({ ttlMs: 3000, requestTimeoutMs: 2000 }).mutex('minority').acquire()
+  const told = lossOf(lease)
+  const cutMs = performance.now()
+  for (const server of others) server.kill('SIGSTOP')
+  const other = openAlone({ requestTimeoutMs: 2000 }).mutex('other')
+  await expect(other.acquire({ waitMs: 4000 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect((await told) - cutMs).toBeLessThan(3000)
+  for (const server of others) server.kill('SIGCONT')
+  const next = await openAll().mutex('minority').acquire({ waitMs: 20_000 })
+  expect(next.token).toBeGreaterThan(lease.token)
+}
+
+/** A claim hands its lock over to the next one of the same store. */
+export async function handOffInside(store: Store<true>, lock: string): Promise<{ handOff(): Promise<void> }> {
+  const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
+  expect(await store.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
+  expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const woken: unknown[] = []
+  store.watch(waiter, (grant) => woken.push(grant))
+  return {
+    async handOff() {
+      expect(await store.withdraw(holder)).toBe('released')
+      await expect.poll(() => woken).toMatchObject([{ tokens: 1 }])
+    },
+  }
 }
