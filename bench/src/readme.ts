@@ -49,8 +49,10 @@ function hasPeers({ rounds }: Row): boolean {
 }
 
 function line({ workload, measured, against, rounds }: Row, words: Words): readonly string[] {
-  const [[, ours = []] = [], ...peers] = Object.entries(rounds)
-  const [fastest = '', rates = []] = peers.toSorted(([, a], [, b]) => median(b) - median(a))[0] ?? []
+  const [own, ...peers] = Object.entries(rounds)
+  const [best] = peers.toSorted(([, a], [, b]) => median(b) - median(a))
+  if (!own || !best) throw new Error(`Nobody stands beside Holdfast in "${workload}".`)
+  const [[, ours], [fastest, rates]] = [own, best]
   const said = against.split('; ').find((text) => text.startsWith(`${fastest} `)) ?? fastest
   const ratio = median(ours) / median(rates)
   return [

@@ -187,6 +187,12 @@ const CONSENSUS = {
   'disk-full': absent('not driven here: a member without room fails, as in server-kill'),
 } as const
 
+const OLD_LEADER = without(
+  ['exclusion'],
+  'etcd before 3.4.31 and 3.5.13: a leader that stood still ends sessions, as it wakes, that its successor has kept alive ' +
+    '(etcd’s issue 15247); `holdfast doctor` warns of such servers',
+)
+
 export const PROMISES: Readonly<Record<StoreName, Row>> = {
   memory: everywhere({
     ...SERVERLESS,
@@ -232,6 +238,8 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   'mysql-session': everywhere(SESSION),
   etcd: everywhere({
     ...CONSENSUS,
+    stall: OLD_LEADER,
+    'quorum-loss': OLD_LEADER,
     oom: absent('not driven here: NOSPACE is tested with the store itself'),
     'clock-forward': absent(
       'its leases count by a monotonic clock; a Go program’s clock cannot be set apart',

@@ -1,5 +1,6 @@
 /** Three members of etcd, or three servers of ZooKeeper. */
 import { startEtcd } from '@holdfast/servers/etcd'
+import { eventually } from '@holdfast/servers/eventually'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { cutOff, HOMES, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
@@ -30,14 +31,24 @@ export async function zookeeperTarget(servers: number, apart: boolean): Promise<
   return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
 }
 
+/** Another fault may have ended a leader a moment ago: then there is none until the next one is chosen. */
+async function leaderOf(cluster: Cluster): Promise<number> {
+  let leader = 0
+  await eventually('a member leads', async () => {
+    leader = await cluster.leader()
+    return true
+  })
+  return leader
+}
+
 function targetOf(cluster: Cluster, name: string, ports: readonly number[], homes: readonly Home[]): Target {
   const killLeader: Action = async () => {
-    const leader = cluster.members[await cluster.leader()]
+    const leader = cluster.members[await leaderOf(cluster)]
     await leader?.crash()
     return async () => void (await leader?.start())
   }
   const cutLeader: Action = async () => {
-    const home = homes[await cluster.leader()]
+    const home = homes[await leaderOf(cluster)]
     if (!home) throw new Error('The members have no homes, and cannot be cut off.')
     return cutOff(
       home,
