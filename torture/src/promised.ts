@@ -43,7 +43,7 @@ const NO_SERVER = absent('there is no server')
 const ONE_SERVER = absent('there is one server, and no other to lead or to vote')
 const NO_SCRIPTS = absent('it keeps no scripts that a server could forget')
 const DATABASE = absent(
-  'what a database does without memory or disk is its own affair: the transaction fails',
+  'not driven here: without memory or disk the database refuses the transaction, and the attempt fails with it',
 )
 const NO_FOLLOWERS = absent('there is no primary with replicas here')
 const NO_REPLICA = absent(
