@@ -42,7 +42,9 @@ export async function startMariadb(
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ]
-  execFileSync('mariadb-install-db', install, { ...user, cwd: folder, stdio: 'pipe' })
+  // Temporary tables have names that another server's may have, too.
+  const env = { ...process.env, TMPDIR: folder }
+  execFileSync('mariadb-install-db', install, { ...user, env, cwd: folder, stdio: 'pipe' })
   const [port = 0] = await freePorts(1)
   const socket = join(folder, 's.sock')
   const sql = (text: string, database = DATABASE): string =>
@@ -65,7 +67,7 @@ export async function startMariadb(
       ...(options.durable === true ? [] : ['--innodb-flush-log-at-trx-commit=0']),
       ...(options.flags ?? []),
     ],
-    ...(options.env === undefined ? {} : { env: options.env }),
+    env: { ...options.env, TMPDIR: folder },
     ...user,
     ready: async () => (await listens(port)) && sql('select 1', 'mysql') === '1',
   })

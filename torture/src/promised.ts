@@ -43,7 +43,7 @@ const NO_SERVER = absent('there is no server')
 const ONE_SERVER = absent('there is one server, and no other to lead or to vote')
 const NO_SCRIPTS = absent('it keeps no scripts that a server could forget')
 const DATABASE = absent(
-  'what a database does without memory or disk is its own affair: the transaction fails',
+  'not driven here: without memory or disk the database refuses the transaction, and the attempt fails with it',
 )
 const NO_FOLLOWERS = absent('there is no primary with replicas here')
 const NO_REPLICA = absent(
@@ -87,13 +87,7 @@ const LOST_WRITES = without(
   'a replica that had not received a grant, or a release, does not know of it',
 )
 
-const REDIS = {
-  ...NO_REPLICATION,
-  'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
-  flush: without(
-    ['exclusion'],
-    'whoever deletes the keys deletes the locks; holders are told at their next renewal',
-  ),
+const SERVER_CLOCK = {
   'clock-forward': without(
     ['exclusion'],
     'leases end by the clock of the server: a step forward ends them early',
@@ -102,6 +96,16 @@ const REDIS = {
     ['liveness', 'ghost'],
     'leases end by the clock of the server: a step back lets them last longer',
   ),
+} as const
+
+const REDIS = {
+  ...NO_REPLICATION,
+  'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
+  flush: without(
+    ['exclusion'],
+    'whoever deletes the keys deletes the locks; holders are told at their next renewal',
+  ),
+  ...SERVER_CLOCK,
   failover: LOST_WRITES,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
@@ -163,14 +167,7 @@ const SQL = {
   oom: DATABASE,
   'disk-full': DATABASE,
   failover: NO_REPLICA,
-  'clock-forward': without(
-    ['exclusion'],
-    'leases end by the clock of the server: a step forward ends them early',
-  ),
-  'clock-back': without(
-    ['liveness', 'ghost'],
-    'leases end by the clock of the server: a step back lets them last longer',
-  ),
+  ...SERVER_CLOCK,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
 } as const

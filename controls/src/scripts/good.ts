@@ -7,6 +7,28 @@
 import type { Script } from '../port.js'
 import { nextToken, NEXT_TOKEN_LUA } from './token.js'
 
+/** What TAKE does with a claim that was not given up. */
+export const TAKE_REST_LUA = `local owner = redis.call('GET', KEYS[1])
+if owner == ARGV[1] then
+  return {'existing', redis.call('GET', KEYS[2]) or next_token(KEYS[2], ARGV[3])}
+end
+if owner then return {'busy', redis.call('PTTL', KEYS[1])} end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return {'granted', next_token(KEYS[2], ARGV[3])}
+`
+
+export const takeRest: Script['run'] = (
+  call,
+  [lock = '', counter = ''],
+  [id = '', ttlMs = '', counterTtlMs = ''],
+) => {
+  const owner = call('GET', lock)
+  if (owner === id) return ['existing', call('GET', counter) ?? nextToken(call, counter, counterTtlMs)]
+  if (owner !== null) return ['busy', call('PTTL', lock)]
+  call('SET', lock, id, 'PX', ttlMs)
+  return ['granted', nextToken(call, counter, counterTtlMs)]
+}
+
 /**
  * KEYS: lock, token counter, the claim's tombstone. ARGV: claim id, TTL in ms, TTL of the counter in ms.
  * Gives {'granted' or 'existing', token} · {'busy', ms until it expires} · {'withdrawn'}
@@ -16,21 +38,11 @@ export const TAKE: Script = {
   lua: `
 ${NEXT_TOKEN_LUA}
 if redis.call('EXISTS', KEYS[3]) == 1 then return {'withdrawn'} end
-local owner = redis.call('GET', KEYS[1])
-if owner == ARGV[1] then
-  return {'existing', redis.call('GET', KEYS[2]) or next_token(KEYS[2], ARGV[3])}
-end
-if owner then return {'busy', redis.call('PTTL', KEYS[1])} end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {'granted', next_token(KEYS[2], ARGV[3])}
-`,
-  run(call, [lock = '', counter = '', tombstone = ''], [id = '', ttlMs = '', counterTtlMs = '']) {
+${TAKE_REST_LUA}`,
+  run(call, keys, args) {
+    const [, , tombstone = ''] = keys
     if (call('EXISTS', tombstone) === 1) return ['withdrawn']
-    const owner = call('GET', lock)
-    if (owner === id) return ['existing', call('GET', counter) ?? nextToken(call, counter, counterTtlMs)]
-    if (owner !== null) return ['busy', call('PTTL', lock)]
-    call('SET', lock, id, 'PX', ttlMs)
-    return ['granted', nextToken(call, counter, counterTtlMs)]
+    return takeRest(call, keys, args)
   },
 }
 

@@ -1,27 +1,15 @@
 /** The good lock's TAKE with one thing left out. Keys, arguments and answers are the same. */
 import type { Script } from '../port.js'
-import { nextToken, NEXT_TOKEN_LUA } from './token.js'
+import { TAKE_REST_LUA, takeRest } from './good.js'
+import { NEXT_TOKEN_LUA } from './token.js'
 
 /** A claim that was given up is not remembered. */
 export const TAKE_WITHOUT_TOMBSTONE: Script = {
   name: 'take-without-tombstone',
   lua: `
 ${NEXT_TOKEN_LUA}
-local owner = redis.call('GET', KEYS[1])
-if owner == ARGV[1] then
-  return {'existing', redis.call('GET', KEYS[2]) or next_token(KEYS[2], ARGV[3])}
-end
-if owner then return {'busy', redis.call('PTTL', KEYS[1])} end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {'granted', next_token(KEYS[2], ARGV[3])}
-`,
-  run(call, [lock = '', counter = ''], [id = '', ttlMs = '', counterTtlMs = '']) {
-    const owner = call('GET', lock)
-    if (owner === id) return ['existing', call('GET', counter) ?? nextToken(call, counter, counterTtlMs)]
-    if (owner !== null) return ['busy', call('PTTL', lock)]
-    call('SET', lock, id, 'PX', ttlMs)
-    return ['granted', nextToken(call, counter, counterTtlMs)]
-  },
+${TAKE_REST_LUA}`,
+  run: takeRest,
 }
 
 /** The grant brings no fencing token. */
