@@ -13,6 +13,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...left.flatMap(({ files }) => files)],
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // The default of one second is no bound for what a busy machine does with servers and processes.
+    expect: { poll: { timeout: 10_000 } },
     // A flaky test is a bug: nothing is tried twice.
     retry: 0,
     // Two cores; tests start processes and servers of their own.

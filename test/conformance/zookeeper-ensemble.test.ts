@@ -21,13 +21,18 @@ const STEADY = [
 const patient = {
   ...subject,
   shortTtlMs: 2000,
-  slackMs: 15_000,
+  // The dead may have to be forgotten under the next leader, which gives them their whole time again: one leader's time (seven seconds
+  // and the start of a server), an election, and the session, before the living get through.
+  slackMs: 30_000,
   killRounds: Math.ceil(serverKillRounds() / 3),
 }
+
+/** A round is a second at most, and the start of a process. */
+const LIMIT_MS = 120_000 + patient.killRounds * 4000
 
 describe('three ZooKeeper servers whose leader is killed every few seconds', () => {
   for (const { title, run } of conformanceCases(patient)) {
     if (!STEADY.includes(title)) continue
-    test(title, () => whileLeadersDie(ensemble(), run), 180_000)
+    test(title, () => whileLeadersDie(ensemble(), run), LIMIT_MS)
   }
 })

@@ -11,6 +11,7 @@ import {
   openLocks,
   openStore,
   QUEUE,
+  renewed,
 } from './support/world.js'
 
 async function start(options: EtcdOptions = {}) {
@@ -60,7 +61,7 @@ test('the other members serve on when the one in use is killed', TIMEOUT, async 
   const waiting = openLocks({ endpoints }).mutex('failover').acquire({ waitMs: 20_000 })
   // Clients begin with the first.
   await cluster.members[0]?.crash()
-  await lease.renew()
+  await renewed(lease)
   expect(await lease.release()).toBe('released')
   expect((await waiting).held).toBe(true)
 })

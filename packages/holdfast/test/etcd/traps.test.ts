@@ -181,6 +181,25 @@ test('a waiter watches only the one before it', async () => {
   expect(wakes).toEqual([0, 1, 0, 0])
 })
 
+test('a session that ended costs nothing to those whose entries travel together with its own', async () => {
+  const one = store()
+  const short = (name: string) => makeClaim({ ...lockOf(name), ttlMs: 5000 })
+  // Two sessions, of which one is ended behind the back of the store.
+  const [first, other] = [short('company-1'), makeClaim(lockOf('company-2'))]
+  await one.attempt(first, QUEUE)
+  await one.attempt(other, QUEUE)
+  await endSession(endpoint, first)
+  const claims = [short('company-3'), makeClaim(lockOf('company-4')), makeClaim(lockOf('company-5'))]
+  const attempts = Promise.all(claims.map(async (claim) => one.attempt(claim, QUEUE)))
+  // Etcd refuses the transaction as a whole, for the sake of the first attempt.
+  expect(await one.withdraw(other)).toBe('released')
+  for (const { outcome } of await attempts) expect(outcome).toBe('granted')
+  for (const claim of claims) {
+    expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
+    expect(await one.withdraw(claim)).toBe('released')
+  }
+})
+
 test('a lease does not believe in more than etcd promised', async () => {
   const one = store()
   const claim = makeClaim({ ...lockOf('promise'), ttlMs: 3000 })

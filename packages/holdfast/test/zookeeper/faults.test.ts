@@ -13,6 +13,7 @@ import {
   openProxy,
   openStore,
   QUEUE,
+  renewed,
   start,
 } from './support/world.js'
 
@@ -86,7 +87,7 @@ describe('three servers', () => {
   test('serve on when the one in use is killed, and those who wait keep their places', TIMEOUT, async () => {
     const ensemble = await start({ servers: 3 })
     const { proxy, connect } = await openProxy(ensemble.ports[0])
-    // Everybody begins at the first server, behind the proxy, and finds the others.
+    // Whoever has begun at the first server, behind the proxy, finds the others.
     const others = ensemble.ports.slice(1).map((port) => `127.0.0.1:${port}`)
     const servers = { connect: [connect, ...others].join() }
     const [one, two, three] = [openLocks(servers), openLocks(servers), openLocks(servers)]
@@ -99,7 +100,7 @@ describe('three servers', () => {
     proxy.faults.refuse = true
     proxy.reset()
     await ensemble.members[0]?.crash()
-    await lease.renew()
+    await renewed(lease)
     expect(await lease.release()).toBe('released')
     expect(await (await second).release()).toBe('released')
     expect((await third).token).toBeGreaterThan((await second).token)

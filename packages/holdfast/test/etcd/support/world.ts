@@ -153,3 +153,17 @@ export async function handOffInside(store: Store<true>, lock: string): Promise<{
     },
   }
 }
+
+/** Renews a lease by hand, until that works: an election may outlast the patience of one request, and not the lease. */
+export async function renewed(lease: Lease<true>): Promise<void> {
+  const tryIt = async (): Promise<boolean> => {
+    try {
+      await lease.renew()
+      return true
+    } catch (error) {
+      if (lease.held) return false
+      throw error
+    }
+  }
+  await expect.poll(tryIt, { timeout: 10_000 }).toBe(true)
+}

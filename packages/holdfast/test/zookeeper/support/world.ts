@@ -14,7 +14,15 @@ import { ZooKeeperSession } from '../../../dist/stores/zookeeper/session.js'
 import { childrenOf } from '../../../dist/stores/zookeeper/tree.js'
 import { after, makeClaim as makeAnyClaim } from '../../etcd/support/world.js'
 
-export { after, fallSilent, handOffInside, leaveMinority, ONCE, QUEUE } from '../../etcd/support/world.js'
+export {
+  after,
+  fallSilent,
+  handOffInside,
+  leaveMinority,
+  ONCE,
+  QUEUE,
+  renewed,
+} from '../../etcd/support/world.js'
 
 /** Servers for one test. */
 export async function start(options: EnsembleOptions = {}): Promise<ZooKeeperEnsemble> {
