@@ -34,9 +34,12 @@ export async function startMariadb(
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
+  // A server that starts takes away the temporary tables that it finds, which may be those of another one.
+  const tmpdir = `--tmpdir=${folder}`
   const install = [
     '--no-defaults',
     `--datadir=${data}`,
+    tmpdir,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ]
@@ -55,6 +58,7 @@ export async function startMariadb(
     args: [
       '--no-defaults',
       `--datadir=${data}`,
+      tmpdir,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       `--socket=${socket}`,
