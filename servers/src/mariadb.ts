@@ -34,17 +34,16 @@ export async function startMariadb(
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
+  // A server that starts takes away the temporary tables that it finds, which may be those of another one.
+  const tmpdir = `--tmpdir=${folder}`
   const install = [
     '--no-defaults',
     `--datadir=${data}`,
-    // The folder for temporary files need not be open to the server's own user.
-    `--tmpdir=${folder}`,
+    tmpdir,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ]
-  // Temporary tables have names that another server's may have, too.
-  const env = { ...process.env, TMPDIR: folder }
-  execFileSync('mariadb-install-db', install, { ...user, env, cwd: folder, stdio: 'pipe' })
+  execFileSync('mariadb-install-db', install, { ...user, cwd: folder, stdio: 'pipe' })
   const [port = 0] = await freePorts(1)
   const socket = join(folder, 's.sock')
   const sql = (text: string, database = DATABASE): string =>
@@ -59,7 +58,7 @@ export async function startMariadb(
     args: [
       '--no-defaults',
       `--datadir=${data}`,
-      `--tmpdir=${folder}`,
+      tmpdir,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       `--socket=${socket}`,
@@ -67,7 +66,7 @@ export async function startMariadb(
       ...(options.durable === true ? [] : ['--innodb-flush-log-at-trx-commit=0']),
       ...(options.flags ?? []),
     ],
-    env: { ...options.env, TMPDIR: folder },
+    ...(options.env === undefined ? {} : { env: options.env }),
     ...user,
     ready: async () => (await listens(port)) && sql('select 1', 'mysql') === '1',
   })
