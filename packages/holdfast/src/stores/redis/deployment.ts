@@ -65,8 +65,9 @@ export function cluster(
   transport: ClusterTransport,
   timeoutMs: number,
   replicas: ReplicaSettings,
+  clock: Clock,
 ): Deployment {
-  const router = new Router(transport, { timeoutMs, replicas })
+  const router = new Router(transport, { timeoutMs, replicas, clock })
   const { keyPrefix } = transport
   /** All keys are named: while a slot moves, the members then refuse what would find only some of them. */
   const complete = (keys: readonly string[]): string[] => withHelpers(keys.map((key) => keyPrefix + key))

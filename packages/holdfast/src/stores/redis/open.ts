@@ -83,7 +83,7 @@ function deploymentOf(
   const members = clusterTransportOf(client)
   if (!members) return oneServer(transportOf(client), timeoutMs, replicas, clock)
   if (given !== undefined) throw usage('clock is for simulations of a single server, not for a Cluster.')
-  return cluster(members, timeoutMs, replicas)
+  return cluster(members, timeoutMs, replicas, clock)
 }
 
 /** Undefined for a client that is none of a Cluster. */

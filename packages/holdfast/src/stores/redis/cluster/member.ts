@@ -1,4 +1,5 @@
 /** A member of the Cluster, with a connection of the store's own that is opened when it is needed first. */
+import type { Clock } from '../../../clock/clock.js'
 import type { LockError } from '../../../errors.js'
 import { explain, isServerError, isUnknownScript } from '../errors.js'
 import { Link } from '../link.js'
@@ -18,6 +19,7 @@ export interface Ways {
 export type Send = (ways: Ways, bySource: boolean) => Promise<unknown>
 
 export interface MemberSettings {
+  readonly clock: Clock
   readonly timeoutMs: number
   readonly replicas: ReplicaSettings
 }
@@ -96,8 +98,8 @@ export class Member {
       .open(this.#cluster.mapAddress(this.address))
       .then((connection) => {
         const { transport } = connection
-        const { timeoutMs, replicas } = this.#settings
-        const link = new Link(transport, timeoutMs, { absenceMs: ABSENCE_MS })
+        const { timeoutMs, replicas, clock } = this.#settings
+        const link = new Link(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS })
         const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened

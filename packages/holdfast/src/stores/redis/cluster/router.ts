@@ -4,7 +4,7 @@
  * The connections are the store's own, one to each primary: then one member's failure is seen as what it is, whichever
  * client library there is. Some of them keep commands for a dead primary until it comes back, others give up.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock, Timer } from '../../../clock/clock.js'
 import { StoreUnavailableError } from '../../../errors.js'
 import { explain, STORE_NAME } from '../errors.js'
 import { closedError } from '../link.js'
@@ -43,7 +43,7 @@ export class Router {
   #looking: Promise<void> | undefined
   #lookedMs = -Infinity
   #looks = 0
-  #sweep: NodeJS.Timeout | undefined
+  #sweep: Timer | undefined
   #closed = false
   /** Called when slots may have changed hands. */
   onChange: () => void = () => undefined
@@ -56,7 +56,7 @@ export class Router {
   /** Sends to the owner of a slot. Rejects with a typed error, at the latest after the timeout. */
   call(slot: number, send: Send): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const call: Call = { startedMs: performance.now(), reject }
+      const call: Call = { startedMs: this.#settings.clock.monotonicMs(), reject }
       this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       this.#route(slot, send, call)
@@ -95,7 +95,7 @@ export class Router {
 
   close(): void {
     this.#closed = true
-    clearInterval(this.#sweep)
+    this.#sweep?.cancel()
     const error = closedError()
     for (const call of this.#calls) call.reject(error)
     for (const member of this.#members.values()) member.retire(error)
@@ -117,7 +117,8 @@ export class Router {
       if (follows && tries < FOLLOWED_AT_ONCE) continue
       // A key whose slot is just being moved says TRYAGAIN: then everybody is where they should be.
       if (answer.word !== 'TRYAGAIN') this.lookSoon()
-      await sleep(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries))
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries)
+      await new Promise<void>((resolve) => void this.#settings.clock.timer(pauseMs, resolve))
     }
   }
 
@@ -140,7 +141,7 @@ export class Router {
 
   /** Finds out who owns what, unless that was done a moment ago. */
   lookSoon(): void {
-    if (this.#closed || performance.now() - this.#lookedMs < LOOK_EVERY_MS) return
+    if (this.#closed || this.#settings.clock.monotonicMs() - this.#lookedMs < LOOK_EVERY_MS) return
     // Whoever needs the answer meets with the same trouble again.
     this.#look().catch(() => undefined)
   }
@@ -149,7 +150,7 @@ export class Router {
   #look(): Promise<void> {
     this.#looking ??= this.#askAround().finally(() => {
       this.#looking = undefined
-      this.#lookedMs = performance.now()
+      this.#lookedMs = this.#settings.clock.monotonicMs()
     })
     return this.#looking
   }
@@ -168,7 +169,11 @@ export class Router {
     }
     try {
       this.#load(
-        await within(this.#settings.timeoutMs, this.#transport.command('CLUSTER', 'SLOTS')),
+        await within(
+          this.#settings.clock,
+          this.#settings.timeoutMs,
+          this.#transport.command('CLUSTER', 'SLOTS'),
+        ),
         undefined,
       )
     } catch (error) {
@@ -178,7 +183,7 @@ export class Router {
 
   async #askMember(member: Member): Promise<boolean> {
     try {
-      const reply = await within(LOOK_MS, member.call(showSlots))
+      const reply = await within(this.#settings.clock, LOOK_MS, member.call(showSlots))
       if (reply instanceof Refusal) return false
       this.#load(reply, member.address)
       return true
@@ -201,21 +206,21 @@ export class Router {
   }
 
   /** A member that is stopped, or a network that swallows everything, breaks no connection. */
-  #startSweep(): NodeJS.Timeout {
-    return setInterval(() => {
-      const nowMs = performance.now()
-      for (const call of this.#calls) {
-        const ageMs = nowMs - call.startedMs
-        if (ageMs < SUSPECT_MS) break
-        this.lookSoon()
-        if (ageMs < this.#settings.timeoutMs) continue
-        this.#calls.delete(call)
-        call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)))
-      }
-      if (this.#calls.size > 0) return
-      clearInterval(this.#sweep)
-      this.#sweep = undefined
-    }, SWEEP_MS).unref()
+  #startSweep(): Timer {
+    const { clock } = this.#settings
+    return clock.timer(SWEEP_MS, () => this.#sweepUp(clock.monotonicMs()), true)
+  }
+
+  #sweepUp(nowMs: number): void {
+    for (const call of this.#calls) {
+      const ageMs = nowMs - call.startedMs
+      if (ageMs < SUSPECT_MS) break
+      this.lookSoon()
+      if (ageMs < this.#settings.timeoutMs) continue
+      this.#calls.delete(call)
+      call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)))
+    }
+    this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
   }
 }
 
@@ -235,9 +240,9 @@ function gone(name: string): StoreUnavailableError {
   })
 }
 
-function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
+function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No answer within ${limitMs} ms`)), limitMs)
-    promise.finally(() => clearTimeout(timer)).then(resolve, reject)
+    const timer = clock.timer(limitMs, () => reject(new Error(`No answer within ${limitMs} ms`)))
+    promise.finally(() => timer.cancel()).then(resolve, reject)
   })
 }
