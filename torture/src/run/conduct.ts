@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseHistory, type HistoryEvent } from 'holdfast/conformance'
+import { afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
 import type { Fault, FaultKind } from '../faults/catalogue.js'
 import { drawPlan } from '../faults/plan.js'
 import type { Note, SubjectName } from '../protocol.js'
@@ -205,19 +205,18 @@ class Run {
   }
 
   #read(): { events: HistoryEvent[]; notes: Note[] } {
-    const events = [...this.#chronicle.events]
+    const histories: (readonly HistoryEvent[])[] = []
     const notes: Note[] = []
     for (const name of readdirSync(this.#folder)) {
       const text = (): string => readFileSync(join(this.#folder, name), 'utf8')
       // Whoever was killed while writing leaves its last line cut off.
-      if (name.endsWith('.history.jsonl'))
-        for (const event of parseHistory(text(), { cut: true })) events.push(event)
+      if (name.endsWith('.history.jsonl')) histories.push(parseHistory(text(), { cut: true }))
       if (name.endsWith('.notes.jsonl')) {
         const whole = text().split('\n').slice(0, -1)
         for (const line of whole) notes.push(JSON.parse(line) as Note)
       }
     }
-    return { events, notes }
+    return { events: [...afterLastEvents(this.#chronicle.events, histories), ...histories.flat()], notes }
   }
 
   #assertGoesOn(): void {

@@ -35,6 +35,7 @@ export {
   formatEvent,
   HistoryError,
   nanoseconds,
+  afterLastEvents,
   parseHistory,
   readHistory,
   Recorder,

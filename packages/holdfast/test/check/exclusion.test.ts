@@ -1,5 +1,5 @@
 /** Exclusion on small stories whose end is known. */
-import { checkHistory, holdsOf, SeededRandom, type HistoryEvent } from 'holdfast/conformance'
+import { afterLastEvents, checkHistory, holdsOf, SeededRandom, type HistoryEvent } from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { broken, story } from './support/story.js'
 
@@ -150,4 +150,26 @@ test('exclusion among many is what counting at each moment says', () => {
   }
   expect(passed).toBeGreaterThan(400)
   expect(passed).toBeLessThan(1600)
+})
+
+describe('a kill that was written down before the signal was sent', () => {
+  const kill = story('10 s kill info').map((event) => ({ ...event, pid: 97 }))
+  const killed = story(`
+    8 a acquire invoke
+    12 a acquire ok token=1`)
+  const next = story(`
+    9 b acquire invoke
+    15 b acquire ok token=2
+    16 b release invoke`)
+
+  test('counts from the last thing that the process did', () => {
+    const events = [...afterLastEvents(kill, [killed, next]), ...killed, ...next]
+    expect(checkHistory(events)).toEqual([])
+    expect(checkHistory([...kill, ...killed, ...next]).map(({ property }) => property)).toEqual(['exclusion'])
+  })
+
+  test('is none of a later process with the same number', () => {
+    const later = story('20 a acquire invoke\n21 a acquire ok token=3')
+    expect(afterLastEvents(kill, [killed, later])).toEqual([{ ...kill[0], t_ns: 13n }])
+  })
 })

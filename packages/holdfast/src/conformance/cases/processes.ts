@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Group } from '../case.js'
 import { checkHistory, holdsOf } from '../check/index.js'
 import type { Context } from '../context.js'
-import { parseHistory, type HistoryEvent } from '../history/index.js'
+import { afterLastEvents, parseHistory, type HistoryEvent } from '../history/index.js'
 import { inspect, queue, worker as needsWorker } from '../needs.js'
 import { WorkerProcess } from '../worker/process.js'
 
@@ -157,15 +157,19 @@ async function contest(
         async replace(worker) {
           const index = workers.findIndex((one) => one === worker)
           assert.ok(worker && index >= 0)
+          // What a process does that dies by itself looks like a hold that nobody respects.
+          assert.equal(worker.died, undefined)
           // Noted before it is done: what the process did in between is not held against it.
           kills.push(killOf(worker.pid))
           await worker.kill()
           workers[index] = await contender()
         },
       })
+      for (const { died } of workers) assert.equal(died, undefined)
       await drain(context, workers)
     })
-    const events = [...kills, ...(await readHistories(folder))]
+    const histories = await readHistories(folder)
+    const events = [...afterLastEvents(kills, histories), ...histories.flat()]
     assert.deepEqual(
       checkHistory(events).map(({ message }) => message),
       [],
@@ -193,8 +197,8 @@ function killOf(pid: number): HistoryEvent {
   return { t_ns: process.hrtime.bigint(), pid, client: 'suite', key: '', f: 'kill', type: 'info' }
 }
 
-async function readHistories(folder: string): Promise<HistoryEvent[]> {
+async function readHistories(folder: string): Promise<(readonly HistoryEvent[])[]> {
   const files = await readdir(folder)
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
-  return texts.flatMap((text) => parseHistory(text, { cut: true }))
+  return texts.map((text) => parseHistory(text, { cut: true }))
 }

@@ -6,5 +6,6 @@
 export { HistoryError } from './error.js'
 export type { HistoryAction, HistoryEvent, HistoryMode, HistoryNote, HistoryType } from './event.js'
 export { formatEvent } from './format.js'
+export { afterLastEvents } from './kills.js'
 export { parseHistory, readHistory, type ReadOptions } from './read.js'
 export { nanoseconds, Recorder } from './recorder.js'

@@ -12,6 +12,7 @@ export class WorkerProcess {
   readonly #exited: Promise<unknown>
   readonly #waiting = new Map<number, Waiting>()
   #asked = 0
+  #killed = false
 
   constructor({ command, args, env }: WorkerCommand) {
     this.#child = spawn(command, args, {
@@ -20,7 +21,7 @@ export class WorkerProcess {
     })
     this.#exited = once(this.#child, 'exit')
     this.#child.on('error', (error) => this.#fail(error))
-    this.#child.on('exit', () => this.#fail(new Error('The worker ended.')))
+    this.#child.on('exit', () => this.#fail(new Error(this.died ?? 'The worker ended.')))
     // Writing to a process that was killed just now is no failure of the test.
     this.#child.stdin?.on('error', () => undefined)
     if (this.#child.stdout) {
@@ -30,6 +31,13 @@ export class WorkerProcess {
 
   get pid(): number {
     return this.#child.pid ?? 0
+  }
+
+  /** How it ended, if nobody killed it. */
+  get died(): string | undefined {
+    const { exitCode, signalCode } = this.#child
+    if (this.#killed || (exitCode === null && signalCode === null)) return undefined
+    return `Worker ${this.pid} ended by itself: ${signalCode ?? `exit code ${exitCode}`}.`
   }
 
   ask(body: WorkerRequest): Promise<WorkerAnswer> {
@@ -51,6 +59,7 @@ export class WorkerProcess {
   /** Resolves when the process is gone. */
   async kill(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null && this.#child.pid !== undefined) {
+      this.#killed = true
       this.#child.kill('SIGKILL')
       await this.#exited
     }
