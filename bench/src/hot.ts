@@ -1,5 +1,6 @@
 /** One hot lock: four processes of sixteen loops each, all of which want the same lock all the time. */
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Locker } from './locker.js'
 import { percentile } from './stats.js'
@@ -16,6 +17,8 @@ interface Told {
 }
 
 const FOLLOWER = 'follower'
+const READY = 'ready'
+const GO = 'go'
 
 /**
  * Called by the leading process, which prints the figures, and by those that it starts with the same arguments. Both end.
@@ -27,7 +30,14 @@ export async function runHot(makeLocker: () => Locker, workMs: number, runMs = R
 }
 
 async function lead(runMs: number): Promise<void> {
-  const told = await Promise.all(Array.from({ length: PROCESSES }, startFollower))
+  const waiting: ChildProcess[] = []
+  const ready = (child: ChildProcess): void => {
+    waiting.push(child)
+    // All begin together. Where one process keeps the others out for long they would begin one after the other, and the
+    // sum would be of several runs.
+    if (waiting.length === PROCESSES) for (const one of waiting) one.send(GO)
+  }
+  const told = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))
   const waitsMs = told.flatMap((one) => one.waitsMs)
   const pairs = told.flatMap((one) => one.pairs)
   console.log(
@@ -42,13 +52,19 @@ async function lead(runMs: number): Promise<void> {
   )
 }
 
-function startFollower(): Promise<Told> {
+/** Called when a process has had its first pair. */
+type OnReady = (child: ChildProcess) => void
+
+function startFollower(ready: OnReady): Promise<Told> {
   return new Promise((resolve, reject) => {
     const [, module = '', ...args] = process.argv
     const child = fork(module, [...args, FOLLOWER], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    child.on('message', (message) => resolve(message as Told))
+    child.on('message', (message) => {
+      if (message === READY) ready(child)
+      else resolve(message as Told)
+    })
     child.on('error', reject)
     child.on('exit', (code) => {
       if (code !== 0) reject(new Error(`a process of the hot lock ended with ${code}`))
@@ -57,10 +73,12 @@ function startFollower(): Promise<Told> {
 }
 
 async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number): Promise<void> {
-  // A first pair connects, so that all of them begin at about the same time.
+  // A first pair connects.
   await (
     await acquire()
   )()
+  process.send?.(READY)
+  await once(process, 'message')
   const endMs = performance.now() + runMs
   const waitsMs: number[] = []
   const pairs = await Promise.all(

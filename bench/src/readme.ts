@@ -44,8 +44,8 @@ export function withPeersTable(readme: string, redis: Results | undefined, words
 }
 
 /** Holdfast comes first among the subjects of a row. */
-function hasPeers({ rounds }: Row): boolean {
-  return Object.keys(rounds).length > 1
+function hasPeers({ against }: Row): boolean {
+  return against !== ''
 }
 
 function line({ workload, measured, against, rounds }: Row, words: Words): readonly string[] {
