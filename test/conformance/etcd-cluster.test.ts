@@ -1,9 +1,8 @@
 /** The conformance suite over three etcd members, and once more while their leader is killed again and again. */
-import { conformanceCases, conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
-import { whileLeadersDie } from './leaders.js'
-import { serverKillRounds } from '../support/plan.js'
+import { suiteWhileLeadersDie } from './leaders.js'
 
 const { subject, cluster, start, stop } = etcdSubject(3)
 
@@ -11,27 +10,4 @@ beforeAll(start)
 afterAll(stop)
 conformanceSuite(subject, { describe, test, skip: test.skip })
 
-/** What has to hold although the service stumbles all the time. */
-const STEADY = [
-  'contending processes exclude each other',
-  'contending processes that are killed at random never hold together, and no token is given twice',
-]
-
-const patient = {
-  ...subject,
-  shortTtlMs: 2000,
-  // The dead may have to be forgotten under the next leader, which gives them their whole time again: one leader's time (seven seconds
-  // and the start of a server), an election, and the session, before the living get through.
-  slackMs: 30_000,
-  killRounds: Math.ceil(serverKillRounds() / 3),
-}
-
-/** A round is a second at most, and the start of a process. */
-const LIMIT_MS = 120_000 + patient.killRounds * 4000
-
-describe('three etcd members whose leader is killed every few seconds', () => {
-  for (const { title, run } of conformanceCases(patient)) {
-    if (!STEADY.includes(title)) continue
-    test(title, () => whileLeadersDie(cluster(), run), LIMIT_MS)
-  }
-})
+suiteWhileLeadersDie('three etcd members whose leader is killed every few seconds', subject, cluster)

@@ -1,6 +1,9 @@
 /** Kills the leader of a cluster every few seconds while something else goes on. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Service } from '@holdfast/servers/service'
+import { conformanceCases, type Subject } from 'holdfast/conformance'
+import { describe, test } from 'vitest'
+import { serverKillRounds } from '../support/plan.js'
 
 export interface Cluster {
   readonly members: readonly Service[]
@@ -13,7 +16,32 @@ const EVERY_MS = 5000
 /** How long the dead leader stays away, so that another is chosen. */
 const AWAY_MS = 1500
 
-export async function whileLeadersDie(cluster: Cluster, run: () => Promise<void>): Promise<void> {
+/** What has to hold although the service stumbles all the time. */
+const STEADY = [
+  'contending processes exclude each other',
+  'contending processes that are killed at random never hold together, and no token is given twice',
+]
+
+/** The cases of the suite that hold without a leader now and then, while the leader is killed again and again. */
+export function suiteWhileLeadersDie(title: string, subject: Subject, cluster: () => Cluster): void {
+  const patient = {
+    ...subject,
+    shortTtlMs: 2000,
+    // The dead may have to be forgotten under the next leader, which gives them their whole time again: one leader's time
+    // (seven seconds and the start of a server), an election, and the session, before the living get through.
+    slackMs: 30_000,
+    killRounds: Math.ceil(serverKillRounds() / 3),
+  }
+  // A round is a second at most, and the start of a process.
+  const limitMs = 120_000 + patient.killRounds * 4000
+  describe(title, () => {
+    for (const one of conformanceCases(patient)) {
+      if (STEADY.includes(one.title)) test(one.title, () => whileLeadersDie(cluster(), one.run), limitMs)
+    }
+  })
+}
+
+async function whileLeadersDie(cluster: Cluster, run: () => Promise<void>): Promise<void> {
   const ended = new AbortController()
   const killing = killLeaders(cluster, ended.signal)
   try {
