@@ -1,6 +1,6 @@
 /** What can happen to a server and its connections while locks are held and waited for. */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
-import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
+import { mysqlSchema, mysqlStore, type MysqlPool, type MysqlStoreOptions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
@@ -143,4 +143,52 @@ test('a pool that the caller passed in is not closed, and its connections do not
     )
     .toBe('0')
   expect((await pool.query('select 1 as one'))[0]).toEqual([{ one: 1 }])
+})
+
+/** The bells that hang on the server. */
+function bells(): string {
+  return server.sql(
+    `select ifnull(group_concat(id), '') from information_schema.processlist where info like 'select sleep%'`,
+  )
+}
+
+/** A pool whose connections break, bell and all, each time that somebody looks whether the bell hangs, so many times. */
+function breaking(pool: Pool, times: number): MysqlPool & { readonly left: number } {
+  let left = times
+  return {
+    get left() {
+      return left
+    },
+    query: (statement) => pool.query(statement),
+    execute: (statement) => pool.execute(statement),
+    async getConnection() {
+      const connection = await pool.getConnection()
+      return {
+        query: (statement) => connection.query(statement),
+        async execute(statement) {
+          if (left === 0 || !statement.sql.includes('processlist')) return connection.execute(statement)
+          left -= 1
+          await expect.poll(bells, { timeout: 5000 }).not.toBe('')
+          killAll()
+          return connection.execute(statement)
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      }
+    },
+  }
+}
+
+test('a bell that breaks while it is being hung is replaced by one', async () => {
+  const holder = locksOf({ pool: poolOf() })
+  const lease = await holder.mutex('bells').acquire()
+  const pool = breaking(poolOf({ connectionLimit: 6 }), 2)
+  const waiting = locksOf({ pool }).mutex('bells').acquire()
+  await expect.poll(() => pool.left, { timeout: 10_000 }).toBe(0)
+  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
+  // A second one would come as long after the break as the first.
+  await new Promise((resolve) => void setTimeout(resolve, 700))
+  expect(bells()).toMatch(/^\d+$/)
+  await lease.release()
+  expect((await waiting).held).toBe(true)
 })

@@ -28,6 +28,7 @@ export class Bell {
   readonly #events: BellEvents
   #connection: MysqlConnection | undefined
   #over = false
+  #replacing = false
 
   constructor(pool: MysqlPool, statements: Statements, channel: string, events: BellEvents) {
     this.#pool = pool
@@ -72,21 +73,29 @@ export class Bell {
       await asleep
     } catch {
       connection.destroy()
-      if (!this.#over) void this.#replace()
+      if (this.#connection === connection) this.#connection = undefined
+      void this.#replace()
     }
   }
 
-  /** Tries for as long as somebody waits. The floor does meanwhile. */
+  /**
+   * Tries for as long as somebody waits. The floor does meanwhile. Only one of it at a time: a connection can break while
+   * the bell is being hung, which the one who hangs it hears as well, and of two new connections one would be forgotten.
+   */
   async #replace(): Promise<void> {
-    this.#connection = undefined
-    await pause(AGAIN_MS, undefined, { ref: false })
-    if (this.#over) return
-    try {
-      await this.hang()
-      this.#events.onHint()
-    } catch {
-      if (!this.#connection) void this.#replace()
+    if (this.#replacing) return
+    this.#replacing = true
+    while (!this.#over && !this.#connection) {
+      await pause(AGAIN_MS, undefined, { ref: false })
+      if (this.#over) break
+      try {
+        await this.hang()
+        this.#events.onHint()
+      } catch {
+        // Either there is no connection, and the next round makes one, or there is one and only the look at it failed.
+      }
     }
+    this.#replacing = false
   }
 
   /** Resolves to whether it was woken. */
