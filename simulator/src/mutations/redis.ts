@@ -32,8 +32,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'store.js',
-        "failed: (error) => resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),",
-        "failed: () => resolve({ outcome: 'renewed' }),",
+        "failed: (error) => settle({ outcome: 'unknown', cause: explain(error, renewal.lock) }),",
+        "failed: () => settle({ outcome: 'renewed' }),",
       ),
     ],
     store: 'redis',

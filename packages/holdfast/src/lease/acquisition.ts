@@ -4,7 +4,7 @@
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { ClaimShape, Client } from './client.js'
-import { Cohort, releaseGrant } from './cohort.js'
+import { releaseGrant, type Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
 import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
@@ -43,7 +43,7 @@ export class Acquisition {
   /** One attempt. A busy lock is a value, not an error. */
   async tryAcquire(): Promise<HeldLease | undefined> {
     this.#client.assertOpen(this.#shape.lock)
-    const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.get(this.#cohortKey)
+    const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
     if (cohort?.busy === true) return undefined
     const nowMs = this.#client.clock.monotonicMs()
     const grant = await this.#attemptOnce()
@@ -85,7 +85,7 @@ export class Acquisition {
     if (limits.waitMs === 0) return this.#acquireNow()
     const nowMs = this.#client.clock.monotonicMs()
     const cohort = this.#cohort()
-    return cohort ? cohort.enter(limits, nowMs) : this.#queueAlone(limits, nowMs)
+    return cohort ? cohort.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
   }
 
   async #acquireNow(): Promise<HeldLease> {
@@ -96,13 +96,7 @@ export class Acquisition {
 
   #cohort(): Cohort | undefined {
     const key = this.#cohortKey
-    if (key === undefined) return undefined
-    let cohort = this.#client.cohorts.get(key)
-    if (!cohort) {
-      cohort = new Cohort(this.#client, key, this.#shape, this.#settings)
-      this.#client.cohorts.set(key, cohort)
-    }
-    return cohort
+    return key === undefined ? undefined : this.#client.cohorts.get(key, this.#shape)
   }
 
   #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {

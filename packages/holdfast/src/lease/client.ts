@@ -5,9 +5,10 @@
 import { hostname } from 'node:os'
 import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
+import { LinkedSet } from '../linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
-import type { Cohort } from './cohort.js'
+import { Cohorts } from './cohorts.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
 import { Patience } from './patience.js'
@@ -46,11 +47,10 @@ export class Client {
   readonly keeper: Keeper
   readonly heartbeats: Heartbeats
   readonly withdrawals: Withdrawals
-  /** Local queues, by the full name of the lock and the TTL. */
-  readonly cohorts = new Map<string, Cohort>()
+  readonly cohorts: Cohorts
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
-  readonly leases = new Set<HeldLease>()
-  readonly waits = new Set<Wait>()
+  readonly leases = new LinkedSet<HeldLease>()
+  readonly waits = new LinkedSet<Wait>()
   readonly #patience: Patience
   #claims = 0
   #closed = false
@@ -72,6 +72,7 @@ export class Client {
     }
     this.#patience = new Patience(this.clock, this.requestTimeoutMs)
     this.keeper = new Keeper(this)
+    this.cohorts = new Cohorts(this)
     this.heartbeats = new Heartbeats(this)
     this.withdrawals = new Withdrawals(this)
   }

@@ -10,7 +10,6 @@ import { isWatched, publish } from './events.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
 import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
-import type { LockSettings } from './settings.js'
 import { Wait, type WaitLimits } from './wait.js'
 
 /** A lease may pass so often, or for so long, before other processes have their turn. */
@@ -18,10 +17,8 @@ export const HAND_OFFS_IN_A_ROW = 32
 export const HAND_OFFS_FOR_MS = 10
 
 export class Cohort implements Keepsake, GrantQueue {
-  readonly key: string
   readonly #client: Client
   readonly #shape: ClaimShape
-  readonly #settings: LockSettings
   #first: Wait | undefined
   #last: Wait | undefined
   #size = 0
@@ -41,11 +38,14 @@ export class Cohort implements Keepsake, GrantQueue {
     else this.#failAll(error)
   }
 
-  constructor(client: Client, key: string, shape: ClaimShape, settings: LockSettings) {
+  constructor(client: Client, shape: ClaimShape) {
     this.#client = client
-    this.key = key
     this.#shape = shape
-    this.#settings = settings
+  }
+
+  /** Whether nobody of this process holds the lock or wants it. */
+  get idle(): boolean {
+    return this.#size === 0 && !this.#seek && !this.#grant
   }
 
   /** Whether somebody of this process holds the lock or wants it: then there is no use in asking the store. */
@@ -61,15 +61,15 @@ export class Cohort implements Keepsake, GrantQueue {
    * Takes the lock at once where it is free and the store answers in the same turn; else queues.
    * Throws what the store threw in the same turn.
    */
-  enter(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
-    if (this.#size === 0 && !this.#seek && !this.#grant) {
-      const granted = this.#seekOrDissolve()
+  enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
+    if (this.idle) {
+      const granted = this.#seekGrant()
       if (granted) {
         announceGrant(granted, 0)
-        return this.adopt(granted, nowMs, this.#settings.maxHoldMs)
+        return this.adopt(granted, nowMs, maxHoldMs)
       }
     }
-    const wait = new Wait(this.#client, this.#shape.lock, nowMs)
+    const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
     wait.onGiveUp = () => this.#remove(wait)
     wait.limit(limits.waitMs, limits.signal)
     this.#append(wait)
@@ -119,7 +119,7 @@ export class Cohort implements Keepsake, GrantQueue {
   #handOff(wait: Wait, grant: Grant, nowMs: number): void {
     this.#unlink(wait)
     this.#handOffs += 1
-    const lease = this.#leaseOn(grant, nowMs, this.#settings.maxHoldMs)
+    const lease = this.#leaseOn(grant, nowMs, wait.maxHoldMs)
     if (isWatched('handed-off')) {
       publish('handed-off', () => ({
         ...this.#client.event(grant.claim),
@@ -136,11 +136,10 @@ export class Cohort implements Keepsake, GrantQueue {
     return new HeldLease(this.#client, grant, token, nowMs, maxHoldMs, this)
   }
 
-  /** The grant is over: the rest queue in the store again, or the cohort is dissolved. */
+  /** The grant is over: the rest queue in the store again, where there are any. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
     if (this.#size > 0 && !this.#seek) this.#startSeek()
-    this.#dissolve()
   }
 
   /** Starts a seek. Gives the grant where the store gives it in the same turn. */
@@ -149,15 +148,6 @@ export class Cohort implements Keepsake, GrantQueue {
     if (found instanceof Grant) return found
     if (!found.over) this.#seek = found
     return undefined
-  }
-
-  #seekOrDissolve(): Grant | undefined {
-    try {
-      return this.#seekGrant()
-    } catch (error) {
-      this.#dissolve()
-      throw error
-    }
   }
 
   /** For those who queue here already. */
@@ -179,7 +169,7 @@ export class Cohort implements Keepsake, GrantQueue {
       return
     }
     this.#unlink(wait)
-    const lease = this.adopt(grant, nowMs, this.#settings.maxHoldMs)
+    const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
     announceGrant(grant, nowMs - wait.startedMs)
     wait.serve(lease)
   }
@@ -189,7 +179,6 @@ export class Cohort implements Keepsake, GrantQueue {
       this.#unlink(wait)
       wait.fail(this.#client.asLockError(error, this.#shape.lock, 'the attempt'))
     }
-    this.#dissolve()
   }
 
   #remove(wait: Wait): void {
@@ -197,12 +186,6 @@ export class Cohort implements Keepsake, GrantQueue {
     if (this.#size > 0) return
     this.#seek?.stop()
     this.#seek = undefined
-    this.#dissolve()
-  }
-
-  #dissolve(): void {
-    if (this.#size > 0 || this.#seek || this.#grant) return
-    if (this.#client.cohorts.get(this.key) === this) this.#client.cohorts.delete(this.key)
   }
 
   #append(wait: Wait): void {

@@ -3,6 +3,7 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import type { Place } from '../linked-set.js'
 import type { ProcessGroup } from '../store/contract.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'
@@ -70,6 +71,7 @@ export interface Keepsake {
 
 export class HeldLease implements WriteLease, GrantHolder {
   readonly #client: Client
+  readonly #place: Place<HeldLease>
   readonly #grant: Grant
   readonly #keepsake: Keepsake
   readonly #token: bigint | undefined
@@ -98,7 +100,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#endsMs = nowMs + maxHoldMs
     this.#keepsake = from
     grant.holder = this
-    client.leases.add(this)
+    this.#place = client.leases.add(this)
     if (maxHoldMs !== Infinity) this.#watchMaxHold()
   }
 
@@ -206,7 +208,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   giveBack(): 'released' | 'lost' | Promise<'released' | 'lost'> {
     if (this.#release !== undefined) return this.#release
     this.#maxHold?.cancel()
-    this.#client.leases.delete(this)
+    this.#client.leases.delete(this.#place)
     if (this.#lost) return this.#giveBackLost()
     const nowMs = this.#client.clock.monotonicMs()
     const overdue = nowMs >= this.#endsMs
@@ -298,7 +300,7 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   /** Stops renewing and lets the lease end by itself: code may still run under it. */
   abandon(): void {
-    this.#client.leases.delete(this)
+    this.#client.leases.delete(this.#place)
     this.#client.keeper.remove(this.#grant)
   }
 

@@ -4,18 +4,21 @@
  * All have the same time, so they run out in the order in which they were asked, and only the oldest needs a timer.
  */
 import type { Clock, Timer } from '../clock/clock.js'
+import { LinkedSet, type Place } from '../linked-set.js'
 
-/** A question that is open. Given back to `end` when its answer came. */
-export interface Question {
+interface Asked {
   readonly untilMs: number
   readonly giveUp: () => void
 }
+
+/** A question that is open. Given back to `end` when its answer came. */
+export type Question = Place<Asked>
 
 export class Patience {
   readonly #clock: Clock
   readonly #timeoutMs: number
   /** In the order in which they were asked. */
-  readonly #open = new Set<Question>()
+  readonly #open = new LinkedSet<Asked>()
   #timer: Timer | undefined
 
   constructor(clock: Clock, timeoutMs: number) {
@@ -25,11 +28,10 @@ export class Patience {
 
   /** @param giveUp called once, unless the question ends before the time is over */
   begin(giveUp: () => void): Question {
-    const question = { untilMs: this.#clock.monotonicMs() + this.#timeoutMs, giveUp }
+    const untilMs = this.#clock.monotonicMs() + this.#timeoutMs
     if (!this.#timer) this.#timer = this.#clock.timer(this.#timeoutMs, () => this.#look())
     else if (this.#open.size === 0) this.#timer.hold?.(true)
-    this.#open.add(question)
-    return question
+    return this.#open.add({ untilMs, giveUp })
   }
 
   /** Says that the answer came. False when it was given up before: the answer is too late. */
@@ -44,13 +46,14 @@ export class Patience {
   #look(): void {
     this.#timer = undefined
     const nowMs = this.#clock.monotonicMs()
-    for (const question of this.#open) {
-      if (question.untilMs > nowMs) {
-        this.#timer = this.#clock.timer(question.untilMs - nowMs, () => this.#look())
+    for (let question = this.#open.first; question; question = this.#open.first) {
+      const { untilMs, giveUp } = question.value
+      if (untilMs > nowMs) {
+        this.#timer = this.#clock.timer(untilMs - nowMs, () => this.#look())
         return
       }
       this.#open.delete(question)
-      question.giveUp()
+      giveUp()
     }
   }
 }

@@ -9,6 +9,7 @@ import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
 import type { RenewResult } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
+import { LinkedSet } from '../linked-set.js'
 import type { Client } from './client.js'
 import { marginMs } from './deadline.js'
 import { publish } from './events.js'
@@ -39,7 +40,7 @@ interface Asked {
 export class Keeper {
   readonly #client: Client
   readonly #lanes = new Map<number, Lane>()
-  readonly #asked = new Set<Grant>()
+  readonly #asked = new LinkedSet<Grant>()
   #timer: Timer | undefined
   #wakeMs = Infinity
   #offsetMs = NaN
@@ -58,7 +59,8 @@ export class Keeper {
   }
 
   remove(grant: Grant): void {
-    this.#asked.delete(grant)
+    if (grant.asked) this.#asked.delete(grant.asked)
+    grant.asked = undefined
     if (!grant.lane) return
     const { lane } = grant
     unlink(lane, grant)
@@ -79,7 +81,7 @@ export class Keeper {
 
   /** Renews in the background; used when `held` finds the clocks apart. */
   renewSoon(grant: Grant): void {
-    if (this.#asked.has(grant)) return
+    if (grant.asked) return
     void this.#ask([grant])
   }
 
@@ -127,7 +129,7 @@ export class Keeper {
 
   #takeUnclear(nowMs: number): Grant[] {
     const due: Grant[] = []
-    for (const grant of this.#asked) {
+    for (const grant of this.#asked.values()) {
       if (grant.askAgainMs <= nowMs || grant.deadlineMs - TELL_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
@@ -158,7 +160,7 @@ export class Keeper {
       if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
       else this.#lanes.delete(lane.leadMs)
     }
-    for (const grant of this.#asked) {
+    for (const grant of this.#asked.values()) {
       wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - TELL_EARLY_MS)
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
@@ -201,7 +203,7 @@ export class Keeper {
     if (grant.state !== 'held') return
     const patienceMs = Math.min(this.#client.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
     grant.askAgainMs = sentMs + patienceMs
-    this.#asked.add(grant)
+    grant.asked = this.#asked.add(grant)
   }
 
   #take(grant: Grant, result: RenewResult, asked: Asked): void {
@@ -222,7 +224,7 @@ export class Keeper {
     publish('unknown', () => ({ ...event(), error: result.cause }))
     const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
-    this.#asked.add(grant)
+    grant.asked ??= this.#asked.add(grant)
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LockTimeoutError, LockUsageError } from '../errors.js'
+import type { Place } from '../linked-set.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
 
@@ -18,6 +19,8 @@ export interface WaitLimits {
 export class Wait {
   readonly promise: Promise<HeldLease>
   readonly startedMs: number
+  /** How long this caller may keep what it waits for. */
+  readonly maxHoldMs: number
   /** The neighbours in a local queue. */
   previous: Wait | undefined
   next: Wait | undefined
@@ -25,6 +28,7 @@ export class Wait {
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
   readonly #client: Client
+  readonly #place: Place<Wait>
   readonly #lock: string
   #resolve!: (lease: HeldLease) => void
   #reject!: (reason: unknown) => void
@@ -32,15 +36,16 @@ export class Wait {
   #signal: AbortSignal | undefined
   #onAbort: (() => void) | undefined
 
-  constructor(client: Client, lock: string, startedMs: number) {
+  constructor(client: Client, lock: string, startedMs: number, maxHoldMs = Infinity) {
     this.#client = client
     this.#lock = lock
+    this.maxHoldMs = maxHoldMs
     this.startedMs = startedMs
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
-    client.waits.add(this)
+    this.#place = client.waits.add(this)
   }
 
   /** Starts the clock of the wait and listens to the caller's signal, which is not aborted yet. */
@@ -92,7 +97,7 @@ export class Wait {
 
   #settle(): void {
     this.settled = true
-    this.#client.waits.delete(this)
+    this.#client.waits.delete(this.#place)
     this.#timer?.cancel()
     if (this.#signal && this.#onAbort) this.#signal.removeEventListener('abort', this.#onAbort)
   }

@@ -29,11 +29,11 @@ export async function closeClient(client: Client, options: CloseOptions = {}): P
 
 async function close(client: Client, graceMs: number): Promise<void> {
   client.markClosed()
-  for (const wait of [...client.waits]) wait.close()
+  for (const wait of client.waits.values()) wait.close()
   const reason = new LockError('LOCKS_CLOSED', 'The locks were closed; stop the work under them.', {
     store: client.store.name,
   })
-  const leases = [...client.leases]
+  const leases = client.leases.values()
   for (const lease of leases) lease.askToStop(reason)
   await withinGrace(client, graceMs, leases)
   await Promise.all(leases.map((lease) => endLease(lease)))

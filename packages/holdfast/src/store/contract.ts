@@ -6,7 +6,8 @@
  * - Each verb is atomic inside the service: the grant rule runs there, never as read-then-write from here.
  * - Each verb may be repeated with the same claim id, by the runtime or by a client library that resends. A claim
  *   id that was withdrawn is refused from then on (for at least its TTL), in whichever order the messages arrive. Where
- *   nothing travels and verbs run in the order of the calls, it is enough to remember the last few of a lock.
+ *   nothing travels and verbs run in the order of the calls, it is enough to remember the last few of a lock; likewise
+ *   for a claim all of whose attempts were answered, over connections that did not break.
  * - A verb either answers, or rejects with a `LockError`. `StoreUnavailableError` means that the outcome is unknown.
  *   A verb may reject late, but must not hang for ever: give requests a timeout.
  * - Every expiry is judged by the store's own clock (or the session's), never by a client's wall clock.

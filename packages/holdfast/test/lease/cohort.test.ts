@@ -37,6 +37,21 @@ describe('a cohort', () => {
     expect(world.wire.sent).toEqual([])
   })
 
+  test('lets each caller hold for as long as it said itself', async () => {
+    const { client, clock } = makeWorld()
+    const locks = client({ ttlMs: 30_000 })
+    const short = await clock.until(locks.mutex('a', { maxHoldMs: 100 }).acquire())
+    const waiting = locks.mutex('a').acquire()
+    await clock.until(short.release())
+    const long = await clock.until(waiting)
+    await clock.advance(200)
+    expect(long.held).toBe(true)
+    await clock.until(long.release())
+    const again = await clock.until(locks.mutex('a', { maxHoldMs: 100 }).acquire())
+    await clock.advance(200)
+    expect(again.held).toBe(false)
+  })
+
   test('serves in the order of asking, each with a larger token', async () => {
     const world = makeWorld()
     const { first, served, waiting } = await withBlock(world, 20)

@@ -119,6 +119,28 @@ for (const library of LIBRARIES) {
       }
     })
 
+    test('a claim that may have been sent twice is refused for long after its release', async () => {
+      const server = await startServer()
+      const store = openStore(server, library)
+      await take(store, makeClaim('warm'))
+      const claim = makeClaim('lock')
+      await server.command('CLIENT', 'PAUSE', '10000', 'WRITE')
+      const taken = take(store, claim)
+      await until('it has arrived', async () =>
+        (await server.command('CLIENT', 'LIST')).includes('cmd=evalsha'),
+      )
+      expect(await killConnections(server, 'normal')).toBeGreaterThan(0)
+      await server.command('CLIENT', 'UNPAUSE')
+      await taken
+      expect(await store.withdraw(claim)).toBe('released')
+      for (let others = 0; others < 50; others += 1) {
+        const other = makeClaim('lock')
+        await take(store, other)
+        await store.withdraw(other)
+      }
+      expect(await store.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
+    })
+
     test('a subscription that is killed is made again, and nobody is forgotten meanwhile', async () => {
       const server = await startServer()
       const [one, two] = [openStore(server, library), openStore(server, library)]

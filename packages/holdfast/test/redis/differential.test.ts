@@ -77,9 +77,9 @@ class Story {
     )
     const claim = this.#claims.length > 0 ? this.pick(...this.#claims.slice(-12)) : undefined
     if (verb === 'new' || !claim) return this.#attempt(this.#newClaim())
-    if (verb === 'again') return this.#attempt(this.#changed(claim))
     if (verb === 'other') return this.#other(claim)
-    if (verb === 'withdraw' && model.isVague(claim, nowMs)) return { verb: 'describe', lock: claim.lock }
+    if (verb !== 'renew' && model.isVague(claim, nowMs)) return { verb: 'describe', lock: claim.lock }
+    if (verb === 'again') return this.#attempt(this.#changed(claim))
     return { verb, claim: verb === 'renew' ? this.#changed(claim) : claim }
   }
 

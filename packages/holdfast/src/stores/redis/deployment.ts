@@ -21,6 +21,8 @@ export interface Deployment {
   readonly oneLockACall: boolean
   /** The command with which scripts publish. */
   readonly publish: 'PUBLISH' | 'SPUBLISH'
+  /** How many connections have broken so far. What was asked meanwhile may have been sent twice, and come late. */
+  readonly breaks: number
   /** Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** Likewise, and rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
@@ -41,8 +43,12 @@ export function oneServer(
   clock: Clock,
 ): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
-  const link = new Link(transport, timeoutMs, { clock })
+  let breaks = 0
+  const link = new Link(transport, timeoutMs, { clock, onLost: () => void (breaks += 1) })
   return {
+    get breaks() {
+      return breaks
+    },
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
@@ -67,11 +73,15 @@ export function cluster(
   replicas: ReplicaSettings,
   clock: Clock,
 ): Deployment {
-  const router = new Router(transport, { timeoutMs, replicas, clock })
+  let breaks = 0
+  const router = new Router(transport, { timeoutMs, replicas, clock, onLost: () => void (breaks += 1) })
   const { keyPrefix } = transport
   /** All keys are named: while a slot moves, the members then refuse what would find only some of them. */
   const complete = (keys: readonly string[]): string[] => withHelpers(keys.map((key) => keyPrefix + key))
   return {
+    get breaks() {
+      return breaks
+    },
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',

@@ -7,6 +7,7 @@
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { LinkedSet } from '../../linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 
@@ -33,6 +34,8 @@ interface Resendable<T> {
 export interface LinkSettings {
   readonly clock?: Clock
   readonly absenceMs?: number
+  /** Told of each end of a connection. */
+  readonly onLost?: () => void
 }
 
 export class Link {
@@ -40,8 +43,9 @@ export class Link {
   readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #absenceMs: number
+  readonly #tellLost: (() => void) | undefined
   readonly #stopWatching: () => void
-  readonly #calls = new Set<Call>()
+  readonly #calls = new LinkedSet<Call>()
   readonly #readyWaiters = new Set<() => void>()
   #wasReady: boolean
   /** Why there is no connection, once there has been none for too long. */
@@ -54,11 +58,12 @@ export class Link {
 
   /** @param settings `absenceMs`: how long a connection that was good may be away before calls fail */
   constructor(transport: Transport, timeoutMs: number, settings: LinkSettings = {}) {
-    const { clock = systemClock, absenceMs = ABSENCE_MS } = settings
+    const { clock = systemClock, absenceMs = ABSENCE_MS, onLost } = settings
     this.#transport = transport
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#absenceMs = absenceMs
+    this.#tellLost = onLost
     this.#wasReady = transport.isReady
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
@@ -78,18 +83,18 @@ export class Link {
         return
       }
       const call: Call = { sentMs: this.#clock.monotonicMs(), reject }
-      this.#calls.add(call)
+      const place = this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       const finish = (value: T): void => {
-        this.#calls.delete(call)
+        this.#calls.delete(place)
         resolve(value)
       }
       const fail = (error: unknown): void => {
-        this.#calls.delete(call)
+        this.#calls.delete(place)
         reject(explain(error))
       }
       const losses = this.#losses
-      const isWanted = (): boolean => this.#calls.has(call)
+      const isWanted = (): boolean => place.taken
       // Nearly every call goes well: what is done about the others is kept out of its way.
       send(false).then(finish, (error: unknown) =>
         this.#sendAgain({ send, isWanted, losses }, error).then(finish, fail),
@@ -164,6 +169,7 @@ export class Link {
     if (error !== undefined) this.#lastError = error
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
+    this.#tellLost?.()
     if (this.#down || !this.#wasReady) this.#giveUp()
     else this.#absence ??= this.#clock.timer(this.#absenceMs, () => this.#giveUp(), true)
   }
@@ -183,8 +189,10 @@ export class Link {
   }
 
   #failAll(error: unknown): void {
-    for (const call of this.#calls) call.reject(error)
-    this.#calls.clear()
+    for (let call = this.#calls.first; call; call = this.#calls.first) {
+      this.#calls.delete(call)
+      call.value.reject(error)
+    }
   }
 
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
@@ -193,10 +201,10 @@ export class Link {
       this.#timeoutMs / SWEEPS_PER_TIMEOUT,
       () => {
         const oldestMs = this.#clock.monotonicMs() - this.#timeoutMs
-        for (const call of this.#calls) {
-          if (call.sentMs > oldestMs) break
+        for (let call = this.#calls.first; call; call = this.#calls.first) {
+          if (call.value.sentMs > oldestMs) break
           this.#calls.delete(call)
-          call.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
+          call.value.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
         }
         this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
       },

@@ -21,6 +21,8 @@ export class Shapes {
   #enqueue = false
   #tokens = 0
   #attempt = EMPTY_SHAPE
+  #renewed: Pick<Renewal, 'ttlMs' | 'owner'> | undefined
+  #renewal = EMPTY_SHAPE
   #ttlMs = NaN
   #firm = false
   #withdrawal = EMPTY_SHAPE
@@ -40,7 +42,12 @@ export class Shapes {
   }
 
   renewal({ ttlMs, owner }: Renewal): Shape {
-    return { text: `[${ttlMs},${this.#ownerText(owner)}]`, short: NOTHING }
+    const last = this.#renewed
+    if (last?.ttlMs !== ttlMs || last.owner !== owner) {
+      this.#renewed = { ttlMs, owner }
+      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, short: NOTHING }
+    }
+    return this.#renewal
   }
 
   withdrawal(ttlMs: number, firm: boolean): Shape {

@@ -104,37 +104,45 @@ export class RedisStore implements Store<true> {
   #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
     const shape = this.#shapes.attempt(claim, enqueue, tokens)
     this.#wakes.asked(claim.id)
+    const { breaks } = this.#deployment
     return new Promise((resolve, reject) => {
       this.#add('a', claim, shape, {
         done: (line) => {
           const result = readAttempt(line, claim, tokens)
+          // It may have been sent twice, by the client library if not by us, and the first may still be on its way.
+          if (this.#deployment.breaks !== breaks) this.#noteUnclear(claim.id)
           this.#wakes.answered(claim.id)
           resolve(result)
         },
         failed: (error) => {
           this.#wakes.answered(claim.id)
           const { code } = explain(error)
-          if (code === 'STORE_UNAVAILABLE' && this.#unclear.size < UNCLEAR_KEPT) this.#unclear.add(claim.id)
+          if (code === 'STORE_UNAVAILABLE') this.#noteUnclear(claim.id)
           reject(error)
         },
       })
     })
   }
 
+  /** One promise for all of them: a process may hold ten thousand leases. */
   renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    return Promise.all(
-      renewals.map(
-        (renewal) =>
-          new Promise<RenewResult>((resolve) => {
-            const answer = {
-              done: (line: string) => resolve(readRenewal(line)),
-              failed: (error: unknown) =>
-                resolve({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
-            }
-            this.#add('r', renewal, this.#shapes.renewal(renewal), answer, this.#replicated)
-          }),
-      ),
-    )
+    return new Promise((resolve) => {
+      const results: RenewResult[] = []
+      let open = renewals.length
+      if (open === 0) resolve(results)
+      for (const [index, renewal] of renewals.entries()) {
+        const settle = (result: RenewResult): void => {
+          results[index] = result
+          open -= 1
+          if (open === 0) resolve(results)
+        }
+        const answer = {
+          done: (line: string) => settle(readRenewal(line)),
+          failed: (error: unknown) => settle({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
+        }
+        this.#add('r', renewal, this.#shapes.renewal(renewal), answer, this.#replicated)
+      }
+    })
   }
 
   /** A grant counts when replicas have it. What makes sure of that is a renewal, which they have got as well. */
@@ -208,6 +216,10 @@ export class RedisStore implements Store<true> {
       const keys = names.map((name) => keyOf(this.#prefix, name))
       return this.#run(keys, 'describe', String(keys.length))
     })
+  }
+
+  #noteUnclear(claimId: string): void {
+    if (this.#unclear.size < UNCLEAR_KEPT) this.#unclear.add(claimId)
   }
 
   /** When too many are unclear to remember which, all are. */

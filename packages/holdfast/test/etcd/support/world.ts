@@ -1,5 +1,5 @@
 /** etcd for tests: claims, clients that are closed in the end, and etcd's own view through its JSON gateway. */
-import { createLocks, type Lease, type Locks, type LocksOptions } from 'holdfast'
+import { createLocks, StoreUnavailableError, type Lease, type Locks, type LocksOptions } from 'holdfast'
 import { etcdStore, type EtcdOptions } from 'holdfast/etcd'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
 import { afterEach, expect } from 'vitest'
@@ -127,7 +127,7 @@ interface Minority {
 
 /** Two servers of three stop: no grant, and the holder is told by its deadline. */
 export async function leaveMinority({ others, openAlone, openAll }: Minority): Promise<void> {
-  const lease = await openAlone({ ttlMs: 3000, requestTimeoutMs: 2000 }).mutex('minority').acquire()
+  const lease = await openAlone({ ttlMs: 3000 }).mutex('minority').acquire()
   const told = lossOf(lease)
   const cutMs = performance.now()
   for (const server of others) server.kill('SIGSTOP')
@@ -135,8 +135,20 @@ export async function leaveMinority({ others, openAlone, openAll }: Minority): P
   await expect(other.acquire({ waitMs: 4000 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   expect((await told) - cutMs).toBeLessThan(3000)
   for (const server of others) server.kill('SIGCONT')
-  const next = await openAll().mutex('minority').acquire({ waitMs: 20_000 })
+  const next = await acquired(openAll())
   expect(next.token).toBeGreaterThan(lease.token)
+}
+
+/** Asks until there is an answer: an election may outlast the patience of one request. */
+async function acquired(locks: Locks<true>): Promise<Lease<true>> {
+  const endMs = performance.now() + 20_000
+  for (;;) {
+    try {
+      return await locks.mutex('minority').acquire({ waitMs: 20_000 })
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || performance.now() > endMs) throw error
+    }
+  }
 }
 
 /** A claim hands its lock over to the next one of the same store. */

@@ -1,6 +1,7 @@
 /** Withdrawing: only the owner releases, a withdrawn claim stays withdrawn, and a repeated answer is the same answer. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
 import { leaseExpiry, queue } from '../../needs.js'
 
@@ -98,17 +99,21 @@ withdraw.test(
   { needs: [queue] },
 )
 
-withdraw.test('a withdrawn claim is remembered while a hundred others come and go', async (context) => {
-  const [early, released] = [context.claim(), context.claim()]
-  await context.withdraw(early)
+withdraw.test(
+  'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
+  async (context) => {
+    const early = context.claim()
+    await context.withdraw(early)
+    await comeAndGo(context, 100)
+    expectOutcome(await context.attempt(early), 'withdrawn')
+  },
+)
+
+withdraw.test('a released claim is remembered while a few others come and go', async (context) => {
+  const released = context.claim()
   await context.take(released)
   await context.withdraw(released)
-  for (let count = 0; count < 100; count += 1) {
-    const claim = context.claim()
-    await context.take(claim)
-    await context.withdraw(claim)
-  }
-  expectOutcome(await context.attempt(early), 'withdrawn')
+  await comeAndGo(context, 3)
   expectOutcome(await context.attempt(released), 'withdrawn')
   assert.equal(await context.withdraw(released), 'released')
 })
@@ -167,3 +172,11 @@ withdraw.test(
   },
   { needs: [leaseExpiry] },
 )
+
+async function comeAndGo(context: Context, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    const claim = context.claim()
+    await context.take(claim)
+    await context.withdraw(claim)
+  }
+}

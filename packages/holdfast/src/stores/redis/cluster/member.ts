@@ -22,6 +22,8 @@ export interface MemberSettings {
   readonly clock: Clock
   readonly timeoutMs: number
   readonly replicas: ReplicaSettings
+  /** Told of each end of a connection, and of each call that had no answer. */
+  readonly onLost: () => void
 }
 
 /** Why a member did not do what it was asked: what it answered, or that it did not. */
@@ -68,6 +70,7 @@ export class Member {
     } catch (error) {
       const explained = explain(error)
       if (explained.code !== 'STORE_UNAVAILABLE') throw explained
+      this.#settings.onLost()
       return new Refusal(explained)
     }
   }
@@ -98,8 +101,8 @@ export class Member {
       .open(this.#cluster.mapAddress(this.address))
       .then((connection) => {
         const { transport } = connection
-        const { timeoutMs, replicas, clock } = this.#settings
-        const link = new Link(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS })
+        const { timeoutMs, replicas, clock, onLost } = this.#settings
+        const link = new Link(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS, onLost })
         const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened

@@ -59,12 +59,11 @@ for index = 1, count do
       items[at - 2], items[at], ARGV[which], ttls[which], tokens_of[which], shapes[which]
   end
   local line
-  local head = ttl_ms and try('GET', key)
-  if not ttl_ms or type(head) == 'table' then
-    line = nil
-  elseif verb == 'a' then
+  if ttl_ms and verb == 'a' then
+    local head = try('GET', key)
     -- @include parts/take-idle.lua
-  else
+  elseif ttl_ms then
+    local head = try('GETRANGE', key, 0, SOLE_LENGTH + RING_LENGTH + 2 * #id + 1)
     -- @include parts/release-sole.lua
   end
   if not line then

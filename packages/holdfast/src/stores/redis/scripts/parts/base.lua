@@ -18,11 +18,12 @@ local IDLE, SOLE_ONE = 1, 2
 -- Both begin alike: withdrawals since tombstones were trimmed, until when the tombstones live, until when the key lives,
 -- the last token.
 local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
--- Then, in a sole head: the end of the lease, the claim's id, and its shape up to a zero byte.
-local SOLE_FORM, SOLE_LENGTH = '>BHdddds', 35
--- Behind either: claims that were released in the short way, the last one first, each as the end of its refusal and its
--- id up to a zero byte. When there are so many bytes of them, about eight, the long way makes tombstones of them.
-local RING_LENGTH = 300
+-- Then, in a sole head: the end of the lease, how many bytes of releases follow, and the claim's id up to a zero byte.
+local SOLE_FORM, SOLE_LENGTH = '>BHddddHs', 37
+-- Behind either: claims that were released in the short way, the last one first, each with a zero byte. When there are
+-- more bytes of them than this, only the newer half is kept. A sole head ends with the claim's shape, so that a release
+-- need not read it: scripts pay for each byte of each text that they see.
+local RING_LENGTH, HALF_RING = 120, 60
 
 local HEARTBEATS_TO_LIVE = 3
 -- The keys of a lock outlive what is in them by this, so that the last token is remembered: it only has to bridge how

@@ -29,33 +29,27 @@ local entombed = false
 -- Makes tombstones of the releases that stand behind a head.
 local function entomb(key, state, ring)
   entombed = ring ~= ''
-  local words, ends_last, at = {}, now, 1
-  while at < #ring do
-    local ends = unpack_form('>d', ring, at)
-    local id_end = find(ring, '\0', at + 8, true)
-    if ends > now then
-      table.insert(words, score_of(ends, RELEASED, false))
-      table.insert(words, sub(ring, at + 8, id_end - 1))
-      ends_last = max(ends_last, ends)
-    end
-    at = id_end + 1
+  if not entombed then return end
+  local words, score = {}, score_of(now + KEEP_MS, RELEASED, false)
+  for id in string.gmatch(ring, '(%Z+)%z') do
+    table.insert(words, score)
+    table.insert(words, id)
   end
-  if #words == 0 then return end
-  state[BURIED], state[TOMBS_UNTIL] =
-    put_tombs(key, words, ends_last - now, state[BURIED], state[TOMBS_UNTIL])
+  state[BURIED], state[TOMBS_UNTIL] = put_tombs(key, words, KEEP_MS, state[BURIED], state[TOMBS_UNTIL])
 end
 
 local function read_sole(head)
-  local _, buried, tombs_until, kept_until, last_token, expires, id, shape_at = unpack_form(SOLE_FORM, head)
-  local shape_end = find(head, '\0', shape_at, true)
-  local kind, capacity, _, ttl_ms, _, tokens, _, owner = unpack(cjson.decode(sub(head, shape_at, shape_end - 1)))
+  local _, buried, tombs_until, kept_until, last_token, expires, ring_length, id, ring_at =
+    unpack_form(SOLE_FORM, head)
+  local shape = cjson.decode(sub(head, ring_at + ring_length))
+  local kind, capacity, _, ttl_ms, _, tokens, _, owner = unpack(shape)
   local token = last_token - tokens + 1
   local holder = { id, owner, capacity, ttl_ms, tokens, token, expires - ttl_ms, expires, false }
   local state = {
     kind, capacity, last_token, capacity, expires, 0, 0, 0, 0, buried, tombs_until, expires, holder,
     kept_until, 0,
   }
-  return state, sub(head, shape_end + 1)
+  return state, sub(head, ring_at, ring_at + ring_length - 1)
 end
 
 -- Returns the state, and the releases that stand behind it.

@@ -12,7 +12,7 @@ elseif #head >= IDLE_LENGTH and byte(head) == IDLE then
   tombs = sub(head, 2, 11)
   ring = sub(head, IDLE_LENGTH + 1)
   -- What only looks like the id is no harm: the long way looks again.
-  if find(ring, id .. '\0', 9, true) then tombs = nil end
+  if find(ring, id .. '\0', 1, true) then tombs = nil end
 end
 -- The head outlives the tombstones. Where it is missing, somebody may have taken it away.
 if tombs and not ((not head or tombs_until > now) and try('ZSCORE', key .. ':t', id)) then
@@ -24,13 +24,13 @@ if tombs and not ((not head or tombs_until > now) and try('ZSCORE', key .. ':t',
     keep_ms = max(ttl_ms + needed_ms, tombs_until - now)
     kept_until = now + keep_ms
   end
-  local sole = '\2' .. tombs .. pack_form('>ddd', kept_until, token + tokens - 1, now + ttl_ms)
-    .. id .. '\0' .. text .. '\0' .. ring
+  local sole = '\2' .. tombs .. pack_form('>dddH', kept_until, token + tokens - 1, now + ttl_ms, #ring)
+    .. id .. '\0' .. ring .. text
   local reply
   if keep_ms then
     reply = try('SET', key, sole, 'PX', ceil(keep_ms))
   else
     reply = try('SET', key, sole, 'KEEPTTL')
   end
-  if reply.ok then line = format('n%.0f', token) end
+  if reply.ok then line = format('n%d', token) end
 end
