@@ -9,7 +9,7 @@ const PROCESSES = 4
 const LOOPS = 16
 const RUN_MS = 3000
 /** A process that begins runs its code at a tenth of the speed; those that take locks for a living have begun long ago. */
-const WARM_UP_MS = 2000
+const WARM_UP_MS = 4000
 /** Waits that each process tells of, spread over the run. */
 const WAITS_TOLD = 20_000
 

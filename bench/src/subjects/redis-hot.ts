@@ -1,4 +1,8 @@
-/** One hot lock: `redis-hot.js SUBJECT PORT WORK_MS` starts four processes of sixteen loops each. */
+/**
+ * One hot lock: `redis-hot.js SUBJECT PORT WORK_MS` starts four processes of sixteen loops each. The subject `work` is the work
+ * alone, without a lock: a timer of 1 ms takes longer than that, and no lock can let in more than it allows.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
 import { runHot } from '../hot.js'
 import { makeLocker } from './redis-lockers.js'
 
@@ -6,4 +10,12 @@ import { makeLocker } from './redis-lockers.js'
 const RUN_MS = 2000
 
 const [subject = 'cohort', port = '6379', workMs = '0'] = process.argv.slice(2)
-await runHot(() => makeLocker(subject, Number(port)), Number(workMs), RUN_MS)
+if (subject === 'work') await runAlone(Number(workMs))
+else await runHot(() => makeLocker(subject, Number(port)), Number(workMs), RUN_MS)
+
+async function runAlone(forMs: number): Promise<void> {
+  const endMs = performance.now() + RUN_MS
+  let pairs = 0
+  for (; performance.now() < endMs; pairs += 1) await pause(forMs)
+  console.log(JSON.stringify({ pairs: pairs / (RUN_MS / 1000) }))
+}
