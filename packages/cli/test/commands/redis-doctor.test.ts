@@ -164,7 +164,10 @@ describe('the rule of --print-acl', () => {
   it('has nothing that is not needed', async () => {
     const server = await start()
     const parts = (await printed(server)).split(' ')
-    const needed = parts.filter((part) => /^[+~&]/.test(part) && !/\+(info|client.*|time)$/.test(part))
+    // Without GETRANGE releases take the long way of the script, and work.
+    const needed = parts.filter(
+      (part) => /^[+~&]/.test(part) && !/\+(info|client.*|time|getrange)$/.test(part),
+    )
     expect(needed.length).toBeGreaterThan(15)
     const spare: string[] = []
     for (const part of needed) {
