@@ -153,8 +153,11 @@ function ratioToBest(
 }
 
 function fastestOf(peers: readonly (readonly Figures[])[]): readonly Figures[] {
-  const rate = (rounds: readonly Figures[]): number => mediansOf(rounds)['pairs'] ?? 0
-  return peers.reduce((best, peer) => (rate(peer) > rate(best) ? peer : best), [])
+  return peers.reduce((best, peer) => (rateOf(peer) > rateOf(best) ? peer : best), [])
+}
+
+function rateOf(rounds: readonly Figures[]): number {
+  return mediansOf(rounds)['pairs'] ?? 0
 }
 
 function percentOf({ ours, allowed }: Round): string {
