@@ -28,6 +28,8 @@ export interface Clock {
    * `process.nextTick` does it.
    */
   soon?(work: () => void): void
+  /** Calls `work` when what was sent in this turn is on its way. Left out: as `soon`. */
+  later?(work: () => void): void
 }
 
 export interface Random {
@@ -52,11 +54,17 @@ export const systemClock: Clock = {
     }
   },
   soon: (work) => process.nextTick(work),
+  later: (work) => void setImmediate(work),
 }
 
 /** Any clock's `soon`, for whoever calls it often. */
 export function soonOf(clock: Clock): (work: () => void) => void {
   return clock.soon ? (work) => clock.soon?.(work) : (work) => process.nextTick(work)
+}
+
+/** Any clock's `later`, likewise. */
+export function laterOf(clock: Clock): (work: () => void) => void {
+  return clock.later ? (work) => clock.later?.(work) : soonOf(clock)
 }
 
 export const systemRandom: Random = {

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
-import { LinkedSet } from '../linked-set.js'
+import { LinkedSet } from '../collections/linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
 import { Cohorts } from './cohorts.js'

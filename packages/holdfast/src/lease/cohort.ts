@@ -5,10 +5,12 @@
  * next of them without a call to the store, within a bound: then the claim is withdrawn and a new one queues behind the
  * other processes, in one round trip where the store batches.
  */
+import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { ClaimShape, Client } from './client.js'
 import { isWatched, publish } from './events.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
+
 import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
 
@@ -19,9 +21,7 @@ export const HAND_OFFS_FOR_MS = 10
 export class Cohort implements Keepsake, GrantQueue {
   readonly #client: Client
   readonly #shape: ClaimShape
-  #first: Wait | undefined
-  #last: Wait | undefined
-  #size = 0
+  readonly #waits = new LinkedSet<Wait>()
   #seek: Seek | undefined
   #grant: Grant | undefined
   #handOffs = 0
@@ -29,8 +29,8 @@ export class Cohort implements Keepsake, GrantQueue {
     enqueue: true,
     renews: true,
     // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
-    tokens: () => (this.#size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
-    localWaiters: () => Math.max(0, this.#size - 1),
+    tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
+    localWaiters: () => Math.max(0, this.size - 1),
   }
   readonly #onSeekDone: SeekDone = (grant, error) => {
     this.#seek = undefined
@@ -45,13 +45,13 @@ export class Cohort implements Keepsake, GrantQueue {
 
   /** Whether nobody of this process holds the lock or wants it. */
   get idle(): boolean {
-    return this.#size === 0 && !this.#seek && !this.#grant
+    return this.size === 0 && !this.#seek && !this.#grant
   }
 
   /** Whether somebody of this process holds the lock or wants it: then there is no use in asking the store. */
   get busy(): boolean {
     return (
-      this.#size > 0 ||
+      this.size > 0 ||
       this.#seek !== undefined ||
       (this.#grant?.isAlive(this.#client.clock.monotonicMs()) ?? false)
     )
@@ -70,9 +70,9 @@ export class Cohort implements Keepsake, GrantQueue {
       }
     }
     const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
-    wait.onGiveUp = () => this.#remove(wait)
+    const place = this.#waits.add(wait)
+    wait.onGiveUp = () => this.#leave(place)
     wait.limit(limits.waitMs, limits.signal)
-    this.#append(wait)
     return wait.promise
   }
 
@@ -87,7 +87,7 @@ export class Cohort implements Keepsake, GrantQueue {
 
   /** How many wait here. */
   get size(): number {
-    return this.#size
+    return this.#waits.size
   }
 
   onLoss(grant: Grant): void {
@@ -95,9 +95,9 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const alive = grant.isAlive(nowMs)
-    if (alive && this.#first && this.#mayHandOff(grant, nowMs)) {
-      this.#handOff(this.#first, grant, nowMs)
+    const next = grant.isAlive(nowMs) && this.#mayHandOff(grant, nowMs) ? this.#next() : undefined
+    if (next) {
+      this.#handOff(next, grant, nowMs)
       return 'released'
     }
     const outcome = releaseGrant(this.#client, grant, nowMs)
@@ -117,7 +117,6 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   #handOff(wait: Wait, grant: Grant, nowMs: number): void {
-    this.#unlink(wait)
     this.#handOffs += 1
     const lease = this.#leaseOn(grant, nowMs, wait.maxHoldMs)
     if (isWatched('handed-off')) {
@@ -139,7 +138,7 @@ export class Cohort implements Keepsake, GrantQueue {
   /** The grant is over: the rest queue in the store again, where there are any. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
-    if (this.#size > 0 && !this.#seek) this.#startSeek()
+    if (this.size > 0 && !this.#seek) this.#startSeek()
   }
 
   /** Starts a seek. Gives the grant where the store gives it in the same turn. */
@@ -162,47 +161,36 @@ export class Cohort implements Keepsake, GrantQueue {
 
   #serve(grant: Grant): void {
     const nowMs = this.#client.clock.monotonicMs()
-    const wait = this.#first
+    const wait = this.#next()
     if (!wait) {
       // Everybody gave up in the very turn in which it was granted.
       this.#client.withdrawals.inBackground(grant.claim)
       return
     }
-    this.#unlink(wait)
     const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
     announceGrant(grant, nowMs - wait.startedMs)
     wait.serve(lease)
   }
 
   #failAll(error: unknown): void {
-    for (let wait = this.#first; wait; wait = this.#first) {
-      this.#unlink(wait)
+    for (let wait = this.#next(); wait; wait = this.#next()) {
       wait.fail(this.#client.asLockError(error, this.#shape.lock, 'the attempt'))
     }
   }
 
-  #remove(wait: Wait): void {
-    this.#unlink(wait)
-    if (this.#size > 0) return
+  /** Takes out who has waited for the longest. */
+  #next(): Wait | undefined {
+    const first = this.#waits.first
+    if (!first) return undefined
+    this.#waits.delete(first)
+    return first.value
+  }
+
+  #leave(place: Place<Wait>): void {
+    this.#waits.delete(place)
+    if (this.size > 0) return
     this.#seek?.stop()
     this.#seek = undefined
-  }
-
-  #append(wait: Wait): void {
-    wait.previous = this.#last
-    if (this.#last) this.#last.next = wait
-    else this.#first = wait
-    this.#last = wait
-    this.#size += 1
-  }
-
-  #unlink(wait: Wait): void {
-    if (wait.previous) wait.previous.next = wait.next
-    else this.#first = wait.next
-    if (wait.next) wait.next.previous = wait.previous
-    else this.#last = wait.previous
-    wait.previous = wait.next = undefined
-    this.#size -= 1
   }
 }
 

@@ -5,7 +5,7 @@
  * to the next lease. This file knows when a grant ends and who is to be told, and nothing of stores.
  */
 import { LockLostError, type LossReason } from '../errors.js'
-import type { Place } from '../linked-set.js'
+import type { Place } from '../collections/linked-set.js'
 import type { Claim, Owner } from '../store/contract.js'
 import type { Client } from './client.js'
 import { clocksParted, leaseEndMs } from './deadline.js'

@@ -3,12 +3,16 @@
  * asked in one turn of the event loop gets one request per process and second, not one per waiter.
  */
 import type { Timer } from '../clock/clock.js'
+import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
 
 interface Beat {
-  readonly listeners: Set<() => void>
+  readonly listeners: LinkedSet<() => void>
   timer: Timer | undefined
 }
+
+/** More rhythms than that are forgotten as soon as nobody has them. */
+const RHYTHMS_KEPT = 16
 
 export class Heartbeats {
   readonly #client: Client
@@ -22,26 +26,32 @@ export class Heartbeats {
   join(heartbeatMs: number, listener: () => void): () => void {
     let beat = this.#beats.get(heartbeatMs)
     if (!beat) {
-      beat = { listeners: new Set(), timer: undefined }
+      beat = { listeners: new LinkedSet(), timer: undefined }
       this.#beats.set(heartbeatMs, beat)
     }
-    beat.listeners.add(listener)
+    const place = beat.listeners.add(listener)
     if (!beat.timer) this.#arm(heartbeatMs, beat)
-    return () => this.#leave(heartbeatMs, beat, listener)
+    else if (beat.listeners.size === 1) beat.timer.hold?.(true)
+    return () => this.#leave(heartbeatMs, beat, place)
   }
 
-  #leave(heartbeatMs: number, beat: Beat, listener: () => void): void {
-    if (!beat.listeners.delete(listener) || beat.listeners.size > 0) return
-    beat.timer?.cancel()
-    beat.timer = undefined
-    if (this.#beats.get(heartbeatMs) === beat) this.#beats.delete(heartbeatMs)
+  #leave(heartbeatMs: number, beat: Beat, place: Place<() => void>): void {
+    if (!beat.listeners.delete(place) || beat.listeners.size > 0) return
+    if (this.#beats.size > RHYTHMS_KEPT) {
+      beat.timer?.cancel()
+      beat.timer = undefined
+      this.#beats.delete(heartbeatMs)
+      return
+    }
+    // The next one to wait comes soon, where there are many. Without any the timer must not keep the process alive.
+    beat.timer?.hold?.(false)
   }
 
   /** Each beat comes a little early, at random, so that processes do not all ask at the same moment. */
   #arm(heartbeatMs: number, beat: Beat): void {
     beat.timer = this.#client.clock.timer(this.#client.jitter(0.75, 0.95) * heartbeatMs, () => {
       beat.timer = undefined
-      for (const listener of [...beat.listeners]) listener()
+      for (const listener of beat.listeners.values()) listener()
       if (beat.listeners.size > 0 && !beat.timer) this.#arm(heartbeatMs, beat)
     })
   }

@@ -3,7 +3,7 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import type { Place } from '../linked-set.js'
+import type { Place } from '../collections/linked-set.js'
 import type { ProcessGroup } from '../store/contract.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'

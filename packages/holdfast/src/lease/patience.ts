@@ -4,7 +4,7 @@
  * All have the same time, so they run out in the order in which they were asked, and only the oldest needs a timer.
  */
 import type { Clock, Timer } from '../clock/clock.js'
-import { LinkedSet, type Place } from '../linked-set.js'
+import { LinkedSet, type Place } from '../collections/linked-set.js'
 
 interface Asked {
   readonly untilMs: number

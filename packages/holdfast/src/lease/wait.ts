@@ -6,7 +6,7 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LockTimeoutError, LockUsageError } from '../errors.js'
-import type { Place } from '../linked-set.js'
+import type { Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
 
@@ -21,9 +21,6 @@ export class Wait {
   readonly startedMs: number
   /** How long this caller may keep what it waits for. */
   readonly maxHoldMs: number
-  /** The neighbours in a local queue. */
-  previous: Wait | undefined
-  next: Wait | undefined
   settled = false
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined

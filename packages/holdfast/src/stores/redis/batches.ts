@@ -38,6 +38,8 @@ export interface BatchSettings {
   readonly publish: string
   /** Calls at the end of the turn. */
   soon(work: () => void): void
+  /** Calls when what was sent in this turn is on its way. */
+  later(work: () => void): void
   /** Where grants of a lock for waiters of this client are published. */
   channelOf(lock: string): string
   run(keys: readonly string[], args: readonly string[]): Promise<unknown>
@@ -76,7 +78,20 @@ export class Batches {
     if (withdrawals.length > 0) this.#withdrawals = []
     if (others.length > 0) this.#others = []
     if (withdrawals.length === 0) this.#sendAll(others)
-    else this.#sendAll(others.length === 0 ? withdrawals : withdrawals.concat(others))
+    else if (others.length === 0) this.#sendAll(withdrawals)
+    else this.#sendBoth(withdrawals, others)
+  }
+
+  /**
+   * Who asks for what this client gives up in the same turn goes to the end of the queue. That can wait until the one who
+   * is next has been told: the server tells nobody before it has done all that it was sent.
+   */
+  #sendBoth(withdrawals: readonly Item[], others: readonly Item[]): void {
+    const freed = new Set(withdrawals.map(({ key }) => key))
+    const [now, later]: [Item[], Item[]] = [[], []]
+    for (const item of others) (item.verb === 'a' && freed.has(item.key) ? later : now).push(item)
+    this.#sendAll(withdrawals.concat(now))
+    if (later.length > 0) this.#settings.later(() => this.#sendAll(later))
   }
 
   #sendAll(items: readonly Item[]): void {

@@ -7,7 +7,7 @@
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
-import { LinkedSet } from '../../linked-set.js'
+import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 

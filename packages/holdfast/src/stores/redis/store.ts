@@ -1,6 +1,6 @@
 /** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
  * grants pushed to waiters. */
-import { soonOf, type Clock, type Random } from '../../clock/clock.js'
+import { laterOf, soonOf, type Clock, type Random } from '../../clock/clock.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -82,6 +82,7 @@ export class RedisStore implements Store<true> {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
       soon: soonOf(clock),
+      later: laterOf(clock),
       channelOf: (lock: string) => this.#wakes.channelOf(lock),
     }
     this.#batches = new Batches({

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
+import { LinkedMap } from '../../collections/linked-map.js'
 import { readGrant } from './answers.js'
 
 /** Told of what was heard. */
@@ -32,14 +33,20 @@ interface Waiter {
   readonly wake: WakeListener
 }
 
+/** A claim of which something may be heard. */
+interface Expected {
+  /** Its attempts under way. */
+  asking: number
+  /** A grant whose message overtook the answer to the attempt. */
+  early: PushedGrant | undefined
+  waiter: Waiter | undefined
+}
+
 export class Wakes {
   readonly #clock: Clock
   readonly #subscriptions: Subscriptions
-  readonly #waiters = new Map<string, Waiter>()
-  /** Grants for claims whose attempt is still under way: the message overtook the answer. */
-  readonly #early = new Map<string, PushedGrant>()
-  /** Attempts under way, by claim. */
-  readonly #asking = new Map<string, number>()
+  /** By the claim's id. */
+  readonly #expected = new LinkedMap<Expected>()
 
   constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
     this.#clock = clock
@@ -55,30 +62,30 @@ export class Wakes {
 
   /** Whether an attempt of this claim has not been answered yet. */
   isAsking(claimId: string): boolean {
-    return this.#asking.has(claimId)
+    return (this.#expected.get(claimId)?.asking ?? 0) > 0
   }
 
   asked(claimId: string): void {
-    this.#asking.set(claimId, (this.#asking.get(claimId) ?? 0) + 1)
+    this.#expect(claimId).asking += 1
   }
 
   answered(claimId: string): void {
-    const left = (this.#asking.get(claimId) ?? 1) - 1
-    if (left > 0) {
-      this.#asking.set(claimId, left)
-      return
-    }
-    this.#asking.delete(claimId)
+    const expected = this.#expected.get(claimId)
+    if (!expected) return
+    expected.asking -= 1
+    if (expected.asking > 0) return
     // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody needs the grant.
-    if (this.#early.has(claimId)) this.#clock.timer(0, () => this.#forget(claimId), true)
+    if (expected.early) this.#clock.timer(0, () => this.#forgetEarly(claimId, expected), true)
+    else this.#tidy(claimId, expected)
   }
 
   watch({ id, lock }: Claim, wake: WakeListener): Watch {
     const waiter = { lock, wake }
-    this.#waiters.set(id, waiter)
-    const early = this.#early.get(id)
+    const expected = this.#expect(id)
+    expected.waiter = waiter
+    const { early } = expected
     // Not from inside this call: the caller does not have its watch yet.
-    if (early) queueMicrotask(() => this.#waiters.get(id)?.wake(early))
+    if (early) queueMicrotask(() => expected.waiter?.wake(early))
     const subscription = this.#subscriptions.join(lock)
     let open = true
     return {
@@ -86,7 +93,8 @@ export class Wakes {
       close: () => {
         if (!open) return
         open = false
-        if (this.#waiters.get(id) === waiter) this.#waiters.delete(id)
+        if (expected.waiter === waiter) expected.waiter = undefined
+        this.#tidy(id, expected)
         subscription.leave()
       },
     }
@@ -94,13 +102,13 @@ export class Wakes {
 
   close(): void {
     this.#subscriptions.close()
-    this.#waiters.clear()
+    this.#expected.clear()
   }
 
   /** Whoever was granted the lock meanwhile has to find out. */
   #missed(lock: string | undefined): void {
-    for (const waiter of [...this.#waiters.values()]) {
-      if (lock === undefined || waiter.lock === lock) waiter.wake()
+    for (const { waiter } of this.#expected.values()) {
+      if (waiter && (lock === undefined || waiter.lock === lock)) waiter.wake()
     }
   }
 
@@ -109,13 +117,28 @@ export class Wakes {
       const grant = readGrant(line)
       if (!grant) continue
       const { claimId, token, tokens, ttlMs } = grant
-      const waiter = this.#waiters.get(claimId)
-      if (waiter) waiter.wake({ token, tokens, ttlMs })
-      else if (this.isAsking(claimId)) this.#early.set(claimId, { token, tokens, ttlMs })
+      const expected = this.#expected.get(claimId)
+      if (expected?.waiter) expected.waiter.wake({ token, tokens, ttlMs })
+      else if (expected) expected.early = { token, tokens, ttlMs }
     }
   }
 
-  #forget(claimId: string): void {
-    if (!this.isAsking(claimId)) this.#early.delete(claimId)
+  #expect(claimId: string): Expected {
+    let expected = this.#expected.get(claimId)
+    if (!expected) {
+      expected = { asking: 0, early: undefined, waiter: undefined }
+      this.#expected.add(claimId, expected)
+    }
+    return expected
+  }
+
+  #forgetEarly(claimId: string, expected: Expected): void {
+    if (expected.asking > 0) return
+    expected.early = undefined
+    this.#tidy(claimId, expected)
+  }
+
+  #tidy(claimId: string, { asking, early, waiter }: Expected): void {
+    if (asking === 0 && !early && !waiter) this.#expected.delete(claimId)
   }
 }

@@ -5,12 +5,23 @@
  * well, and each keeps alive what was in it until the next full collection: nearly everything that ever was a member for
  * a moment. Here who leaves is not pointed to by anything.
  */
-export interface Place<T> {
+
+/**
+ * Where a member stands. A class and no literal: when the first ones live long, the engine would make all that come from a
+ * literal in the space of old objects, and there each keeps its member alive until the next full collection.
+ */
+export class Place<T> {
   readonly value: T
   previous: Place<T> | undefined
   next: Place<T> | undefined
   /** Whether it has not been given up. */
-  taken: boolean
+  taken = true
+
+  constructor(value: T, previous: Place<T> | undefined) {
+    this.value = value
+    this.previous = previous
+    this.next = undefined
+  }
 }
 
 export class LinkedSet<T> {
@@ -24,7 +35,7 @@ export class LinkedSet<T> {
 
   /** Puts it at the end. What is returned is needed to take it out again. */
   add(value: T): Place<T> {
-    const place: Place<T> = { value, previous: this.#last, next: undefined, taken: true }
+    const place = new Place(value, this.#last)
     if (this.#last) this.#last.next = place
     else this.#first = place
     this.#last = place
