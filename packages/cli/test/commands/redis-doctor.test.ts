@@ -164,10 +164,7 @@ describe('the rule of --print-acl', () => {
   it('has nothing that is not needed', async () => {
     const server = await start()
     const parts = (await printed(server)).split(' ')
-    // Without GETRANGE releases take the long way of the script, and work.
-    const needed = parts.filter(
-      (part) => /^[+~&]/.test(part) && !/\+(info|client.*|time|getrange)$/.test(part),
-    )
+    const needed = parts.filter((part) => /^[+~&]/.test(part) && !/\+(info|client.*|time)$/.test(part))
     expect(needed.length).toBeGreaterThan(15)
     const spare: string[] = []
     for (const part of needed) {

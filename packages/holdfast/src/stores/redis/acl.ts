@@ -5,11 +5,11 @@ import { STORE_NAME } from './errors.js'
 /** What the scripts call; a test compares it with them. A user needs the right to each of these for itself. */
 export const SCRIPT_COMMANDS: readonly string[] = [
   'get',
-  'getrange',
   'hdel',
   'hexists',
   'hget',
   'hset',
+  'hsetnx',
   'hvals',
   'pexpire',
   'set',

@@ -17,7 +17,6 @@
 -- @include parts/tombstones.lua
 -- @include parts/state.lua
 -- @include parts/rule.lua
--- @include parts/publish.lua
 
 local function number(value)
   return string.format('%.3f', value)
@@ -108,5 +107,6 @@ else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
 end
-publish_wakes(ARGV[1])
+local publish = ARGV[1]
+-- @include parts/publish.lua
 return result

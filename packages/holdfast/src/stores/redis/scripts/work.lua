@@ -20,14 +20,14 @@
 --
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter there that now holds.
 
--- The short ways stand here in the open. Nearly every claim of a mutex finds the lock idle and leaves it alone on it: there
--- is nothing to expire, nobody to promote, and a head is made out of pieces of the one before. Functions for that would
--- take longer to make, at each call, than it takes. Nothing raises there; what they cannot do they leave as it is, and
--- the long way decides.
+-- The short ways stand here in the open: nearly every claim of a mutex finds the lock idle and leaves it alone on it, or
+-- finds it held and gets it from the one before. There is nothing to expire then, and a head is made out of pieces of the one
+-- before. Functions for that would take longer to make, at each call, than it takes. Nothing raises there; what they
+-- cannot do they leave as it is, and the long way decides.
 
 -- @include parts/base.lua
 
-local try, format = redis.pcall, string.format
+local format = string.format
 local alone = #ARGV[2] == 1
 local items, shapes, ttls, tokens_of, lines
 local count = 1
@@ -37,7 +37,7 @@ if not alone then
   for index = 3, #ARGV do
     local shape = cjson.decode(ARGV[index])
     shapes[index] = shape
-    -- Whether it may go the short way: attempts at all of a lock, and withdrawals that are not firm.
+    -- Whether it may go a short way: attempts at all of a lock, and withdrawals that are not firm.
     if #shape == 8 then
       if shape[2] == shape[3] then ttls[index], tokens_of[index] = shape[4], shape[6] end
     elseif shape[2] == 0 then
@@ -46,6 +46,8 @@ if not alone then
   end
 end
 
+-- Where this client listens; read when somebody queues.
+local channel
 local long_way
 for index = 1, count do
   local key, verb, id, text, ttl_ms, tokens, shape = KEYS[index]
@@ -59,11 +61,20 @@ for index = 1, count do
       items[at - 2], items[at], ARGV[which], ttls[which], tokens_of[which], shapes[which]
   end
   local line
-  if ttl_ms and verb == 'a' then
-    local head = try('GET', key)
+  local head = try('GET', key)
+  if ttl_ms and type(head) == 'string' and byte(head) == PACKED then
+    local readable, state = pcall(cmsgpack.unpack, head)
+    local sole = readable and #state == LENGTH and state[SOLE]
+    if sole and state[NEXT_EXPIRY] > now then
+      if verb == 'a' then
+        -- @include parts/queue-up.lua
+      else
+        -- @include parts/hand-over.lua
+      end
+    end
+  elseif ttl_ms and verb == 'a' then
     -- @include parts/take-idle.lua
   elseif ttl_ms then
-    local head = try('GETRANGE', key, 0, SOLE_LENGTH + RING_LENGTH + 2 * #id + 1)
     -- @include parts/release-sole.lua
   end
   if not line then
@@ -74,16 +85,15 @@ for index = 1, count do
       -- @include parts/state.lua
       -- @include parts/rule.lua
       -- @include parts/verbs.lua
-      -- @include parts/publish.lua
+      channel = channel or string.match(ARGV[1], '^%S+ (.*)$')
       local verbs = { a = attempt, r = renew, w = withdraw, t = retract }
-      local publish, channel = string.match(ARGV[1], '^(%S+) (.*)$')
-      local function run(asked, lock, claim, terms)
-        return verbs[asked](lock, call('GET', lock), claim, terms, channel)
+      local function run(asked, lock, found, claim, terms)
+        if type(found) == 'table' then error(found.err, 0) end
+        return verbs[asked](lock, found, claim, terms, channel)
       end
-      local function tell() publish_wakes(publish) end
-      return { run = run, error_line = error_line, tell = tell }
+      return { run = run, error_line = error_line }
     end)()
-    local done, answer = pcall(long_way.run, verb, key, id, shape or cjson.decode(text))
+    local done, answer = pcall(long_way.run, verb, key, head, id, shape or cjson.decode(text))
     line = done and answer or long_way.error_line(answer)
   end
   if alone then
@@ -92,5 +102,8 @@ for index = 1, count do
     lines[index] = line
   end
 end
-if long_way then long_way.tell() end
+if wakes then
+  local publish = string.match(ARGV[1], '^%S+')
+  -- @include parts/publish.lua
+end
 return alone and lines or table.concat(lines, '\n')

@@ -13,8 +13,9 @@ local ID, OWNER, WEIGHT, TTL, TOKENS, TOKEN, GRANTED, EXPIRES, BECAUSE = 1, 2, 3
 -- The rest of a waiter.
 local HEARTBEAT, SINCE, SEEN, CHANNEL = 6, 7, 8, 9
 
--- The first byte of an idle head, and of one that one claim holds alone. No text and no packed array begins so.
-local IDLE, SOLE_ONE = 1, 2
+-- The first byte of an idle head, and of one that one claim holds alone. No text and no packed array begins so; and that of
+-- a packed array of so many.
+local IDLE, SOLE_ONE, PACKED = 1, 2, 159
 -- Both begin alike: withdrawals since tombstones were trimmed, until when the tombstones live, until when the key lives,
 -- the last token.
 local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27
@@ -36,8 +37,12 @@ local FIRM = 4503599627370496
 local COMMON_KEPT, FIRM_KEPT, TRIM_AFTER = 128, 8192, 256
 
 local call, pack_form, unpack_form = redis.call, struct.pack, struct.unpack
+local try = redis.pcall
 local ceil, floor, max = math.ceil, math.floor, math.max
 local byte, find, sub = string.byte, string.find, string.sub
+
+-- Waiters that became holders in this call, by channel; nil while there are none.
+local wakes
 
 local time = call('TIME')
 local token_floor = time[1] * 1000000 + time[2]

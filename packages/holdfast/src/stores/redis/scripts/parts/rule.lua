@@ -98,16 +98,6 @@ local function drop_waiter(key, state, id)
   state[STUCK_UNTIL] = 0
 end
 
--- Tells a waiter at the end of the call that it holds the lock.
-local function wake(waiter, holder)
-  local channel = waiter[CHANNEL]
-  wakes[channel] = wakes[channel] or {}
-  table.insert(
-    wakes[channel],
-    string.format('%s %.0f %.0f %.3f', holder[ID], holder[TOKEN], holder[TOKENS], holder[TTL])
-  )
-end
-
 -- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops the queue. Returns
 -- whether anything changed. At the end of a verb it need not be known whether the next one lives, if it cannot fit:
 -- whoever comes next begins by looking. The grant is short until the first renewal: a waiter that died a moment ago must not cost a TTL.
@@ -130,7 +120,9 @@ local function promote(key, state, asking, at_end)
       end
       local holder = hold(key, state, waiter, math.min(waiter[TTL], lives_ms), write_always)
       -- Whoever asks learns it from the answer.
-      if id ~= asking then wake(waiter, holder) end
+      if id ~= asking then
+        -- @include parts/tell.lua
+      end
     end
     drop_waiter(key, state, id)
     changed = true

@@ -1,5 +1,11 @@
 -- Attempts, renewals and withdrawals in full. Each works on one lock, whose head was read, and returns one line.
 
+-- An error as one line. Some versions of the server raise tables, others strings.
+local function error_line(raised)
+  local text = type(raised) == 'table' and raised.err or raised
+  return 'e ' .. string.gsub(tostring(text), '[\r\n]', ' ')
+end
+
 local function granted(holder, existing)
   return string.format(
     'g %d %.0f %.0f %.3f %.3f',
@@ -37,7 +43,7 @@ end
 local function join_queue(key, state, waiter)
   local number = state[SEQUENCE] + 1
   call('ZADD', key .. ':q', string.format('%.0f', number), waiter[ID])
-  call('HSET', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
+  call('HSETNX', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
   state[SEQUENCE] = number
   state[WAITERS] = state[WAITERS] + 1
   need_until(state, now + waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE)

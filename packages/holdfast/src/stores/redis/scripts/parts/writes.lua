@@ -1,8 +1,5 @@
--- What is said at the end of a call, and writes that get through.
-
--- Waiters that became holders in this call, by channel: who is to be told at its end.
-local wakes = {}
-
+-- Writes that get through.
+--
 -- A server that is out of memory refuses SET and the like, until a script has made one write that it allows. Whatever
 -- keeps or ends a lease must get through: a full server is no reason to lose the locks that are held. The write that
 -- opens the door changes nothing, since no claim has an empty id.
@@ -13,4 +10,3 @@ local function write_always(key, ...)
   call('HDEL', key .. ':w', '')
   return call(...)
 end
-
