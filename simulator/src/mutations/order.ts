@@ -31,8 +31,8 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/cohort.js',
-        find: 'const alive = grant.isAlive(nowMs);',
-        replace: 'const alive = true;',
+        find: 'grant.isAlive(nowMs) && this.#mayHandOff',
+        replace: 'this.#mayHandOff',
       },
       { file: 'lease/cohort.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
       { file: 'lease/cohort.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },

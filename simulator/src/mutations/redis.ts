@@ -20,8 +20,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'wakes.js',
-        'const waiter = this.#waiters.get(claimId);',
-        'const waiter = this.#waiters.get(claimId) ?? [...this.#waiters.values()][0];',
+        'if (expected?.waiter)',
+        '(expected ?? this.#expected.values()[0])?.waiter?.wake({ token, tokens, ttlMs });\nif (false)',
       ),
     ],
     store: 'redis',

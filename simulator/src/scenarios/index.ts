@@ -119,7 +119,8 @@ export const SCENARIOS: readonly Scenario[] = [
         once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
       ],
       faults: [
-        { kind: 'stop', process: 1, atMs: 1400, forMs: 2000 },
+        // A heartbeat is due between this and the grant, so that an attempt is on its way when it begins anew.
+        { kind: 'stop', process: 1, atMs: 1150, forMs: 2250 },
         { kind: 'server-crash', atMs: 3300, forMs: 800, keepsData: true },
       ],
       reorder: { lanes: 3, seed: 3 },
