@@ -84,8 +84,7 @@ const OWNERSHIP: readonly Breakage[] = [
   },
   {
     name: 'remembers eight withdrawn claims',
-    caughtBy:
-      'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
+    caughtBy: 'a withdrawn claim is remembered while a hundred others come and go',
     afterwards: ({ tombstones }) => {
       for (const id of tombstones.keys()) if (tombstones.size > 8) tombstones.delete(id)
     },

@@ -31,6 +31,7 @@ export function embeddedSubject(): FolderSubject {
       {
         reason: 'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
         tests: [
+          'a withdrawn claim is remembered while a hundred others come and go',
           'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
         ],
       },

@@ -99,6 +99,17 @@ withdraw.test(
   { needs: [queue] },
 )
 
+withdraw.test('a withdrawn claim is remembered while a hundred others come and go', async (context) => {
+  const [early, released] = [context.claim(), context.claim()]
+  await context.withdraw(early)
+  await context.take(released)
+  await context.withdraw(released)
+  await comeAndGo(context, 100)
+  expectOutcome(await context.attempt(early), 'withdrawn')
+  expectOutcome(await context.attempt(released), 'withdrawn')
+  assert.equal(await context.withdraw(released), 'released')
+})
+
 withdraw.test(
   'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
   async (context) => {
