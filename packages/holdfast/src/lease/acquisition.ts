@@ -71,7 +71,7 @@ export class Acquisition {
 
   #limits(options: AcquireOptions): WaitLimits {
     this.#client.assertOpen(this.#shape.lock)
-    if (options === NO_OPTIONS) return { waitMs: this.#client.waitMs, signal: undefined }
+    if (options === NO_OPTIONS) return this.#client.waitLimits
     checkObject('the options of acquire', options)
     const { signal } = options
     if (signal !== undefined && !(signal instanceof AbortSignal)) {

@@ -21,7 +21,7 @@ import {
   type LockSettings,
   type LocksOptions,
 } from './settings.js'
-import type { Wait } from './wait.js'
+import type { Wait, WaitLimits } from './wait.js'
 import { Withdrawals } from './withdrawal.js'
 
 /** What a lock asks of the store, apart from who asks: the shape of its claims. */
@@ -42,6 +42,8 @@ export class Client {
   readonly random: Random
   readonly settings: LockSettings
   readonly waitMs: number
+  /** Those of a caller who says nothing about it. */
+  readonly waitLimits: WaitLimits
   readonly requestTimeoutMs: number
   readonly owner: Owner
   readonly keeper: Keeper
@@ -60,6 +62,7 @@ export class Client {
     checkObject('the options of createLocks', options)
     this.settings = clientSettings(options, store)
     this.waitMs = checkWait(options.waitMs, Infinity)
+    this.waitLimits = { waitMs: this.waitMs, signal: undefined }
     this.requestTimeoutMs = options.requestTimeoutMs ?? 5000
     checkDuration('requestTimeoutMs', this.requestTimeoutMs, { min: 1 })
     this.clock = options.clock ?? systemClock

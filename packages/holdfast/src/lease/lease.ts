@@ -5,6 +5,7 @@ import type { Timer } from '../clock/clock.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import type { ProcessGroup } from '../store/contract.js'
+import { promiseOf } from '../store/maybe-promise.js'
 import type { Client } from './client.js'
 import { runUnder } from './context.js'
 import { isWatched, publish } from './events.js'
@@ -200,8 +201,8 @@ export class HeldLease implements WriteLease, GrantHolder {
     grant.claim = { ...grant.claim, weight: 1 }
   }
 
-  async release(): Promise<'released' | 'lost'> {
-    return this.giveBack()
+  release(): Promise<'released' | 'lost'> {
+    return promiseOf(() => this.giveBack())
   }
 
   /** `release` without a promise where none is needed. */

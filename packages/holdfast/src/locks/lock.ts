@@ -3,6 +3,7 @@ import { Acquisition } from '../lease/acquisition.js'
 import type { ClaimShape, Client } from '../lease/client.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings } from '../lease/settings.js'
+import { promiseOf } from '../store/maybe-promise.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
 export interface Lockable<L extends Lease = Lease> {
@@ -40,8 +41,8 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     return this.#acquisition.run(work as unknown as (lease: HeldLease) => T | PromiseLike<T>, options)
   }
 
-  async acquire(options?: AcquireOptions): Promise<L> {
-    return this.#acquisition.acquire(options) as unknown as L
+  acquire(options?: AcquireOptions): Promise<L> {
+    return promiseOf(() => this.#acquisition.acquire(options) as unknown as L | Promise<L>)
   }
 
   async tryAcquire(): Promise<L | undefined> {
