@@ -5,5 +5,6 @@ import { makeLocker } from './database-lockers.js'
 const [subject = 'cohort', url = '', loops = '1'] = process.argv.slice(2)
 /** Some thousand pairs, in each of ten subjects and six rounds. */
 const RUN_MS = 1500
+const WARM_UP_MS = 3000
 
-await runFree(makeLocker(subject, url, Number(loops)), Number(loops), RUN_MS)
+await runFree(makeLocker(subject, url, Number(loops)), Number(loops), RUN_MS, WARM_UP_MS)
