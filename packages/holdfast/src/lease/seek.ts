@@ -217,8 +217,7 @@ export class Seek {
     if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
     this.#noteSilence(this.#waiting ?? this.#first)
     if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
-    // Where a heartbeat comes before that, its answer tells anew. A timer for each wait, nearly always cancelled, costs
-    // more than it seems: the engine's lists of timers keep what is behind them alive for a long while.
+    // Where a heartbeat comes before that, its answer tells anew: a timer would nearly always be cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
     this.#leaveBeat ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () => this.#beat())
