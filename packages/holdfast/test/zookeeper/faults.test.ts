@@ -1,6 +1,6 @@
 /** Servers that stall, die or are cut off from each other. */
 import { describe, expect, test } from 'vitest'
-import type { Claim } from 'holdfast/store'
+import type { Claim, Store } from 'holdfast/store'
 import { removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
   fallSilent,
@@ -105,6 +105,26 @@ describe('three servers', () => {
     expect(await (await second).release()).toBe('released')
     expect((await third).token).toBeGreaterThan((await second).token)
     await raw.end()
+  })
+
+  test('show what one of them was told of, also where another lags behind', TIMEOUT, async () => {
+    const ensemble = await start({ servers: 3 })
+    const leader = await ensemble.leader()
+    const behind = (leader + 1) % 3
+    const at = (index: number): Store => openStore({ connect: `127.0.0.1:${ensemble.ports[index]}` })
+    const [ahead, late] = [at(leader), at(behind)]
+    // Both have their sessions: only the reading itself is late.
+    await ahead.inspect({ lock: 'warm' })
+    await late.inspect({ lock: 'warm' })
+    for (let round = 0; round < 20; round += 1) {
+      const claim = makeClaim(`behind-${round}`)
+      ensemble.members[behind]?.kill('SIGSTOP')
+      expect(await ahead.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+      const inspecting = late.inspect({ lock: claim.lock })
+      ensemble.members[behind]?.kill('SIGCONT')
+      const [info] = (await inspecting).locks
+      expect(info?.holders.map(({ claimId }) => claimId)).toEqual([claim.id])
+    }
   })
 })
 
