@@ -6,9 +6,10 @@ import { Redis } from 'ioredis5'
 
 const LEASES = 10_000
 const TTL_MS = 30_000
-/** Long enough that each lease is renewed. Before that each is renewed once: code that runs first is slow. */
-const RUN_MS = 21_000
-const WARM_UP_MS = 11_000
+/** Long enough that each lease is renewed four times. */
+const RUN_MS = 40_000
+/** Each is renewed three times before: code that runs first is slow, and what was needed to begin is collected half a minute later. */
+const WARM_UP_MS = 31_000
 
 const [port = '6379'] = process.argv.slice(2)
 const locks = createLocks(redisStore({ client: new Redis(Number(port)) }), { ttlMs: TTL_MS })
