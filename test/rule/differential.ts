@@ -33,78 +33,91 @@ const VERBS = [
   'steal',
 ] as const
 
-/** Plays one history of a lock. A difference fails with the seed and the steps that led to it. */
-export async function comparePlay(
+/**
+ * Plays histories of several locks side by side: what they ask in one step leaves together. A difference fails with the
+ * seed and the steps that led to it.
+ */
+export async function comparePlays(
   { store, setClock }: ClockedStore,
-  seed: number,
+  seeds: readonly number[],
   steps: number,
 ): Promise<void> {
-  const random = new SeededRandom(seed)
-  const below = (limit: number): number => Math.floor(random.next() * limit)
-  const lock = `differential-${seed}`
-  const model = new Model(lock)
-  const shapes = shapesFor(below(3))
-  let claims = Array.from({ length: CLAIMS }, (_, index) => newClaim(lock, `${seed}-${index}`, shapes, below))
-  const history: string[] = []
+  const random = new SeededRandom(seeds[0] ?? 0)
+  const plays = seeds.map((seed) => new Play(store, seed))
+  let nowMs = 0
   for (let step = 0; step < steps; step += 1) {
-    model.turn.nowMs += [0, 0, 1, 7, 60, 400][below(6)] ?? 0
-    await setClock(START_MS + model.turn.nowMs)
+    nowMs += [0, 0, 1, 7, 60, 400][Math.floor(random.next() * 6)] ?? 0
+    await setClock(START_MS + nowMs)
+    const checks = await Promise.all(plays.map((play) => play.step(step, nowMs)))
+    for (const check of checks) await check()
+  }
+}
+
+/** The history of one lock. */
+class Play {
+  readonly #store: Store
+  readonly #seed: number
+  readonly #lock: string
+  readonly #model: Model
+  readonly #shapes: readonly Shape[]
+  readonly #claims: Claim[]
+  readonly #history: string[] = []
+  readonly #below: (limit: number) => number
+
+  constructor(store: Store, seed: number) {
+    const random = new SeededRandom(seed)
+    this.#below = (limit) => Math.floor(random.next() * limit)
+    this.#store = store
+    this.#seed = seed
+    this.#lock = `differential-${seed}`
+    this.#model = new Model(this.#lock)
+    this.#shapes = shapesFor(this.#below(3))
+    this.#claims = Array.from({ length: CLAIMS }, (_, index) => this.#newClaim(String(index)))
+  }
+
+  /** Asks both, and gives a function that compares the state they have come to. */
+  async step(step: number, nowMs: number): Promise<() => Promise<void>> {
+    const below = this.#below
+    const lock = this.#lock
+    this.#model.turn.nowMs = nowMs
     const verb = VERBS[below(VERBS.length)] ?? 'attempt'
     const index = below(CLAIMS)
-    const claim = claims[index]!
+    const claim = this.#claims[index]!
     const enqueue = below(3) > 0
     const now = below(2) === 0
-    history.push(
-      `${model.turn.nowMs} ${verb} ${claim.id} ${claim.kind} ${claim.weight}/${claim.capacity} ${enqueue}`,
+    this.#history.push(
+      `${nowMs} ${verb} ${claim.id} ${claim.kind} ${claim.weight}/${claim.capacity} ${enqueue}`,
     )
     const options = { enqueue, tokens: 1 + below(3) }
-    const renewal: Renewal = {
-      lock,
-      id: claim.id,
-      ttlMs: 100 + below(300),
-      owner: { ...claim.owner, label: `${step}` },
-    }
-    const [theirs, ours] = await both(
-      () => {
-        switch (verb) {
-          case 'attempt':
-            return store.attempt(claim, options)
-          case 'withdraw':
-            return store.withdraw(claim)
-          case 'renew':
-            return store.renew([renewal])
-          case 'downgrade':
-            return store.downgrade(claim)
-          case 'steal':
-            break
-        }
-        return store.steal(lock, { now, because: `step ${step}` })
-      },
-      () =>
-        model.play((state, turn) => {
-          switch (verb) {
-            case 'attempt':
-              return rule.attempt(state, claim, options, turn)
-            case 'withdraw':
-              return rule.withdraw(state, claim, turn)
-            case 'renew':
-              return [rule.renew(state, renewal, turn)]
-            case 'downgrade':
-              return rule.downgrade(state, claim, turn)
-            case 'steal':
-              break
-          }
-          return rule.steal(state, { now, because: `step ${step}` }, turn)
-        }),
-    )
-    const page = await store.inspect({ lock })
-    const told = `seed ${seed}:\n${history.slice(-25).join('\n')}\n`
-    expect(withoutHint(theirs), told).toEqual(withoutHint(ours))
-    expect(page.locks, told).toEqual(model.describe())
+    const owner = { ...claim.owner, label: `${step}` }
+    const renewal: Renewal = { lock, id: claim.id, ttlMs: 100 + below(300), owner }
+    const stealing = { now, because: `step ${step}` }
     // A claim is made anew now and then, since one that was withdrawn stays refused.
-    if (verb === 'withdraw' && below(2) === 0) {
-      claims = claims.with(index, newClaim(lock, `${seed}-${step}-new`, shapes, below))
+    if (verb === 'withdraw' && below(2) === 0) this.#claims[index] = this.#newClaim(`${step}-new`)
+    const theirs = await outcomeOf(() => {
+      if (verb === 'attempt') return this.#store.attempt(claim, options)
+      if (verb === 'withdraw') return this.#store.withdraw(claim)
+      if (verb === 'renew') return this.#store.renew([renewal])
+      return verb === 'downgrade' ? this.#store.downgrade(claim) : this.#store.steal(lock, stealing)
+    })
+    const ours = await outcomeOf(() =>
+      this.#model.play((state, turn) => {
+        if (verb === 'attempt') return rule.attempt(state, claim, options, turn)
+        if (verb === 'withdraw') return rule.withdraw(state, claim, turn)
+        if (verb === 'renew') return [rule.renew(state, renewal, turn)]
+        return verb === 'downgrade' ? rule.downgrade(state, claim, turn) : rule.steal(state, stealing, turn)
+      }),
+    )
+    return async () => {
+      const page = await this.#store.inspect({ lock })
+      const told = `seed ${this.#seed}:\n${this.#history.slice(-25).join('\n')}\n`
+      expect(withoutHint(theirs), told).toEqual(withoutHint(ours))
+      expect(page.locks, told).toEqual(this.#model.describe())
     }
+  }
+
+  #newClaim(id: string): Claim {
+    return newClaim(this.#lock, `${this.#seed}-${id}`, this.#shapes, this.#below)
   }
 }
 
@@ -164,10 +177,6 @@ class Model {
     const info = this.play((state, turn) => rule.describe(this.#lock, state, turn))
     return info ? [info] : []
   }
-}
-
-async function both(theirs: () => unknown, ours: () => unknown): Promise<[unknown, unknown]> {
-  return [await outcomeOf(theirs), await outcomeOf(ours)]
 }
 
 async function outcomeOf(call: () => unknown): Promise<unknown> {

@@ -5,7 +5,7 @@ import { afterAll, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { clockedMysql } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { comparePlay } from './differential.js'
+import { comparePlays } from './differential.js'
 
 const server = await startMariadb()
 const pool = createPool({ uri: server.url, connectionLimit: 1 })
@@ -21,7 +21,11 @@ test('the rule in SQL is the rule', async () => {
   const { sql, set } = clockedMysql()
   server.sql(sql)
   const setClock = async (ms: number): Promise<void> => void (await pool.execute(set, [ms]))
-  for (let seed = 1; seed <= 30; seed += 1) await comparePlay({ store, setClock }, seed, 120)
+  for (let seed = 1; seed <= 30; seed += 1) await comparePlays({ store, setClock }, [seed], 120)
+  // Several locks in one turn.
+  for (let seed = 100; seed < 150; seed += 5) {
+    await comparePlays({ store, setClock }, [seed, seed + 1, seed + 2, seed + 3, seed + 4], 120)
+  }
 }, 120_000)
 
 test('sessions that ask at the same moment', async () => {

@@ -5,7 +5,7 @@ import { afterAll, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { clockedPostgres } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { comparePlay } from './differential.js'
+import { comparePlays } from './differential.js'
 
 const server = await startPostgres()
 const pool = newPool()
@@ -28,7 +28,11 @@ test('the rule in SQL is the rule', async () => {
   const { sql, set } = clockedPostgres()
   server.psql(sql)
   const setClock = async (ms: number): Promise<void> => void (await pool.query(set, [ms]))
-  for (let seed = 1; seed <= 30; seed += 1) await comparePlay({ store, setClock }, seed, 120)
+  for (let seed = 1; seed <= 30; seed += 1) await comparePlays({ store, setClock }, [seed], 120)
+  // Several locks in one turn.
+  for (let seed = 100; seed < 150; seed += 5) {
+    await comparePlays({ store, setClock }, [seed, seed + 1, seed + 2, seed + 3, seed + 4], 120)
+  }
 }, 120_000)
 
 test('sessions that ask at the same moment', async () => {

@@ -86,7 +86,14 @@ describe.each(kits)('through $name', (kit) => {
       const lock = mine.mutex(name, { ttlMs: 400, renew: false })
       const working = mine.transaction(lock, db, async (tx) => {
         await insert(tx)
-        if (how !== 'expires') await other.steal(name, { now: true })
+        if (how !== 'expires') {
+          await other.steal(name, { now: true })
+          // Also among several that are asked for in one turn.
+          const both = [name, `beside ${name}`].map(async (one) => other.mutex(one).tryAcquire())
+          const [covered, beside] = await Promise.all(both)
+          expect(covered).toBeUndefined()
+          expect(beside?.held).toBe(true)
+        }
         await pass(1000)
         expect(await other.mutex(name).tryAcquire()).toBeUndefined()
         expect(seen).toBeUndefined()

@@ -19,6 +19,7 @@ export interface MysqlDatabaseOptions {
 
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
+  readonly statements = 4
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
   readonly cover: Database['cover']
   readonly #pool: MysqlPool

@@ -25,6 +25,7 @@ export interface PostgresDatabaseOptions {
 
 export class PostgresDatabase implements Database {
   readonly name = 'postgres'
+  readonly statements = 2
   /** Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can be believed. */
   readonly channel = `holdfast_${systemRandom.id()}`
   readonly cover: Database['cover']

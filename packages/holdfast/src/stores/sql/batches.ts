@@ -12,8 +12,6 @@ import type { Answer, Request } from './requests.js'
 
 /** So many requests share a statement at most. */
 const LARGEST_BATCH = 128
-/** So many statements are under way at once. More would only wait for each other's commit. */
-const STATEMENTS = 4
 
 interface Item {
   readonly request: Request
@@ -49,7 +47,7 @@ export class Batches {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#underWay >= STATEMENTS || this.#queue.length === 0) return
+    if (this.#scheduled || this.#underWay >= this.#database.statements || this.#queue.length === 0) return
     this.#scheduled = true
     queueMicrotask(() => {
       this.#scheduled = false

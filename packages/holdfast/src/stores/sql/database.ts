@@ -23,6 +23,8 @@ export interface Database {
   readonly name: string
   /** Where the database rings for this client: written into the rows of its waiters. */
   readonly channel: string
+  /** So many statements of one client are under way at once: more would only wait for each other's commit, and be smaller. */
+  readonly statements: number
   /** What is particular to the database in how a transaction covers a lease. */
   readonly cover: Pick<Cover, 'begin' | 'lasts'>
   /** Does all the requests, in order, in one transaction and one round trip. */

@@ -131,6 +131,30 @@ waiting.test(
 )
 
 waiting.test(
+  'what is released in one turn is handed over at once, each lock to its next',
+  async (context) => {
+    const other = await context.open()
+    const locks = ['a', 'b', 'c', 'd'].map((part) => context.name(part))
+    const holders = locks.map((lock) => context.claim({ lock }))
+    const waiters = locks.map((lock) => context.claim({ lock }))
+    const told = new Set<string>()
+    for (const holder of holders) await context.take(holder)
+    for (const waiter of waiters) {
+      await context.queue(waiter, other)
+      await other.watch(waiter, () => void told.add(waiter.lock)).ready
+    }
+    const outcomes = await Promise.all(holders.map((holder) => context.withdraw(holder)))
+    assert.deepEqual(
+      outcomes,
+      locks.map(() => 'released'),
+    )
+    await context.time.eventually('all are woken', context.slackMs, () => told.size === locks.length)
+    for (const waiter of waiters) await context.granted(waiter, context.slackMs, other)
+  },
+  { needs: [push] },
+)
+
+waiting.test(
   'a watch that was closed stays silent',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
