@@ -17,8 +17,7 @@ import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
 /**
  * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
- * Compiling such a plan would cost a hundred times what running it does. A join goes through the few that were asked about, and looks each
- * one up.
+ * Compiling such a plan would cost a hundred times what running it does.
  *
  * A refusal, a place in the queue and a sign of life need not be on the disk before they are answered: what a crash of
  * the server undoes there costs a place in the queue. They are on the disk with the next grant. A release that nobody waited
@@ -32,8 +31,6 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $turn$
