@@ -77,6 +77,7 @@ export interface NodeRedisOverride {
 }
 
 export interface NodeRedisDuplicate {
+  readonly isReady: boolean
   sendCommand(args: string[]): Promise<unknown>
   connect(): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>

@@ -1,7 +1,8 @@
 /** A client made with `createCluster` of node-redis 5 and 6. */
 import type { NodeRedisCluster, NodeRedisMember } from '../clients.js'
 import { mapAddress } from './address-map.js'
-import { destroy, nodeRedisTransport } from './node-redis.js'
+import { nodeRedisTransport } from './node-redis.js'
+import { destroy, duplicateOnce, LastingWire } from './node-redis-wire.js'
 import type {
   Address,
   ClusterTransport,
@@ -14,8 +15,6 @@ interface Settings {
   readonly keyPrefix?: unknown
   readonly nodeAddressMap?: unknown
 }
-
-const LONGEST_RETRY_MS = 1000
 
 export function nodeRedisClusterTransport(client: NodeRedisCluster): ClusterTransport {
   // Not public in the library. Where it is not there, nothing of the kind was set.
@@ -58,31 +57,26 @@ function untilConnected(client: NodeRedisCluster): Promise<void> {
   })
 }
 
-function reconnectStrategy(retries: number): number {
-  return Math.min((retries + 1) * 50, LONGEST_RETRY_MS)
-}
-
 function open(member: NodeRedisMember, { host, port }: Address): MemberConnection {
   const { socket }: { readonly socket?: object } = member.options ?? {}
-  const own = member.duplicate({
-    socket: { ...socket, host, port, reconnectStrategy },
+  // Never connected itself: what all connections to this member are made from.
+  const like = member.duplicate({
+    socket: { ...socket, host, port },
     // Keys and channels of a Cluster come complete.
     keyPrefix: '',
     readonly: false,
   })
-  // The transport's listener hears of it, as far as it matters.
-  own.on('error', () => undefined)
-  own.connect().catch(() => undefined)
+  const wire = new LastingWire(() => duplicateOnce(like))
+  wire.open()
   return {
-    transport: nodeRedisTransport(own),
-    listenSharded: (listener) => listenSharded(own, listener),
-    close: () => destroy(own),
+    transport: nodeRedisTransport(like, wire),
+    listenSharded: (listener) => listenSharded(like, listener),
+    close: () => wire.drop(),
   }
 }
 
 function listenSharded(member: NodeRedisMember, listener: ShardListener): ShardConnection {
-  const { socket }: { readonly socket?: object } = member.options ?? {}
-  const subscriber = member.duplicate({ socket: { ...socket, reconnectStrategy: false } })
+  const subscriber = duplicateOnce(member)
   subscriber.on('error', () => listener.broken())
   subscriber.on('end', () => listener.broken())
   // The slot has moved, and the channel with it.

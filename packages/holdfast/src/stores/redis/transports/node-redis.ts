@@ -1,23 +1,19 @@
 /** node-redis (`redis`) 5 and 6. */
 import type { NodeRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
-import type {
-  ChannelConnection,
-  ChannelListener,
-  OwnConnection,
-  StateListener,
-  Transport,
-} from './transport.js'
+import { destroy, duplicateOnce, wireOf } from './node-redis-wire.js'
+import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
-export function nodeRedisTransport(client: NodeRedisClient): Transport {
+/** @param wire the way to the server, where it is not that of the client */
+export function nodeRedisTransport(client: NodeRedisClient, wire = wireOf(client)): Transport {
   const keyPrefix = prefixOf(client)
   return {
     keyPrefix,
     get isReady() {
-      return client.isReady
+      return wire.isReady
     },
     run: (by, { sha, source }, keys, args) =>
-      client.sendCommand([
+      wire.send([
         by === 'hash' ? 'EVALSHA' : 'EVAL',
         by === 'hash' ? sha : source,
         String(keys.length),
@@ -25,8 +21,9 @@ export function nodeRedisTransport(client: NodeRedisClient): Transport {
         ...(keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key)),
         ...args,
       ]),
-    command: (name, ...args) => client.sendCommand([name, ...args]),
-    watchState: (listener) => watchState(client, listener),
+    command: (name, ...args) => wire.send([name, ...args]),
+    watchState: (listener) => wire.watchState(listener),
+    hold: () => wire.hold(),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
@@ -36,20 +33,6 @@ export function nodeRedisTransport(client: NodeRedisClient): Transport {
 function prefixOf({ options }: NodeRedisClient): string {
   const prefix = options && 'keyPrefix' in options ? options.keyPrefix : undefined
   return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
-}
-
-function watchState(client: NodeRedisClient, listener: StateListener): () => void {
-  const onReady = (): void => listener.ready()
-  const onError = (error?: unknown): void => listener.lost(error)
-  const onEnd = (): void => listener.lost()
-  client.on('ready', onReady)
-  client.on('error', onError)
-  client.on('end', onEnd)
-  return () => {
-    client.off('ready', onReady)
-    client.off('error', onError)
-    client.off('end', onEnd)
-  }
 }
 
 function listen(client: NodeRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
@@ -75,9 +58,7 @@ function listen(client: NodeRedisClient, channel: string, listener: ChannelListe
 }
 
 function connect(client: NodeRedisClient): OwnConnection {
-  const { socket }: { readonly socket?: object } = client.options ?? {}
-  // Without a strategy the library does not connect again, and rejects what it still has.
-  const own = client.duplicate({ socket: { ...socket, reconnectStrategy: false } })
+  const own = duplicateOnce(client)
   let failure: unknown
   own.on('error', (error) => (failure = error))
   const connected = own.connect()
@@ -92,14 +73,5 @@ function connect(client: NodeRedisClient): OwnConnection {
       }
     },
     close: () => destroy(own),
-  }
-}
-
-/** A connection that was never made cannot be destroyed, says the library. */
-export function destroy(subscriber: { destroy(): void }): void {
-  try {
-    subscriber.destroy()
-  } catch {
-    // It is closed already.
   }
 }

@@ -1,0 +1,232 @@
+/**
+ * How commands get to a server through node-redis.
+ *
+ * Version 5 cannot be left to connect again by itself: what it was about to write when the connection broke stays in its
+ * list of awaited answers, so that on the next connection each answer goes to a question that was not asked, for as long as
+ * that lasts; or the connection never gets ready. So there the store has a connection of its own, which is never mended:
+ * a new one takes its place.
+ */
+import type { NodeRedisClient, NodeRedisDuplicate, NodeRedisOverride } from '../clients.js'
+import type { StateListener } from './transport.js'
+
+export interface Wire {
+  readonly isReady: boolean
+  send(args: string[]): Promise<unknown>
+  /** Tells of the connection's state until the returned function is called. */
+  watchState(listener: StateListener): () => void
+  /** Keeps what the wire has opened of its own until the returned function is called. */
+  hold(): () => void
+}
+
+const LONGEST_RETRY_MS = 1000
+/** How long a server may take to greet. The library limits only how long TCP takes to connect. */
+const GREETING_MS = 5000
+
+/** The caller's connection, or one like it for a version whose answers may be mixed up. */
+export function wireOf(client: NodeRedisClient): Wire {
+  if (connectsAgainInOrder(client)) return directWire(client)
+  let wire = besides.get(client)
+  if (!wire) {
+    wire = new WireBeside(client)
+    besides.set(client, wire)
+  }
+  return wire
+}
+
+/** One for all stores over the same client. */
+const besides = new WeakMap<NodeRedisClient, Wire>()
+
+/** The libraries do not tell their version. Every client has had this command since 6.0. */
+function connectsAgainInOrder(client: NodeRedisClient): boolean {
+  return 'clientUnblock' in client
+}
+
+function directWire(client: NodeRedisClient): Wire {
+  return {
+    get isReady() {
+      return client.isReady
+    },
+    send: (args) => client.sendCommand(args),
+    watchState(listener) {
+      const onReady = (): void => listener.ready()
+      const onError = (error?: unknown): void => listener.lost(error)
+      const onEnd = (): void => listener.lost()
+      client.on('ready', onReady)
+      client.on('error', onError)
+      client.on('end', onEnd)
+      return () => {
+        client.off('ready', onReady)
+        client.off('error', onError)
+        client.off('end', onEnd)
+      }
+    },
+    hold: () => () => undefined,
+  }
+}
+
+/** A connection that never comes back: when it breaks, another one is made in its place, until it is dropped. */
+export class LastingWire implements Wire {
+  readonly #make: () => NodeRedisDuplicate
+  readonly #listeners = new Set<StateListener>()
+  #client: NodeRedisDuplicate | undefined
+  #failures = 0
+  /** Until the next attempt to connect, or until the server has taken too long to greet. */
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param make a client that will not connect again by itself, and is not connected yet */
+  constructor(make: () => NodeRedisDuplicate) {
+    this.#make = make
+  }
+
+  get isReady(): boolean {
+    return this.#client?.isReady === true
+  }
+
+  /** Rejects at once while there is no connection and none is being made. */
+  send(args: string[]): Promise<unknown> {
+    return this.#client?.sendCommand(args) ?? Promise.reject(new Error('The connection is closed'))
+  }
+
+  watchState(listener: StateListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  hold(): () => void {
+    return () => undefined
+  }
+
+  /** Connects, unless that is done or under way, or about to be tried again. */
+  open(): void {
+    if (this.#client || this.#timer) return
+    const client = this.#make()
+    this.#client = client
+    client.on('connect', () => this.#awaitGreeting(client))
+    client.on('error', (error) => this.#lose(client, error))
+    client.on('end', () => this.#lose(client))
+    client.on('ready', () => this.#onReady(client))
+    client.connect().catch((error: unknown) => this.#lose(client, error))
+  }
+
+  /** Closes the connection. It can be opened again. */
+  drop(): void {
+    const client = this.#client
+    this.#forget()
+    if (client) destroy(client)
+  }
+
+  #awaitGreeting(client: NodeRedisDuplicate): void {
+    if (this.#client !== client) return
+    const error = new Error(`The server has not greeted within ${GREETING_MS} ms`)
+    this.#timer = setTimeout(() => this.#lose(client, error), GREETING_MS)
+  }
+
+  #onReady(client: NodeRedisDuplicate): void {
+    if (this.#client !== client) return
+    this.#stopTimer()
+    this.#failures = 0
+    for (const listener of this.#listeners) listener.ready()
+  }
+
+  #lose(client: NodeRedisDuplicate, error?: unknown): void {
+    if (this.#client !== client) return
+    this.#forget()
+    const retryMs = Math.min((this.#failures += 1) * 50, LONGEST_RETRY_MS)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.open()
+    }, retryMs)
+    // Those who listen hear why before what was under way fails for want of a connection.
+    for (const listener of this.#listeners) listener.lost(error)
+    destroy(client)
+  }
+
+  #forget(): void {
+    this.#client = undefined
+    this.#stopTimer()
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** A connection with the settings of a caller's client, which lives no longer than that. */
+class WireBeside implements Wire {
+  readonly #client: NodeRedisClient
+  readonly #wire: LastingWire
+  readonly #listeners = new Set<StateListener>()
+  #holders = 0
+
+  constructor(client: NodeRedisClient) {
+    this.#client = client
+    this.#wire = new LastingWire(() => duplicateOnce(client))
+    const dropIfClosed = (): void => {
+      if (!client.isOpen) this.#drop()
+    }
+    client.on('end', dropIfClosed)
+    // Also when its settings say that it is not to connect again.
+    client.on('error', () => setImmediate(dropIfClosed))
+    // With the caller's client on its way back there is hope for this one, too.
+    client.on('ready', () => {
+      if (this.#holders > 0) this.#wire.open()
+    })
+  }
+
+  get isReady(): boolean {
+    return this.#client.isOpen && this.#wire.isReady
+  }
+
+  send(args: string[]): Promise<unknown> {
+    // The library says what is wrong with a client that was closed, or was not connected.
+    if (!this.#client.isOpen) return this.#client.sendCommand(args)
+    this.#wire.open()
+    return this.#wire.send(args)
+  }
+
+  watchState(listener: StateListener): () => void {
+    const stop = this.#wire.watchState(listener)
+    this.#listeners.add(listener)
+    return () => {
+      stop()
+      this.#listeners.delete(listener)
+    }
+  }
+
+  hold(): () => void {
+    this.#holders += 1
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      this.#holders -= 1
+      if (this.#holders === 0) this.#wire.drop()
+    }
+  }
+
+  #drop(): void {
+    this.#wire.drop()
+    for (const listener of this.#listeners) listener.lost()
+  }
+}
+
+/** Without a strategy the library does not connect again, and rejects what it still has. */
+export function duplicateOnce<T extends NodeRedisDuplicate>(client: Duplicable<T>): T {
+  const { socket }: { readonly socket?: object } = client.options ?? {}
+  return client.duplicate({ socket: { ...socket, reconnectStrategy: false } })
+}
+
+interface Duplicable<T> {
+  readonly options?: object | undefined
+  duplicate(override: NodeRedisOverride): T
+}
+
+/** A connection that was never made cannot be destroyed, says the library. */
+export function destroy(client: { destroy(): void }): void {
+  try {
+    client.destroy()
+  } catch {
+    // It is closed already.
+  }
+}
