@@ -19,6 +19,11 @@ import {
 
 const TIMEOUT = { timeout: 60_000 }
 
+/** Outlives what a test does to the network. */
+function longClaim(lock: string): Claim {
+  return makeClaim(lock, { ttlMs: 20_000 })
+}
+
 describe('a holder', () => {
   test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
     const { connect, members } = await start()
@@ -172,4 +177,52 @@ test('whoever was killed while it waited is passed over after a few heartbeats',
   await one.withdraw(holder)
   // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
   await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
+})
+
+test('an attempt that gets through after its claim was given up leaves nothing behind', TIMEOUT, async () => {
+  const ensemble = await start()
+  const { proxy, connect } = await openProxy(ensemble.ports[0])
+  const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
+  // It has its session, which outlives what follows.
+  const first = longClaim('warm')
+  await one.attempt(first, QUEUE)
+  await one.withdraw(first)
+  const given = longClaim('given-up')
+  // The withdrawal is lost like the attempt, and is not made again; the attempt still is.
+  proxy.faults.dropRequests = true
+  const { packets } = proxy
+  const attempt = one.attempt(given, QUEUE)
+  await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
+  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  proxy.reset()
+  expect(await attempt).toEqual({ outcome: 'withdrawn' })
+  const next = longClaim('given-up')
+  const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome
+  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
+  await two.withdraw(next)
+})
+
+test('an attempt without an answer, given up without an answer, leaves nothing behind', TIMEOUT, async () => {
+  const ensemble = await start()
+  const { proxy, connect } = await openProxy(ensemble.ports[0])
+  const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
+  // It goes on holding something, which keeps alive whatever it has left.
+  const held = longClaim('held')
+  await one.attempt(held, QUEUE)
+  const given = longClaim('given-up-unheard')
+  proxy.faults.dropReplies = true
+  await expect(one.attempt(given, QUEUE)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.faults.dropRequests = true
+  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  proxy.reset()
+  const next = longClaim('given-up-unheard')
+  const granted = async (): Promise<string> => {
+    await one.renew([held])
+    return (await two.attempt(next, QUEUE)).outcome
+  }
+  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
+  expect(await two.withdraw(next)).toBe('released')
+  expect(await one.withdraw(held)).toBe('released')
 })

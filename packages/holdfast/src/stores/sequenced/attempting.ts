@@ -32,6 +32,8 @@ export class Attempting<S extends PortSession> {
       return await entering
     } finally {
       record.entering = undefined
+      // It got through after the withdrawal had been given up: nobody else would take it out.
+      if (record.withdrawn) void this.#context.takeOut(record)
     }
   }
 }

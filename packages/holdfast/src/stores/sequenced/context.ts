@@ -1,7 +1,7 @@
 /** What the verbs of a sequenced store share. */
 import type { Clock } from '../../clock/clock.js'
 import { LockUsageError, type LockError } from '../../errors.js'
-import type { Claim } from '../../store/contract.js'
+import type { Claim, ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EnterResult, Look, LookedAt, PortSession, SequencedPort } from './port.js'
 import { Neighbours } from './neighbours.js'
 import { Records, type ClaimRecord } from './record.js'
@@ -16,6 +16,8 @@ export class StoreContext<S extends PortSession> {
   readonly sessions: Sessions<S>
   /** Records whose withdrawal brought no answer, or whose stolen lease ran out: their entries must go. */
   readonly doomed = new Set<ClaimRecord<S>>()
+  /** Claims that could not be refused: an attempt whose answer was lost may have entered them. */
+  readonly #unbanished = new Map<ClaimRecord<S>, ClaimRef>()
   closed = false
   #asked: { at: LookedAt; resolve: (look: Look) => void; reject: (error: unknown) => void }[] = []
 
@@ -67,17 +69,35 @@ export class StoreContext<S extends PortSession> {
    */
   #sweep(session: Session<S>): void {
     const nowMs = this.clock.monotonicMs()
+    const unbanished = [...this.#unbanished]
+    this.#unbanished.clear()
+    for (const [record, claim] of unbanished) this.banish(record, claim).catch(() => undefined)
     for (const record of this.doomed) {
       const standpoint = record.standpoint
       if (!standpoint || standpoint.session.lost) this.doomed.delete(record)
       else if (standpoint.session === session && (record.withdrawn || standpoint.endMs <= nowMs)) {
         this.doomed.delete(record)
-        void this.#takeOut(record)
+        void this.takeOut(record)
       }
     }
   }
 
-  async #takeOut(record: ClaimRecord<S>): Promise<void> {
+  /** Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again when somebody does. */
+  async banish(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
+    if (record.outcome) return record.outcome
+    try {
+      const found = await this.port.banish(claim)
+      const outcome = record.standpoint?.grant ? 'released' : record.standpoint || found ? 'left' : 'absent'
+      this.records.settle(record, outcome)
+      return outcome
+    } catch (error) {
+      this.#unbanished.set(record, claim)
+      throw error
+    }
+  }
+
+  /** Takes out the entry of a claim that was withdrawn, now or as soon as the service answers. */
+  async takeOut(record: ClaimRecord<S>): Promise<void> {
     const { standpoint } = record
     if (!standpoint) return
     try {

@@ -5,12 +5,12 @@
 import { StoreUnavailableError } from '../../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
-import { newEntryData, type EntryData } from './entry.js'
+import { newEntryData } from './entry.js'
 import type { Entered, PortSession } from './port.js'
 import { mayGo } from './queue-rule.js'
 import { Standpoint, type ClaimRecord } from './record.js'
 import type { Session } from './session.js'
-import { bothOf, STILL_WAITING, waitingTtlMs, type Waiting } from './waiting.js'
+import { STILL_WAITING, waitingTtlMs, type Waiting } from './waiting.js'
 
 /** A session may end just while an entry is made on it; more often than that something else is wrong. */
 const TRIES = 3
@@ -18,9 +18,7 @@ const TRIES = 3
 interface Made<S extends PortSession> {
   readonly claim: Claim
   readonly options: AttemptOptions
-  readonly session: Session<S>
   readonly holder: Session<S>
-  readonly data: EntryData
   readonly startMs: number
 }
 
@@ -47,15 +45,35 @@ export class Entering<S extends PortSession> {
         return opened.handle
       }
       // The sign of life and the entry travel together; the grant counts only when both were answered.
-      const [alive, result] = await bothOf(
+      const [assured, entering] = await Promise.allSettled([
         this.#assure(claim, holder, waiter),
         this.#context.port.enter(claim, data, {
           holder: holder.handle,
           waiter: waiter?.handle,
           openWaiter: options.enqueue ? openWaiter : undefined,
         }),
-      )
+      ])
+      if (entering.status === 'rejected') throw entering.reason
+      const result = entering.value
+      if (result.outcome === 'entered') {
+        const session = result.onWaiterSession && opened ? opened : holder
+        // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it out.
+        const standpoint = new Standpoint(claim, result.entry, session, data, result)
+        standpoint.version = result.version
+        standpoint.asked = options.tokens
+        standpoint.waitingMs = startMs
+        record.standpoint = standpoint
+        if (record.withdrawn) return { outcome: 'withdrawn' }
+        if (assured.status === 'rejected') throw assured.reason
+        if (assured.value)
+          return this.#entered(record, standpoint, { claim, options, holder, startMs }, result)
+        // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
+        await this.#context.port.leave(result.entry)
+        record.standpoint = undefined
+        continue
+      }
       if (record.withdrawn) return { outcome: 'withdrawn' }
+      if (assured.status === 'rejected') throw assured.reason
       if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
       if (result.outcome === 'withdrawn') return this.#forget(record, result)
       if (result.outcome === 'busy') {
@@ -64,13 +82,7 @@ export class Entering<S extends PortSession> {
         await this.#context.sessions.ready(waitingTtlMs(claim))
         continue
       }
-      if (result.outcome === 'entered' && alive) {
-        const session = result.onWaiterSession && opened ? opened : holder
-        return this.#entered(record, { claim, options, session, holder, data, startMs }, result)
-      }
-      // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
-      if (result.outcome === 'entered') await this.#context.port.leave(result.entry)
-      if (result.outcome === 'no-session') for (const session of [holder, waiter]) await session?.keepAlive()
+      for (const session of [holder, waiter]) await session?.keepAlive()
     }
     throw new StoreUnavailableError(
       `The session with the ${this.#context.name} store ended ${TRIES} times while "${claim.lock}" was asked for. ` +
@@ -98,18 +110,16 @@ export class Entering<S extends PortSession> {
     return one && other
   }
 
-  async #entered(record: ClaimRecord<S>, made: Made<S>, result: Entered): Promise<AttemptResult> {
-    const { claim, options, session, holder, data, startMs } = made
-    const standpoint = new Standpoint(claim, result.entry, session, data, result)
-    standpoint.version = result.version
-    standpoint.asked = options.tokens
-    record.standpoint = standpoint
-    if (!mayGo(claim, result.before)) {
-      standpoint.waitingMs = startMs
-      return STILL_WAITING
-    }
-    if (session !== holder) {
+  async #entered(
+    record: ClaimRecord<S>,
+    standpoint: Standpoint<S>,
+    { claim, options, holder, startMs }: Made<S>,
+    result: Entered,
+  ): Promise<AttemptResult> {
+    if (!mayGo(claim, result.before)) return STILL_WAITING
+    if (standpoint.session !== holder) {
       // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at once.
+      const { data } = standpoint
       const version = await this.#context.port.amend(result.entry, data, result.version, holder.handle)
       if (record.withdrawn) return { outcome: 'withdrawn' }
       if (version === undefined) return this.#waiting.again(record, standpoint, claim, options)

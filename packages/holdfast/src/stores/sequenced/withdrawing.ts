@@ -23,7 +23,7 @@ export class Withdrawing<S extends PortSession> {
     if (record.outcome) return record.outcome
     records.bury(record)
     const { standpoint } = record
-    if (!standpoint || record.entering) return this.#banish(record, claim)
+    if (!standpoint || record.entering) return this.#context.banish(record, claim)
     standpoint.leaving ??= this.#leave(record, standpoint).finally(() => (standpoint.leaving = undefined))
     return standpoint.leaving
   }
@@ -55,14 +55,6 @@ export class Withdrawing<S extends PortSession> {
     const look = await this.#context.look({ entry: standpoint.entry, claim: standpoint.claim })
     if (look.state === 'present' || look.stolenBecause !== undefined) return false
     return standpoint.session.keepAlive()
-  }
-
-  async #banish(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
-    const found = await this.#context.port.banish(claim)
-    const { standpoint } = record
-    const outcome = standpoint ? outcomeFor(standpoint) : found ? 'left' : 'absent'
-    this.#context.records.settle(record, outcome)
-    return outcome
   }
 }
 
