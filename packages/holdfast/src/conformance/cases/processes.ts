@@ -115,14 +115,16 @@ processes.test(
   async (context) => {
     const rounds = context.subject.killRounds ?? 30
     // Killed faster than the dead are forgotten, nobody would live to hold the lock where the shortest lease is long.
-    const events = await contest(context, async ({ workers, replace }) => {
+    const events = await contest(context, async ({ workers, replace, holds }) => {
       for (let round = 0; round < rounds; round += 1) {
         await context.time.pass(context.shortMs * (1 / 6 + context.random.next() / 2))
         await replace(workers[Math.floor(context.random.next() * workers.length)])
       }
+      // On a busy machine most of the time goes by while the dead are waited for.
+      const isHeldOften = async (): Promise<boolean> => (await holds()) >= rounds
+      await context.time.eventually('it is held more often than processes die', START_MS, isHeldOften)
     })
     assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
-    assert.ok(holdsOf(events).length >= rounds, 'the lock was held more often than processes were killed')
   },
   { limitMs: 180_000 },
 )
@@ -131,6 +133,8 @@ interface Contest {
   readonly workers: WorkerProcess[]
   /** Kills a worker and starts another. */
   readonly replace: (worker: WorkerProcess | undefined) => Promise<void>
+  /** How often the lock was held so far. */
+  readonly holds: () => Promise<number>
 }
 
 /** Lets processes contend while something happens to them, then judges what they saw. */
@@ -164,6 +168,7 @@ async function contest(
           await worker.kill()
           workers[index] = await contender()
         },
+        holds: async () => holdsOf((await readHistories(folder)).flat()).length,
       })
       for (const { died } of workers) assert.equal(died, undefined)
       await drain(context, workers)
