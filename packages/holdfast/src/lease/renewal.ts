@@ -21,6 +21,11 @@ const TELL_EARLY_MS = 2
 const LONGEST_SLEEP_MS = 1000
 /** Grants due within this share of their rhythm are renewed together with one that is due now. */
 const GROUPING = 0.1
+/**
+ * So many of one rhythm go in one turn of the event loop, and the next ones in the next. All at once would hold up whatever
+ * else the process and the store do, and what is made for each would live long enough to cost the collector of garbage most.
+ */
+const ASKED_IN_A_TURN = 256
 
 /** Grants that are due `leadMs` after their base, in the order of their bases. */
 export interface Lane {
@@ -43,10 +48,11 @@ export class Keeper {
   readonly #asked = new LinkedSet<Grant>()
   #timer: Timer | undefined
   #wakeMs = Infinity
-  #offsetMs = NaN
+  #offsetMs: number
 
   constructor(client: Client) {
     this.#client = client
+    this.#offsetMs = client.clockOffsetMs()
   }
 
   add(grant: Grant): void {
@@ -113,10 +119,11 @@ export class Keeper {
     for (const lane of [...this.#lanes.values()]) {
       const untilMs = nowMs + (lane.first?.renews === true ? lane.leadMs * GROUPING : 0)
       if (!suspicious && lane.first && lane.first.baseMs + lane.leadMs > nowMs) continue
+      const most = due.length + ASKED_IN_A_TURN
       for (let grant = lane.first; grant;) {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
-        if (!isDue && !suspicious) break
+        if (!suspicious && (!isDue || due.length === most)) break
         if (isDue || grant.clocksDisagree(nowMs)) {
           this.remove(grant)
           due.push(grant)
