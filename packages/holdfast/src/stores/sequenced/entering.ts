@@ -5,8 +5,8 @@
 import { StoreUnavailableError } from '../../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
-import { newEntryData } from './entry.js'
-import type { Entered, PortSession } from './port.js'
+import { newEntryData, type EntryData } from './entry.js'
+import type { Entered, EnterResult, PortSession } from './port.js'
 import { mayGo } from './queue-rule.js'
 import { Standpoint, type ClaimRecord } from './record.js'
 import type { Session } from './session.js'
@@ -18,7 +18,9 @@ const TRIES = 3
 interface Made<S extends PortSession> {
   readonly claim: Claim
   readonly options: AttemptOptions
+  readonly data: EntryData
   readonly holder: Session<S>
+  readonly waiter: Session<S> | undefined
   readonly startMs: number
 }
 
@@ -33,62 +35,83 @@ export class Entering<S extends PortSession> {
 
   async enter(record: ClaimRecord<S>, claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const startMs = this.#context.clock.monotonicMs()
-      const holder = await this.#context.sessions.ready(claim.ttlMs)
-      const waiter = options.enqueue ? await this.#waiterSession(claim, tries) : undefined
-      // Given up while the session was being opened: an entry now would come after its own withdrawal.
-      if (record.withdrawn) return { outcome: 'withdrawn' }
-      const data = newEntryData(claim, this.#context.clock.wallMs())
-      let opened = waiter
-      const openWaiter = async (): Promise<S> => {
-        opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
-        return opened.handle
-      }
-      // The sign of life and the entry travel together; the grant counts only when both were answered.
-      const [assured, entering] = await Promise.allSettled([
-        this.#assure(claim, holder, waiter),
-        this.#context.port.enter(claim, data, {
-          holder: holder.handle,
-          waiter: waiter?.handle,
-          openWaiter: options.enqueue ? openWaiter : undefined,
-        }),
-      ])
-      if (entering.status === 'rejected') throw entering.reason
-      const result = entering.value
-      if (result.outcome === 'entered') {
-        const session = result.onWaiterSession && opened ? opened : holder
-        // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it out.
-        const standpoint = new Standpoint(claim, result.entry, session, data, result)
-        standpoint.version = result.version
-        standpoint.asked = options.tokens
-        standpoint.waitingMs = startMs
-        record.standpoint = standpoint
-        if (record.withdrawn) return { outcome: 'withdrawn' }
-        if (assured.status === 'rejected') throw assured.reason
-        if (assured.value)
-          return this.#entered(record, standpoint, { claim, options, holder, startMs }, result)
-        // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
-        await this.#context.port.leave(result.entry)
-        record.standpoint = undefined
-        continue
-      }
-      if (record.withdrawn) return { outcome: 'withdrawn' }
-      if (assured.status === 'rejected') throw assured.reason
-      if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
-      if (result.outcome === 'withdrawn') return this.#forget(record, result)
-      if (result.outcome === 'busy') {
-        if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
-        // It has to wait, and the session for that was not open yet.
-        await this.#context.sessions.ready(waitingTtlMs(claim))
-        continue
-      }
-      for (const session of [holder, waiter]) await session?.keepAlive()
+      const result = await this.#enter(record, claim, options, tries)
+      if (result) return result
     }
     throw new StoreUnavailableError(
       `The session with the ${this.#context.name} store ended ${TRIES} times while "${claim.lock}" was asked for. ` +
         'Look at the store and the network.',
       { lock: claim.lock, store: this.#context.name },
     )
+  }
+
+  /** Undefined when it is to be tried again. */
+  async #enter(
+    record: ClaimRecord<S>,
+    claim: Claim,
+    options: AttemptOptions,
+    tries: number,
+  ): Promise<AttemptResult | undefined> {
+    const startMs = this.#context.clock.monotonicMs()
+    const holder = await this.#context.sessions.ready(claim.ttlMs)
+    const waiter = options.enqueue ? await this.#waiterSession(claim, tries) : undefined
+    // Given up while the session was being opened: an entry now would come after its own withdrawal.
+    if (record.withdrawn) return { outcome: 'withdrawn' }
+    const data = newEntryData(claim, this.#context.clock.wallMs())
+    let opened = waiter
+    const openWaiter = async (): Promise<S> => {
+      opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
+      return opened.handle
+    }
+    // The sign of life and the entry travel together; the grant counts only when both were answered.
+    const [assured, entering] = await Promise.allSettled([
+      this.#assure(claim, holder, waiter),
+      this.#context.port.enter(claim, data, {
+        holder: holder.handle,
+        waiter: waiter?.handle,
+        openWaiter: options.enqueue ? openWaiter : undefined,
+      }),
+    ])
+    if (entering.status === 'rejected') throw entering.reason
+    const result = entering.value
+    const made = { claim, options, data, holder, waiter, startMs }
+    if (result.outcome !== 'entered') {
+      if (record.withdrawn) return { outcome: 'withdrawn' }
+      if (assured.status === 'rejected') throw assured.reason
+      return this.#refused(record, made, result)
+    }
+    // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it out.
+    const standpoint = standAt(made, result.onWaiterSession && opened ? opened : holder, result)
+    record.standpoint = standpoint
+    if (record.withdrawn) return { outcome: 'withdrawn' }
+    if (assured.status === 'rejected') throw assured.reason
+    if (assured.value) return this.#entered(record, standpoint, made, result)
+    // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
+    await this.#context.port.leave(result.entry)
+    record.standpoint = undefined
+    return undefined
+  }
+
+  /** It has no entry. Undefined when it is to be tried again. */
+  async #refused(
+    record: ClaimRecord<S>,
+    { claim, options, holder, waiter }: Made<S>,
+    result: Exclude<EnterResult, Entered>,
+  ): Promise<AttemptResult | undefined> {
+    switch (result.outcome) {
+      case 'mismatch':
+        throw this.#context.mismatch(claim, result)
+      case 'withdrawn':
+        return this.#forget(record, result)
+      case 'busy':
+        if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
+        // It has to wait, and the session for that was not open yet.
+        await this.#context.sessions.ready(waitingTtlMs(claim))
+        return undefined
+      case 'no-session':
+        for (const session of [holder, waiter]) await session?.keepAlive()
+        return undefined
+    }
   }
 
   /**
@@ -138,4 +161,16 @@ export class Entering<S extends PortSession> {
     this.#context.records.drop(record)
     return result
   }
+}
+
+function standAt<S extends PortSession>(
+  { claim, options, data, startMs }: Made<S>,
+  session: Session<S>,
+  { entry, version, ...standing }: Entered,
+): Standpoint<S> {
+  const standpoint = new Standpoint(claim, entry, session, data, standing)
+  standpoint.version = version
+  standpoint.asked = options.tokens
+  standpoint.waitingMs = startMs
+  return standpoint
 }
