@@ -64,7 +64,12 @@ export async function redisTarget(
         const makeRoom = fillDisk(server.folder)
         return async () => {
           makeRoom()
-          if (!server.running) await server.start()
+          // It ends when it cannot write its log, and may be about to end just now.
+          const answer = await server.command('PING').catch(() => '')
+          if (!answer.startsWith('+PONG')) {
+            await server.kill()
+            await server.start()
+          }
           await ready(server)
         }
       },
