@@ -98,20 +98,16 @@ export class Entering<S extends PortSession> {
     { claim, options, holder, waiter }: Made<S>,
     result: Exclude<EnterResult, Entered>,
   ): Promise<AttemptResult | undefined> {
-    switch (result.outcome) {
-      case 'mismatch':
-        throw this.#context.mismatch(claim, result)
-      case 'withdrawn':
-        return this.#forget(record, result)
-      case 'busy':
-        if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
-        // It has to wait, and the session for that was not open yet.
-        await this.#context.sessions.ready(waitingTtlMs(claim))
-        return undefined
-      case 'no-session':
-        for (const session of [holder, waiter]) await session?.keepAlive()
-        return undefined
+    if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
+    if (result.outcome === 'withdrawn') return this.#forget(record, result)
+    if (result.outcome === 'no-session') {
+      for (const session of [holder, waiter]) await session?.keepAlive()
+      return undefined
     }
+    if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
+    // It has to wait, and the session for that was not open yet.
+    await this.#context.sessions.ready(waitingTtlMs(claim))
+    return undefined
   }
 
   /**
