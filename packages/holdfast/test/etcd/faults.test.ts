@@ -1,6 +1,5 @@
 /** Servers that stall, die, are cut off or are full, and settings that are wrong. */
 import { spawnSync } from 'node:child_process'
-import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
 import {
@@ -8,6 +7,7 @@ import {
   ask,
   fallSilent,
   leaveMinority,
+  leavesNothing,
   makeClaim,
   openLocks,
   openProxy,
@@ -23,11 +23,6 @@ async function start(options: EtcdOptions = {}) {
 }
 
 const TIMEOUT = { timeout: 60_000 }
-
-/** Outlives what a test does to the network. */
-function longClaim(lock: string): Claim {
-  return makeClaim({ lock, ttlMs: 20_000 })
-}
 
 describe('a holder', () => {
   test(
@@ -153,22 +148,5 @@ test('an attempt without an answer, given up without an answer, leaves nothing b
   const [endpoint = ''] = (await start()).endpoints
   const { proxy, endpoints } = await openProxy(endpoint)
   const [one, two] = [openStore({ endpoints }), openStore({ endpoints: [endpoint] })]
-  // It goes on holding something, which keeps alive whatever it has left.
-  const held = longClaim('held')
-  await one.attempt(held, QUEUE)
-  const given = longClaim('given-up-unheard')
-  proxy.faults.dropReplies = true
-  await expect(one.attempt(given, QUEUE)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  proxy.faults.dropRequests = true
-  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  proxy.heal()
-  proxy.reset()
-  const next = longClaim('given-up-unheard')
-  const granted = async (): Promise<string> => {
-    await one.renew([held])
-    return (await two.attempt(next, QUEUE)).outcome
-  }
-  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
-  expect(await two.withdraw(next)).toBe('released')
-  expect(await one.withdraw(held)).toBe('released')
+  await leavesNothing(proxy, one, two)
 })

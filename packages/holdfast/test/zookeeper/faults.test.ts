@@ -5,6 +5,8 @@ import { removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
   fallSilent,
   leaveMinority,
+  leavesNothing,
+  longClaim,
   makeClaim,
   nodeOf,
   nodesOf,
@@ -18,11 +20,6 @@ import {
 } from './support/world.js'
 
 const TIMEOUT = { timeout: 60_000 }
-
-/** Outlives what a test does to the network. */
-function longClaim(lock: string): Claim {
-  return makeClaim(lock, { ttlMs: 20_000 })
-}
 
 describe('a holder', () => {
   test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
@@ -207,22 +204,5 @@ test('an attempt without an answer, given up without an answer, leaves nothing b
   const ensemble = await start()
   const { proxy, connect } = await openProxy(ensemble.ports[0])
   const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
-  // It goes on holding something, which keeps alive whatever it has left.
-  const held = longClaim('held')
-  await one.attempt(held, QUEUE)
-  const given = longClaim('given-up-unheard')
-  proxy.faults.dropReplies = true
-  await expect(one.attempt(given, QUEUE)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  proxy.faults.dropRequests = true
-  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  proxy.heal()
-  proxy.reset()
-  const next = longClaim('given-up-unheard')
-  const granted = async (): Promise<string> => {
-    await one.renew([held])
-    return (await two.attempt(next, QUEUE)).outcome
-  }
-  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
-  expect(await two.withdraw(next)).toBe('released')
-  expect(await one.withdraw(held)).toBe('released')
+  await leavesNothing(proxy, one, two)
 })

@@ -87,7 +87,7 @@ export class StoreContext<S extends PortSession> {
     if (record.outcome) return record.outcome
     try {
       const found = await this.port.banish(claim)
-      const outcome = record.standpoint?.grant ? 'released' : record.standpoint || found ? 'left' : 'absent'
+      const outcome = record.standpoint?.outcome ?? (found ? 'left' : 'absent')
       this.records.settle(record, outcome)
       return outcome
     } catch (error) {
@@ -102,7 +102,7 @@ export class StoreContext<S extends PortSession> {
     if (!standpoint) return
     try {
       await this.port.leave(standpoint.entry)
-      this.records.settle(record, standpoint.grant ? 'released' : 'left')
+      this.records.settle(record, standpoint.outcome)
     } catch {
       // The next sign of life of the session tries again.
       if (record.standpoint) this.doomed.add(record)

@@ -60,6 +60,11 @@ export class Standpoint<S extends PortSession> {
     return this.grant
   }
 
+  /** What taking it out comes to. */
+  get outcome(): WithdrawOutcome {
+    return this.grant ? 'released' : 'left'
+  }
+
   stopWatching(): void {
     this.watch?.close()
     this.watch = undefined

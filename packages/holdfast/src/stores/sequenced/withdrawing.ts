@@ -41,7 +41,7 @@ export class Withdrawing<S extends PortSession> {
       throw error
     }
     if (record.outcome) return record.outcome
-    const outcome = removed || (await this.#wasDoneBefore(standpoint)) ? outcomeFor(standpoint) : 'absent'
+    const outcome = removed || (await this.#wasDoneBefore(standpoint)) ? standpoint.outcome : 'absent'
     records.settle(record, outcome)
     return outcome
   }
@@ -56,8 +56,4 @@ export class Withdrawing<S extends PortSession> {
     if (look.state === 'present' || look.stolenBecause !== undefined) return false
     return standpoint.session.keepAlive()
   }
-}
-
-function outcomeFor({ grant }: Pick<Standpoint<PortSession>, 'grant'>): WithdrawOutcome {
-  return grant ? 'released' : 'left'
 }

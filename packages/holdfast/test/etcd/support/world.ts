@@ -179,3 +179,30 @@ export async function renewed(lease: Lease<true>): Promise<void> {
   }
   await expect.poll(tryIt, { timeout: 10_000 }).toBe(true)
 }
+
+/** Outlives what a test does to the network. */
+export function longClaim(lock: string): Claim {
+  return makeClaim({ lock, ttlMs: 20_000 })
+}
+
+/** An attempt and its withdrawal get no answer, and are not made again. `one` is behind the proxy. */
+export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promise<void> {
+  // It goes on holding something, which keeps alive whatever it has left.
+  const held = longClaim('held')
+  await one.attempt(held, QUEUE)
+  const given = longClaim('given-up-unheard')
+  proxy.faults.dropReplies = true
+  await expect(one.attempt(given, QUEUE)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.faults.dropRequests = true
+  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  proxy.reset()
+  const next = longClaim('given-up-unheard')
+  const granted = async (): Promise<string> => {
+    await one.renew([held])
+    return (await two.attempt(next, QUEUE)).outcome
+  }
+  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
+  expect(await two.withdraw(next)).toBe('released')
+  expect(await one.withdraw(held)).toBe('released')
+}

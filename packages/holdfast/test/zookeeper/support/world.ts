@@ -19,6 +19,8 @@ export {
   fallSilent,
   handOffInside,
   leaveMinority,
+  leavesNothing,
+  longClaim,
   ONCE,
   QUEUE,
   renewed,

@@ -14,8 +14,8 @@ export interface Wire {
   send(args: string[]): Promise<unknown>
   /** Tells of the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
-  /** Keeps what the wire has opened of its own until the returned function is called. */
-  hold(): () => void
+  /** Keeps what the wire has opened besides the caller's connection until the returned function is called. */
+  hold?(): () => void
 }
 
 const LONGEST_RETRY_MS = 1000
@@ -60,7 +60,6 @@ function directWire(client: NodeRedisClient): Wire {
         client.off('end', onEnd)
       }
     },
-    hold: () => () => undefined,
   }
 }
 
@@ -92,10 +91,6 @@ export class LastingWire implements Wire {
     return () => void this.#listeners.delete(listener)
   }
 
-  hold(): () => void {
-    return () => undefined
-  }
-
   /** Connects, unless that is done or under way, or about to be tried again. */
   open(): void {
     if (this.#client || this.#timer) return
@@ -112,6 +107,7 @@ export class LastingWire implements Wire {
   drop(): void {
     const client = this.#client
     this.#forget()
+    this.#tellLost()
     if (client) destroy(client)
   }
 
@@ -137,8 +133,12 @@ export class LastingWire implements Wire {
       this.open()
     }, retryMs)
     // Those who listen hear why before what was under way fails for want of a connection.
-    for (const listener of this.#listeners) listener.lost(error)
+    this.#tellLost(error)
     destroy(client)
+  }
+
+  #tellLost(error?: unknown): void {
+    for (const listener of this.#listeners) listener.lost(error)
   }
 
   #forget(): void {
@@ -156,14 +156,13 @@ export class LastingWire implements Wire {
 class WireBeside implements Wire {
   readonly #client: NodeRedisClient
   readonly #wire: LastingWire
-  readonly #listeners = new Set<StateListener>()
   #holders = 0
 
   constructor(client: NodeRedisClient) {
     this.#client = client
     this.#wire = new LastingWire(() => duplicateOnce(client))
     const dropIfClosed = (): void => {
-      if (!client.isOpen) this.#drop()
+      if (!client.isOpen) this.#wire.drop()
     }
     client.on('end', dropIfClosed)
     // Also when its settings say that it is not to connect again.
@@ -186,12 +185,7 @@ class WireBeside implements Wire {
   }
 
   watchState(listener: StateListener): () => void {
-    const stop = this.#wire.watchState(listener)
-    this.#listeners.add(listener)
-    return () => {
-      stop()
-      this.#listeners.delete(listener)
-    }
+    return this.#wire.watchState(listener)
   }
 
   hold(): () => void {
@@ -203,11 +197,6 @@ class WireBeside implements Wire {
       this.#holders -= 1
       if (this.#holders === 0) this.#wire.drop()
     }
-  }
-
-  #drop(): void {
-    this.#wire.drop()
-    for (const listener of this.#listeners) listener.lost()
   }
 }
 

@@ -4,6 +4,8 @@ import { isServerError } from '../errors.js'
 import { destroy, duplicateOnce, wireOf } from './node-redis-wire.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
+const nothing = (): void => undefined
+
 /** @param wire the way to the server, where it is not that of the client */
 export function nodeRedisTransport(client: NodeRedisClient, wire = wireOf(client)): Transport {
   const keyPrefix = prefixOf(client)
@@ -23,7 +25,7 @@ export function nodeRedisTransport(client: NodeRedisClient, wire = wireOf(client
       ]),
     command: (name, ...args) => wire.send([name, ...args]),
     watchState: (listener) => wire.watchState(listener),
-    hold: () => wire.hold(),
+    hold: () => wire.hold?.() ?? nothing,
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
