@@ -22,8 +22,6 @@ export interface ClockedStore {
 }
 
 const START_MS = 1_700_000_000_000
-const CLAIMS = 10
-
 /** The steps that a history is made of, and how often each comes. */
 const VERBS = [
   ...Array<'attempt'>(10).fill('attempt'),
@@ -33,23 +31,47 @@ const VERBS = [
   'steal',
 ] as const
 
+const STEPS = 120
+
+export interface Crowd {
+  /** So many claims are about the same lock. */
+  readonly claims: number
+  /** The state is compared in one of so many steps: to look at a lock may change how the service keeps it. */
+  readonly looks: number
+}
+
+/** A crowd, in which hardly anybody is alone, and two who often are. */
+export const CROWDS: readonly Crowd[] = [
+  { claims: 10, looks: 1 },
+  { claims: 2, looks: 7 },
+]
+
+export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Promise<void> {
+  const first = crowd.claims * 1000
+  for (let seed = first; seed < first + 30; seed += 1) await comparePlays(clocked, [seed], crowd)
+  // Several locks in one turn.
+  for (let seed = first + 100; seed < first + 150; seed += 5) {
+    await comparePlays(clocked, [seed, seed + 1, seed + 2, seed + 3, seed + 4], crowd)
+  }
+}
+
 /**
  * Plays histories of several locks side by side: what they ask in one step leaves together. A difference fails with the
  * seed and the steps that led to it.
  */
-export async function comparePlays(
+async function comparePlays(
   { store, setClock }: ClockedStore,
   seeds: readonly number[],
-  steps: number,
+  { claims, looks }: Crowd,
 ): Promise<void> {
   const random = new SeededRandom(seeds[0] ?? 0)
-  const plays = seeds.map((seed) => new Play(store, seed))
+  const plays = seeds.map((seed) => new Play(store, seed, claims))
   let nowMs = 0
-  for (let step = 0; step < steps; step += 1) {
+  for (let step = 0; step < STEPS; step += 1) {
     nowMs += [0, 0, 1, 7, 60, 400][Math.floor(random.next() * 6)] ?? 0
     await setClock(START_MS + nowMs)
     const checks = await Promise.all(plays.map((play) => play.step(step, nowMs)))
-    for (const check of checks) await check()
+    for (const check of checks) await check(step % looks === 0)
   }
 }
 
@@ -64,7 +86,7 @@ class Play {
   readonly #history: string[] = []
   readonly #below: (limit: number) => number
 
-  constructor(store: Store, seed: number) {
+  constructor(store: Store, seed: number, claims: number) {
     const random = new SeededRandom(seed)
     this.#below = (limit) => Math.floor(random.next() * limit)
     this.#store = store
@@ -72,16 +94,16 @@ class Play {
     this.#lock = `differential-${seed}`
     this.#model = new Model(this.#lock)
     this.#shapes = shapesFor(this.#below(3))
-    this.#claims = Array.from({ length: CLAIMS }, (_, index) => this.#newClaim(String(index)))
+    this.#claims = Array.from({ length: claims }, (_, index) => this.#newClaim(String(index)))
   }
 
-  /** Asks both, and gives a function that compares the state they have come to. */
-  async step(step: number, nowMs: number): Promise<() => Promise<void>> {
+  /** Asks both, and gives a function that compares the answers, and the state they have come to when it is told to. */
+  async step(step: number, nowMs: number): Promise<(look: boolean) => Promise<void>> {
     const below = this.#below
     const lock = this.#lock
     this.#model.turn.nowMs = nowMs
     const verb = VERBS[below(VERBS.length)] ?? 'attempt'
-    const index = below(CLAIMS)
+    const index = below(this.#claims.length)
     const claim = this.#claims[index]!
     const enqueue = below(3) > 0
     const now = below(2) === 0
@@ -108,10 +130,11 @@ class Play {
         return verb === 'downgrade' ? rule.downgrade(state, claim, turn) : rule.steal(state, stealing, turn)
       }),
     )
-    return async () => {
-      const page = await this.#store.inspect({ lock })
+    return async (look) => {
       const told = `seed ${this.#seed}:\n${this.#history.slice(-25).join('\n')}\n`
       expect(withoutHint(theirs), told).toEqual(withoutHint(ours))
+      if (!look) return
+      const page = await this.#store.inspect({ lock })
       expect(page.locks, told).toEqual(this.#model.describe())
     }
   }

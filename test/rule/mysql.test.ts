@@ -1,11 +1,11 @@
 /** The rule in stored procedures gives what the rule in plain functions gives. */
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
-import { afterAll, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { clockedMysql } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { comparePlays } from './differential.js'
+import { compareHistories, CROWDS } from './differential.js'
 
 const server = await startMariadb()
 const pool = createPool({ uri: server.url, connectionLimit: 1 })
@@ -17,16 +17,17 @@ afterAll(async () => {
   await server.remove()
 })
 
-test('the rule in SQL is the rule', async () => {
+describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedMysql()
-  server.sql(sql)
   const setClock = async (ms: number): Promise<void> => void (await pool.execute(set, [ms]))
-  for (let seed = 1; seed <= 30; seed += 1) await comparePlays({ store, setClock }, [seed], 120)
-  // Several locks in one turn.
-  for (let seed = 100; seed < 150; seed += 5) {
-    await comparePlays({ store, setClock }, [seed, seed + 1, seed + 2, seed + 3, seed + 4], 120)
-  }
-}, 120_000)
+  server.sql(sql)
+
+  test.each(CROWDS)(
+    '$claims claims, looked at in one of $looks steps',
+    (crowd) => compareHistories({ store, setClock }, crowd),
+    120_000,
+  )
+})
 
 test('sessions that ask at the same moment', async () => {
   server.sql(mysqlSchema())

@@ -1,11 +1,11 @@
 /** The rule in PL/pgSQL gives what the rule in plain functions gives. */
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
-import { afterAll, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { clockedPostgres } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { comparePlays } from './differential.js'
+import { compareHistories, CROWDS } from './differential.js'
 
 const server = await startPostgres()
 const pool = newPool()
@@ -24,16 +24,17 @@ function newPool(): Pool {
   return made
 }
 
-test('the rule in SQL is the rule', async () => {
+describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedPostgres()
-  server.psql(sql)
   const setClock = async (ms: number): Promise<void> => void (await pool.query(set, [ms]))
-  for (let seed = 1; seed <= 30; seed += 1) await comparePlays({ store, setClock }, [seed], 120)
-  // Several locks in one turn.
-  for (let seed = 100; seed < 150; seed += 5) {
-    await comparePlays({ store, setClock }, [seed, seed + 1, seed + 2, seed + 3, seed + 4], 120)
-  }
-}, 120_000)
+  server.psql(sql)
+
+  test.each(CROWDS)(
+    '$claims claims, looked at in one of $looks steps',
+    (crowd) => compareHistories({ store, setClock }, crowd),
+    120_000,
+  )
+})
 
 test('sessions that ask at the same moment', async () => {
   server.psql(postgresSchema())

@@ -1,103 +1,20 @@
 /** Rows of locks that nobody has used for long are taken away, and tokens grow all the same. */
-import { mysqlStore } from 'holdfast/mysql'
-import { postgresStore } from 'holdfast/postgres'
-import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
-import { createPool } from 'mysql2/promise'
-import { Pool } from 'pg'
+import type { AttemptResult } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { clockedMysql, clockedPostgres } from './clocked.js'
+import { claim, startKits } from './kits.js'
 
 const DAY_MS = 86_400_000
 const NOW_MS = 1_700_000_000_000
 
-const postgres = await startPostgres()
-const pgPool = new Pool({ connectionString: postgres.url, max: 3 })
-pgPool.on('error', () => undefined)
-postgres.psql(clockedPostgres().sql)
-const mariadb = await startMariadb()
-const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 3 })
-mariadb.sql(clockedMysql().sql)
-
-interface Session {
-  run(sql: string): Promise<unknown>
-  end(): void
-}
-
-interface Kit {
-  readonly name: string
-  readonly store: Store
-  /** What stands before the names of tables. */
-  readonly prefix: string
-  /** How a statement locks a guard for its transaction. */
-  readonly sharing: string
-  setClock(ms: number): Promise<unknown>
-  ask(sql: string): string
-  purge(days: number): number
-  session(): Promise<Session>
-  /** How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100 ms. */
-  blocked(): number
-}
-
-const KITS: Kit[] = [
-  {
-    name: 'postgres',
-    store: postgresStore({ pool: pgPool, schema: 'played' }),
-    prefix: 'played.',
-    sharing: 'for share',
-    setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
-    ask: (sql) => postgres.psql(sql),
-    purge: (days) => Number(postgres.psql(`select played.purge_1('${days} days')`)),
-    async session() {
-      const client = await pgPool.connect()
-      return { run: (sql) => client.query(sql), end: () => client.release() }
-    },
-    blocked: () =>
-      Number(postgres.psql(`select count(*) from pg_stat_activity where wait_event_type = 'Lock'`)),
-  },
-  {
-    name: 'mysql',
-    store: mysqlStore({ pool: mysqlPool, prefix: 'played_' }),
-    prefix: 'played_',
-    sharing: 'lock in share mode',
-    setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
-    ask: (sql) => mariadb.sql(sql),
-    purge: (days) => Number(mariadb.sql(`call played_purge_1(${days}, 1000)`)),
-    async session() {
-      const connection = await mysqlPool.getConnection()
-      return { run: (sql) => connection.query(sql), end: () => connection.release() }
-    },
-    blocked: () =>
-      Number(mariadb.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`)),
-  },
-]
-
-afterAll(async () => {
-  for (const { store } of KITS) await store.close()
-  await Promise.all([pgPool.end(), mysqlPool.end()])
-  await Promise.all([postgres.remove(), mariadb.remove()])
-})
-
-function claim(lock: string, id: string, ttlMs = 1000): Claim {
-  return {
-    lock,
-    id,
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    weight: CAPACITY_ALL,
-    ttlMs,
-    heartbeatMs: 300,
-    owner: { clientId: id, host: 'purge', pid: 1 },
-  }
-}
+const { kits, stop } = await startKits()
+afterAll(stop)
 
 function tokenOf(result: AttemptResult): bigint {
   if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
   return result.token
 }
 
-describe.each(KITS)('$name', ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
+describe.each(kits)('$name', ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
   const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
     tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
   const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')

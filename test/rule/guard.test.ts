@@ -1,0 +1,45 @@
+/** A lock that was given up while a transaction still covers it is granted to nobody before that transaction has ended. */
+import { afterAll, describe, expect, test } from 'vitest'
+import { claim, startKits } from './kits.js'
+
+const { kits, stop } = await startKits()
+afterAll(stop)
+
+const NOW_MS = 1_700_000_000_000
+
+describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => {
+  /** Gives what came of it. What is asked for together leaves together. */
+  const attempt = async (locks: readonly string[], id: string): Promise<string[]> => {
+    const options = { enqueue: true, tokens: 1 }
+    const results = await Promise.all(locks.map((lock) => store.attempt(claim(lock, id), options)))
+    return results.map(({ outcome }) => outcome)
+  }
+
+  test.each([
+    { asked: 'asked for alone', lock: 'alone', besides: [] },
+    { asked: 'asked for together with another', lock: 'covered', besides: ['other'] },
+  ])('$asked', async ({ lock, besides }) => {
+    const locks = [lock, ...besides]
+    await setClock(NOW_MS)
+    await attempt([lock], 'a')
+    expect(await store.cover?.prepare({ lock, id: 'a' })).toBe(true)
+    const transaction = await session()
+    await transaction.run('begin')
+    await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
+    expect(await store.withdraw(claim(lock, 'a'))).toBe('released')
+
+    const others = besides.map(() => 'granted')
+    expect(await attempt(locks, 'b')).toEqual(['waiting', ...others])
+    expect(await attempt([lock], 'c')).toEqual(['waiting'])
+    await transaction.run('commit')
+    transaction.end()
+    // It is granted in the order of the queue, also to one who asks later.
+    expect(await attempt([lock], 'c')).toEqual(['waiting'])
+    expect(await attempt(locks, 'b')).toEqual(['granted', ...others])
+    for (const held of locks) expect(await store.withdraw(claim(held, 'b'))).toBe('released')
+    expect(await attempt([lock], 'c')).toEqual(['granted'])
+    expect(await store.withdraw(claim(lock, 'c'))).toBe('released')
+    // Nothing of that is left to keep it from those who come later.
+    expect(await attempt(locks, 'd')).toEqual(locks.map(() => 'granted'))
+  })
+})

@@ -1,0 +1,101 @@
+/** The two databases, with a clock that the test sets. */
+import { mysqlStore } from 'holdfast/mysql'
+import { postgresStore } from 'holdfast/postgres'
+import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { clockedMysql, clockedPostgres } from './clocked.js'
+
+export interface Session {
+  run(sql: string): Promise<unknown>
+  end(): void
+}
+
+export interface Kit {
+  readonly name: string
+  readonly store: Store
+  /** What stands before the names of tables. */
+  readonly prefix: string
+  /** How a statement locks a guard for its transaction. */
+  readonly sharing: string
+  setClock(ms: number): Promise<unknown>
+  ask(sql: string): string
+  purge(days: number): number
+  session(): Promise<Session>
+  /** How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100 ms. */
+  blocked(): number
+}
+
+export interface Kits {
+  readonly kits: readonly Kit[]
+  stop(): Promise<void>
+}
+
+export async function startKits(): Promise<Kits> {
+  const postgres = await startPostgres()
+  const pgPool = new Pool({ connectionString: postgres.url, max: 3 })
+  pgPool.on('error', () => undefined)
+  postgres.psql(clockedPostgres().sql)
+  const mariadb = await startMariadb()
+  const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 3 })
+  mariadb.sql(clockedMysql().sql)
+
+  const kits: Kit[] = [
+    {
+      name: 'postgres',
+      store: postgresStore({ pool: pgPool, schema: 'played' }),
+      prefix: 'played.',
+      sharing: 'for share',
+      setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
+      ask: (sql) => postgres.psql(sql),
+      purge: (days) => Number(postgres.psql(`select played.purge_1('${days} days')`)),
+      async session() {
+        const client = await pgPool.connect()
+        return { run: (sql) => client.query(sql), end: () => client.release() }
+      },
+      blocked: () =>
+        Number(postgres.psql(`select count(*) from pg_stat_activity where wait_event_type = 'Lock'`)),
+    },
+    {
+      name: 'mysql',
+      store: mysqlStore({ pool: mysqlPool, prefix: 'played_' }),
+      prefix: 'played_',
+      sharing: 'lock in share mode',
+      setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
+      ask: (sql) => mariadb.sql(sql),
+      purge: (days) => Number(mariadb.sql(`call played_purge_1(${days}, 1000)`)),
+      async session() {
+        const connection = await mysqlPool.getConnection()
+        return { run: (sql) => connection.query(sql), end: () => connection.release() }
+      },
+      blocked: () =>
+        Number(
+          mariadb.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`),
+        ),
+    },
+  ]
+
+  return {
+    kits,
+    async stop() {
+      for (const { store } of kits) await store.close()
+      await Promise.all([pgPool.end(), mysqlPool.end()])
+      await Promise.all([postgres.remove(), mariadb.remove()])
+    },
+  }
+}
+
+export function claim(lock: string, id: string, ttlMs = 1000): Claim {
+  return {
+    lock,
+    id,
+    kind: 'mutex',
+    capacity: CAPACITY_ALL,
+    weight: CAPACITY_ALL,
+    ttlMs,
+    heartbeatMs: 300,
+    owner: { clientId: id, host: 'rule', pid: 1 },
+  }
+}
