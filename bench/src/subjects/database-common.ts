@@ -32,7 +32,7 @@ export function verrou(connection: KyselyOptions['connection']): Locker {
 }
 
 /** What the store says to the database for one claim on one lock. */
-export function requestsOf(name: string, id: string): { acquire: object; release: object } {
+export function requestsOf(name: string, id: string) {
   const whole = 2 ** 31 - 1
   const owner = JSON.stringify({ clientId: 'by hand', host: 'localhost', pid: process.pid })
   const claim = { lock: name, id, kind: 'mutex', capacity: whole, weight: whole, ttlMs: TTL_MS }

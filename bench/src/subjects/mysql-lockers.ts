@@ -43,12 +43,15 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
 }
 
 function statements(pool: Pool): Locker {
-  const sql = 'call holdfast_turn_1(?, ?)'
+  const sql = 'call holdfast_one_1(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
   return (name) => async () => {
-    const { acquire, release } = requestsOf(name, randomUUID())
-    const names = JSON.stringify([name])
-    await pool.execute(sql, [names, JSON.stringify([acquire])])
-    return () => pool.execute(sql, [names, JSON.stringify([release])])
+    const id = randomUUID()
+    const { acquire, release } = requestsOf(name, id)
+    const { verb, owner, kind, capacity, weight, tokens, ttlMs } = acquire
+    const claim = [owner, kind, capacity, weight, tokens, ttlMs].map(String)
+    await pool.execute(sql, [verb, name, id, ...claim, JSON.stringify([acquire])])
+    const none = ['', 'mutex', '1', '0', '0', String(release.ttlMs)]
+    return () => pool.execute(sql, [release.verb, name, id, ...none, JSON.stringify([release])])
   }
 }
 

@@ -61,7 +61,7 @@ describe('a database that is not ready', () => {
 
   test('with a table of somebody else in its place', async () => {
     server.sql(mysqlSchema('changed_'))
-    server.sql('alter table changed_holders rename column weight to height')
+    server.sql('alter table changed_locks rename column guarded to watched')
     const error = await failure({ pool: poolOf(), prefix: 'changed_' })
     expect(error.code).toBe('STORE_CONFIG')
     expect(error.message).toContain('changed_')

@@ -62,8 +62,7 @@ const KITS: Kit[] = [
     rival: () => mysqlPool.getConnection(),
     // The one that has changed less is undone.
     favour: ['create temporary table heavy (n int)', 'insert into heavy select seq from seq_1_to_500'],
-    // The gap that a holder is to be written into: rows of locks are looked for before any of them is locked.
-    first: `select name from holdfast_holders where name = 'row 2' for update`,
+    first: `select name from holdfast_locks where name = 'row 2' for update`,
     second: `select name from holdfast_locks where name = 'row 1' for update`,
     async waiting() {
       const waits = `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`

@@ -1,7 +1,7 @@
 /** The database of the MySQL store: one call of a procedure for all that is asked, and a bell for those who wait. */
 import { systemRandom } from '../../clock/clock.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
-import type { Answer, Request } from '../sql/requests.js'
+import type { Answers, Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
 import { execute, statement, type MysqlPool } from './clients.js'
@@ -9,6 +9,7 @@ import { coverOf } from './cover.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { migrateMysql } from './migrate.js'
 import { checkPrefix } from './schema.js'
+import { answersOf, callOf } from './turns.js'
 
 export interface MysqlDatabaseOptions {
   readonly pool: MysqlPool
@@ -24,7 +25,7 @@ export class MysqlDatabase implements Database {
   readonly cover: Database['cover']
   readonly #pool: MysqlPool
   readonly #statements: Statements
-  readonly #turn: string
+  readonly #prefix: string
   readonly #names: string
   #bell: Bell | undefined
 
@@ -40,19 +41,16 @@ export class MysqlDatabase implements Database {
       explain: (error) => explain(error, prefix),
     })
     this.cover = coverOf(prefix)
-    this.#turn = `call ${prefix}turn_1(?, ?)`
+    this.#prefix = prefix
     this.#names =
-      `select convert(name using utf8mb4) as name from (select name from ${prefix}holders union ` +
-      `select name from ${prefix}waiters) used where name >= cast(? as binary) and name > cast(? as binary) ` +
-      'and left(name, length(cast(? as binary))) = cast(? as binary) order by used.name limit ?'
+      `select convert(name using utf8mb4) as name from (select name from ${prefix}locks where sole_expires_us > 0 union ` +
+      `select name from ${prefix}holders union select name from ${prefix}waiters) used ` +
+      'where name >= cast(? as binary) and name > cast(? as binary) and left(name, length(cast(? as binary))) = cast(? as binary) order by used.name limit ?'
   }
 
-  async run(requests: readonly Request[]): Promise<readonly Answer[]> {
-    // Sorted in the same way by every client, so that no two wait for each other's rows.
-    const names = [...new Set(requests.map(({ lock }) => lock))].sort()
-    const values = [JSON.stringify(names), JSON.stringify(requests)]
-    const results = (await this.#rows(this.#turn, values)) as [{ answers: string }[]]
-    return JSON.parse(results[0][0]?.answers ?? 'null') as Answer[]
+  async run(requests: readonly Request[]): Promise<Answers> {
+    const call = callOf(this.#prefix, requests)
+    return answersOf(await this.#rows(call.sql, call.values), call, requests)
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {

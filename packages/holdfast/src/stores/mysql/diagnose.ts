@@ -144,7 +144,7 @@ async function examineTables(
     await attempt('UPDATE', table, `update ${table} set ${column} = ${column} where false`)
     await attempt('DELETE', table, `delete from ${table} where false`)
   }
-  if (writable) await attempt('EXECUTE', `${prefix}turn_1`, `call ${prefix}turn_1('[]', '[]')`)
+  if (writable) await attempt('EXECUTE', `${prefix}turn_1`, `call ${prefix}turn_1('[]', '[]', false)`)
   return { missing, denied }
 }
 

@@ -4,8 +4,9 @@
  *
  * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
  *   the lock is free, so that tokens only grow; rule/purge.ts says when it may go. `guarded` says that its guard is to be
- *   asked before the next grant.
- * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
+ *   asked before the next grant. `sole_…` is the holder of a lock that has one and nobody who waits, and
+ *   `turn` the call that last served such a lock; rule/plain.ts.
+ * - `holders` and `waiters` are who holds and who queues, in the order of `seq`, of locks that are `listed`.
  * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
  * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
  *   renewals and releases never wait for a transaction.
@@ -21,7 +22,16 @@ create table if not exists holdfast_locks (
   kind varchar(16) not null default 'mutex',
   capacity int not null default 2147483647,
   last_token bigint not null default 0,
-  guarded boolean not null default false
+  guarded boolean not null default false,
+  listed boolean not null default false,
+  sole_id varchar(64) character set ascii collate ascii_bin,
+  sole_owner longtext,
+  sole_weight int not null default 0,
+  sole_tokens int,
+  sole_granted_us bigint,
+  sole_ttl_ms double,
+  sole_expires_us bigint not null default 0,
+  turn bigint unsigned not null default 0
 ) engine = InnoDB default character set utf8mb4`,
   /* sql */ `
 create table if not exists holdfast_holders (

@@ -1,6 +1,6 @@
 /** What an SQL store needs of its database. */
 import type { Cover, PushedGrant } from '../../store/contract.js'
-import type { Answer, Request } from './requests.js'
+import type { Answers, Request } from './requests.js'
 
 /** What a doorbell tells. */
 export interface BellEvents {
@@ -28,7 +28,7 @@ export interface Database {
   /** What is particular to the database in how a transaction covers a lease. */
   readonly cover: Pick<Cover, 'begin' | 'lasts'>
   /** Does all the requests, in order, in one transaction and one round trip. */
-  run(requests: readonly Request[]): Promise<readonly Answer[]>
+  run(requests: readonly Request[]): Promise<Answers>
   names(query: NameQuery): Promise<readonly string[]>
   /** Begins to listen. Resolves when no call can be missed any more; rejects when calls do not come through. */
   listen(events: BellEvents): Promise<void>

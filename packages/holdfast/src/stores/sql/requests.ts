@@ -31,6 +31,9 @@ export interface Request {
 /** The database's answer to one request; which properties it has depends on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 
+/** In the order of the requests. One is missing when the database does not answer as it should. */
+export type Answers = readonly (Answer | undefined)[]
+
 export function attemptRequest(claim: Claim, options: AttemptOptions, channel: string): Request {
   const { lock, id, kind, capacity, weight, ttlMs, heartbeatMs } = claim
   return {

@@ -1,8 +1,8 @@
 /**
- * The grant rule of `store/grant-rule.ts` as stored procedures, and the one procedure that clients call: `turn_1`, with a
- * list of requests as JSON and a list of answers back, in one round trip and one transaction.
+ * The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `turn_1`, with a list of requests as JSON and
+ * answers back, in one round trip and one transaction, or `one_1` for a single request (see plain.ts).
  *
- * Why it is safe: `turn_1` first locks the rows of its locks, in the order that the client sorted them in, and only then
+ * Why it is safe: each first locks the rows of its locks, in the order that the client sorted them in, and only then
  * looks at anything else. In READ COMMITTED each statement sees what was committed before it began, and so all that the
  * one before us did under the same row lock.
  *
@@ -10,6 +10,7 @@
  * clients of two versions can share the tables while a new one is rolled out. They run with the rights of their caller.
  */
 import { PURGE } from './purge.js'
+import { ONE, PLAIN } from './plain.js'
 import { SETTLE, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
@@ -32,29 +33,87 @@ begin
   end while;
 end`
 
+/** The tombstones of a busy service are many, so now and then a call takes those away that have served. */
+const SWEEP = /* sql */ `
+create procedure if not exists holdfast_sweep_1(in a_now bigint)
+modifies sql data sql security invoker
+begin
+  delete from holdfast_tombstones where until_us <= a_now order by until_us limit 5000;
+  commit;
+end`
+
 /**
- * The names come sorted and without repetition. Rows are seldom missing, so they are locked first; when one is, the transaction
- * is undone, since to lock a row that is not there locks nothing, and missing rows are made outside of it. What fails in
- * between is undone as a whole.
+ * The requests at the places of a list, or all of them, on locks whose rows are locked. The names come without repetition.
+ * Where there is a list, the name and the request at a place belong together.
+ */
+const ANSWER = /* sql */ `
+create procedure if not exists holdfast_answer_1(
+  in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4, in a_places text character set ascii,
+  out a_answers longtext character set utf8mb4, inout a_bells longtext
+)
+modifies sql data sql security invoker
+begin
+  declare v_op, v_answer longtext character set utf8mb4;
+  declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
+  declare v_index int default 0;
+  declare v_count int default json_length(a_names);
+  while v_index < v_count do
+    if a_places is null or find_in_set(v_index + 1, a_places) then
+      call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, a_bells);
+    end if;
+    set v_index = v_index + 1;
+  end while;
+  set a_answers = '[', v_index = 0, v_count = json_length(a_ops);
+  while v_index < v_count do
+    if a_places is null or find_in_set(v_index + 1, a_places) then
+      set v_op = json_extract(a_ops, concat('$[', v_index, ']'));
+      case json_unquote(json_extract(v_op, '$.verb'))
+        when 'attempt' then call holdfast_attempt_1(v_op, v_now, v_answer);
+        when 'withdraw' then call holdfast_withdraw_1(v_op, v_now, v_answer, a_bells);
+        when 'renew' then call holdfast_renew_1(v_op, v_now, v_answer);
+        when 'downgrade' then call holdfast_downgrade_1(v_op, v_now, v_answer, a_bells);
+        when 'steal' then call holdfast_steal_1(v_op, v_now, v_answer, a_bells);
+        when 'guard' then call holdfast_guard_1(v_op, v_answer);
+        when 'inspect' then call holdfast_inspect_1(v_op, v_now, v_answer);
+      end case;
+      set a_answers = concat(a_answers, if(a_answers = '[', '', ','), v_answer);
+    end if;
+    set v_index = v_index + 1;
+  end while;
+  set a_answers = concat(a_answers, ']');
+end`
+
+/**
+ * The names come sorted and without repetition. `a_apart` says that there are as many requests, and in the same order, so
+ * that plain ones are served together. They come back as rows, and the others as JSON.
+ *
+ * Otherwise: rows are seldom missing, so they are locked first; when one is, the transaction is undone, since to lock a row
+ * that is not there locks nothing, and missing rows are made outside of it. What fails in between is undone as a whole.
  */
 const TURN = /* sql */ `
 create procedure if not exists holdfast_turn_1(
-  in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4
+  in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4, in a_apart boolean
 )
 modifies sql data sql security invoker
 begin
   declare v_name varbinary(512);
-  declare v_op, v_answer longtext character set utf8mb4;
-  declare v_answers longtext character set utf8mb4 default '[';
+  declare v_answers longtext character set utf8mb4;
   declare v_bells longtext default '';
-  declare v_now bigint;
+  declare v_left text character set ascii;
+  declare v_late boolean default false;
   declare v_index, v_taken int default 0;
   declare v_count int default json_length(a_names);
   declare exit handler for sqlexception begin rollback; resignal; end;
 
-  take: loop
-    -- Without autocommit the session is in a transaction already, on a level of its own.
-    commit;
+  -- Without autocommit the session is in a transaction already, on a level of its own.
+  commit;
+  if a_apart then
+    set transaction isolation level read committed;
+    start transaction;
+    call holdfast_plain_1(a_ops, v_left, v_late);
+    if v_late then rollback; end if;
+  end if;
+  take: while not a_apart or v_late do
     set transaction isolation level read committed;
     start transaction;
     set v_index = 0, v_taken = 0;
@@ -73,39 +132,15 @@ begin
       end if;
       set v_index = v_index + 1;
     end while;
-  end loop;
-  set v_now = timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
-  if v_count = 1 then call holdfast_settle_1(v_name, v_now, v_bells);
-  else
-    set v_index = 0;
-    while v_index < v_count do
-      call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, v_bells);
-      set v_index = v_index + 1;
-    end while;
-  end if;
-
-  set v_index = 0, v_count = json_length(a_ops);
-  while v_index < v_count do
-    set v_op = json_extract(a_ops, concat('$[', v_index, ']'));
-    case json_unquote(json_extract(v_op, '$.verb'))
-      when 'attempt' then call holdfast_attempt_1(v_op, v_now, v_answer);
-      when 'withdraw' then call holdfast_withdraw_1(v_op, v_now, v_answer, v_bells);
-      when 'renew' then call holdfast_renew_1(v_op, v_now, v_answer);
-      when 'downgrade' then call holdfast_downgrade_1(v_op, v_now, v_answer, v_bells);
-      when 'steal' then call holdfast_steal_1(v_op, v_now, v_answer, v_bells);
-      when 'guard' then call holdfast_guard_1(v_op, v_answer);
-      when 'inspect' then call holdfast_inspect_1(v_op, v_now, v_answer);
-    end case;
-    set v_answers = concat(v_answers, if(v_index = 0, '', ','), v_answer);
-    set v_index = v_index + 1;
   end while;
-  set v_answers = concat(v_answers, ']');
+  if not a_apart or v_late or v_left is not null then
+    call holdfast_answer_1(a_names, a_ops, v_left, v_answers, v_bells);
+  end if;
   commit;
 
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
-  if rand() < 0.05 then delete from holdfast_tombstones where until_us <= v_now order by until_us limit 5000; end if;
-  commit;
-  select v_answers as answers;
+  if v_answers is not null then select v_answers as answers; end if;
+  if rand() < 0.05 then call holdfast_sweep_1(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))); end if;
 end`
 
 export const RULE: readonly string[] = [
@@ -121,6 +156,10 @@ export const RULE: readonly string[] = [
   STEAL,
   INSPECT,
   RING,
+  SWEEP,
+  ANSWER,
+  PLAIN,
   TURN,
+  ONE,
   PURGE,
 ]

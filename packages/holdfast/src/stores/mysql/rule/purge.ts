@@ -12,8 +12,8 @@ export const PURGE = /* sql */ `
 create procedure if not exists holdfast_purge_1(in a_days double, in a_limit int)
 modifies sql data sql security invoker
 begin
-  declare v_before bigint default
-    timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) - round(a_days * 86400000000);
+  declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
+  declare v_before bigint default v_now - round(a_days * 86400000000);
   declare v_name varbinary(512);
   declare v_guarded boolean;
   declare v_pass boolean;
@@ -35,7 +35,7 @@ begin
     set transaction isolation level read committed;
     start transaction;
     select guarded into v_guarded from holdfast_locks
-     where name = v_name and last_token > 0 and last_token < v_before for update skip locked;
+     where name = v_name and last_token > 0 and last_token < v_before and sole_expires_us <= v_now for update skip locked;
     set v_pass = v_guarded is not null
       and not exists (select 1 from holdfast_holders where name = v_name)
       and not exists (select 1 from holdfast_waiters where name = v_name);

@@ -1,11 +1,22 @@
 /** Who holds and who is next: the steps that the verbs of the rule share. */
 
-/** Ends what has expired and lets the queue move up: done once for each lock at the beginning of a turn. */
+/**
+ * Makes a sole holder one of the holders, ends what has expired and lets the queue move up: done once for each lock before
+ * anything else that is not plain.
+ */
 export const SETTLE = /* sql */ `
 create procedure if not exists holdfast_settle_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
 modifies sql data sql security invoker
 begin
-  declare v_expired, v_queued boolean;
+  declare v_sole, v_expired, v_queued boolean;
+  select sole_expires_us > 0 into v_sole from holdfast_locks where name = a_name;
+  if v_sole then
+    insert into holdfast_holders (name, id, owner, weight, token, tokens, granted_us, ttl_ms, expires_us)
+    select name, sole_id, sole_owner, sole_weight, last_token - sole_tokens + 1, sole_tokens, sole_granted_us, sole_ttl_ms,
+           sole_expires_us
+      from holdfast_locks where name = a_name;
+    update holdfast_locks set listed = true, sole_id = null, sole_expires_us = 0 where name = a_name;
+  end if;
   select exists (select 1 from holdfast_holders where name = a_name and expires_us <= a_now),
          exists (select 1 from holdfast_waiters where name = a_name)
     into v_expired, v_queued;
@@ -18,7 +29,7 @@ begin
   if v_queued then call holdfast_promote_1(a_name, a_now, a_bells); end if;
 end`
 
-/** Makes a claim a holder. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
+/** Makes a claim one of the holders. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
 export const HOLD = /* sql */ `
 create procedure if not exists holdfast_hold_1(
   in a_name varbinary(512), in a_id varchar(64) character set ascii, in a_owner longtext character set utf8mb4,
@@ -26,7 +37,7 @@ create procedure if not exists holdfast_hold_1(
 )
 modifies sql data sql security invoker
 begin
-  update holdfast_locks set last_token = last_insert_id(greatest(last_token + 1, a_now) + a_tokens - 1)
+  update holdfast_locks set last_token = last_insert_id(greatest(last_token + 1, a_now) + a_tokens - 1), listed = true
    where name = a_name;
   set a_token = last_insert_id() - a_tokens + 1;
   insert into holdfast_holders (name, id, owner, weight, token, tokens, granted_us, ttl_ms, expires_us)

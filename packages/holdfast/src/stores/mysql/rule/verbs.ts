@@ -84,6 +84,7 @@ ${CLAIM}
   elseif json_extract(a_op, '$.enqueue') = 'false' then
     set a_answer = json_object('outcome', 'busy', 'holderRemainingMs', v_left_ms);
   else
+    if not v_taken then update holdfast_locks set listed = true where name = a_name; end if;
     insert into holdfast_waiters (name, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since_us, seen_us, channel)
     values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, json_extract(a_op, '$.heartbeatMs'), a_now, a_now,
             a_channel);
@@ -134,8 +135,12 @@ ${CLAIM}
   replace into holdfast_tombstones (name, id, until_us, outcome)
   values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), v_outcome);
   -- Also the one that left the queue may have been all that stood before a smaller claim.
-  if v_made_room and exists (select 1 from holdfast_waiters where name = a_name) then
-    call holdfast_promote_1(a_name, a_now, a_bells);
+  if v_made_room then
+    if exists (select 1 from holdfast_waiters where name = a_name) then
+      call holdfast_promote_1(a_name, a_now, a_bells);
+    elseif not exists (select 1 from holdfast_holders where name = a_name) then
+      update holdfast_locks set listed = false where name = a_name;
+    end if;
   end if;
   set a_answer = json_object('outcome', v_outcome);
 end`
