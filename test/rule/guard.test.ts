@@ -11,7 +11,7 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
   /** Gives what came of it. What is asked for together leaves together. */
   const attempt = async (locks: readonly string[], id: string): Promise<string[]> => {
     const options = { enqueue: true, tokens: 1 }
-    const results = await Promise.all(locks.map((lock) => store.attempt(claim(lock, id), options)))
+    const results = await Promise.all(locks.map(async (lock) => store.attempt(claim(lock, id), options)))
     return results.map(({ outcome }) => outcome)
   }
 

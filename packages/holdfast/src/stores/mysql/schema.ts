@@ -12,7 +12,7 @@ export function schemaStatements(prefix: string): readonly string[] {
 }
 
 /**
- * The SQL that makes everything the MySQL store needs in a database: four tables and a few procedures. It may be run
+ * The SQL that makes everything the MySQL store needs in a database: its tables and procedures. It may be run
  * again at any time. It is a script for the command line clients `mariadb` and `mysql`.
  * @throws LockUsageError when the prefix cannot be one.
  */

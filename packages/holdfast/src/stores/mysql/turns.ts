@@ -37,10 +37,10 @@ export function callOf(prefix: string, requests: readonly Request[]): Call {
 
 function callOfOne(prefix: string, request: Request): Call {
   const { verb, lock, id, owner = '', kind = 'mutex', capacity = 1, weight = 0, tokens = 0, ttlMs } = request
-  const values = [verb, lock, id, owner, kind, capacity, weight, tokens, ttlMs].map(String)
+  const numbers = [capacity, weight, tokens, ttlMs].map(String)
   return {
     sql: `call ${prefix}one_1(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    values: [...values, JSON.stringify([request])],
+    values: [verb, lock, String(id), String(owner), String(kind), ...numbers, JSON.stringify([request])],
     requests: [request],
   }
 }
@@ -48,6 +48,9 @@ function callOfOne(prefix: string, request: Request): Call {
 /** The answers to requests, in their order, from the results of the call that `callOf` made of them. */
 export function answersOf(results: unknown, call: Call, requests: readonly Request[]): Answers {
   const rows = (results as unknown[]).filter(Array.isArray).flat() as (Served | Others)[]
+  const [[row], [request]] = [rows, requests]
+  // Most calls are for one.
+  if (row && request && requests.length === 1 && 'token' in row) return [servedAnswer(request, row.token)]
   const served = new Map(rows.flatMap((row) => ('token' in row ? [[row.place, row.token]] : [])))
   const others = rows.flatMap((row) => ('answers' in row ? (JSON.parse(row.answers) as Answer[]) : []))
   const answers = new Map<Request, Answer>()
