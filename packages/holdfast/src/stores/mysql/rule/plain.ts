@@ -65,7 +65,7 @@ begin
        where name = a_name and not listed and not guarded and sole_expires_us = 0 and a_weight <= a_capacity;
       set v_served = row_count() = 1;
       if v_served then set v_token = last_insert_id() - a_tokens + 1;
-      elseif a_weight <= a_capacity then
+      elseif a_weight <= a_capacity and not exists (select 1 from holdfast_locks where name = a_name) then
         insert ignore into holdfast_locks ${COLUMNS}
         values (a_name, a_kind, a_capacity, v_now + a_tokens - 1, a_id, a_owner, a_weight, a_tokens, v_now, a_ttl_ms, v_until,
                 0);
