@@ -2,66 +2,18 @@
  * The clock of a database is set while locks are held. What a step does to expiry is documented; what it must never do is
  * give a token that does not grow, or leave a lock that nobody can have.
  */
-import { mysqlStore } from 'holdfast/mysql'
-import { postgresStore } from 'holdfast/postgres'
-import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
-import { createPool } from 'mysql2/promise'
-import { Pool } from 'pg'
+import type { AttemptResult } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
-import { startPostgres } from '@holdfast/servers/postgres'
-import { clockedMysql, clockedPostgres } from './clocked.js'
+import { claim, startKits, tokenOf } from './kits.js'
 
 const NOW_MS = 1_700_000_000_000
 const STEP_MS = 3_600_000
 const TTL_MS = 1000
 
-const postgres = await startPostgres()
-const pgPool = new Pool({ connectionString: postgres.url, max: 1 })
-pgPool.on('error', () => undefined)
-postgres.psql(clockedPostgres().sql)
-const mariadb = await startMariadb()
-const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 1 })
-mariadb.sql(clockedMysql().sql)
+const { kits, stop } = await startKits()
+afterAll(stop)
 
-const DATABASES: { name: string; store: Store; setClock: (ms: number) => Promise<unknown> }[] = [
-  {
-    name: 'postgres',
-    store: postgresStore({ pool: pgPool, schema: 'played' }),
-    setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
-  },
-  {
-    name: 'mysql',
-    store: mysqlStore({ pool: mysqlPool, prefix: 'played_' }),
-    setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
-  },
-]
-
-afterAll(async () => {
-  for (const { store } of DATABASES) await store.close()
-  await Promise.all([pgPool.end(), mysqlPool.end()])
-  await Promise.all([postgres.remove(), mariadb.remove()])
-})
-
-function claim(lock: string, id: string): Claim {
-  return {
-    lock,
-    id,
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    weight: CAPACITY_ALL,
-    ttlMs: TTL_MS,
-    heartbeatMs: 300,
-    owner: { clientId: id, host: 'clock', pid: 1 },
-  }
-}
-
-function tokenOf(result: AttemptResult): bigint {
-  if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
-  return result.token
-}
-
-describe.each(DATABASES)('$name', ({ store, setClock }) => {
+describe.each(kits)('$name', ({ store, setClock }) => {
   const attempt = (lock: string, id: string): AttemptResult | PromiseLike<AttemptResult> =>
     store.attempt(claim(lock, id), { enqueue: false, tokens: 1 })
 

@@ -1,7 +1,7 @@
 /** The two databases, with a clock that the test sets. */
 import { mysqlStore } from 'holdfast/mysql'
 import { postgresStore } from 'holdfast/postgres'
-import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
+import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { startMariadb } from '@holdfast/servers/mariadb'
@@ -98,4 +98,10 @@ export function claim(lock: string, id: string, ttlMs = 1000): Claim {
     heartbeatMs: 300,
     owner: { clientId: id, host: 'rule', pid: 1 },
   }
+}
+
+/** @throws Error when nothing was granted. */
+export function tokenOf(result: AttemptResult): bigint {
+  if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
+  return result.token
 }

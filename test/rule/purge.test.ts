@@ -1,18 +1,12 @@
 /** Rows of locks that nobody has used for long are taken away, and tokens grow all the same. */
-import type { AttemptResult } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
-import { claim, startKits } from './kits.js'
+import { claim, startKits, tokenOf } from './kits.js'
 
 const DAY_MS = 86_400_000
 const NOW_MS = 1_700_000_000_000
 
 const { kits, stop } = await startKits()
 afterAll(stop)
-
-function tokenOf(result: AttemptResult): bigint {
-  if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
-  return result.token
-}
 
 describe.each(kits)('$name', ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
   const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
