@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
 import type { BellEvents } from '../sql/database.js'
 import type { Statements } from '../sql/statements.js'
-import { execute, limitOf, statement, type MysqlConnection, type MysqlPool } from './clients.js'
+import { execute, limitOf, statement, type MysqlConnection, type Connections } from './clients.js'
 import { isInterrupted } from './errors.js'
 
 /** Long, and shorter than what proxies and firewalls take for a dead connection, in seconds. */
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 10
 const AGAIN_MS = 500
 
 export class Bell {
-  readonly #pool: MysqlPool
+  readonly #pool: Connections
   readonly #statements: Statements
   readonly #channel: string
   readonly #events: BellEvents
@@ -30,7 +30,7 @@ export class Bell {
   #over = false
   #replacing = false
 
-  constructor(pool: MysqlPool, statements: Statements, channel: string, events: BellEvents) {
+  constructor(pool: Connections, statements: Statements, channel: string, events: BellEvents) {
     this.#pool = pool
     this.#statements = statements
     this.#channel = channel

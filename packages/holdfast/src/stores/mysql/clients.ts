@@ -27,16 +27,37 @@ export interface MysqlPool {
   getConnection(): Promise<MysqlConnection>
 }
 
+/** As much of a pool as is used after all. */
+export type Connections = Pick<MysqlPool, 'getConnection'>
+
 /** A pool of `mysql2` itself, with callbacks. */
 export interface MysqlCallbackPool {
   promise(): MysqlPool
 }
 
+type Done<T extends unknown[]> = (error: Error | null, ...results: T) => void
+
+/** As much of a connection of `mysql2` itself as is used. */
+interface CoreConnection {
+  query(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
+  execute(statement: Statement, done: Done<[rows: unknown, fields: unknown]>): void
+  release(): void
+  destroy(): void
+}
+interface CorePool {
+  getConnection(done: Done<[connection: CoreConnection]>): void
+}
+
 /** @throws LockUsageError for anything else than a pool of `mysql2`. */
-export function poolOf(pool: unknown): MysqlPool {
+export function poolOf(pool: unknown): Connections {
   if (typeof pool === 'object' && pool !== null) {
-    if ('promise' in pool && typeof pool.promise === 'function') return (pool as MysqlCallbackPool).promise()
-    if ('execute' in pool && 'getConnection' in pool) return pool as MysqlPool
+    if ('promise' in pool && typeof pool.promise === 'function') {
+      return new ThinPool(pool as unknown as CorePool)
+    }
+    if ('execute' in pool && 'getConnection' in pool) {
+      const core = (pool as { pool?: CorePool }).pool
+      return core && 'promise' in core ? new ThinPool(core) : (pool as Connections)
+    }
   }
   throw new LockUsageError(
     'mysqlStore needs a pool: createPool(…) of "mysql2/promise" or of "mysql2". A single connection will not do.',
@@ -44,8 +65,58 @@ export function poolOf(pool: unknown): MysqlPool {
   )
 }
 
+/**
+ * Promises over the callbacks of `mysql2`. Those of its own take down for each call where it came from, and wrap each
+ * connection anew, which takes a tenth of the time that a client spends on a lock.
+ */
+class ThinPool implements Connections {
+  readonly pool: CorePool
+
+  constructor(pool: CorePool) {
+    this.pool = pool
+  }
+
+  getConnection(): Promise<MysqlConnection> {
+    return new Promise((resolve, reject) => {
+      this.pool.getConnection((error, connection) => {
+        if (error) reject(error)
+        else resolve(new ThinConnection(connection))
+      })
+    })
+  }
+}
+
+class ThinConnection implements MysqlConnection {
+  /** Where events come from, as with a connection of `mysql2/promise`. */
+  readonly connection: CoreConnection
+
+  constructor(connection: CoreConnection) {
+    this.connection = connection
+  }
+
+  query(of: Statement): Promise<[unknown, unknown]> {
+    return new Promise((resolve, reject) => {
+      this.connection.query(of, (error, ...results) => (error ? reject(error) : resolve(results)))
+    })
+  }
+
+  execute(of: Statement): Promise<[unknown, unknown]> {
+    return new Promise((resolve, reject) => {
+      this.connection.execute(of, (error, ...results) => (error ? reject(error) : resolve(results)))
+    })
+  }
+
+  release(): void {
+    this.connection.release()
+  }
+
+  destroy(): void {
+    this.connection.destroy()
+  }
+}
+
 /** How many connections the pool may have, where that can be seen. */
-export function limitOf(pool: MysqlPool): number {
+export function limitOf(pool: Connections): number {
   const { config } = (pool as { pool?: { config?: { connectionLimit?: number } } }).pool ?? {}
   return config?.connectionLimit ?? Infinity
 }
@@ -55,7 +126,7 @@ export function statement(sql: string, values: readonly string[] = []): Statemen
 }
 
 /** Prepared: how the client would have to quote text depends on the mode of the session. */
-export async function execute(pool: MysqlPool, of: Statement, patience: Patience): Promise<unknown> {
+export async function execute(pool: Connections, of: Statement, patience: Patience): Promise<unknown> {
   const connection = await pool.getConnection()
   if (patience.over) {
     connection.release()

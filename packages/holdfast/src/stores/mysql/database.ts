@@ -4,15 +4,15 @@ import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import type { Answers, Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
-import { execute, statement, type MysqlPool } from './clients.js'
+import { execute, statement, type Connections } from './clients.js'
 import { coverOf } from './cover.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
-import { migrateMysql } from './migrate.js'
+import { migrate } from './migrate.js'
 import { checkPrefix } from './schema.js'
 import { answersOf, callOf } from './turns.js'
 
 export interface MysqlDatabaseOptions {
-  readonly pool: MysqlPool
+  readonly pool: Connections
   readonly prefix: string
   readonly autoMigrate: boolean
   readonly requestTimeoutMs: number
@@ -23,7 +23,7 @@ export class MysqlDatabase implements Database {
   readonly statements = 4
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
   readonly cover: Database['cover']
-  readonly #pool: MysqlPool
+  readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
   readonly #names: string
@@ -35,7 +35,7 @@ export class MysqlDatabase implements Database {
     this.#statements = new Statements({
       store: this.name,
       requestTimeoutMs,
-      migrate: autoMigrate ? () => migrateMysql(pool, prefix) : undefined,
+      migrate: autoMigrate ? () => migrate(pool, prefix) : undefined,
       isRetriable,
       isUnmigrated,
       explain: (error) => explain(error, prefix),

@@ -1,4 +1,4 @@
-import { poolOf, statement, type MysqlCallbackPool, type MysqlPool } from './clients.js'
+import { poolOf, statement, type Connections, type MysqlCallbackPool, type MysqlPool } from './clients.js'
 import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
 
 /** Two clients may make the schema at the same moment. */
@@ -13,8 +13,12 @@ export async function migrateMysql(
   pool: MysqlPool | MysqlCallbackPool,
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
+  await migrate(poolOf(pool), prefix)
+}
+
+export async function migrate(pool: Connections, prefix: string): Promise<void> {
   const statements = schemaStatements(prefix)
-  const connection = await poolOf(pool).getConnection()
+  const connection = await pool.getConnection()
   try {
     await connection.query(statement(`select get_lock('${MIGRATION_LOCK}', 30)`))
     for (const sql of statements) await connection.query(statement(sql))

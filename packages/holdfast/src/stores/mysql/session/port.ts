@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { systemRandom } from '../../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
 import type { LockConnection, SessionPort } from '../../session/port.js'
-import { limitOf, statement, type MysqlConnection, type MysqlPool } from '../clients.js'
+import { limitOf, statement, type MysqlConnection, type Connections } from '../clients.js'
 import { explain } from '../errors.js'
 
 /** The largest wait_timeout, a year, in milliseconds. */
@@ -22,9 +22,9 @@ export class MysqlSessionPort implements SessionPort {
   readonly longestMs = LONGEST_MS
   /** The server counts in whole seconds. */
   readonly stepMs = 1000
-  readonly #pool: MysqlPool
+  readonly #pool: Connections
 
-  constructor(pool: MysqlPool) {
+  constructor(pool: Connections) {
     this.#pool = pool
   }
 
