@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
+import { Patience } from '../clock/patience.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
@@ -11,7 +12,6 @@ import { publish, type LockEvent, type LockEvents } from './events.js'
 import { Cohorts } from './cohorts.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
-import { Patience } from './patience.js'
 import { Keeper } from './renewal.js'
 import {
   checkDuration,

@@ -46,9 +46,9 @@ export class Bell {
         { code: 'STORE_CONFIG', store: 'mysql' },
       )
     }
-    await this.#statements.send(async (patience) => {
+    await this.#statements.send(async (limit) => {
       const connection = await this.#pool.getConnection()
-      if (this.#over || patience.over) return connection.destroy()
+      if (this.#over || limit.over) return connection.destroy()
       this.#connection = connection
       void this.#listen(connection)
     })
@@ -118,7 +118,7 @@ export class Bell {
     )
     const endMs = systemClock.monotonicMs() + READY_MS
     while (systemClock.monotonicMs() < endMs) {
-      const rows = await this.#statements.send((patience) => execute(this.#pool, look, patience))
+      const rows = await this.#statements.send((limit) => execute(this.#pool, look, limit))
       if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(LOOK_EVERY_MS)
     }

@@ -2,7 +2,7 @@
  * `mysql2` as the store uses it. Nothing is imported from it, and the pool that the caller passes in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
-import { tooLate, type Patience } from '../sql/statements.js'
+import { tooLate, type TimeLimit } from '../sql/statements.js'
 
 /** A statement with its values. */
 export interface Statement {
@@ -126,17 +126,17 @@ export function statement(sql: string, values: readonly string[] = []): Statemen
 }
 
 /** Prepared: how the client would have to quote text depends on the mode of the session. */
-export async function execute(pool: Connections, of: Statement, patience: Patience): Promise<unknown> {
+export async function execute(pool: Connections, of: Statement, limit: TimeLimit): Promise<unknown> {
   const connection = await pool.getConnection()
-  if (patience.over) {
+  if (limit.over) {
     connection.release()
     throw tooLate()
   }
-  patience.giveUp = () => connection.destroy()
+  limit.giveUp = () => connection.destroy()
   try {
     return (await connection.execute(of))[0]
   } finally {
     // The pool itself sees to connections that are broken.
-    if (!patience.over) connection.release()
+    if (!limit.over) connection.release()
   }
 }

@@ -75,6 +75,6 @@ export class MysqlDatabase implements Database {
   }
 
   #rows(sql: string, values: readonly string[]): Promise<unknown> {
-    return this.#statements.send((patience) => execute(this.#pool, statement(sql, values), patience))
+    return this.#statements.send((limit) => execute(this.#pool, statement(sql, values), limit))
   }
 }

@@ -3,7 +3,7 @@
  * down here, and the pool that the caller passes in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
-import { tooLate, type Patience } from '../sql/statements.js'
+import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
 import { OwnConnection } from './own-connection.js'
 
@@ -29,7 +29,7 @@ export interface PgPool {
 
 /** A client that such a pool has lent. With an error it is ended in place of being used again. */
 interface PgPoolClient {
-  query(statement: PgStatement): Promise<{ rows: unknown[] }>
+  query(statement: PgStatement, done: (error: Error | null, answer: { rows: unknown[] }) => void): void
   release(error?: Error): void
   once(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -49,7 +49,7 @@ export interface PostgresJs {
 /** What either library does for the store. */
 export interface Client {
   /** A statement outside any transaction. */
-  query(statement: PgStatement, patience: Patience): Promise<readonly Row[]>
+  query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]>
   /** Several statements in one transaction. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
@@ -120,6 +120,9 @@ class PostgresJsClient implements Client {
   }
 }
 
+/** With an error the rows mean nothing. */
+type OnRows = (error: Error | undefined, rows: readonly Row[]) => void
+
 /** A prepared statement that is not there, or is there already: what a pooler does that gives each transaction another connection. */
 const UNPREPARED = new Set(['26000', '42P05'])
 
@@ -137,32 +140,41 @@ class PgClient implements Client {
    * The name of a prepared statement comes from its text, so that a connection that had it from somebody else runs the same. Where
    * names do not last the server says so before it does anything, and from then on the text is sent.
    */
-  async query(statement: PgStatement, patience: Patience): Promise<readonly Row[]> {
-    if (!this.#prepares) return this.#send({ ...statement, name: undefined }, patience)
-    try {
-      return await this.#send(statement, patience)
-    } catch (error) {
-      if (!UNPREPARED.has(codeOf(error))) throw error
-      this.#prepares = false
-      return this.#send({ ...statement, name: undefined }, patience)
-    }
+  query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      const asText = (): void => {
+        const unnamed = { ...statement, name: undefined }
+        this.#send(unnamed, limit, (error, rows) => (error ? reject(error) : resolve(rows)))
+      }
+      if (!this.#prepares) return asText()
+      this.#send(statement, limit, (error, rows) => {
+        if (!error) return resolve(rows)
+        if (!UNPREPARED.has(codeOf(error))) return reject(error)
+        this.#prepares = false
+        asText()
+      })
+    })
   }
 
   /**
    * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
    * perhaps the very ones that the leases protect. Then the connection of our own serves.
    */
-  async #send(statement: PgStatement, patience: Patience): Promise<readonly Row[]> {
-    if (isExhausted(this.#pool)) return (await this.#own.query(statement)).rows as Row[]
-    return new Promise((resolve, reject) => {
-      // By a callback: the loss of the connection can arrive together with it, before a promise would tell that it is there.
-      this.#pool.connect((error, lent) => {
-        if (error) return reject(error)
-        const client = lent as PgPoolClient
-        if (!patience.over) return resolve(sendThrough(client, statement, patience))
-        client.release()
-        reject(tooLate())
-      })
+  #send(statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
+    if (isExhausted(this.#pool)) {
+      this.#own.query(statement).then(
+        ({ rows }) => onRows(undefined, rows as Row[]),
+        (error: Error) => onRows(error, []),
+      )
+      return
+    }
+    // By a callback: the loss of the connection can arrive together with it, before a promise would tell that it is there.
+    this.#pool.connect((error, lent) => {
+      if (error) return onRows(error, [])
+      const client = lent as PgPoolClient
+      if (!limit.over) return sendThrough(client, statement, limit, onRows)
+      client.release()
+      onRows(tooLate(), [])
     })
   }
 
@@ -179,28 +191,25 @@ class PgClient implements Client {
   }
 }
 
-/** As the pool itself does it, but for the end of patience: a connection that does not answer is ended. */
-function sendThrough(
-  client: PgPoolClient,
-  statement: PgStatement,
-  patience: Patience,
-): Promise<readonly Row[]> {
-  return new Promise((resolve, reject) => {
-    let released = false
-    const end = (error?: Error): void => {
-      if (released) return
-      released = true
-      client.removeListener('error', end)
-      client.release(error)
-      if (error) reject(error)
-    }
-    // The loss of a connection that nobody listens to would end the process.
-    client.once('error', end)
-    patience.giveUp = () => end(new Error('the connection did not answer in time'))
-    client.query(statement).then(({ rows }) => {
-      end()
-      resolve(rows as Row[])
-    }, end)
+/** As the pool itself does it, but for the time limit: a connection that does not answer in time is ended. */
+function sendThrough(client: PgPoolClient, statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
+  let released = false
+  const end = (error?: Error): boolean => {
+    if (released) return false
+    released = true
+    client.removeListener('error', onLost)
+    client.release(error)
+    return true
+  }
+  const onLost = (error: Error): void => {
+    if (end(error)) onRows(error, [])
+  }
+  // The loss of a connection that nobody listens to would end the process.
+  client.once('error', onLost)
+  limit.giveUp = () => onLost(new Error('the connection did not answer in time'))
+  client.query(statement, (error, answer) => {
+    if (error) onLost(error)
+    else if (end()) onRows(undefined, answer.rows as Row[])
   })
 }
 

@@ -58,9 +58,9 @@ export class PostgresDatabase implements Database {
       'order by name limit $3::text::integer'
   }
 
-  async run(requests: readonly Request[]): Promise<readonly Answer[]> {
-    const [row] = await this.#query(this.#turn, [JSON.stringify(requests)], this.#turnName)
-    return JSON.parse(row?.['answers'] as string) as Answer[]
+  run(requests: readonly Request[]): Promise<readonly Answer[]> {
+    const rows = this.#query(this.#turn, [JSON.stringify(requests)], this.#turnName)
+    return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
@@ -133,6 +133,6 @@ export class PostgresDatabase implements Database {
   }
 
   #query(text: string, values: string[], name?: string): Promise<readonly Row[]> {
-    return this.#statements.send((patience) => this.#options.client.query({ name, text, values }, patience))
+    return this.#statements.send((limit) => this.#options.client.query({ name, text, values }, limit))
   }
 }

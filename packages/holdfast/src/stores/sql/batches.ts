@@ -25,6 +25,12 @@ export class Batches {
   #underWay = 0
   #scheduled = false
   #closed = false
+  readonly #onTurnEnd = (): void => {
+    this.#scheduled = false
+    const batch = this.#take()
+    if (batch.length > 0) this.#send(batch)
+    this.#schedule()
+  }
 
   constructor(database: Database) {
     this.#database = database
@@ -49,12 +55,8 @@ export class Batches {
   #schedule(): void {
     if (this.#scheduled || this.#underWay >= this.#database.statements || this.#queue.length === 0) return
     this.#scheduled = true
-    queueMicrotask(() => {
-      this.#scheduled = false
-      const batch = this.#take()
-      if (batch.length > 0) void this.#send(batch)
-      this.#schedule()
-    })
+    // After the promises that are settled in this turn have had their say: they may have more to ask.
+    process.nextTick(this.#onTurnEnd)
   }
 
   #take(): Item[] {
@@ -68,30 +70,33 @@ export class Batches {
     return this.#queue.splice(0, LARGEST_BATCH)
   }
 
-  async #send(batch: readonly Item[]): Promise<void> {
+  #send(batch: readonly Item[]): void {
     this.#underWay += 1
-    try {
-      await this.#settle(batch)
-    } finally {
+    void this.#settle(batch).then(() => {
       this.#underWay -= 1
       this.#schedule()
-    }
+    })
   }
 
-  async #settle(batch: readonly Item[]): Promise<void> {
-    try {
-      const answers = await this.#database.run(batch.map(({ request }) => request))
-      batch.forEach((item, index) => {
-        const answer = answers[index]
-        if (answer) item.resolve(answer)
-        else item.reject(this.#noAnswer())
-      })
-    } catch (error) {
-      // One request that the database cannot read must not fail the others, which had nothing to do with it.
-      if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
-        for (const item of batch) await this.#settle([item])
-      } else for (const item of batch) item.reject(error)
-    }
+  /** Never rejects. */
+  #settle(batch: readonly Item[]): Promise<void> {
+    return this.#database.run(batch.map(({ request }) => request)).then(
+      (answers) => {
+        batch.forEach((item, index) => {
+          const answer = answers[index]
+          if (answer) item.resolve(answer)
+          else item.reject(this.#noAnswer())
+        })
+      },
+      (error: unknown) => this.#fail(batch, error),
+    )
+  }
+
+  /** One request that the database cannot read must not fail the others, which had nothing to do with it. */
+  async #fail(batch: readonly Item[], error: unknown): Promise<void> {
+    if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
+      for (const item of batch) await this.#settle([item])
+    } else for (const item of batch) item.reject(error)
   }
 
   #noAnswer(): StoreUnavailableError {

@@ -45,7 +45,7 @@ export function attemptRequest(claim: Claim, options: AttemptOptions, channel: s
     weight,
     ttlMs,
     heartbeatMs,
-    owner: JSON.stringify(claim.owner),
+    owner: ownerText(claim.owner),
     tokens: options.tokens,
     enqueue: options.enqueue,
     channel,
@@ -83,7 +83,7 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
 }
 
 export function renewRequest({ lock, id, ttlMs, owner }: Renewal): Request {
-  return { verb: 'renew', lock, id, ttlMs, owner: JSON.stringify(owner) }
+  return { verb: 'renew', lock, id, ttlMs, owner: ownerText(owner) }
 }
 
 export function renewResult({ outcome, reason, because }: Answer): RenewResult {
@@ -111,6 +111,18 @@ export function stealResult({ holders, freeInMs }: Answer): StealResult {
 /** Of `downgrade` and `guard`. */
 export function isDone({ done }: Answer): boolean {
   return isTrue(done)
+}
+
+/** All claims of a client have one owner, mostly. */
+const ownerTexts = new WeakMap<Owner, string>()
+
+function ownerText(owner: Owner): string {
+  let text = ownerTexts.get(owner)
+  if (text === undefined) {
+    text = JSON.stringify(owner)
+    ownerTexts.set(owner, text)
+  }
+  return text
 }
 
 /** Undefined when nobody holds the lock or waits for it. */

@@ -1,4 +1,6 @@
 /** Sending a statement: with a time limit, again when it was rolled back, and after making the schema when it is missing. */
+import { systemClock } from '../../clock/clock.js'
+import { Patience } from '../../clock/patience.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 
 /** A deadlock or a serialization failure is tried again so often. */
@@ -19,7 +21,7 @@ export interface StatementOptions {
 }
 
 /** How long there is left for a statement. */
-export interface Patience {
+export interface TimeLimit {
   /** Nobody awaits the answer any more: what has not been sent must not be. */
   over: boolean
   /** Set by the one who sends: ends the connection, which may never answer again and would be missing in its pool. */
@@ -31,27 +33,54 @@ export function tooLate(): Error {
   return new Error('there was no connection in time')
 }
 
+/** Sends a statement once. */
+type Send<T> = (limit: TimeLimit) => Promise<T>
+
 export class Statements {
   readonly #options: StatementOptions
+  readonly #patience: Patience
   #migration: Promise<void> | undefined
 
   constructor(options: StatementOptions) {
     this.#options = options
+    this.#patience = new Patience(systemClock, options.requestTimeoutMs)
   }
 
   /** Rejects with a `LockError`. */
-  async send<T>(statement: (patience: Patience) => Promise<T>): Promise<T> {
+  send<T>(statement: Send<T>): Promise<T> {
+    return new Promise((resolve, reject) => this.#try(statement, 1, resolve, reject))
+  }
+
+  /** With callbacks, since most of what a client does for a lock of a database is this. */
+  #try<T>(
+    statement: Send<T>,
+    tries: number,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const limit: TimeLimit = { over: false, giveUp: undefined }
+    const question = this.#patience.begin(() => {
+      limit.over = true
+      limit.giveUp?.()
+      reject(this.#noAnswer())
+    })
+    statement(limit).then(
+      (value) => {
+        if (this.#patience.end(question)) resolve(value)
+      },
+      (error: unknown) => {
+        if (!this.#patience.end(question)) return
+        this.#mend(error, tries).then(() => this.#try(statement, tries + 1, resolve, reject), reject)
+      },
+    )
+  }
+
+  /** Resolves when the statement may be tried again. Rejects with the error as a `LockError`. */
+  async #mend(error: unknown, tries: number): Promise<void> {
     const options = this.#options
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#bounded(statement)
-      } catch (error) {
-        if (options.isRetriable(error) && tries < TRIES) continue
-        if (options.migrate && options.isUnmigrated(error) && tries < TRIES)
-          await this.#migrate(options.migrate)
-        else throw options.explain(error)
-      }
-    }
+    if (tries < TRIES && options.isRetriable(error)) return
+    if (tries < TRIES && options.migrate && options.isUnmigrated(error)) await this.#migrate(options.migrate)
+    else throw options.explain(error)
   }
 
   async #migrate(migrate: () => Promise<void>): Promise<void> {
@@ -66,21 +95,11 @@ export class Statements {
   }
 
   /** When nobody answers the outcome is unknown. */
-  #bounded<T>(statement: (patience: Patience) => Promise<T>): Promise<T> {
+  #noAnswer(): StoreUnavailableError {
     const { requestTimeoutMs, store } = this.#options
-    const patience: Patience = { over: false, giveUp: undefined }
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        patience.over = true
-        patience.giveUp?.()
-        const text =
-          `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
-          'network is slow, or all connections of the pool are in use.'
-        reject(new StoreUnavailableError(text, { store }))
-      }, requestTimeoutMs)
-      statement(patience)
-        .finally(() => clearTimeout(timer))
-        .then(resolve, reject)
-    })
+    const text =
+      `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
+      'network is slow, or all connections of the pool are in use.'
+    return new StoreUnavailableError(text, { store })
   }
 }

@@ -64,9 +64,9 @@ export class SqlStore implements Store<true> {
     }
   }
 
-  async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+  attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
-    return requests.attemptResult(await this.#batches.do(request), claim, this.name)
+    return this.#batches.do(request).then((answer) => requests.attemptResult(answer, claim, this.name))
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
@@ -74,8 +74,8 @@ export class SqlStore implements Store<true> {
     return (await Promise.all(answers)).map(requests.renewResult)
   }
 
-  async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    return requests.withdrawOutcome(await this.#batches.do(requests.withdrawRequest(claim)))
+  withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    return this.#batches.do(requests.withdrawRequest(claim)).then(requests.withdrawOutcome)
   }
 
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {

@@ -1,9 +1,9 @@
 /**
- * Patience: gives up on answers that do not come, with one timer for all of a client's open questions.
+ * Patience: gives up on answers that do not come, with one timer for all questions that are open.
  *
  * All have the same time, so they run out in the order in which they were asked, and only the oldest needs a timer.
  */
-import type { Clock, Timer } from '../clock/clock.js'
+import type { Clock, Timer } from './clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 
 interface Asked {
