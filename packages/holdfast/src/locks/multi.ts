@@ -4,11 +4,14 @@
  * They are taken in the order of their names, so two multi-locks can never wait for each other. A lease that is lost
  * while the rest is still being waited for gives everything back and begins again.
  */
-import { LockTimeoutError, LockUsageError } from '../errors.js'
-import { checkWait, type AcquireOptions } from '../lease/settings.js'
+import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
+import { checkObject, checkWait, type AcquireOptions } from '../lease/settings.js'
 import type { Lease } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
 import { BasicLock, type Lockable } from './lock.js'
+
+/** How long to wait before all are taken again when one was lost on the way, in milliseconds. */
+const AGAIN_MS = 10
 
 /** A hold on all locks of a multi-lock. It ends when the first of them ends. */
 export interface MultiLease<F extends boolean = boolean> extends AsyncDisposable {
@@ -54,18 +57,49 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   }
 
   async run<T>(work: (lease: MultiLease<F>) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
-    const untilMs = this.#client.clock.monotonicMs() + checkWait(options.waitMs, this.#client.waitMs)
-    // One run inside the other: each opens its frame, releases what it took, and tells of its own loss.
-    const enter = (index: number, leases: readonly Lease<F>[]): Promise<T> => {
-      const lock = this.#locks[index]
-      if (!lock) return (async () => work(new HeldMultiLease(leases)))()
-      const waitMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
-      return lock.run((lease) => enter(index + 1, [...leases, lease]), { ...options, waitMs })
+    if (typeof work !== 'function') throw new LockUsageError('run of a multi-lock needs a function to call.')
+    checkObject('the options of run', options)
+    const waitMs = checkWait(options.waitMs, this.#client.waitMs)
+    const untilMs = this.#client.clock.monotonicMs() + waitMs
+    let begun = false
+    const begin = (lease: MultiLease<F>): T | PromiseLike<T> => {
+      lease.assertHeld()
+      begun = true
+      return work(lease)
     }
-    return enter(0, [])
+    for (;;) {
+      try {
+        return await this.#enter(begin, untilMs, options)
+      } catch (error) {
+        if (begun) throw error
+        if (error instanceof LockTimeoutError) throw timeoutOf(waitMs, error)
+        if (!(error instanceof LockLostError) || this.#client.clock.monotonicMs() >= untilMs) throw error
+      }
+      await this.#pause()
+    }
+  }
+
+  /** One run inside the other: each opens its frame, releases what it took, and tells of its own loss. */
+  #enter<T>(
+    begin: (lease: MultiLease<F>) => T | PromiseLike<T>,
+    untilMs: number,
+    options: AcquireOptions,
+    leases: readonly Lease<F>[] = [],
+  ): Promise<T> {
+    const lock = this.#locks[leases.length]
+    if (!lock) return (async () => begin(new HeldMultiLease(leases)))()
+    const waitMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
+    const inside = (lease: Lease<F>): Promise<T> => this.#enter(begin, untilMs, options, [...leases, lease])
+    return lock.run(inside, { ...options, waitMs })
+  }
+
+  /** A lease of an outer run that has just ended may look alive for a moment; nothing else must stand still meanwhile. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => void this.#client.clock.timer(AGAIN_MS, resolve))
   }
 
   async acquire(options: AcquireOptions = {}): Promise<MultiLease<F>> {
+    checkObject('the options of acquire', options)
     const waitMs = checkWait(options.waitMs, this.#client.waitMs)
     const untilMs = this.#client.clock.monotonicMs() + waitMs
     for (;;) {
@@ -130,7 +164,7 @@ class HeldMultiLease<F extends boolean> implements MultiLease<F> {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any(this.leases.map((lease) => lease.signal))
+    this.#signal ??= firstOf(this.leases.map((lease) => lease.signal))
     return this.#signal
   }
 
@@ -149,6 +183,17 @@ class HeldMultiLease<F extends boolean> implements MultiLease<F> {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const lease of this.leases.toReversed()) await lease[Symbol.asyncDispose]()
   }
+}
+
+/** As `AbortSignal.any`, with which some versions of Node keep for ever what somebody listens to. */
+function firstOf(signals: readonly AbortSignal[]): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of signals) {
+    const abort = (): void => controller.abort(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  }
+  return controller.signal
 }
 
 /** Releases every lease, also when one of the releases fails, and then throws the first failure. */

@@ -75,6 +75,29 @@ describe('a multi-lock', () => {
     expect(done.toSorted()).toEqual(['a', 'ab', 'ba'])
   })
 
+  test('runs nothing under a lease that was lost while the rest was waited for, and begins again', async () => {
+    const { client, direct, clock, wire } = makeWorld()
+    const locks = client({ ttlMs: 1000 })
+    const busy = await direct({ ttlMs: 60_000 }).mutex('b').acquire()
+    const held: boolean[] = []
+    const run = locks.multi([locks.mutex('a'), locks.mutex('b')]).run((lease) => held.push(lease.held))
+    await clock.advance(100)
+    wire.fate = (verb) => (verb === 'renew' ? 'fail' : 'deliver')
+    await clock.advance(1000)
+    wire.fate = () => 'deliver'
+    await busy.release()
+    await clock.until(run)
+    expect(held).toEqual([true])
+  })
+
+  test('that waits for too long says for how long it was to wait', async () => {
+    const { direct, clock } = makeWorld()
+    const locks = direct()
+    await locks.mutex('b').acquire()
+    const run = locks.multi([locks.mutex('a'), locks.mutex('b')]).run(() => undefined, { waitMs: 500 })
+    expect(await clock.until(outcomeOf(run))).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
+  })
+
   test('aborts its signal when the first of them is lost', async () => {
     const { direct, clock, store } = makeWorld()
     const locks = direct({ ttlMs: 1000 })
