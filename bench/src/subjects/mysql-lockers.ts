@@ -43,15 +43,16 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
 }
 
 function statements(pool: Pool): Locker {
-  const sql = 'call holdfast_one_1(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+  const sql = 'call holdfast_one_1(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)'
   return (name) => async () => {
     const id = randomUUID()
-    const { acquire, release } = requestsOf(name, id)
+    const hex = Buffer.from(name).toString('hex')
+    const { acquire, release } = requestsOf(hex, id)
     const { verb, owner, kind, capacity, weight, tokens, ttlMs } = acquire
     const claim = [owner, kind, capacity, weight, tokens, ttlMs].map(String)
-    await pool.execute(sql, [verb, name, id, ...claim, JSON.stringify([acquire])])
+    await pool.execute(sql, [verb, hex, id, ...claim, JSON.stringify([acquire])])
     const none = ['', 'mutex', '1', '0', '0', String(release.ttlMs)]
-    return () => pool.execute(sql, [release.verb, name, id, ...none, JSON.stringify([release])])
+    return () => pool.execute(sql, [release.verb, hex, id, ...none, JSON.stringify([release])])
   }
 }
 

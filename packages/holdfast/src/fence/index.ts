@@ -8,6 +8,7 @@ import { checkName } from '../store/names.js'
 import type { RedisClient } from '../stores/redis/clients.js'
 import { sessionOf, type SqlTransaction } from '../transaction/session-of.js'
 import { checkExclusive } from '../transaction/transaction.js'
+import { hexOf } from '../stores/mysql/names.js'
 import { fenceStatements as mysqlFence } from './mysql.js'
 import { fenceStatement as postgresFence } from './postgres.js'
 import { checkCommands, fencedInRedis, isRedis, type RedisCommand } from './redis.js'
@@ -96,6 +97,7 @@ async function isNewest(
   const session = sessionOf(tx)
   if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
   const [write, read] = mysqlFence(prefix)
-  await session.query(write, values)
-  return (await session.query(read, values)).length > 0
+  const [resource, ...rest] = values
+  await session.query(write, [hexOf(resource), ...rest])
+  return (await session.query(read, [hexOf(resource), ...rest])).length > 0
 }

@@ -1,6 +1,7 @@
 /** How a transaction of MySQL or MariaDB covers a lease. */
 import type { Cover } from '../../store/contract.js'
 import { codesOf } from '../../transaction/failures.js'
+import { hexOf } from './names.js'
 
 /** It ends with the transaction, also where a statement such as CREATE TABLE has committed it on the way. */
 const SAVEPOINT = 'holdfast_cover'
@@ -9,11 +10,11 @@ const NO_SAVEPOINT = 1305
 
 export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {
   const guard =
-    `select name from ${prefix}guards where name = cast(? as binary) ` +
+    `select name from ${prefix}guards where name = unhex(?) ` +
     'and token <= cast(? as signed) lock in share mode'
   return {
     async begin(query, { lock, token }) {
-      if ((await query(guard, [lock, token])).length === 0) return false
+      if ((await query(guard, [hexOf(lock), token])).length === 0) return false
       await query(`savepoint ${SAVEPOINT}`, [])
       return true
     },

@@ -8,6 +8,7 @@ import { execute, statement, type Connections } from './clients.js'
 import { coverOf } from './cover.js'
 import { explain, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './migrate.js'
+import { hexOf, nameOf } from './names.js'
 import { checkPrefix } from './schema.js'
 import { answersOf, callOf } from './turns.js'
 
@@ -26,7 +27,6 @@ export class MysqlDatabase implements Database {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
-  readonly #names: string
   #bell: Bell | undefined
 
   constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
@@ -42,10 +42,6 @@ export class MysqlDatabase implements Database {
     })
     this.cover = coverOf(prefix)
     this.#prefix = prefix
-    this.#names =
-      `select convert(name using utf8mb4) as name from (select name from ${prefix}locks where sole_expires_us > 0 union ` +
-      `select name from ${prefix}holders union select name from ${prefix}waiters) used ` +
-      'where name >= cast(? as binary) and name > cast(? as binary) and left(name, length(cast(? as binary))) = cast(? as binary) order by used.name limit ?'
   }
 
   async run(requests: readonly Request[]): Promise<Answers> {
@@ -54,8 +50,11 @@ export class MysqlDatabase implements Database {
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
-    const rows = await this.#rows(this.#names, [prefix, after, prefix, prefix, String(limit)])
-    return (rows as { name: string }[]).map(({ name }) => name)
+    const sql = `call ${this.#prefix}names_1(unhex(?), unhex(?), ?)`
+    const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)])) as [
+      { name: string }[],
+    ]
+    return rows.map(({ name }) => nameOf(name))
   }
 
   async listen(events: BellEvents): Promise<void> {

@@ -1,5 +1,6 @@
 /** Calls of the procedures that do what clients ask for, and what they give back. */
 import type { Answer, Answers, Request } from '../sql/requests.js'
+import { hexOf } from './names.js'
 
 export interface Call {
   readonly sql: string
@@ -25,22 +26,26 @@ const PLAIN: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew',
 export function callOf(prefix: string, requests: readonly Request[]): Call {
   const [first] = requests
   if (first && requests.length === 1 && PLAIN.has(first.verb)) return callOfOne(prefix, first)
-  const names = [...new Set(requests.map(({ lock }) => lock))].sort()
+  const names = [...new Set(requests.map(({ lock }) => hexOf(lock)))].sort()
   const apart = names.length === requests.length && requests.some(({ verb }) => PLAIN.has(verb))
-  const ordered = apart ? requests.toSorted((a, b) => (a.lock < b.lock ? -1 : 1)) : requests
+  const ordered = apart ? requests.toSorted((a, b) => (hexOf(a.lock) < hexOf(b.lock) ? -1 : 1)) : requests
   return {
     sql: `call ${prefix}turn_1(?, ?, ?)`,
-    values: [JSON.stringify(names), JSON.stringify(ordered), apart ? '1' : '0'],
+    values: [JSON.stringify(names), opsOf(ordered), apart ? '1' : '0'],
     requests: ordered,
   }
+}
+
+function opsOf(requests: readonly Request[]): string {
+  return JSON.stringify(requests.map((request) => ({ ...request, lock: hexOf(request.lock) })))
 }
 
 function callOfOne(prefix: string, request: Request): Call {
   const { verb, lock, id, owner = '', kind = 'mutex', capacity = 1, weight = 0, tokens = 0, ttlMs } = request
   const numbers = [capacity, weight, tokens, ttlMs].map(String)
   return {
-    sql: `call ${prefix}one_1(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    values: [verb, lock, String(id), String(owner), String(kind), ...numbers, JSON.stringify([request])],
+    sql: `call ${prefix}one_1(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)`,
+    values: [verb, hexOf(lock), String(id), String(owner), String(kind), ...numbers, opsOf([request])],
     requests: [request],
   }
 }

@@ -101,7 +101,7 @@ export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
 }
 
 export function stealRequest(lock: string, { now, because }: StealOptions): Request {
-  return { verb: 'steal', lock, now, ...(because === undefined ? {} : { because: JSON.stringify(because) }) }
+  return { verb: 'steal', lock, now, ...(because === undefined ? {} : { because: plainJson(because) }) }
 }
 
 export function stealResult({ holders, freeInMs }: Answer): StealResult {
@@ -119,10 +119,19 @@ const ownerTexts = new WeakMap<Owner, string>()
 function ownerText(owner: Owner): string {
   let text = ownerTexts.get(owner)
   if (text === undefined) {
-    text = JSON.stringify(owner)
+    text = plainJson(owner)
     ownerTexts.set(owner, text)
   }
   return text
+}
+
+/** JSON without anything that would arrive as something else through a connection with another character set. */
+function plainJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/[\u007f-\uffff]/g, escaped)
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** Undefined when nobody holds the lock or waits for it. */

@@ -59,7 +59,7 @@ begin
   declare v_count int default json_length(a_names);
   while v_index < v_count do
     if a_places is null or find_in_set(v_index + 1, a_places) then
-      call holdfast_settle_1(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))), v_now, a_bells);
+      call holdfast_settle_1(unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']')))), v_now, a_bells);
     end if;
     set v_index = v_index + 1;
   end while;
@@ -84,7 +84,7 @@ begin
 end`
 
 /**
- * The names come sorted and without repetition. `a_apart` says that there are as many requests, and in the same order, so
+ * The names come as hexadecimal digits, sorted and without repetition. `a_apart` says that there are as many requests, and in the same order, so
  * that plain ones are served together. They come back as rows, and the others as JSON.
  *
  * Otherwise: rows are seldom missing, so they are locked first; when one is, the transaction is undone, since to lock a row
@@ -118,7 +118,7 @@ begin
     start transaction;
     set v_index = 0, v_taken = 0;
     while v_index < v_count do
-      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
+      set v_name = unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))));
       select count(*) + v_taken into v_taken from holdfast_locks where name = v_name for update;
       set v_index = v_index + 1;
     end while;
@@ -126,12 +126,14 @@ begin
     rollback;
     set v_index = 0;
     while v_index < v_count do
-      set v_name = json_unquote(json_extract(a_names, concat('$[', v_index, ']')));
+      set v_name = unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))));
       if not exists (select 1 from holdfast_locks where name = v_name) then
         insert ignore into holdfast_locks (name) values (v_name);
       end if;
       set v_index = v_index + 1;
     end while;
+    -- Without autocommit all this has begun a transaction, and the next one could not choose its level.
+    commit;
   end while;
   if not a_apart or v_late or v_left is not null then
     call holdfast_answer_1(a_names, a_ops, v_left, v_answers, v_bells);
@@ -141,6 +143,22 @@ begin
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
   if v_answers is not null then select v_answers as answers; end if;
   if rand() < 0.05 then call holdfast_sweep_1(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))); end if;
+end`
+
+/** Names of locks that somebody holds or waits for, as hexadecimal digits. */
+const NAMES = /* sql */ `
+create procedure if not exists holdfast_names_1(in a_prefix varbinary(512), in a_after varbinary(512), in a_limit int)
+reads sql data sql security invoker
+begin
+  declare exit handler for sqlexception begin rollback; resignal; end;
+  -- Without autocommit this would see what was so when the session last began a transaction, and leave one open.
+  commit;
+  select hex(name) as name from (
+    select name from holdfast_locks where sole_expires_us > 0 union
+    select name from holdfast_holders union select name from holdfast_waiters
+  ) used
+   where name >= a_prefix and name > a_after and left(name, length(a_prefix)) = a_prefix order by used.name limit a_limit;
+  commit;
 end`
 
 export const RULE: readonly string[] = [
@@ -161,5 +179,6 @@ export const RULE: readonly string[] = [
   PLAIN,
   TURN,
   ONE,
+  NAMES,
   PURGE,
 ]

@@ -90,21 +90,21 @@ begin
     if rand() < 0.02 then call holdfast_sweep_1(v_now); end if;
   else
     rollback;
-    call holdfast_turn_1(json_array(convert(a_name using utf8mb4)), a_ops, false);
+    call holdfast_turn_1(json_array(hex(a_name)), a_ops, false);
   end if;
 end`
 
 /** The requests of a turn as rows. Long text makes the table a slow one, so most statements do without. */
 const asked = (columns: string): string => /* sql */ `json_table(a_ops, '$[*]' columns (
       a_place for ordinality, a_verb varchar(16) character set ascii path '$.verb',
-      a_lock varchar(512) character set utf8mb4 path '$.lock', a_id varchar(64) character set ascii path '$.id',
+      a_lock varchar(1024) character set ascii path '$.lock', a_id varchar(64) character set ascii path '$.id',
       a_ttl_ms double path '$.ttlMs'${columns}
     )) a`
 const ASKED = asked('')
 const ASKED_WHOLE = asked(/* sql */ `,
       a_owner longtext character set utf8mb4 path '$.owner', a_kind varchar(16) character set utf8mb4 path '$.kind',
       a_capacity int path '$.capacity', a_weight int path '$.weight', a_tokens int path '$.tokens'`)
-const WITH_LOCKS = `${ASKED} straight_join holdfast_locks l on l.name = cast(a.a_lock as binary)`
+const WITH_LOCKS = `${ASKED} straight_join holdfast_locks l on l.name = unhex(a.a_lock)`
 const MAY_HOLD = `a.a_verb = 'attempt' and a.a_weight <= a.a_capacity`
 const IS_PLAIN = `a.a_verb in ('attempt', 'renew', 'withdraw')`
 /**
@@ -122,7 +122,7 @@ begin
   declare v_turn bigint unsigned default uuid_short();
   declare v_changed int;
   insert into holdfast_locks ${COLUMNS}
-  select cast(a.a_lock as binary), coalesce(a.a_kind, 'mutex'), coalesce(a.a_capacity, 1),
+  select unhex(a.a_lock), coalesce(a.a_kind, 'mutex'), coalesce(a.a_capacity, 1),
          if(${MAY_HOLD}, v_now + a.a_tokens - 1, 0), if(${IS_PLAIN}, a.a_id, null), a.a_owner,
          if(${MAY_HOLD}, a.a_weight, 0), a.a_tokens, v_now, if(a.a_verb = 'withdraw', 0, a.a_ttl_ms),
          if(${MAY_HOLD}, v_now + round(a.a_ttl_ms * 1000), 0), if(${MAY_HOLD}, v_turn, 0)
@@ -130,7 +130,7 @@ begin
   ${DECIDE};
   set v_changed = row_count();
   set a_late = locate('"attempt"', a_ops) and exists (
-    select 1 from ${ASKED} straight_join holdfast_tombstones t on t.name = cast(a.a_lock as binary) and t.id = a.a_id
+    select 1 from ${ASKED} straight_join holdfast_tombstones t on t.name = unhex(a.a_lock) and t.id = a.a_id
      where a.a_verb = 'attempt' and t.until_us > v_now
   );
   if not a_late then

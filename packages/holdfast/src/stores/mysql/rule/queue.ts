@@ -72,7 +72,7 @@ create procedure if not exists holdfast_guard_1(
 )
 modifies sql data sql security invoker
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));
   declare v_token bigint default (
     select token from holdfast_holders where name = a_name and id = a_id and not stolen

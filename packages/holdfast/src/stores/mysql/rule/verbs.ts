@@ -8,7 +8,7 @@ const ANSWERS = /* sql */ `(
 const ANSWERS_AND_RINGS = ANSWERS.replace('\n)', ',\n  inout a_bells longtext\n)')
 const WRITES = 'modifies sql data sql security invoker'
 /** The lock and the claim that a request is about. */
-const CLAIM = /* sql */ `  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));`
 
 export const ATTEMPT = /* sql */ `
@@ -165,7 +165,7 @@ export const STEAL = /* sql */ `
 create procedure if not exists holdfast_steal_1${ANSWERS_AND_RINGS}
 ${WRITES}
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
   declare a_because text character set utf8mb4 default json_unquote(json_extract(a_op, '$.because'));
   declare v_count int;
   declare v_free_in_ms double;
@@ -188,7 +188,7 @@ export const INSPECT = /* sql */ `
 create procedure if not exists holdfast_inspect_1${ANSWERS}
 reads sql data sql security invoker
 begin
-  declare a_name varbinary(512) default json_unquote(json_extract(a_op, '$.lock'));
+  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
   declare v_row longtext character set utf8mb4;
   declare v_holders, v_waiters longtext character set utf8mb4 default '';
   declare v_none boolean default false;
