@@ -64,7 +64,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/withdrawal.js',
-        find: 'if (!isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)',
+        find: 'if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)',
         replace: 'if (true)',
       },
     ],

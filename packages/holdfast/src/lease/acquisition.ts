@@ -8,7 +8,7 @@ import { releaseGrant, type Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
 import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
-import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
+import { seek, type SeekDone } from './seek.js'
 import { checkObject, checkWait, type AcquireOptions, type LockSettings } from './settings.js'
 import { Wait, type WaitLimits } from './wait.js'
 
@@ -41,15 +41,22 @@ export class Acquisition {
   }
 
   /** One attempt. A busy lock is a value, not an error. */
-  async tryAcquire(): Promise<HeldLease | undefined> {
+  async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
     this.#client.assertOpen(this.#shape.lock)
     const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
     if (cohort?.busy === true) return undefined
     const nowMs = this.#client.clock.monotonicMs()
-    const grant = await this.#attemptOnce()
-    if (!grant) return undefined
-    announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
-    return this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
+    const wait = new Wait<HeldLease | undefined>(this.#client, this.#shape.lock, nowMs)
+    wait.limit(Infinity, signal)
+    const take = (grant: Grant): HeldLease => {
+      announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
+      return this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
+    }
+    this.#seekFor(wait, false, (grant, error) => {
+      if (error === undefined) wait.serve(grant && take(grant))
+      else wait.fail(error)
+    })
+    return wait.promise
   }
 
   async run<T>(
@@ -66,6 +73,11 @@ export class Acquisition {
     const inside = frame && (await runInside(frame, limits, work))
     if (inside) return inside.value
     const lease = await this.#acquire(limits)
+    if (this.#client.closed) {
+      // Closed in the very turn of the grant: closing gives the lease back, and has not seen that anybody works under it.
+      await lease.releaseQuietly()
+      throw this.#client.closedError(this.#shape.lock)
+    }
     return runAndRelease(this.#client, lease, work)
   }
 
@@ -82,14 +94,14 @@ export class Acquisition {
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
-    if (limits.waitMs === 0) return this.#acquireNow()
+    if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.clock.monotonicMs()
     const cohort = this.#cohort()
     return cohort ? cohort.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
   }
 
-  async #acquireNow(): Promise<HeldLease> {
-    const lease = await this.tryAcquire()
+  async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
+    const lease = await this.tryAcquire(signal)
     if (lease) return lease
     throw new LockTimeoutError(0, { lock: this.#shape.lock, store: this.#client.store.name })
   }
@@ -102,36 +114,25 @@ export class Acquisition {
   #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
     const wait = new Wait(this.#client, this.#shape.lock, nowMs)
     wait.limit(limits.waitMs, limits.signal)
-    const take = (grant: Grant): void => {
+    this.#seekFor(wait, true, (grant, error) => {
+      if (!grant) return wait.fail(error)
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
       wait.serve(this.#leaseAlone(grant))
-    }
+    })
+    return wait.promise
+  }
+
+  /** Seeks a grant until somebody gives up the wait for it. */
+  #seekFor(wait: Pick<Wait, 'fail' | 'onGiveUp'>, enqueue: boolean, done: SeekDone): void {
+    const terms = { enqueue, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
     try {
-      const found = this.#seek(true, (grant, error) => (grant ? take(grant) : wait.fail(error)))
-      if (found instanceof Grant) take(found)
+      const found = seek(this.#client, this.#shape, terms, done)
+      if (found instanceof Grant) done(found)
       else wait.onGiveUp = () => found.stop()
     } catch (error) {
       // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
       wait.fail(error)
     }
-    return wait.promise
-  }
-
-  #attemptOnce(): Promise<Grant | undefined> {
-    return new Promise((resolve, reject) => {
-      const found = this.#seek(false, (grant, error) =>
-        error === undefined ? resolve(grant) : reject(error),
-      )
-      if (found instanceof Grant) resolve(found)
-    })
-  }
-
-  #seek(enqueue: boolean, done: SeekDone): Grant | Seek {
-    return seek(this.#client, this.#shape, this.#terms(enqueue), done)
-  }
-
-  #terms(enqueue: boolean): SeekTerms {
-    return { enqueue, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
   }
 
   #leaseAlone(grant: Grant): HeldLease {

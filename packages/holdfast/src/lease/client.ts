@@ -15,13 +15,14 @@ import type { HeldLease } from './lease.js'
 import { Keeper } from './renewal.js'
 import {
   checkDuration,
+  checkLabel,
   checkObject,
   checkWait,
   clientSettings,
   type LockSettings,
   type LocksOptions,
 } from './settings.js'
-import type { Wait, WaitLimits } from './wait.js'
+import type { Closable, WaitLimits } from './wait.js'
 import { Withdrawals } from './withdrawal.js'
 
 /** What a lock asks of the store, apart from who asks: the shape of its claims. */
@@ -52,7 +53,7 @@ export class Client {
   readonly cohorts: Cohorts
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
   readonly leases = new LinkedSet<HeldLease>()
-  readonly waits = new LinkedSet<Wait>()
+  readonly waits = new LinkedSet<Closable>()
   readonly #patience: Patience
   #claims = 0
   #closed = false
@@ -99,6 +100,15 @@ export class Client {
         store: this.store.name,
       },
     )
+  }
+
+  /** What became of a caller who waited while the client was closed. */
+  closedError(lock: string): LockUsageError {
+    return new LockUsageError(`The wait for "${lock}" ended: locks.close() was called.`, {
+      code: 'LOCKS_CLOSED',
+      lock,
+      store: this.store.name,
+    })
   }
 
   newClaim(shape: ClaimShape): Claim {
@@ -184,9 +194,4 @@ export class Client {
   report(claim: Pick<Claim, 'lock' | 'id'>, during: LockEvents['error']['during'], error: unknown): void {
     publish('error', () => ({ ...this.event(claim), during, error }))
   }
-}
-
-function checkLabel(label: unknown): string {
-  if (typeof label === 'string' && label.length <= 1000) return label
-  throw new LockUsageError('label must be a string of at most 1000 characters.')
 }

@@ -108,6 +108,8 @@ export class Cohort implements Keepsake, GrantQueue {
   #mayHandOff(grant: Grant, nowMs: number): boolean {
     return (
       grant.renews &&
+      // The next holder is not whom the store would show.
+      !grant.described &&
       grant.claim.weight === grant.claim.capacity &&
       this.#handOffs + 1 < grant.tokens &&
       this.#handOffs < HAND_OFFS_IN_A_ROW &&

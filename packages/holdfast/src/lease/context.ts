@@ -6,7 +6,7 @@
  * one frame are not all the innermost, so they take turns. A frame dies with its callback: a promise that outlives it
  * finds nothing to re-enter.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { LockUsageError } from '../errors.js'
 import type { ClaimShape, Client } from './client.js'
 import type { HeldLease } from './lease.js'
@@ -31,6 +31,17 @@ let used = false
 export function detached<T>(work: () => T): T {
   return used ? contexts.run(undefined, work) : work()
 }
+
+/**
+ * The same function, which runs in the context of whoever binds it, but for what that holds. Who is called back out of a
+ * timer or a connection that many share would find itself in the context of whichever of them set it up.
+ */
+export function boundHere<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
+  return AsyncResource.bind((...args: A) => detached(() => work(...args)))
+}
+
+/** Runs `work` outside of anybody's context: for what serves many and outlasts the one who happened to begin it. */
+export const inNobodysContext: <T>(work: () => T) => T = AsyncLocalStorage.snapshot()
 
 /** Runs `work` in a new frame of a lease. */
 export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
@@ -70,6 +81,9 @@ export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
   if (shape.kind === 'semaphore') assertPermitsLeft(client, shape)
   else if (frame.lease.weight === shape.capacity || shape.weight === shape.capacity) {
     throw selfDeadlock(shape, 'Use run, which can re-enter with reentrant: true')
+  } else {
+    // A writer may come to wait at any time, and a second reader of this context would wait behind it for the first one.
+    throw selfDeadlock(shape, 'Use run, with which readers re-enter')
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
 import type { LossReason } from '../errors.js'
+import { detached } from './context.js'
 
 /** What every message says. */
 export interface LockEvent {
@@ -65,10 +66,13 @@ export function isWatched(event: LockEventName): boolean {
   return channels[event].hasSubscribers
 }
 
-/** Publishes an event if somebody listens. A subscriber that throws is reported by Node, not to the caller. */
+/**
+ * Publishes an event if somebody listens, to whom the locks of the current context are none of its own. A subscriber that
+ * throws is reported by Node, not to the caller.
+ */
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]
-  if (target.hasSubscribers) target.publish(message())
+  if (target.hasSubscribers) detached(() => target.publish(message()))
 }
 
 /**

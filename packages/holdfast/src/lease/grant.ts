@@ -44,6 +44,10 @@ export class Grant {
   deadlineMs: number
   baseMs: number
   ttlMs: number
+  /** Its holder was told already that it ends. */
+  told = false
+  /** What the store shows was said by one holder about itself. */
+  described = false
   /** Who has the grant now: it is told of a loss, once. */
   holder: GrantHolder | undefined
   /** The local queue that the grant serves, where there is one. */
@@ -101,6 +105,7 @@ export class Grant {
 
   /** Shows another owner from the next renewal on. */
   describeAs(owner: Owner): void {
+    this.described = true
     this.claim = { ...this.claim, owner }
   }
 
@@ -112,11 +117,13 @@ export class Grant {
     client.keeper.remove(this)
     if (reason !== 'stolen') client.withdrawals.inBackground(claim)
     const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name, because })
-    publish('lost', () => ({
-      ...client.event(claim),
-      reason,
-      durationMs: client.clock.monotonicMs() - this.grantedMs,
-    }))
+    if (!this.told) {
+      publish('lost', () => ({
+        ...client.event(claim),
+        reason,
+        durationMs: client.clock.monotonicMs() - this.grantedMs,
+      }))
+    }
     this.holder?.onLoss(error)
     this.queue?.onLoss(this)
   }

@@ -5,6 +5,7 @@
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
+import { inNobodysContext } from './context.js'
 
 interface Beat {
   readonly listeners: LinkedSet<() => void>
@@ -49,10 +50,13 @@ export class Heartbeats {
 
   /** Each beat comes a little early, at random, so that processes do not all ask at the same moment. */
   #arm(heartbeatMs: number, beat: Beat): void {
-    beat.timer = this.#client.clock.timer(this.#client.jitter(0.75, 0.95) * heartbeatMs, () => {
+    const { clock } = this.#client
+    const afterMs = this.#client.jitter(0.75, 0.95) * heartbeatMs
+    const fire = (): void => {
       beat.timer = undefined
       for (const listener of beat.listeners.values()) listener()
       if (beat.listeners.size > 0 && !beat.timer) this.#arm(heartbeatMs, beat)
-    })
+    }
+    beat.timer = inNobodysContext(() => clock.timer(afterMs, fire))
   }
 }

@@ -7,9 +7,10 @@ import type { Place } from '../collections/linked-set.js'
 import type { ProcessGroup } from '../store/contract.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import type { Client } from './client.js'
-import { runUnder } from './context.js'
+import { boundHere, runUnder } from './context.js'
 import { isWatched, publish } from './events.js'
 import type { Grant, GrantHolder } from './grant.js'
+import { checkLabel, checkObject } from './settings.js'
 
 /** The token of a lease: a bigint on stores that fence, undefined on the others. */
 export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
@@ -37,7 +38,10 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
   readonly remainingMs: number
   /** Aborts when the lease is lost, at the latest by its deadline, with a `LockLostError` as its reason. */
   readonly signal: AbortSignal
-  /** @throws LockLostError when the lease has ended. */
+  /**
+   * @throws LockLostError when the lease was lost.
+   * @throws LockUsageError when it was released.
+   */
   assertHeld(): void
   /**
    * Renews now. Throws nothing when the lease goes on.
@@ -80,8 +84,11 @@ export class HeldLease implements WriteLease, GrantHolder {
   readonly #endsMs: number
   #maxHold: Timer | undefined
   #controller: AbortController | undefined
+  /** Aborts in the context of whoever asked for the signal, where the listeners are most likely from. */
+  #abort: ((reason: unknown) => void) | undefined
   #lost: LockLostError | undefined
   #closing: unknown
+  #abandoned = false
   #release: 'released' | 'lost' | Promise<'released' | 'lost'> | undefined
   /** How many callbacks run under it; `close` waits for them. */
   #running: Set<Promise<unknown>> | undefined
@@ -151,15 +158,17 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = new AbortController()
+      const controller = (this.#controller = new AbortController())
       const reason = this.#lost ?? this.#closing
-      if (reason !== undefined) this.#controller.abort(reason)
+      if (reason !== undefined) controller.abort(reason)
+      else this.#abort = boundHere((why: unknown) => controller.abort(why))
     }
     return this.#controller.signal
   }
 
   assertHeld(): void {
     if (this.held) return
+    this.#assertNotReleased()
     throw this.lossError()
   }
 
@@ -172,6 +181,8 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   async annotate(note: LeaseNote): Promise<void> {
     this.#assertNotOver()
+    checkObject('the note of annotate', note)
+    if (note.label !== undefined) checkLabel(note.label)
     const { claim } = this.#grant
     this.#grant.describeAs({ ...claim.owner, ...note })
     await this.renew()
@@ -217,10 +228,10 @@ export class HeldLease implements WriteLease, GrantHolder {
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
     const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
     this.#release = overdue ? 'lost' : outcome
-    if (typeof outcome === 'string') this.#announceRelease(outcome, nowMs)
+    if (typeof outcome === 'string') this.#announceRelease(overdue ? 'lost' : outcome, nowMs)
     else {
       outcome.then(
-        (settled) => this.#announceRelease(settled, nowMs),
+        (settled) => this.#announceRelease(overdue ? 'lost' : settled, nowMs),
         () => undefined, // whoever awaits the release is told
       )
     }
@@ -252,6 +263,11 @@ export class HeldLease implements WriteLease, GrantHolder {
     } catch (error) {
       this.#client.report(this.#grant.claim, 'release', error)
     }
+  }
+
+  /** Asks the store soon whether it still holds the lock for this lease. */
+  look(): void {
+    if (this.open) this.#client.keeper.renewSoon(this.#grant)
   }
 
   /** Whether the lease ended against the holder's will, as far as can be known now. */
@@ -288,7 +304,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   /** Asks the holder to stop, since the client closes. The lease itself goes on. */
   askToStop(reason: unknown): void {
     this.#closing = reason
-    this.#controller?.abort(reason)
+    this.#abort?.(reason)
   }
 
   async idle(): Promise<void> {
@@ -299,18 +315,22 @@ export class HeldLease implements WriteLease, GrantHolder {
     return this.#running !== undefined && this.#running.size > 0
   }
 
-  /** Stops renewing and lets the lease end by itself: code may still run under it. */
+  /** Stops renewing, for good, and lets the lease end by itself: code may still run under it. */
   abandon(): void {
     this.#client.leases.delete(this.#place)
-    this.#client.keeper.remove(this.#grant)
+    this.#abandoned = true
+    this.#client.keeper.stopRenewing(this.#grant)
   }
 
   /** The grant is gone: tells whoever listens to the signal. */
   onLoss(error: LockLostError): void {
+    // Nothing is left to give back, so nothing has to be remembered for one that nobody ever releases.
+    const isOver = error.reason === 'deadline' || error.reason === 'expired'
+    if (isOver && !this.busy) this.#client.leases.delete(this.#place)
     if (this.#lost || this.#release !== undefined) return
     this.#lost = error
     this.#maxHold?.cancel()
-    this.#controller?.abort(error)
+    this.#abort?.(error)
   }
 
   /** The store is told only now that a stolen or overlong lease is not in use any more. */
@@ -339,6 +359,7 @@ export class HeldLease implements WriteLease, GrantHolder {
         }
         const error = new LockLostError('max-hold', { lock: this.name, store: this.#client.store.name })
         this.#client.keeper.stopRenewing(this.#grant)
+        this.#grant.told = true
         publish('lost', () => ({
           ...this.#client.event(this.#grant.claim),
           reason: 'max-hold',
@@ -350,14 +371,18 @@ export class HeldLease implements WriteLease, GrantHolder {
     )
   }
 
+  #assertNotReleased(): void {
+    if (this.#lost || this.#release === undefined) return
+    throw new LockUsageError(`The lease on "${this.name}" was released already; acquire the lock anew.`, {
+      lock: this.name,
+      store: this.#client.store.name,
+    })
+  }
+
   #assertNotOver(): void {
     if (this.#lost) throw this.lossError()
-    if (this.#release !== undefined) {
-      throw new LockUsageError(`The lease on "${this.name}" was released already; acquire the lock anew.`, {
-        lock: this.name,
-        store: this.#client.store.name,
-      })
-    }
+    this.#assertNotReleased()
+    if (this.#abandoned) this.#client.assertOpen(this.name)
     const nowMs = this.#client.clock.monotonicMs()
     if (nowMs >= this.#grant.deadlineMs || nowMs >= this.#endsMs) throw this.lossError()
   }

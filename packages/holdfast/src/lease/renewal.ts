@@ -11,6 +11,7 @@ import type { RenewResult } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Client } from './client.js'
+import { inNobodysContext } from './context.js'
 import { marginMs } from './deadline.js'
 import { publish } from './events.js'
 import type { Grant } from './grant.js'
@@ -99,7 +100,8 @@ export class Keeper {
     if (wakeMs >= this.#wakeMs) return
     this.#timer?.cancel()
     this.#wakeMs = wakeMs
-    this.#timer = this.#client.clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true)
+    const { clock } = this.#client
+    this.#timer = inNobodysContext(() => clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true))
   }
 
   #tick(): void {

@@ -134,3 +134,8 @@ export function describe(value: unknown): string {
 function defined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
+
+export function checkLabel(label: unknown): string {
+  if (typeof label === 'string' && label.length <= 1000) return label
+  throw new LockUsageError('label must be a string of at most 1000 characters.')
+}

@@ -5,10 +5,15 @@
  * queue for it can be taken out.
  */
 import type { Timer } from '../clock/clock.js'
-import { LockTimeoutError, LockUsageError } from '../errors.js'
+import { LockTimeoutError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
+
+/** What a client ends when it is closed. */
+export interface Closable {
+  close(): void
+}
 
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
@@ -16,8 +21,9 @@ export interface WaitLimits {
   readonly signal: AbortSignal | undefined
 }
 
-export class Wait {
-  readonly promise: Promise<HeldLease>
+/** @typeParam T what it may end with */
+export class Wait<T = HeldLease> {
+  readonly promise: Promise<T>
   readonly startedMs: number
   /** How long this caller may keep what it waits for. */
   readonly maxHoldMs: number
@@ -25,9 +31,9 @@ export class Wait {
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
   readonly #client: Client
-  readonly #place: Place<Wait>
+  readonly #place: Place<Closable>
   readonly #lock: string
-  #resolve!: (lease: HeldLease) => void
+  #resolve!: (lease: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
   #signal: AbortSignal | undefined
@@ -54,7 +60,7 @@ export class Wait {
     signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
-  serve(lease: HeldLease): void {
+  serve(lease: T): void {
     this.#settle()
     this.#resolve(lease)
   }
@@ -74,13 +80,7 @@ export class Wait {
 
   /** Ends the wait since its client was closed. */
   close(): void {
-    this.giveUp(
-      new LockUsageError(`The wait for "${this.#lock}" ended: locks.close() was called.`, {
-        code: 'LOCKS_CLOSED',
-        lock: this.#lock,
-        store: this.#client.store.name,
-      }),
-    )
+    this.giveUp(this.#client.closedError(this.#lock))
   }
 
   /** A clock may clamp a long timer, so the time is looked at again when it fires. */

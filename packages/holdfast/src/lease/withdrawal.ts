@@ -15,15 +15,17 @@ const RETRY_MS = [20, 200] as const
 export class Withdrawals {
   readonly #client: Client
   readonly #pending = new Set<Promise<void>>()
+  #ended = false
 
   constructor(client: Client) {
     this.#client = client
   }
 
-  /** Withdraws without telling anybody but the events. */
+  /** Withdraws without telling anybody but the events; not any more after the end, when a lease runs out by itself. */
   inBackground(claim: Claim): void {
+    if (this.#ended) return
     const giveUpMs = this.#client.clock.monotonicMs() + claim.ttlMs
-    const done = this.#untilAnswered(claim, giveUpMs)
+    const done = this.#untilAnswered(claim, giveUpMs, true)
       .then(
         () => undefined,
         (error: unknown) => this.#client.report(claim, 'withdraw', error),
@@ -46,9 +48,13 @@ export class Withdrawals {
     return isPromise(answer) ? this.#release(claim, deadlineMs, answer) : answer
   }
 
-  /** Resolves when no withdrawal is under way any more. */
-  async settled(): Promise<void> {
+  /** Resolves when no withdrawal is under way any more. What comes later is tried once: the store may be closed. */
+  async end(): Promise<void> {
+    // Whoever closes waits for this, also while nothing but a pause between two tries goes on.
+    const awake = this.#client.clock.timer(Infinity, () => undefined)
     await Promise.all(this.#pending)
+    awake.cancel()
+    this.#ended = true
   }
 
   /** Nearly every release is answered at once: what is done about the others is kept out of its way. */
@@ -63,7 +69,7 @@ export class Withdrawals {
 
   async #releaseAgain(claim: Claim, giveUpMs: number, error: LockError): Promise<WithdrawOutcome> {
     try {
-      return await this.#untilAnswered(claim, giveUpMs, Promise.reject(error))
+      return await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
     } catch (caught) {
       this.inBackground(claim)
       throw this.#unknownRelease(claim, caught)
@@ -73,6 +79,7 @@ export class Withdrawals {
   async #untilAnswered(
     claim: Claim,
     giveUpMs: number,
+    inBackground: boolean,
     first?: PromiseLike<WithdrawOutcome>,
   ): Promise<WithdrawOutcome> {
     const client = this.#client
@@ -83,10 +90,10 @@ export class Withdrawals {
         return await client.bounded(answer, claim.lock, 'the release')
       } catch (caught) {
         const error = client.asLockError(caught, claim.lock, 'the release')
-        if (!isRetryable(error) || client.clock.monotonicMs() >= giveUpMs) throw error
+        if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs) throw error
       }
       answer = undefined
-      await pause(client, client.jitter(...RETRY_MS))
+      await pause(client, client.jitter(...RETRY_MS), inBackground)
     }
   }
 
@@ -104,6 +111,7 @@ export function isRetryable(error: unknown): boolean {
   return isLockError(error) && error.code === 'STORE_UNAVAILABLE'
 }
 
-export function pause(client: Client, delayMs: number): Promise<void> {
-  return new Promise((resolve) => void client.clock.timer(delayMs, resolve, true))
+/** @param inBackground the process may end meanwhile */
+function pause(client: Client, delayMs: number, inBackground: boolean): Promise<void> {
+  return new Promise((resolve) => void client.clock.timer(delayMs, resolve, inBackground))
 }

@@ -2,7 +2,7 @@
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/lease.js'
-import { checkDuration } from '../lease/settings.js'
+import { checkDuration, checkObject } from '../lease/settings.js'
 import type { Store } from '../store/contract.js'
 
 export interface CloseOptions {
@@ -20,6 +20,7 @@ export function useStore(store: Store): void {
 
 /** Closes a client. A second call waits for the first. */
 export async function closeClient(client: Client, options: CloseOptions = {}): Promise<void> {
+  checkObject('the options of close', options)
   const { graceMs = 5000 } = options
   checkDuration('graceMs', graceMs, { min: 0, infinite: true })
   let done = closing.get(client)
@@ -37,7 +38,7 @@ async function close(client: Client, graceMs: number): Promise<void> {
   for (const lease of leases) lease.askToStop(reason)
   await withinGrace(client, graceMs, leases)
   await Promise.all(leases.map((lease) => endLease(lease)))
-  await client.withdrawals.settled()
+  await client.withdrawals.end()
   await leaveStore(client.store)
 }
 

@@ -136,8 +136,12 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
     async steal(name, { now = false, because } = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
       const lock = named(name)
-      if (because === undefined) return store.steal(lock, { now })
-      return store.steal(lock, { now, because: checkText(because, 'reason', MAX_REASON_BYTES) })
+      const reason = because === undefined ? {} : { because: checkText(because, 'reason', MAX_REASON_BYTES) }
+      const stolen = await store.steal(lock, { now, ...reason })
+      // Holders of this client need not wait for their next renewal, nor those who queue behind them here.
+      const own = client.leases.values().filter((lease) => lease.name === lock)
+      for (const lease of own) lease.look()
+      return stolen
     },
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
     detached,

@@ -1,5 +1,7 @@
 /** Re-entrancy: the owner of a lock is the async context. */
-import { LockUsageError, type Locks } from 'holdfast'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createLocks, LockUsageError, onLockEvent, type Locks } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
@@ -177,4 +179,49 @@ test('a semaphore refuses what its own context can never get', async () => {
   const outcome = await outcomeOf(gpu.run(() => gpu.run(() => undefined, { weight: 2 }), { weight: 2 }))
   expect(outcome).toHaveProperty('error')
   if ('error' in outcome) expect(outcome.error).toBeInstanceOf(LockUsageError)
+})
+
+test('a reader that acquires once more in its own run is refused: behind a writer it would wait for itself', async () => {
+  const { locks } = setUp()
+  const lock = locks.readWriteLock('c')
+  const nested = lock.read.run(async () => lock.read.acquire())
+  expect(await outcomeOf(nested)).toMatchObject({ error: { code: 'LOCK_USAGE', lock: 'c' } })
+})
+
+/** In real time: a clock that a test moves on calls back in the context of the test. */
+describe('who is called back out of a timer that many share', () => {
+  const TTL_MS = 150
+
+  test.each(['a signal', 'an event'])('through %s holds nothing that another task holds', async (how) => {
+    const locks = createLocks(memoryStore())
+    const mutex = locks.mutex('a', { reentrant: true })
+    const lost = await locks.mutex('lost', { ttlMs: TTL_MS, renew: false }).acquire()
+    const told = deferred<boolean>()
+    const onLoss = (): void => {
+      const entered = mutex.run(() => true, { waitMs: 0 })
+      void entered.catch(() => false).then(told.resolve)
+    }
+    if (how === 'a signal') lost.signal.addEventListener('abort', onLoss)
+    const stopListening = how === 'an event' ? onLockEvent('lost', onLoss) : undefined
+    // What it acquires winds up the timer that watches all leases.
+    await mutex.run(async () => {
+      await locks.mutex('shorter', { ttlMs: TTL_MS / 2, renew: false }).acquire()
+      expect(await told.promise).toBe(false)
+    })
+    stopListening?.()
+    await locks.close()
+  })
+
+  test('through a signal finds itself where it asked for the signal', async () => {
+    const requests = new AsyncLocalStorage<string>()
+    const locks = createLocks(memoryStore())
+    const told = deferred<string | undefined>()
+    await requests.run('first', async () => {
+      const lease = await locks.mutex('a', { ttlMs: TTL_MS, renew: false }).acquire()
+      lease.signal.addEventListener('abort', () => told.resolve(requests.getStore()))
+    })
+    await requests.run('second', () => locks.mutex('b', { ttlMs: TTL_MS / 2, renew: false }).acquire())
+    expect(await told.promise).toBe('first')
+    await locks.close()
+  })
 })

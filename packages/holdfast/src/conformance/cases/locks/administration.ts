@@ -70,6 +70,53 @@ administration.test(
   { needs: [steal] },
 )
 
+administration.test(
+  'a lock stolen with now is free at once in the client that holds it, too',
+  async (context) => {
+    const locks = await context.locks()
+    const mutex = locks.mutex(context.name())
+    const lease = await context.soon(mutex.acquire())
+    await context.soon(locks.steal(context.name(), { now: true }))
+    assert.equal((await context.soon(mutex.acquire(), 'the free lock')).held, true)
+    assert.equal(lease.held, false)
+  },
+  { needs: [steal] },
+)
+
+administration.test(
+  'what a holder said about itself is not shown of the next one',
+  async (context) => {
+    const locks = await context.locks()
+    const mutex = locks.mutex(context.name())
+    const lease = await context.soon(mutex.acquire())
+    await context.soon(lease.annotate({ label: 'the first job' }))
+    const next = mutex.acquire()
+    await context.soon(lease.release())
+    await context.soon(next, 'the free lock')
+    assert.equal((await context.inspect())?.holders[0]?.owner.label, undefined)
+  },
+  { needs: [inspect] },
+)
+
+administration.test('close ends an attempt that is under way, and leaves nothing', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const asked = outcomeOf(one.mutex(context.name()).tryAcquire())
+  await context.soon(one.close())
+  const outcome = await context.soon(asked)
+  if ('value' in outcome) assert.notEqual(outcome.value?.held, true)
+  else assert.equal(codeOf(outcome), 'LOCKS_CLOSED')
+  await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+})
+
+administration.test('close lets no work begin whose grant was on its way', async (context) => {
+  const locks = await context.locks()
+  let begun = false
+  const run = outcomeOf(locks.mutex(context.name()).run(() => (begun = true)))
+  await context.soon(locks.close())
+  assert.equal(codeOf(await context.soon(run)), 'LOCKS_CLOSED')
+  assert.equal(begun, false)
+})
+
 administration.test('close releases what is held', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const lease = await context.soon(one.mutex(context.name('a')).acquire())
