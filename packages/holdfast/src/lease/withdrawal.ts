@@ -48,12 +48,20 @@ export class Withdrawals {
     return isPromise(answer) ? this.#release(claim, deadlineMs, answer) : answer
   }
 
-  /** Resolves when no withdrawal is under way any more. What comes later is tried once: the store may be closed. */
+  /**
+   * Resolves when no withdrawal is under way any more, or when the store has had its time to answer. What is left then, or comes
+   * later, is tried once: the store may be closed.
+   */
   async end(): Promise<void> {
-    // Whoever closes waits for this, also while nothing but a pause between two tries goes on.
-    const awake = this.#client.clock.timer(Infinity, () => undefined)
-    await Promise.all(this.#pending)
-    awake.cancel()
+    const { clock, requestTimeoutMs } = this.#client
+    await new Promise<void>((resolve) => {
+      // It also keeps the process alive while nothing but a pause between two tries goes on.
+      const limit = clock.timer(requestTimeoutMs, resolve)
+      void Promise.all(this.#pending).then(() => {
+        limit.cancel()
+        resolve()
+      })
+    })
     this.#ended = true
   }
 

@@ -1,4 +1,6 @@
 /** Closing a client in the very turn in which something else happens, and what becomes of what it leaves behind. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { onLockEvent } from 'holdfast'
 import { expect, test } from 'vitest'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
@@ -87,4 +89,30 @@ test('a release after its limit says once that it ended, and how', async () => {
   expect(await clock.until(lease.release())).toBe('lost')
   for (const stop of stops) stop()
   expect(heard).toEqual(['lost: max-hold'])
+})
+
+test('a store that does not answer holds up the end for a bounded time', async () => {
+  const { clock, wire, client } = makeWorld()
+  const locks = client({ ttlMs: 60_000, requestTimeoutMs: 500 })
+  await clock.until(locks.mutex('a').acquire())
+  wire.fate = () => 'fail'
+  const startedMs = clock.monotonicMs()
+  await clock.until(locks.close())
+  expect(clock.monotonicMs() - startedMs).toBeLessThan(3 * 500 + 300)
+})
+
+test('a release that is tried again keeps the process alive for whoever awaits it', async () => {
+  const script = `
+    import { createLocks, StoreUnavailableError } from 'holdfast'
+    import { memoryStore } from 'holdfast/memory'
+    const store = memoryStore()
+    let failures = 2
+    const withdraw = store.withdraw.bind(store)
+    store.withdraw = (claim) => (failures-- > 0 ? Promise.reject(new StoreUnavailableError('away')) : withdraw(claim))
+    const lease = await createLocks(store).mutex('a').acquire()
+    console.log(await lease.release())
+  `
+  const args = ['--input-type=module', '-e', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname })
+  expect(stdout).toBe('released\n')
 })
