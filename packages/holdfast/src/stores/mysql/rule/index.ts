@@ -38,6 +38,10 @@ const SWEEP = /* sql */ `
 create procedure if not exists holdfast_sweep_1(in a_now bigint)
 modifies sql data sql security invoker
 begin
+  -- On the level of most sessions it would also lock the gaps between them, and wait for releases that wait for it.
+  commit;
+  set transaction isolation level read committed;
+  start transaction;
   delete from holdfast_tombstones where until_us <= a_now order by until_us limit 5000;
   commit;
 end`
