@@ -17,11 +17,16 @@ export function shorten(text: string, length: number): string {
 }
 
 /**
- * Hides user names and passwords in every URL of a text, and secrets in query strings. What stands before an "@" is hidden
- * also where the URL is none, since a sign in the password was not escaped.
+ * Hides user names and passwords in every URL of a text, and secrets in query strings. In free text nobody can say where a
+ * URL ends, so too much is hidden rather than too little: what stands before the last "@" up to a blank, also behind
+ * the name of a store whose slashes were forgotten. Where a text is known to be a URL, `shownUrl` knows more.
  */
 export function redact(text: string): string {
   return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s'"]*@/gi, '$1***@')
-    .replace(/([?&](?:password|passwd|pwd|token|secret|auth)=)[^&\s'"]*/gi, '$1***')
+    .replace(ADDRESS, '$1***@')
+    .replace(/([?&][\w-]*(?:password|passphrase|passwd|pwd|secret|token|auth)\d?=)[^&\s]*/gi, '$1***')
+    .replace(/([?&]\w+=)(?:\{.*|%7b[^&\s]*)/gi, '$1***')
 }
+
+const ADDRESS =
+  /(\/\/|\b(?:rediss?|redlocks?|postgres(?:ql)?|mysql|mariadb|etcds?|zk)(?:\+[a-z]+)?:\/{0,2})\S*@/gi

@@ -1,6 +1,6 @@
 /** What the command learns about its lock through its environment. */
-import { redact } from '../output/text.js'
 import type { StoreLocation } from '../stores/locate.js'
+import { withoutCredentials } from '../stores/url-secrets.js'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -30,13 +30,4 @@ export function childEnv(inherited: Env, facts: LockFacts): Record<string, strin
  */
 function storeFor(inherited: Env, store: StoreLocation): string {
   return inherited['HOLDFAST_STORE'] === store.url ? store.url : withoutCredentials(store.url)
-}
-
-/** The URL as it still works for those who have credentials of their own. */
-export function withoutCredentials(url: string): string {
-  if (redact(url) === url) return url
-  const bare = url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^\s]*@/i, '$1')
-  const [address = '', query] = bare.split('?', 2)
-  const kept = (query ?? '').split('&').filter((pair) => pair !== '' && redact(`?${pair}`) === `?${pair}`)
-  return kept.length === 0 ? address : `${address}?${kept.join('&')}`
 }

@@ -4,6 +4,7 @@ import { formatDuration, parseDuration, parsePositiveDuration, parseWait } from 
 import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { redact, shorten } from '../output/text.js'
+import { shownUrl } from '../stores/url-secrets.js'
 import type { OnLost } from '../supervise/lease-watch.js'
 
 export const RUN_OPTIONS = {
@@ -110,7 +111,7 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
     skipOk: values['skip-ok'] ?? false,
-    label: values.label ?? shorten(redact(command.join(' ')), LONGEST_LABEL),
+    label: values.label ?? shorten(command.map(shownArgument).join(' '), LONGEST_LABEL),
     statusFile: values['status-file'],
     json: values.json ?? false,
   }
@@ -118,6 +119,12 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
 
 /** A command line can be very long, and the label travels with every renewal. */
 const LONGEST_LABEL = 200
+
+/** An argument that begins as a URL is taken for one to its end, with whatever quotes and blanks it has. */
+function shownArgument(argument: string): string {
+  const [, option = '', url] = /^([\w-]+=)?([a-z][a-z0-9+.-]*:\/\/[^]*)$/i.exec(argument) ?? []
+  return redact(url === undefined ? argument : option + shownUrl(url))
+}
 
 function operands(
   positionals: readonly string[],

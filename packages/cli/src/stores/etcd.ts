@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { etcdStore, type EtcdOptions, type EtcdTls } from 'holdfast/etcd'
 import type { Store } from 'holdfast/store'
 import { ConfigError, UsageError } from '../cli-error.js'
+import { shownOption } from './url-secrets.js'
 
 const FILES = ['ca', 'cert', 'key'] as const
 
@@ -55,7 +56,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
     else if (name === 'serverName') tls.serverName = value
     else
       throw new UsageError(
-        `etcds: URLs know the options ca, cert, key and serverName, not ${JSON.stringify(name)}.`,
+        `etcds: URLs know the options ca, cert, key and serverName; this one has ${shownOption(name)}.`,
       )
   }
   return tls
@@ -64,9 +65,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
 function refuseAny(options: URLSearchParams): object {
   const [name] = options.keys()
   if (name === undefined) return {}
-  throw new UsageError(
-    `etcd: URLs have no options, not ${JSON.stringify(name)} either. For TLS write etcds:.`,
-  )
+  throw new UsageError(`etcd: URLs have no options; this one has ${shownOption(name)}. For TLS write etcds:.`)
 }
 
 function read(path: string): Buffer {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
 import { UsageError } from '../cli-error.js'
-import { redact } from '../output/text.js'
+import { shownUrl } from './url-secrets.js'
 
 export interface StoreLocation {
   readonly url: string
@@ -33,7 +33,7 @@ export function locateStore(options: LocateOptions, env: Env = process.env): Sto
 
 function location(url: string, source: StoreLocation['source']): StoreLocation {
   const absolute = withAbsoluteFolder(url)
-  return { url: absolute, shown: redact(absolute), source }
+  return { url: absolute, shown: shownUrl(absolute), source }
 }
 
 /** The command inherits the URL and may change its folder: a relative path would then name another store, silently. */

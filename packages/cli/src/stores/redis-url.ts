@@ -11,6 +11,7 @@
  */
 import { UsageError } from '../cli-error.js'
 import { credentialsOf, decode, readNamed, type Fail, type RedisCredentials } from './redis-credentials.js'
+import { shownOption } from './url-secrets.js'
 
 export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
 
@@ -161,8 +162,7 @@ function optionsOf(query: string, { kind, secure }: Scheme, fail: Fail): Readonl
   const options = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(query)) {
     if (!known.includes(name)) {
-      const shown = name.includes('@') ? 'an option that is unknown' : `the option ${JSON.stringify(name)}`
-      throw fail(`has ${shown}; known here are ${known.join(', ')}`)
+      throw fail(`has ${shownOption(name)}; known here are ${known.join(', ')}`)
     }
     if (options.has(name)) throw fail(`has the option ${name} twice`)
     options.set(name, value)

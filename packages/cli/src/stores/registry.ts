@@ -4,6 +4,7 @@ import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
 import * as embedded from './embedded.js'
 import { REDIS_SCHEMES } from './redis-url.js'
+import { shownUrl } from './url-secrets.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
 
@@ -42,7 +43,7 @@ export function schemeOf(url: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]
   if (scheme !== undefined) return scheme.toLowerCase()
   throw new UsageError(
-    `The store ${JSON.stringify(url)} is no URL. Write one such as embedded:/var/lib/locks.`,
+    `The store ${JSON.stringify(shownUrl(url))} is no URL. Write one such as embedded:/var/lib/locks.`,
   )
 }
 

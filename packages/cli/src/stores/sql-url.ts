@@ -1,6 +1,6 @@
 /** URLs of databases: what is ours in the query is taken out, and the client library gets the rest. */
 import { UsageError } from '../cli-error.js'
-import { redact } from '../output/text.js'
+import { shownUrl } from './url-secrets.js'
 
 export interface SqlUrl {
   /** For the client library. */
@@ -15,22 +15,24 @@ export interface SqlUrl {
 export function sqlUrl(text: string, parameter: string): SqlUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.host === '') {
-    throw new UsageError(`${redact(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`)
+    throw new UsageError(
+      `${shownUrl(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`,
+    )
   }
   const [own, mode] = [parameter, 'mode'].map((name) => {
     const values = url.searchParams.getAll(name)
-    if (values.length > 1) throw new UsageError(`${redact(text)} has the option ${name} twice.`)
+    if (values.length > 1) throw new UsageError(`${shownUrl(text)} has the option ${name} twice.`)
     url.searchParams.delete(name)
     return values[0]
   })
   if (mode !== undefined && mode !== 'session') {
     throw new UsageError(
-      `${redact(text)} has the mode ${JSON.stringify(mode)}. Write mode=session, or leave it out for locks in tables.`,
+      `${shownUrl(text)} has the mode ${JSON.stringify(mode)}. Write mode=session, or leave it out for locks in tables.`,
     )
   }
   if (mode !== undefined && own !== undefined) {
     throw new UsageError(
-      `${redact(text)} has both mode=session, which needs no tables, and ${parameter}. Leave out one.`,
+      `${shownUrl(text)} has both mode=session, which needs no tables, and ${parameter}. Leave out one.`,
     )
   }
   return { url: url.href, own, mode }

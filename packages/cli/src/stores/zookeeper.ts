@@ -2,13 +2,14 @@
 import type { Store } from 'holdfast/store'
 import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
 import { UsageError } from '../cli-error.js'
+import { shownOption } from './url-secrets.js'
 
 export function open(url: string): Store {
   return zookeeperStore(zookeeperOptions(url))
 }
 
 export function zookeeperOptions(url: string): ZooKeeperOptions {
-  const match = /^zk:\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/i.exec(url)
+  const match = /^zk:\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^@?#]*)?(?:\?([^#]*))?$/i.exec(url)
   const [, user, hosts, chroot = '', query = ''] = match ?? []
   if (hosts === undefined) {
     throw new UsageError(
@@ -42,7 +43,7 @@ function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
 function tickOf(options: URLSearchParams): { tickMs?: number } {
   for (const name of options.keys()) {
     if (name !== 'tickMs')
-      throw new UsageError(`zk: URLs know the option tickMs, not ${JSON.stringify(name)}.`)
+      throw new UsageError(`zk: URLs know the option tickMs; this one has ${shownOption(name)}.`)
   }
   const text = options.get('tickMs')
   if (text === null) return {}

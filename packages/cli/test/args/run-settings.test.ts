@@ -53,4 +53,14 @@ describe('the options of run', () => {
     const settings = runSettings(['job', '--', 'psql', 'postgres://me:secret@host/db?password=secret'])
     expect(settings?.label).toBe('psql postgres://***@host/db?password=***')
   })
+
+  it.each([
+    ["mysql://u:it's@h", 'mysql://***@h'],
+    ['--url=mysql://u:a b"c@h', '--url=mysql://***@h'],
+    [`psql 'postgres://u:it"s@h/db?password=a"b' -c x`, `psql 'postgres://***@h/db?password=*** -c x`],
+    ['curl redis:app:hunter2@h', 'curl redis:***@h'],
+    ['my h/db?ssl={"passphrase":"hun ter2"}', 'my h/db?ssl=***'],
+  ])('keeps the password of %s out of it, too', (argument, label) => {
+    expect(runSettings(['job', '--', argument])?.label).toBe(label)
+  })
 })

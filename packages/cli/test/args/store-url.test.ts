@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { childEnv, withoutCredentials } from '../../dist/run/child-env.js'
+import { childEnv } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
 import { embeddedOptions } from '../../dist/stores/embedded.js'
 import { etcdOptions } from '../../dist/stores/etcd.js'
 import { zookeeperOptions } from '../../dist/stores/zookeeper.js'
 import { openStore } from '../../dist/stores/registry.js'
+import { withoutCredentials } from '../../dist/stores/url-secrets.js'
 
 const NONE = { store: undefined, system: undefined }
 
@@ -83,6 +84,45 @@ describe('which store', () => {
   })
 })
 
+describe('what is shown of a store', () => {
+  it.each([
+    [`redis://q:hun'ter2@h:6379/0`, 'redis://***@h:6379/0'],
+    ['redis://q:hun"ter2@h', 'redis://***@h'],
+    ['etcd://q:hun ter2@h', 'etcd://***@h'],
+    ['mysql://q:hun\nter2@h/db', 'mysql://***@h/db'],
+    ['postgres://q:hun?ter/2@h/db', 'postgres://***@h/db'],
+    ['redis:app:hunter2@h', 'redis:***@h'],
+    ['redis:/app:hunter2@h', 'redis:/***@h'],
+    ['postgres:app:hunter2@h/db', 'postgres:***@h/db'],
+    ['//app:hunter2@h', '//***@h'],
+    ['redis//app:hunter2@h', '***@h'],
+    [`postgres://h/db?schema=s&password=ab'hunter3`, 'postgres://h/db?schema=s&password=***'],
+    ['postgres://h/db?password=a#b&schema=s', 'postgres://h/db?password=***&schema=s'],
+    ['mysql://h/db?ssl={"ca":"x","passphrase":"hun ter2"}', 'mysql://h/db?ssl=***'],
+    ['redis://h?passwordFile=/run/secret', 'redis://h?passwordFile=/run/secret'],
+    ['embedded:/home/me@work/locks', 'embedded:/home/me@work/locks'],
+  ])('%s', (store, seen) => {
+    expect(locateStore({ ...NONE, store }, {}).shown).toBe(seen)
+  })
+
+  it.each([
+    '//app:hunter2@h',
+    `hunter2'@h`,
+    'postgres:app:hunter2@h/db',
+    'mysql:app:hunter2@h',
+    'redis:app:hunter2@h',
+    'redis:/app:hunter2@h',
+    'redis://app:x?hunter2@h',
+    'etcd://app:x?hunter2@h',
+    'zk://app:x?hunter2@h',
+    'zk://app:x/hunter2@h',
+  ])('is nothing of the password when %s is refused', async (store) => {
+    const error: unknown = await Promise.resolve(openStore(store)).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ exitCode: 64 })
+    expect((error as Error).message).not.toContain('hunter2')
+  })
+})
+
 describe('the environment of the command', () => {
   const url = 'redis://me:secret@host:6379/0?token=secret&db=1'
   const facts = { name: 'job', claimId: 'c.1', token: 42n, ttlMs: 30_000 }
@@ -95,7 +135,7 @@ describe('the environment of the command', () => {
       HOLDFAST_OWNER: 'c.1',
       HOLDFAST_TOKEN: '42',
       HOLDFAST_TTL_MS: '30000',
-      HOLDFAST_STORE: 'redis://host:6379/0?db=1',
+      HOLDFAST_STORE: 'redis://me@host:6379/0?db=1',
     })
   })
 
@@ -110,11 +150,27 @@ describe('the environment of the command', () => {
   })
 
   it.each([
-    ['redis://user:p%40ss@h/0', 'redis://h/0'],
+    ['redis://user:p%40ss@h/0', 'redis://user@h/0'],
     ['redis://:p@ss@h/0', 'redis://h/0'],
+    [`redis://q:hun'ter2@h/0`, 'redis://q@h/0'],
+    ['redis://q:hun"ter 2@h/0?prefix=a b', 'redis://q@h/0?prefix=a b'],
+    ['etcd://me:pass@h:2379', 'etcd://h:2379'],
+    ['zk://me:pass@h/apps', 'zk://h/apps'],
     ['postgres://h/db?password=x', 'postgres://h/db'],
+    [`postgres://h/db?password=ab'c#d&schema=s`, 'postgres://h/db?schema=s'],
+    ['postgres://h/db?pass%77ord=x', 'postgres://h/db'],
+    ['mysql://u:p@h/db?ssl={"passphrase":"hunter2"}', 'mysql://u@h/db'],
     ['embedded:/var/lib/x', 'embedded:/var/lib/x'],
   ])('takes the credentials out of %s', (withThem, without) => {
     expect(withoutCredentials(withThem)).toBe(without)
+  })
+
+  it.each([
+    'redis://app@h?passwordFile=/run/me@h/secret',
+    'postgres://app@h/db?schema=s',
+    'mysql://app@h/db?ssl={"rejectUnauthorized":true}',
+    'redis://h?',
+  ])('leaves %s as it is, which has no secret', (url) => {
+    expect(withoutCredentials(url)).toBe(url)
   })
 })
