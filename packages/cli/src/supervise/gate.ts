@@ -36,7 +36,7 @@ const WAIT_FOR_WORD =
   'read -r HOLDFAST_GO <&3 && [ "$HOLDFAST_GO" = go ] || exit 125; exec 3<&-; unset HOLDFAST_GO; '
 
 export async function startGate(options: GateOptions): Promise<Gate> {
-  const { env, prelude } = shellSafeEnv(options.env)
+  const { env, prelude } = shellSafeEnv(options.env, options.command[0])
   const script = `${WAIT_FOR_WORD}${prelude}exec "$@"`
   const child = spawnOrThrow(['-c', script, 'holdfast', ...options.command], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],

@@ -5,6 +5,7 @@
  * ones it uses itself (IFS), refuses to start on a strange OPTIND, and adds PWD. The command must see what it
  * would see without us, so those variables travel under plain names and `env` puts them back right before the command.
  */
+import { existsSync } from 'node:fs'
 
 export interface SafeEnv {
   /** For the shell. */
@@ -24,7 +25,11 @@ const SHELLS_OWN = new Set([
 /** Variables that shells add when they are not there. */
 const ADDED = ['PWD', 'OLDPWD', 'SHLVL']
 
-export function shellSafeEnv(original: Readonly<Record<string, string | undefined>>): SafeEnv {
+/** @param program the command without its arguments, which `env` must not take for a variable */
+export function shellSafeEnv(
+  original: Readonly<Record<string, string | undefined>>,
+  program: string,
+): SafeEnv {
   const env: Record<string, string> = {}
   const carried: string[] = []
   for (const [name, value] of Object.entries(original)) {
@@ -37,7 +42,7 @@ export function shellSafeEnv(original: Readonly<Record<string, string | undefine
     env[carrier] = `${name}=${value}`
     carried.push(carrier)
   }
-  return { env, prelude: unsetAdded(original) + restore(carried) }
+  return { env, prelude: unsetAdded(original) + restore(carried, program) }
 }
 
 function unsetAdded(original: Readonly<Record<string, string | undefined>>): string {
@@ -45,8 +50,16 @@ function unsetAdded(original: Readonly<Record<string, string | undefined>>): str
   return names.length === 0 ? '' : `unset ${names.join(' ')}; `
 }
 
-function restore(carriers: readonly string[]): string {
+function restore(carriers: readonly string[], program: string): string {
   if (carriers.length === 0) return ''
   const pairs = carriers.map((carrier) => `"$${carrier}"`).join(' ')
-  return `set -- env ${pairs} "$@"; unset ${carriers.join(' ')}; `
+  // To `env` whatever has a sign of equality is one more variable. `nice` starts its operand whatever its name is, and
+  // adding nothing it changes nothing; a shell would drop what `env` has just put back.
+  const starter = program.includes('=') ? `${systemTool('nice')} -n 0 -- ` : ''
+  return `set -- ${systemTool('env')} -- ${pairs} ${starter}"$@"; unset ${carriers.join(' ')}; `
+}
+
+/** The PATH is that of the command, and need not lead to the tools of the system. */
+function systemTool(name: 'env' | 'nice'): string {
+  return ['/usr/bin', '/bin'].map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ?? name
 }

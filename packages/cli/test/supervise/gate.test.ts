@@ -1,7 +1,9 @@
+import { chmodSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { startGate } from '../../dist/supervise/gate.js'
 import { shellSafeEnv } from '../../dist/supervise/shell-env.js'
 import { driver } from '../support/driver.js'
+import { Box } from '../support/holdfast.js'
 
 describe('the gate', () => {
   it('runs nothing before it is opened, and nothing when it is given up', async () => {
@@ -41,6 +43,7 @@ describe('the gate', () => {
 
   it('shows the command the environment that it would have without a shell', async () => {
     const odd = {
+      '-i': 'x',
       'spring.port': 'a b\n',
       IFS: 'x',
       OPTIND: 'abc',
@@ -60,8 +63,28 @@ describe('the gate', () => {
   })
 
   it('writes no text of the user into the script', () => {
-    const { prelude } = shellSafeEnv({ '$(touch /tmp/x)': '`id`', 'a;b': 'c' })
+    const { prelude } = shellSafeEnv({ '$(touch /tmp/x)': '`id`', 'a;b': 'c' }, '$(touch /tmp/y)=')
     expect(prelude).not.toMatch(/touch|`|;b/)
+  })
+
+  it('starts a command with a = in its path under an environment that no shell would keep', async () => {
+    const box = new Box()
+    const command = box.file('dt=2024')
+    writeFileSync(
+      command,
+      `#!${process.execPath}\nconsole.log(process.env['a.b'], ...process.argv.slice(2))\n`,
+    )
+    chmodSync(command, 0o755)
+    const run = driver({}, [command, 'c=d', '-n'], { env: { 'a.b': 'kept', MAIL: '/x' } })
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toBe('kept c=d -n\n')
+  })
+
+  it('needs nothing of the PATH that is meant for the command', async () => {
+    const env = { 'a.b': 'kept', PATH: '/nonexistent' }
+    const run = driver({}, [process.execPath, '-p', 'process.env["a.b"] + process.env.PATH'], { env })
+    expect(await run.code()).toBe(0)
+    expect(run.stdout).toBe('kept/nonexistent\n')
   })
 
   it('leaves no descriptor of its own in the command', async () => {
