@@ -11,6 +11,14 @@ import { ConfigError } from '../cli-error.js'
 import { GUARDIAN_SCRIPT } from '../paths.js'
 import type { Target } from './target.js'
 
+/** A PATH that is meant for the command may lead nowhere, and a guardian without `sleep` would strike never. */
+function guardianPath(): string {
+  const ours = process.env['PATH'] ?? ''
+  return ours === '' ? SYSTEM_PATH : `${ours}:${SYSTEM_PATH}`
+}
+
+const SYSTEM_PATH = '/usr/bin:/bin'
+
 export class Guardian {
   readonly #child: ChildProcess
   readonly #pipe: Writable
@@ -33,7 +41,7 @@ export class Guardian {
       detached: true,
       cwd: '/',
       // Our environment could upset a shell (OPTIND=x), and is none of its business.
-      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+      env: { PATH: guardianPath() },
     })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)

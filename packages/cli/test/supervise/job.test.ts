@@ -118,6 +118,15 @@ describe('a job without a terminal', () => {
     expect(await run.code()).toBe(137)
   })
 
+  it('has it killed by the guardian although the PATH of the command leads nowhere', async () => {
+    const run = driver({ untilMs: 400 }, ['/bin/sleep', '60'], { env: { PATH: '/nonexistent' } })
+    const command = Number((await run.prints(/\[job (\d+)/))[1])
+    run.kill('SIGSTOP')
+    await until('the command is gone', () => !alive(command))
+    run.kill('SIGCONT')
+    expect(await run.code()).toBe(137)
+  })
+
   it('tells when the guardian is killed', async () => {
     const run = driver({}, ['sh', '-c', 'read line'])
     await run.prints(/\[job/)
