@@ -73,8 +73,8 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
     command: settings.command,
     env,
     terminal,
-    record: async (group) => {
-      await lease.annotate({ group })
+    record: (group) => lease.annotate({ group }),
+    assertWanted: () => {
       if (pending !== undefined) throw new InterruptedError(settings.name, pending)
     },
     guardForMs: () =>

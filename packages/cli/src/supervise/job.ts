@@ -19,6 +19,8 @@ export interface JobOptions {
   /** After how many milliseconds the guardian kills the command unless told otherwise. Asked just before the start. */
   readonly guardForMs: () => number | undefined
   readonly onGuardianDeath: () => void
+  /** Throws when the command is not to start after all. Asked in the very turn in which the gate opens. */
+  readonly assertWanted: () => void
 }
 
 /** Orders for the command and all that works for it. Without effect once the command has ended. */
@@ -57,6 +59,7 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
     const group = groupOf(gate.pid)
     // A gate that is gone was killed by somebody; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
+    options.assertWanted()
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
     guardian.onDeath(options.onGuardianDeath)

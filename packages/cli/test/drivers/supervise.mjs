@@ -33,6 +33,7 @@ const job = await startJob({
     if (options.hang) await new Promise(() => setInterval(() => {}, 1000))
     if (options.refuse) throw new Error('refused')
   },
+  assertWanted: () => {},
   guardForMs: () => options.untilMs,
   onGuardianDeath: () => say('guardian died'),
 }).catch((error) => {
