@@ -1,5 +1,11 @@
 /** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are; with `?mode=session` there are none. */
-import { diagnose, postgresSchema, postgresStore, type PostgresDiagnosis } from 'holdfast/postgres'
+import {
+  diagnose,
+  migratePostgres,
+  postgresSchema,
+  postgresStore,
+  type PostgresDiagnosis,
+} from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'pg'
 import { ConfigError } from '../cli-error.js'
@@ -20,9 +26,10 @@ export function script(text: string): string {
 
 /** Makes the schema, in one transaction. */
 export async function migrate(text: string): Promise<void> {
-  const pool = await connect(tablesUrl(text, 'schema').url)
+  const { url, own } = tablesUrl(text, 'schema')
+  const pool = await connect(url)
   try {
-    await pool.query(script(text))
+    await migratePostgres(pool, own)
   } finally {
     await pool.end()
   }

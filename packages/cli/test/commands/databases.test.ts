@@ -1,7 +1,7 @@
 /** The command line over databases: the schema by an explicit command, then the same commands as anywhere. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
-import { startPostgres } from '@holdfast/servers/postgres'
+import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { Box } from '../support/holdfast.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
@@ -49,6 +49,32 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
     const doctor = box.holdfast(['doctor'], { env })
     expect(await doctor.code()).toBe(0)
     expect(doctor.stdout).toContain('tokens')
+  })
+})
+
+function asGuest(url: string, user: string): string {
+  return url.replace(/\/\/[^@/]*@/, `//${user}@`)
+}
+
+describe('a migration that fails', () => {
+  postgres.psql(`create role ${GUARDED} login password 'right'; create role guest login`)
+  mariadb.sql(`create user guest@'%' identified by 'right'`)
+
+  test.each([
+    ['postgres, a server that is not there', 'postgres://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
+    ['postgres, an unknown host', 'postgres://app@nowhere.invalid/db', 69, /nowhere\.invalid/],
+    ['postgres, a wrong password', asGuest(postgres.url, `${GUARDED}:wrong`), 77, /Check user, password/],
+    ['postgres, a missing database', postgres.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
+    ['postgres, a guest', asGuest(postgres.url, 'guest'), 77, /needs CREATE on the database/],
+    ['mysql, a server that is not there', 'mysql://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
+    ['mysql, a wrong password', asGuest(mariadb.url, 'guest:wrong'), 77, /Check user and password/],
+    ['mysql, a missing database', mariadb.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
+    ['mysql, a guest', asGuest(mariadb.url, 'guest:right'), 77, /Access denied/],
+  ])('says what is wrong: %s', async (_, store, code, told) => {
+    const run = new Box().holdfast(['migrate', '--store', store])
+    expect(await run.code()).toBe(code)
+    expect(run.stderr).toMatch(told)
+    expect(run.stdout).toBe('')
   })
 })
 

@@ -1,4 +1,6 @@
+import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { poolOf, statement, type Connections, type MysqlCallbackPool, type MysqlPool } from './clients.js'
+import { explain, isDenied } from './errors.js'
 import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
 
 /** Two clients may make the schema at the same moment. */
@@ -7,13 +9,25 @@ const MIGRATION_LOCK = 'holdfast_migration'
 /**
  * Makes tables and procedures, as the SQL of `mysqlSchema()` does. Each statement commits by itself. All may be repeated,
  * so a migration that was cut short does no harm.
- * @throws LockUsageError when the prefix cannot be one. Otherwise what the client library throws.
+ * @throws LockError when the prefix cannot be one, or the database does not let us make them.
  */
 export async function migrateMysql(
   pool: MysqlPool | MysqlCallbackPool,
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
-  await migrate(poolOf(pool), prefix)
+  try {
+    await migrate(poolOf(pool), prefix)
+  } catch (error) {
+    throw isDenied(error) ? denied(error) : explain(error, prefix)
+  }
+}
+
+/** Whoever makes tables needs other rights than those who use them. */
+function denied(cause: unknown): LockError {
+  const text =
+    `The database refused: ${(cause as Error).message}. Check user and password; to make tables and procedures the user ` +
+    'needs CREATE and CREATE ROUTINE on the database.'
+  return new StoreUnavailableError(text, { store: 'mysql', code: 'STORE_AUTH', cause })
 }
 
 export async function migrate(pool: Connections, prefix: string): Promise<void> {

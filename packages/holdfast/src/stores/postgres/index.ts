@@ -12,6 +12,7 @@ import { pgSource, postgresJsSource, PostgresSessionPort } from './session/port.
 
 export type { PgPool, PostgresJs } from './clients.js'
 export { diagnose, type PostgresDiagnosis } from './diagnose.js'
+export { migratePostgres } from './migrate.js'
 export { postgresSchema } from './schema.js'
 export { pgTransactions } from '../../transaction/libraries/pg.js'
 export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.js'
