@@ -17,7 +17,18 @@ export function embeddedOptions(url: string): EmbeddedStoreOptions {
     throw new UsageError(`${url} has options, and the embedded store has none. Give the folder only.`)
   }
   // embedded:///folder is what many would write.
-  const path = rest.startsWith('file://') ? fileURLToPath(rest) : rest.replace(/^\/{2,}/, '/')
+  const path = rest.startsWith('file://') ? pathOf(rest) : rest.replace(/^\/{2,}/, '/')
   // The shared folder must be opened as such by all, whether they came by --system or by an inherited URL.
   return resolve(path) === SYSTEM_DIRECTORY ? { system: true } : { directory: resolve(path) }
+}
+
+function pathOf(fileUrl: string): string {
+  try {
+    return fileURLToPath(fileUrl)
+  } catch (error) {
+    const reason = error instanceof URIError ? 'a % in it escapes nothing' : (error as Error).message
+    throw new UsageError(
+      `embedded:${fileUrl} names no folder of this machine: ${reason}. Write it as embedded:/folder.`,
+    )
+  }
 }

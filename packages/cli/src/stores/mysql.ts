@@ -5,7 +5,7 @@
 import { diagnose, migrateMysql, mysqlSchema, mysqlStore, type MysqlDiagnosis } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'mysql2/promise'
-import { ConfigError } from '../cli-error.js'
+import { ConfigError, UsageError } from '../cli-error.js'
 import { closing } from './closing.js'
 import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
 
@@ -45,7 +45,22 @@ export async function examine(text: string): Promise<MysqlDiagnosis> {
 
 async function connect(uri: string): Promise<Pool> {
   const { createPool } = await load()
-  return createPool({ uri, connectionLimit: 3 })
+  try {
+    return createPool({ uri, connectionLimit: 3 })
+  } catch (error) {
+    throw refused(error as Error)
+  }
+}
+
+/** The library reads the URL when it makes the pool. It shows what it cannot read, and that may be a key and its password. */
+function refused(error: Error): UsageError {
+  if (error instanceof URIError) {
+    return new UsageError('The URL of MySQL has a % that escapes nothing; write it as %25.')
+  }
+  const reason = error.message.includes('{') ? 'the option ssl is no JSON' : error.message
+  return new UsageError(
+    `The URL of MySQL has an option that the package "mysql2" refuses: ${reason}. Correct it, or leave it out.`,
+  )
 }
 
 async function load(): Promise<typeof import('mysql2/promise')> {

@@ -79,6 +79,12 @@ describe('which store', () => {
     ['etcds://h?cs=x', 64, 'know the options'],
     ['etcds://h?ca=/no/such/file', 78, 'cannot be read'],
     ['embedded:/x?mode=fast', 64, 'has options'],
+    ['embedded:file://host/x', 64, 'no folder of this machine'],
+    ['embedded:file:///%zz', 64, 'escapes nothing'],
+    ['mysql://app:p%zz@h/db', 64, '%25'],
+    ['mysql://app@h/db?ssl=notjson', 64, 'notjson'],
+    ['mysql://app@h/db?ssl={"passphrase"', 64, 'no JSON'],
+    ['mysql://app@h/db?charset=none', 64, 'Unknown charset'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })
   })
