@@ -1,10 +1,10 @@
 /** `holdfast run`: runs a command under a lock. */
 import { renderHelp } from '../args/help.js'
 import { EXIT, signalExitCode } from '../exit-codes.js'
-import { failureOf, tellFailure } from '../report.js'
+import { failureOf, note, tellFailure } from '../report.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'
-import { newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
+import { assertStatusFile, newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
 import { Signals } from '../supervise/signals.js'
 import type { Command } from './command.js'
@@ -37,6 +37,7 @@ Exit codes: the command's own; 128+n when signal n ended it; 126 not executable,
 
 async function run(settings: RunSettings): Promise<number> {
   const location = locateStore(settings)
+  if (settings.statusFile !== undefined) assertStatusFile(settings.statusFile)
   const status = newStatus(settings.name, location.shown)
   // Until somebody waits there is nothing to undo, so a signal just ends us, with the code that it would give.
   const signals = new Signals((signal) => process.exit(signalExitCode(signal)))
@@ -47,9 +48,21 @@ async function run(settings: RunSettings): Promise<number> {
   }
   // The listeners stay until the end of the process: the status must get out although somebody sends a signal.
   signals.handle(() => {})
-  if (settings.statusFile !== undefined) writeStatusFile(settings.statusFile, status)
+  if (settings.statusFile !== undefined) keepStatus(settings.statusFile, status, settings)
   if (settings.json) process.stderr.write(`${JSON.stringify(status)}\n`)
   return status.exitCode
+}
+
+/** The command has done its work, so its own exit code stands, whatever became of the file. */
+function keepStatus(file: string, status: RunStatus, { json }: RunSettings): void {
+  try {
+    writeStatusFile(file, status)
+  } catch (error) {
+    const { code, message } = failureOf(error)
+    // With --json nothing stands on stderr but the status, so that tells of it.
+    if (json) status.error ??= { code, message }
+    else note(message)
+  }
 }
 
 function fail(status: RunStatus, error: unknown, settings: RunSettings): void {

@@ -1,6 +1,7 @@
 /** How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys are stable. */
 import { randomUUID } from 'node:crypto'
-import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, lstatSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ConfigError } from '../cli-error.js'
 import type { ExitStatus } from '../exit-codes.js'
 
@@ -53,6 +54,23 @@ export function newStatus(lock: string, store: string): RunStatus {
   }
 }
 
+/** Looks before the work begins whether its status will find a place: afterwards it is too late to refuse. */
+export function assertStatusFile(file: string): void {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found?.isDirectory() === true) throw new Error('it is a folder')
+    if (!isSpecial(file)) accessSync(dirname(file), constants.W_OK | constants.X_OK)
+    else if (found !== undefined) accessSync(file, constants.W_OK)
+  } catch (cause) {
+    throw new ConfigError(
+      `The status cannot be written to ${file}: ${reasonOf(cause)}. Choose another file.`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
 /** Readers see the old content or the new, never half of it. */
 export function writeStatusFile(file: string, status: RunStatus): void {
   const text = `${JSON.stringify(status)}\n`
@@ -61,9 +79,12 @@ export function writeStatusFile(file: string, status: RunStatus): void {
     if (isSpecial(file)) writeFileSync(file, text)
     else replaceFile(file, text)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ConfigError(`The status could not be written to ${file}: ${reason}`, { cause })
+    throw new ConfigError(`The status could not be written to ${file}: ${reasonOf(cause)}.`, { cause })
   }
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 function replaceFile(file: string, text: string): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
@@ -250,6 +250,30 @@ describe('holdfast run', () => {
     })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(status)
     expect(readdirSync(box.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  it.each([
+    ['a folder that is not there', 'none/status'],
+    ['a folder in its place', '.'],
+  ])('starts nothing when its status would find no place: %s', async (_, place) => {
+    const box = new Box()
+    const run = box.holdfast(['run', 'job', '--status-file', box.file(place), '--', 'echo', 'did'])
+    expect(await run.code()).toBe(78)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toMatch(/^holdfast: The status cannot be written to .*Choose another file\.\n$/)
+  })
+
+  it('keeps the exit code of the command when its status finds no place any more', async () => {
+    const box = new Box()
+    const [folder, file] = [box.file('folder'), box.file('folder/status')]
+    for (const options of [[], ['--json']]) {
+      mkdirSync(folder)
+      const work = ['sh', '-c', `rmdir '${folder}'; exit 3`]
+      const run = box.holdfast(['run', 'job', '--status-file', file, ...options, '--', ...work])
+      expect(await run.code()).toBe(3)
+      if (options.length === 0) expect(run.stderr).toMatch(/^holdfast: The status could not be written/)
+      else expect(JSON.parse(run.stderr)).toMatchObject({ outcome: 'ran', error: { code: 'CONFIG' } })
+    }
   })
 
   it('has a status for a run that never started', async () => {
