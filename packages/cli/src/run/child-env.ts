@@ -1,5 +1,6 @@
 /** What the command learns about its lock through its environment. */
 import type { StoreLocation } from '../stores/locate.js'
+import { heldAbove, heldText } from './held-above.js'
 import { withoutCredentials } from '../stores/url-secrets.js'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -15,6 +16,7 @@ export interface LockFacts {
 export function childEnv(inherited: Env, facts: LockFacts): Record<string, string | undefined> {
   return {
     ...inherited,
+    HOLDFAST_HELD: heldText([...heldAbove(inherited), { lock: facts.name, claimId: facts.claimId }]),
     HOLDFAST_LOCK_NAME: facts.name,
     HOLDFAST_OWNER: facts.claimId,
     HOLDFAST_STORE: storeFor(inherited, facts.store),

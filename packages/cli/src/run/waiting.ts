@@ -1,11 +1,12 @@
 /** What is said while the lock is busy. */
-import type { Locks } from 'holdfast'
-import type { LockInfo } from 'holdfast/store'
+import { isLockError, type Locks } from 'holdfast'
+import type { HolderInfo, LockInfo } from 'holdfast/store'
 import { UsageError } from '../cli-error.js'
 import { heldBy } from '../output/holders.js'
 import { note } from '../report.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { after } from '../timers.js'
+import { heldAbove } from './held-above.js'
 
 /** Waits shorter than this need no words. */
 const QUIET_MS = 300
@@ -40,12 +41,22 @@ export async function refuseToWaitForOneself(
   name: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  const owner = env['HOLDFAST_OWNER']
-  if (owner === undefined || env['HOLDFAST_LOCK_NAME'] !== name) return
-  const info = await lookUpLock(locks, name)
-  if (!info?.holders.some((holder) => holder.claimId === owner)) return
+  const ours = new Set(heldAbove(env).flatMap(({ lock, claimId }) => (lock === name ? [claimId] : [])))
+  if (ours.size === 0) return
+  const owner = (await holdersOf(locks, name)).find(({ claimId }) => ours.has(claimId))
+  if (owner === undefined) return
   throw new UsageError(
-    `This already runs under "${name}" (claim ${owner}), and would wait for itself. ` +
+    `This already runs under "${name}" (claim ${owner.claimId}), and would wait for itself. ` +
       'Run the command directly, or use another lock name.',
   )
+}
+
+/** A store that does not list its holders cannot tell: it may be another one than that of the run around us. */
+async function holdersOf(locks: Locks, name: string): Promise<readonly HolderInfo[]> {
+  try {
+    return (await lookUpLock(locks, name))?.holders ?? []
+  } catch (error) {
+    if (isLockError(error) && error.code === 'UNSUPPORTED') return []
+    throw error
+  }
 }

@@ -133,10 +133,13 @@ describe('the environment of the command', () => {
   const url = 'redis://me:secret@host:6379/0?token=secret&db=1'
   const facts = { name: 'job', claimId: 'c.1', token: 42n, ttlMs: 30_000 }
   const store = { url, shown: '', source: '--store' } as const
+  const within = (env: Record<string, string | undefined>, name: string, claimId: string) =>
+    childEnv(env, { ...facts, store, name, claimId })
 
   it('has what the command may want to know', () => {
     expect(childEnv({ PATH: '/bin' }, { ...facts, store })).toEqual({
       PATH: '/bin',
+      HOLDFAST_HELD: '[["job","c.1"]]',
       HOLDFAST_LOCK_NAME: 'job',
       HOLDFAST_OWNER: 'c.1',
       HOLDFAST_TOKEN: '42',
@@ -147,6 +150,16 @@ describe('the environment of the command', () => {
 
   it('keeps credentials that were inherited anyway', () => {
     expect(childEnv({ HOLDFAST_STORE: url }, { ...facts, store })).toMatchObject({ HOLDFAST_STORE: url })
+  })
+
+  it('has the locks of all runs around it, each once, and not without end', () => {
+    const third = within(within(within({}, 'a', '1'), 'b "', '2'), 'a', '3')
+    expect(third['HOLDFAST_HELD']).toBe('[["a","1"],["b \\"","2"],["a","3"]]')
+    const older = { HOLDFAST_LOCK_NAME: 'a', HOLDFAST_OWNER: '1', HOLDFAST_HELD: 'no list' }
+    expect(within(older, 'b', '2')['HOLDFAST_HELD']).toBe('[["a","1"],["b","2"]]')
+    let deep: Record<string, string | undefined> = {}
+    for (let depth = 0; depth < 1000; depth += 1) deep = within(deep, 'a', String(depth))
+    expect(JSON.parse(deep['HOLDFAST_HELD'] ?? '')).toHaveLength(64)
   })
 
   it('takes an inherited token away where there is none', () => {

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
-import { Box } from '../support/holdfast.js'
+import { BIN, Box } from '../support/holdfast.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
 
@@ -96,6 +96,13 @@ describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => 
     expect(await doctor.code()).toBe(0)
     expect(doctor.stdout).toContain('no fencing tokens')
     expect(doctor.stdout).not.toContain('privileges')
+  })
+
+  test('runs inside a run of the same name on another store, since nobody can say that it is the same', async () => {
+    const inner = [process.execPath, BIN, 'run', 'nightly', '--store', url, '--', 'echo', 'ran']
+    const outer = new Box().holdfast(['run', 'nightly', '--', ...inner])
+    expect(await outer.code()).toBe(0)
+    expect(outer.stdout).toBe('ran\n')
   })
 
   test.each([

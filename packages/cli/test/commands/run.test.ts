@@ -228,6 +228,14 @@ describe('holdfast run', () => {
     expect(run.stderr).toContain('would wait for itself')
   })
 
+  it('refuses to wait for itself across another lock', async () => {
+    const box = new Box()
+    const again = ['--', process.execPath, BIN, 'run']
+    const run = box.holdfast(['run', 'a', ...again, 'b', ...again, 'a', '--', 'true'])
+    expect(await run.code()).toBe(64)
+    expect(run.stderr).toContain('already runs under "a"')
+  })
+
   it('writes how it ended with --json and --status-file', async () => {
     const box = new Box()
     const file = box.file('status.json')

@@ -36,6 +36,7 @@ export class Box {
   readonly env = {
     HOLDFAST_STORE: `embedded:${join(this.folder, 'store')}`,
     // What this test itself may run under.
+    HOLDFAST_HELD: undefined,
     HOLDFAST_OWNER: undefined,
     HOLDFAST_LOCK_NAME: undefined,
   }
