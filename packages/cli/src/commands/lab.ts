@@ -156,7 +156,8 @@ function listStrategies({ oversell }: Texts): number {
   return EXIT.ok
 }
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+/** A window that is closed says SIGHUP; servers that were started would work on for ever. */
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
 
 interface Signals {
   /** The exit code, once a signal has come. */

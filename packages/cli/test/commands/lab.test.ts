@@ -96,7 +96,11 @@ describe('holdfast lab', () => {
     expect(code).toBe(78)
   })
 
-  test('leaves nothing behind after Ctrl-C', { timeout: 60_000 }, async () => {
+  test.each([
+    ['Ctrl-C', 'SIGINT', 130],
+    ['the end of its terminal', 'SIGHUP', 129],
+    ['SIGQUIT', 'SIGQUIT', 131],
+  ] as const)('leaves nothing behind after %s', { timeout: 60_000 }, async (_, signal, exitCode) => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
     // PostgreSQL runs as a user of its own.
     chmodSync(temporary, 0o755)
@@ -105,10 +109,10 @@ describe('holdfast lab', () => {
       await until('a server of the lab runs', () =>
         readdirSync(temporary).some((name) => name.includes('postgres')),
       )
-      lab.kill('SIGINT')
+      lab.kill(signal)
       const { stderr, code } = await ended(lab)
       expect(stderr).toMatch(/Interrupted/)
-      expect(code).toBe(130)
+      expect(code).toBe(exitCode)
       await until('its files are gone', () => readdirSync(temporary).length === 0)
       // Every process of it, servers as well, names that folder or comes from it.
       expect(processesNaming(temporary)).toEqual([])
