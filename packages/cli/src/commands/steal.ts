@@ -40,7 +40,7 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
     const name = oneName('steal', parsed)
     const reason = checkConsent(name, values.confirm, values.reason)
     return withLocks(values, async (locks, location) => {
-      const by = `${userInfo().username}@${hostname()}`
+      const by = `${userName()}@${hostname()}`
       const because = `${by}: ${reason}`
       const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false, because })
       if (values.json === true)
@@ -49,6 +49,15 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
       return EXIT.ok
     })
   },
+}
+
+/** In a container a user may have a number alone. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
 }
 
 function checkConsent(name: string, confirm: string | undefined, reason: string | undefined): string {

@@ -1,7 +1,7 @@
 /** Which store a command uses, and why. */
 import { resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
-import { UsageError } from '../cli-error.js'
+import { ConfigError, UsageError } from '../cli-error.js'
 import { shownUrl } from './url-secrets.js'
 
 export interface StoreLocation {
@@ -28,7 +28,19 @@ export function locateStore(options: LocateOptions, env: Env = process.env): Sto
   if (options.store !== undefined) return location(options.store, '--store')
   const inherited = env['HOLDFAST_STORE']
   if (inherited !== undefined && inherited !== '') return location(inherited, 'HOLDFAST_STORE')
-  return location(`embedded:${defaultDirectory()}`, 'default')
+  return location(`embedded:${folderOfUser()}`, 'default')
+}
+
+function folderOfUser(): string {
+  try {
+    return defaultDirectory()
+  } catch (cause) {
+    // Neither HOME nor the system's list of users names one, as for a user in a container who has a number alone.
+    throw new ConfigError(
+      'The locks of a user live in the home folder, and this user has none. Set HOME, or say where with --store URL.',
+      { cause },
+    )
+  }
 }
 
 function location(url: string, source: StoreLocation['source']): StoreLocation {

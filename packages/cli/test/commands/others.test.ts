@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 
@@ -51,6 +52,25 @@ describe('bad input', () => {
       expect(await box.inspect(name)).toBeNull()
     },
   )
+})
+
+describe.runIf(process.getuid?.() === 0)('a user whom the system does not know', () => {
+  const uid = 54_321
+
+  it('is named by the number in a steal', async () => {
+    const box = new Box()
+    chmodSync(box.folder, 0o777)
+    const run = box.holdfast(['steal', 'x', '--confirm', 'x', '--reason', 'why', '--json'], { uid })
+    expect(await run.code()).toBe(0)
+    expect(JSON.parse(run.stdout)).toMatchObject({ by: `uid ${uid}@${hostname()}` })
+  })
+
+  it('is told what to do without a home', async () => {
+    const env = { HOLDFAST_STORE: undefined, HOME: undefined, XDG_STATE_HOME: undefined }
+    const run = new Box().holdfast(['ls'], { uid, env })
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toMatch(/^holdfast: .*Set HOME, or say where with --store URL\.\n$/)
+  })
 })
 
 describe('help', () => {

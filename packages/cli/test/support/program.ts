@@ -17,6 +17,8 @@ export interface ProgramOptions {
   readonly env?: Record<string, string | undefined>
   readonly cwd?: string
   readonly input?: string
+  /** Another user, for whom one must be root. */
+  readonly uid?: number
 }
 
 export class Program {
@@ -28,7 +30,7 @@ export class Program {
 
   constructor(file: string, args: readonly string[], options: ProgramOptions = {}) {
     const env = { ...process.env, ...options.env }
-    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd: options.cwd })
+    this.#child = spawn(file, args, { stdio: 'pipe', env, cwd: options.cwd, uid: options.uid })
     this.pid = this.#child.pid ?? -1
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
