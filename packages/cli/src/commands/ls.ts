@@ -15,6 +15,7 @@ import type { Command } from './command.js'
 
 const OPTIONS = { ...STORE_OPTIONS, ...OUTPUT_OPTIONS }
 const LIMIT = 1_000
+const MORE = `\nThere are more than these ${LIMIT}. Give the beginning of their names: holdfast ls PREFIX\n`
 
 export const command: Command = {
   help: {
@@ -34,9 +35,15 @@ export const command: Command = {
     if (extra !== undefined)
       throw new UsageError(`ls takes one prefix; ${JSON.stringify(extra)} is too much.`)
     return withLocks({ store: values.store, system: values.system }, async (locks, location) => {
-      const found = await locks.inspect({ prefix, limit: LIMIT })
-      if (values.json === true) printJson({ store: location.shown, locks: found.map(lockJson) })
-      else process.stdout.write(`Store: ${location.shown} (${location.source})\n\n${renderLocks(found)}`)
+      // One more than is shown, to know that there are more.
+      const seen = await locks.inspect({ prefix, limit: LIMIT + 1 })
+      const [found, truncated] = [seen.slice(0, LIMIT), seen.length > LIMIT]
+      if (values.json === true) {
+        printJson({ store: location.shown, locks: found.map(lockJson), truncated })
+      } else {
+        const head = `Store: ${location.shown} (${location.source})\n\n`
+        process.stdout.write(head + renderLocks(found) + (truncated ? MORE : ''))
+      }
       return EXIT.ok
     })
   },

@@ -1,5 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { createLocks } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 
@@ -104,7 +106,7 @@ describe('holdfast ls and inspect', () => {
     const run = box.holdfast(['ls'])
     expect(await run.code()).toBe(0)
     expect(run.stdout).toContain('No lock is held')
-    expect(await box.json(['ls'])).toEqual({ store: box.env.HOLDFAST_STORE, locks: [] })
+    expect(await box.json(['ls'])).toEqual({ store: box.env.HOLDFAST_STORE, locks: [], truncated: false })
   })
 
   it('list by prefix, and show labels without their escape sequences', async () => {
@@ -122,6 +124,26 @@ describe('holdfast ls and inspect', () => {
     expect(shown.stdout).toMatch(/HELD BY +AS +FOR +TTL LEFT +TOKEN +GROUP +CLAIM +LABEL/)
     for (const holder of [first, second]) holder.kill('SIGTERM')
     await Promise.all([first.code(), second.code()])
+  })
+})
+
+describe('holdfast ls among more locks than it shows', () => {
+  it('says that there are more, and how to see fewer', async () => {
+    const box = new Box()
+    const locks = createLocks(embeddedStore({ directory: box.file('store') }))
+    const names = Array.from({ length: 1001 }, (_, number) => `job:${number}`)
+    try {
+      await Promise.all(names.map((name) => locks.mutex(name).acquire()))
+      const all = await box.json<{ locks: unknown[]; truncated: boolean }>(['ls'])
+      expect([all.locks.length, all.truncated]).toEqual([1000, true])
+      const listing = box.holdfast(['ls'])
+      expect(await listing.code()).toBe(0)
+      expect(listing.stdout).toMatch(/\nThere are more than these 1000\..*holdfast ls PREFIX\n$/)
+      const some = await box.json<{ locks: unknown[]; truncated: boolean }>(['ls', 'job:99'])
+      expect([some.locks.length, some.truncated]).toEqual([11, false])
+    } finally {
+      await locks.close()
+    }
   })
 })
 
