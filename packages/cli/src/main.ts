@@ -1,7 +1,7 @@
 /** The entry of the command line: finds the command, runs it, and turns whatever happens into an exit code. */
 import { readFileSync } from 'node:fs'
 import { nearest } from './args/suggest.js'
-import { UsageError } from './cli-error.js'
+import { ConfigError, UsageError } from './cli-error.js'
 import type { Command } from './commands/command.js'
 import { COMMANDS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
@@ -73,9 +73,23 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-// `holdfast ls | head`: whoever closes the pipe has seen enough.
+/** Whoever reads a listing that is cut off must not take it for all there is. Another failure of ours says more. */
+function withOutput(exitCode: number): number {
+  const error: NodeJS.ErrnoException | null = process.stdout.errored
+  // `holdfast ls | head`: whoever closes the pipe has seen enough.
+  if (error === null || error.code === 'EPIPE' || exitCode !== EXIT.ok) return exitCode
+  const failure = failureOf(
+    new ConfigError(`The output could not be written: ${error.message}. Write it elsewhere, or make room.`),
+  )
+  tellFailure(failure, asksForJson(process.argv.slice(3)))
+  return failure.exitCode
+}
+
+// What is wrong with stdout is told at the end, and what is wrong with stderr can be told nowhere.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const exitCode = await main(process.argv.slice(2))
-await Promise.all([flushed(process.stdout), flushed(process.stderr)])
-process.exit(exitCode)
+await flushed(process.stdout)
+const told = withOutput(exitCode)
+await flushed(process.stderr)
+process.exit(told)

@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, it } from 'vitest'
-import { Box } from '../support/holdfast.js'
+import { BIN, Box } from '../support/holdfast.js'
+import { Program } from '../support/program.js'
 
 describe('bad input', () => {
   it.each([
@@ -156,6 +157,27 @@ describe('holdfast release', () => {
     expect(await release.code()).toBe(0)
     expect(release.stdout).toBe('Released "job".\n')
     expect(await holder.code()).toBe(74)
+  })
+})
+
+function throughShell(box: Box, command: string): Program {
+  return new Program('sh', ['-c', command, process.execPath, BIN], { env: box.env })
+}
+
+describe('output that cannot be written', () => {
+  it.runIf(existsSync('/dev/full'))('is said, and is no success', async () => {
+    const run = throughShell(new Box(), '"$0" "$1" ls >/dev/full')
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toMatch(/^holdfast: The output could not be written: ENOSPC/)
+    const json = throughShell(new Box(), '"$0" "$1" ls --json >/dev/full')
+    expect(await json.code()).toBe(78)
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'CONFIG' }, exitCode: 78 })
+  })
+
+  it('is all right when the reader has seen enough', async () => {
+    const run = throughShell(new Box(), '{ "$0" "$1" ls; echo "code $?" >&2; } | true')
+    expect(await run.code()).toBe(0)
+    expect(run.stderr).toBe('code 0\n')
   })
 })
 
