@@ -70,7 +70,7 @@ export const command: Command = {
       throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
     const topic = oneOf('The topic', word, TOPICS)
     const texts = textsOf(languageFrom(parsed.values))
-    if (topic === 'strategies') return listStrategies(texts)
+    if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
     return visitLab(topic, parsed.values, texts)
   },
 }
@@ -150,9 +150,10 @@ function writePage(file: string, report: LabReport): void {
   }
 }
 
-function listStrategies({ oversell }: Texts): number {
-  for (const { id } of STRATEGIES)
-    process.stdout.write(`${id.padEnd(28)}${oversell.strategies[id]?.title ?? ''}\n`)
+function listStrategies({ oversell }: Texts, json: boolean): number {
+  const strategies = STRATEGIES.map(({ id }) => ({ id, title: oversell.strategies[id]?.title ?? '' }))
+  if (json) printJson({ strategies })
+  else for (const { id, title } of strategies) process.stdout.write(`${id.padEnd(28)}${title}\n`)
   return EXIT.ok
 }
 

@@ -1,10 +1,11 @@
 /** `holdfast migrate`: makes what a store in a database needs, or prints it for those who do that by hand. */
-import { STORE_OPTIONS } from '../args/common.js'
+import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
+import { printJson } from '../output/json.js'
 import { locateStore } from '../stores/locate.js'
 import { migrationOf } from '../stores/registry.js'
 import type { Command } from './command.js'
@@ -12,7 +13,7 @@ import type { Command } from './command.js'
 const OPTIONS = {
   ...STORE_OPTIONS,
   print: { type: 'boolean', help: 'Print the SQL and change nothing.' },
-  help: { type: 'boolean', short: 'h', help: 'Print this text.' },
+  ...OUTPUT_OPTIONS,
 } as const
 
 export const command: Command = {
@@ -34,11 +35,16 @@ Other stores need nothing of the kind.`,
       throw new UsageError(`migrate takes no operand; ${JSON.stringify(extra)} is too much.`)
     const location = locateStore(parsed.values)
     const migration = await migrationOf(location.url)
-    if (parsed.values.print === true) process.stdout.write(migration.script(location.url))
-    else {
-      await migration.migrate(location.url)
-      process.stdout.write(`${location.shown} has what it needs.\n`)
+    const { print, json } = parsed.values
+    if (print === true) {
+      const sql = migration.script(location.url)
+      if (json === true) printJson({ store: location.shown, sql })
+      else process.stdout.write(sql)
+      return EXIT.ok
     }
+    await migration.migrate(location.url)
+    if (json === true) printJson({ store: location.shown, migrated: true })
+    else process.stdout.write(`${location.shown} has what it needs.\n`)
     return EXIT.ok
   },
 }

@@ -82,6 +82,7 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
         ? undefined
         : guardMs(lease.remainingMs, settings.ttlMs, settings.killAfterMs),
     onGuardianDeath: () => {
+      if (settings.json) return
       note('the guardian process was killed; if this process is killed too, the command will work on.')
     },
   })

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
+import { shownUrl } from '../../dist/stores/url-secrets.js'
 import { BIN, Box } from '../support/holdfast.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
@@ -28,6 +29,14 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
       const migrated = box.holdfast(['migrate'], { env })
       expect(await migrated.code()).toBe(0)
       expect(migrated.stdout).toContain('has what it needs')
+    }
+    for (const [options, told] of [
+      [[], { migrated: true }],
+      [['--print'], { sql: printed.stdout }],
+    ] as const) {
+      const json = box.holdfast(['migrate', '--json', ...options], { env })
+      expect(await json.code()).toBe(0)
+      expect(JSON.parse(json.stdout)).toEqual({ store: shownUrl(url), ...told })
     }
   })
 

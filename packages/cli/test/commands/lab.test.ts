@@ -60,6 +60,8 @@ describe('holdfast lab', () => {
     const { stdout } = await ended(new Box().holdfast(['lab', 'strategies', '--lang', 'en']))
     expect(stdout).toMatch(/^no-lock +no lock$/m)
     expect(stdout).toMatch(/^striped +striped inventory$/m)
+    const listed = await new Box().json<{ strategies: unknown[] }>(['lab', 'strategies', '--lang', 'en'])
+    expect(listed.strategies).toContainEqual({ id: 'no-lock', title: 'no lock' })
   })
 
   test.each([

@@ -3,7 +3,12 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
+import type { Program } from '../support/program.js'
 import { until } from '../support/wait.js'
+
+function guardianOf(run: Program): number {
+  return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
+}
 
 describe('holdfast run', () => {
   it('runs a job under a lock and passes its exit code on', async () => {
@@ -109,8 +114,7 @@ describe('holdfast run', () => {
     const group = (await box.inspect('job'))?.holders[0]?.processGroup ?? -1
     const waiter = box.holdfast(['run', 'job', '--', 'echo', 'mine'])
     await box.waiters('job', 1)
-    const guardian = childrenOf(holder.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
-    process.kill(guardian, 'SIGKILL')
+    process.kill(guardianOf(holder), 'SIGKILL')
     holder.kill('SIGKILL')
     await holder.exited
     // Long enough for the death to be noticed and looked at many times over; the orphan works all the while.
@@ -260,6 +264,16 @@ describe('holdfast run', () => {
     expect(readdirSync(box.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
+  it('prints nothing but the line of --json on stderr, also when its guardian is killed', async () => {
+    const box = new Box()
+    const run = await box.holder('job', ['--json'])
+    process.kill(guardianOf(run), 'SIGKILL')
+    await until('the guardian is gone', () => guardianOf(run) === -1)
+    run.types('\n')
+    expect(await run.code()).toBe(0)
+    expect(JSON.parse(run.stderr)).toMatchObject({ outcome: 'ran' })
+  })
+
   it.each([
     ['a folder that is not there', 'none/status'],
     ['a folder in its place', '.'],
@@ -369,6 +383,16 @@ describe('a run in a terminal', () => {
     await box.waiters('job', 0)
     holder.kill('SIGTERM')
     await until('the holder is gone', async () => (await holder.code()) === 143)
+  })
+
+  it('says that it keeps the lock for --at-least-for, but not with --json', async () => {
+    const stay = ['run', 'job', '--at-least-for', '300ms']
+    const told = new Box().inTerminal([...stay, '--', 'true'])
+    expect(await told.code()).toBe(0)
+    expect(told.screen).toMatch(/the lock is kept for another/)
+    const quiet = new Box().inTerminal([...stay, '--json', '--', 'true'])
+    expect(await quiet.code()).toBe(0)
+    expect(JSON.parse(quiet.screen)).toMatchObject({ outcome: 'ran' })
   })
 
   it('records the foreground group in the claim', async () => {
