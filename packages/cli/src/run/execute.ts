@@ -6,7 +6,7 @@ import { note } from '../report.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
 import { guardMs, LeaseWatch, safetyMs } from '../supervise/lease-watch.js'
-import type { HandledSignal, Signals } from '../supervise/signals.js'
+import { isMessage, type HandledSignal, type Signals } from '../supervise/signals.js'
 import { Termination, type EndReason } from '../supervise/termination.js'
 import { after } from '../timers.js'
 import { InterruptedError } from './interrupted.js'
@@ -27,6 +27,8 @@ export interface Execution {
   readonly ended: EndReason | undefined
   /** The lock was lost before the command was through. */
   readonly lost: boolean
+  /** Somebody sent a signal to end it: nobody wants the lock to be kept for longer. */
+  readonly toldToEnd: boolean
 }
 
 export async function execute(options: ExecuteOptions): Promise<Execution> {
@@ -37,7 +39,12 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   const watch = watchLease(options, job, termination, () => {
     lost = true
   })
-  options.signals.handle(forwardTo(job, terminal))
+  let toldToEnd = false
+  const forward = forwardTo(job, terminal)
+  options.signals.handle((signal) => {
+    toldToEnd ||= !isMessage(signal)
+    forward(signal)
+  })
   const letGo = stopTogether(job, terminal, () => watch.resume())
   const { atMostMs, killAfterMs } = options.settings
   const cancelCap = after(atMostMs - options.heldMs, () => {
@@ -47,7 +54,7 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   try {
     await termination.settled()
     const status = await job.exited
-    return { status, ended: termination.reason ?? endedByGuardian(status, options), lost }
+    return { status, ended: termination.reason ?? endedByGuardian(status, options), lost, toldToEnd }
   } finally {
     cancelCap()
     watch.close()

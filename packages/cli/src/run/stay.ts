@@ -2,7 +2,7 @@
 import type { Lease } from 'holdfast'
 import { formatDuration } from '../args/duration.js'
 import { note } from '../report.js'
-import type { Signals } from '../supervise/signals.js'
+import { isMessage, type Signals } from '../supervise/signals.js'
 import { after } from '../timers.js'
 
 /** Resolves when the time is over, the lock is lost, or a signal asks to end: whoever sends it wants the lock freed. */
@@ -16,7 +16,10 @@ export async function stay(lease: Lease, ms: number, signals: Signals, quiet: bo
       cancel()
       resolve()
     }
-    signals.handle(end)
+    signals.handle((signal) => {
+      // What was meant as a message for the command has come too late.
+      if (!isMessage(signal)) end()
+    })
     lease.signal.addEventListener('abort', end, { once: true })
   })
 }

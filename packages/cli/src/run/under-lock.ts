@@ -104,7 +104,7 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
   const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
   settle(status, execution)
   if (status.outcome === 'lost') status.error = lossOf(lease)
-  await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
+  if (!execution.toldToEnd) await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
 }
 
 function settle(status: RunStatus, { status: command, ended, lost }: Execution): void {

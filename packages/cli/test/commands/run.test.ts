@@ -209,6 +209,27 @@ describe('holdfast run', () => {
     expect(await box.inspect('tick')).toBeNull()
   })
 
+  it('does not keep it when the command was told to end', async () => {
+    const box = new Box()
+    const run = await box.holder('tick', ['--at-least-for', '1h'])
+    run.kill('SIGTERM')
+    expect(await run.code()).toBe(143)
+    expect(await box.inspect('tick')).toBeNull()
+  })
+
+  it('keeps it for all messages that were meant for the command', async () => {
+    const box = new Box()
+    const run = box.holdfast(['run', 'tick', '--at-least-for', '1h', '--', 'sh', '-c', 'echo $$'])
+    const command = Number((await run.prints(/\d+/))[0])
+    await until('the command is through', () => !alive(command))
+    await until('the wrapper knows', () => guardianOf(run) === -1)
+    run.kill('SIGUSR1')
+    // By its answer the store has kept the lock through all that the signal could have done.
+    expect((await box.inspect('tick'))?.holders).toHaveLength(1)
+    run.kill('SIGTERM')
+    expect(await run.code()).toBe(0)
+  })
+
   it('ends --at-least-for by itself', async () => {
     const box = new Box()
     const file = box.file('status')
