@@ -51,5 +51,10 @@ function location(url: string, source: StoreLocation['source']): StoreLocation {
 /** The command inherits the URL and may change its folder: a relative path would then name another store, silently. */
 function withAbsoluteFolder(url: string): string {
   const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
+  if (folder?.startsWith('~') === true) {
+    throw new UsageError(
+      `${url} is not in a home folder, since no shell replaced the ~ there. Write embedded:$HOME/… or, for a folder of that name, embedded:./~.`,
+    )
+  }
   return folder === undefined || folder.startsWith('file:') ? url : `embedded:${resolve(folder)}`
 }

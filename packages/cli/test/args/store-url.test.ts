@@ -59,6 +59,12 @@ describe('which store', () => {
     expect(locateStore({ ...NONE, store: 'embedded:file:///x' }, {}).url).toBe('embedded:file:///x')
   })
 
+  it('refuses a ~ that the shell has left, which would become a folder', () => {
+    for (const store of ['embedded:~', 'embedded:~/locks', 'embedded:~me/locks'])
+      expect(() => locateStore({ ...NONE, store }, {})).toThrow(expect.objectContaining({ exitCode: 64 }))
+    expect(locateStore({ ...NONE, store: 'embedded:./~' }, {}).url).toBe(`embedded:${process.cwd()}/~`)
+  })
+
   it('refuses --store together with --system', () => {
     expect(() => locateStore({ store: 'embedded:', system: true }, {})).toThrow('give one')
   })
