@@ -14,7 +14,7 @@ export interface SqlUrl {
 /** @throws UsageError when it names no server, or a mode that there is not */
 export function sqlUrl(text: string, parameter: string): SqlUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.host === '') {
+  if (url === undefined || (url.host === '' && !namesSocket(url))) {
     throw new UsageError(
       `${shownUrl(text)} names no server. Write ${text.split(':')[0]}://user@host/database.`,
     )
@@ -36,6 +36,11 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
     )
   }
   return { url: url.href, own, mode }
+}
+
+/** PostgreSQL's own way to name a folder with a socket; `mysql2` wants a host beside the path of one. */
+function namesSocket({ protocol, searchParams }: URL): boolean {
+  return protocol.startsWith('postgres') && (searchParams.get('host') ?? '') !== ''
 }
 
 /** The same, for what only locks in tables need. */

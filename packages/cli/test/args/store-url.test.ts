@@ -6,6 +6,7 @@ import { embeddedOptions } from '../../dist/stores/embedded.js'
 import { etcdOptions } from '../../dist/stores/etcd.js'
 import { zookeeperOptions } from '../../dist/stores/zookeeper.js'
 import { openStore } from '../../dist/stores/registry.js'
+import { sqlUrl } from '../../dist/stores/sql-url.js'
 import { withoutCredentials } from '../../dist/stores/url-secrets.js'
 
 const NONE = { store: undefined, system: undefined }
@@ -63,6 +64,13 @@ describe('which store', () => {
     for (const store of ['embedded:~', 'embedded:~/locks', 'embedded:~me/locks'])
       expect(() => locateStore({ ...NONE, store }, {})).toThrow(expect.objectContaining({ exitCode: 64 }))
     expect(locateStore({ ...NONE, store: 'embedded:./~' }, {}).url).toBe(`embedded:${process.cwd()}/~`)
+  })
+
+  it('takes a database at a socket, which has no host in its URL', () => {
+    const postgres = sqlUrl('postgresql:///hf?host=/run/pg&schema=s', 'schema')
+    expect(postgres).toMatchObject({ url: 'postgresql:///hf?host=%2Frun%2Fpg', own: 's' })
+    expect(() => sqlUrl('postgresql:///hf', 'schema')).toThrow('names no server')
+    expect(() => sqlUrl('postgresql:///hf?host=', 'schema')).toThrow('names no server')
   })
 
   it('refuses --store together with --system', () => {

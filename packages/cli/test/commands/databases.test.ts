@@ -142,6 +142,14 @@ describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => 
   })
 })
 
+test('reaches PostgreSQL through its socket, with no host in the URL', async () => {
+  const place = `host=${postgres.psql('show unix_socket_directories')}&port=${postgres.port}`
+  const store = `postgresql:///postgres?${place}&user=postgres&mode=session`
+  const run = new Box().holdfast(['run', 'job', '--store', store, '--', 'echo', 'ran'])
+  expect(await run.code(), run.stderr).toBe(0)
+  expect(run.stdout).toBe('ran\n')
+})
+
 test('a store without a schema has nothing to migrate', async () => {
   const program = new Box().holdfast(['migrate'])
   expect(await program.code()).toBe(64)
