@@ -1,6 +1,5 @@
 /** `holdfast lab`: distributed locks to look at, on real servers. */
-import { writeFileSync } from 'node:fs'
-import { EVERYDAY, fill, pageOf, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '@holdfast/lab'
+import { EVERYDAY, fill, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '@holdfast/lab'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
@@ -14,10 +13,12 @@ import {
   languageFrom,
   oneOf,
   oversellFrom,
+  refuseOptionsOfOthers,
   servicesFrom,
   type LabValues,
 } from '../lab/options.js'
 import { showOversell } from '../lab/oversell.js'
+import { assertPage, writePage } from '../lab/page.js'
 import { Screen } from '../lab/screen.js'
 import { printJson } from '../output/json.js'
 import type { Command } from './command.js'
@@ -69,6 +70,8 @@ export const command: Command = {
     if (extra !== undefined)
       throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
     const topic = oneOf('The topic', word, TOPICS)
+    refuseOptionsOfOthers(topic, parsed.values)
+    if (parsed.values.html !== undefined) assertPage(parsed.values.html)
     const texts = textsOf(languageFrom(parsed.values))
     if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
     return visitLab(topic, parsed.values, texts)
@@ -138,16 +141,6 @@ function surprises({ oversell, ladder, everyday = [] }: LabReport): boolean {
     (ladder?.steps.some(({ asExpected }) => !asExpected) ?? false) ||
     everyday.some(({ asExpected }) => !asExpected)
   )
-}
-
-function writePage(file: string, report: LabReport): void {
-  try {
-    writeFileSync(file, pageOf(report))
-  } catch (error) {
-    throw new ConfigError(`The page cannot be written to ${file}: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
 }
 
 function listStrategies({ oversell }: Texts, json: boolean): number {

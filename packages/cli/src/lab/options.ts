@@ -46,6 +46,23 @@ export const LAB_OPTIONS = {
 
 export type LabValues = OptionValues<typeof LAB_OPTIONS>
 
+/** What is said for one topic alone. */
+const OWN_OPTIONS = {
+  oversell: ['items', 'buyers', 'processes', 'segments', 'think', 'strategies'],
+  choose: ['machines', 'have', 'cost', 'heat', 'no-measure'],
+} as const
+
+/** An option that changes nothing here was meant for another topic: the tour, say, is always the same. */
+export function refuseOptionsOfOthers(topic: string, values: LabValues): void {
+  for (const [owner, names] of Object.entries(OWN_OPTIONS)) {
+    const name = owner === topic ? undefined : names.find((option) => values[option] !== undefined)
+    if (name === undefined) continue
+    throw new UsageError(
+      `--${name} is for ${owner}, and ${topic} does not know it. Write: holdfast lab ${owner} --${name} …`,
+    )
+  }
+}
+
 /** More processes than this only wait for each other's turn on the processor. */
 const MOST_PROCESSES = 64
 const MOST_BUYERS = 100_000

@@ -76,6 +76,8 @@ describe('holdfast lab', () => {
     [['oversell', '--strategies', 'no-lok'], /Did you mean no-lock/],
     [['oversell', '--services', 'redis,oracle'], /"oracle" is unknown/],
     [['oversell', '--think', 'long'], /is no duration/],
+    [['--items', '5'], /--items is for oversell, and tour does not know it/],
+    [['ladder', '--no-measure'], /--no-measure is for choose/],
     [['payment', '--lang', 'fr'], /--lang "fr" is unknown/],
     [['choose', '--machines', 'one'], /needs --have when nobody sits at a terminal/],
   ])('refuses %j', async (args, message) => {
@@ -90,10 +92,11 @@ describe('holdfast lab', () => {
     expect(code).toBe(78)
   })
 
-  test('says so when the page cannot be written', { timeout: 60_000 }, async () => {
-    const { stderr, code } = await ended(
+  test('says so at once when the page cannot be written', async () => {
+    const { stdout, stderr, code } = await ended(
       new Box().holdfast(['lab', ...CHOICE, '--html', '/nowhere/at/all.html']),
     )
+    expect(stdout).toBe('')
     expect(stderr).toMatch(/cannot be written to \/nowhere/)
     expect(code).toBe(78)
   })
