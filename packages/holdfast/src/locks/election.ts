@@ -81,7 +81,7 @@ export class LockElection<F extends boolean> implements Election<F> {
       const lease = await this.#lock.acquire(options)
       this.#lease = lease
       lease.signal.addEventListener('abort', () => this.#ended(lease), { once: true })
-      this.#emitter.emit('elected', lease)
+      this.#emit('elected', lease)
       return lease
     } finally {
       this.#campaign = undefined
@@ -96,7 +96,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     if (!lease) return false
     this.#lease = undefined
     const outcome = await lease.release()
-    this.#emitter.emit('resigned')
+    this.#emit('resigned')
     return outcome === 'released'
   }
 
@@ -118,6 +118,19 @@ export class LockElection<F extends boolean> implements Election<F> {
     if (this.#lease !== lease) return
     const { reason } = lease.signal as { reason: unknown }
     if (reason instanceof LockLostError) this.#lease = undefined
-    this.#emitter.emit('lost', reason)
+    this.#emit('lost', reason)
+  }
+
+  /** A listener that throws is reported by Node, as an uncaught exception, and not to whoever campaigns or resigns. */
+  #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents<F>[E]): void {
+    for (const listener of this.#emitter.listeners(event)) {
+      try {
+        Reflect.apply(listener, undefined, args)
+      } catch (error) {
+        process.nextTick(() => {
+          throw error
+        })
+      }
+    }
   }
 }
