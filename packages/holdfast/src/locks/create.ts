@@ -129,7 +129,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
     striped: (name, lock) => striped<F>(client, named(name), lock),
     election(name, lock) {
       const full = named(name)
-      return new LockElection<F>(mutex<F>(client, full, lock), () => holders(full))
+      return new LockElection<F>(client, mutex<F>(client, full, lock), () => holders(full))
     },
     singleFlight: (name, lock) => singleFlight(mutex<F>(client, named(name), lock)),
     inspect,

@@ -6,8 +6,10 @@
  */
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
-import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/settings.js'
+import type { Client } from '../lease/client.js'
+import type { HeldLease, Lease } from '../lease/lease.js'
+import { checkObject, checkWait, type AcquireOptions } from '../lease/settings.js'
+import { Wait, type WaitLimits } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lockable } from './lock.js'
 
@@ -30,6 +32,7 @@ export interface Election<F extends boolean = boolean> {
   readonly signal: AbortSignal | undefined
   /**
    * Waits until this candidate leads. Joins the campaign that is under way, and answers at once when it leads already.
+   * The options are this caller's own: the campaign goes on as long as somebody waits for it.
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
   campaign(options?: AcquireOptions): Promise<Lease<F>>
@@ -40,16 +43,27 @@ export interface Election<F extends boolean = boolean> {
   on<E extends keyof ElectionEvents>(event: E, listener: (...args: ElectionEvents<F>[E]) => void): () => void
 }
 
+/** One stand for the lock, and those who wait for what comes of it. */
+interface Campaign {
+  readonly stop: AbortController
+  readonly callers: Set<Wait>
+  /** A campaign that tries once has no place in the queue: nobody joins it. */
+  readonly waits: boolean
+}
+
 export class LockElection<F extends boolean> implements Election<F> {
   readonly name: string
+  readonly #client: Client
   readonly #lock: Lockable<Lease<F>>
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
+  /** Those under way: one that waits at most, and those that try once. */
+  readonly #campaigns = new Set<Campaign>()
   #lease: Lease<F> | undefined
-  #campaign: { readonly promise: Promise<Lease<F>>; readonly stop: AbortController } | undefined
 
-  constructor(lock: Lockable<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
+  constructor(client: Client, lock: Lockable<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
     this.name = lock.name
+    this.#client = client
     this.#lock = lock
     this.#holders = holders
   }
@@ -67,31 +81,78 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   async campaign(options: AcquireOptions = {}): Promise<Lease<F>> {
+    const { waitMs, signal } = this.#limits(options)
     if (this.#lease?.held === true) return this.#lease
-    if (this.#campaign) return this.#campaign.promise
-    const stop = new AbortController()
-    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal
-    const promise = this.#run({ ...options, signal })
-    this.#campaign = { promise, stop }
-    return promise
+    const wait = new Wait(this.#client, this.name, this.#client.clock.monotonicMs())
+    // One attempt takes as long as it takes, so it has no timer.
+    wait.limit(waitMs === 0 ? Infinity : waitMs, signal)
+    const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
+    const campaign = found ?? { stop: new AbortController(), callers: new Set(), waits: waitMs !== 0 }
+    campaign.callers.add(wait)
+    wait.onGiveUp = () => this.#leave(campaign, wait)
+    if (!found) void this.#run(campaign)
+    return wait.promise
   }
 
-  async #run(options: AcquireOptions): Promise<Lease<F>> {
+  #limits(options: AcquireOptions): WaitLimits {
+    checkObject('the options of campaign', options)
+    const { waitMs, signal } = options
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new LockUsageError('signal must be an AbortSignal.', { lock: this.name })
+    }
+    signal?.throwIfAborted()
+    return { waitMs: checkWait(waitMs, this.#client.waitMs), signal }
+  }
+
+  async #run(campaign: Campaign): Promise<void> {
+    const { stop, callers, waits } = campaign
+    this.#campaigns.add(campaign)
     try {
-      const lease = await this.#lock.acquire(options)
-      this.#lease = lease
-      lease.signal.addEventListener('abort', () => this.#ended(lease), { once: true })
-      this.#emit('elected', lease)
-      return lease
+      const lease = await this.#lock.acquire({ waitMs: waits ? Infinity : 0, signal: stop.signal })
+      if (stop.signal.aborted) {
+        // The grant was on its way here when the campaign ended.
+        await lease[Symbol.asyncDispose]()
+        throw stop.signal.reason
+      }
+      this.#lead(lease)
+    } catch (error) {
+      for (const wait of callers) wait.fail(error)
     } finally {
-      this.#campaign = undefined
+      this.#campaigns.delete(campaign)
     }
   }
 
+  /** A caller gives up; with the last one the campaign ends. */
+  #leave(campaign: Campaign, wait: Wait): void {
+    campaign.callers.delete(wait)
+    if (campaign.callers.size === 0) this.#end(campaign)
+  }
+
+  /** From now on nobody joins this campaign, and what it is granted is given back. */
+  #end(campaign: Campaign, reason?: LockUsageError): void {
+    this.#campaigns.delete(campaign)
+    campaign.stop.abort(reason)
+  }
+
+  #lead(lease: Lease<F>): void {
+    this.#lease = lease
+    lease.signal.addEventListener('abort', () => this.#ended(lease), { once: true })
+    // All campaigns of this candidate are won with this one.
+    for (const campaign of this.#campaigns) {
+      const callers = [...campaign.callers]
+      campaign.callers.clear()
+      this.#end(campaign)
+      for (const wait of callers) wait.serve(lease as unknown as HeldLease)
+    }
+    // Last, since a listener may resign. It still hears of it before those who campaign do.
+    this.#emit('elected', lease)
+  }
+
   async resign(): Promise<boolean> {
-    this.#campaign?.stop.abort(
-      new LockUsageError(`The campaign for "${this.name}" ended: resign() was called.`, { lock: this.name }),
-    )
+    const reason = new LockUsageError(`The campaign for "${this.name}" ended: resign() was called.`, {
+      lock: this.name,
+    })
+    for (const campaign of this.#campaigns) this.#end(campaign, reason)
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined

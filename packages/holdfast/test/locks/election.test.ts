@@ -1,6 +1,139 @@
-/** Elections in the turns that matter: listeners that fail. */
+/** Elections in the turns that matter: a grant that meets a resignation, callers who share a campaign, listeners that fail. */
 import { spawnSync } from 'node:child_process'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { count, makeWorld, outcomeOf } from '../support/world.js'
+
+describe('resign', () => {
+  test('in the turn of the grant leaves nobody leading, and the lock free', async () => {
+    const { direct } = makeWorld()
+    const election = direct().election('scheduler')
+    const campaign = outcomeOf(election.campaign())
+    expect(await election.resign()).toBe(false)
+    expect(await campaign).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(election.isLeader).toBe(false)
+    expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
+  })
+
+  test('in the turn of a hand-over gives back what was handed over', async () => {
+    const { direct, clock } = makeWorld()
+    const locks = direct()
+    const [leader, next] = [locks.election('scheduler'), locks.election('scheduler')]
+    await leader.campaign()
+    const campaign = outcomeOf(next.campaign())
+    await clock.advance(10)
+    const resigned = leader.resign()
+    expect(await next.resign()).toBe(false)
+    expect(await resigned).toBe(true)
+    expect(await campaign).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(next.isLeader).toBe(false)
+    expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
+  })
+
+  test('ends a campaign that tries once, too', async () => {
+    const { client, direct, clock } = makeWorld()
+    const election = client().election('scheduler')
+    const campaign = outcomeOf(election.campaign({ waitMs: 0 }))
+    expect(await election.resign()).toBe(false)
+    expect(await clock.until(campaign)).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(election.isLeader).toBe(false)
+    expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
+  })
+
+  test('a campaign that begins right after it does not end with the old one', async () => {
+    const { direct, clock } = makeWorld()
+    const busy = await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const old = outcomeOf(election.campaign())
+    const resigned = election.resign()
+    const campaigns = Promise.all([election.campaign(), election.campaign()])
+    expect(await resigned).toBe(false)
+    expect(await old).toHaveProperty('error.code', 'LOCK_USAGE')
+    await busy.release()
+    const [one, other] = await clock.until(campaigns)
+    expect(one).toBe(other)
+    expect(election.token).toBe(one.token)
+  })
+
+  test('out of a listener that was told of the election', async () => {
+    const { direct } = makeWorld()
+    const election = direct().election('scheduler')
+    let resigned: Promise<boolean> | undefined
+    election.on('elected', () => void (resigned = election.resign()))
+    const lease = await election.campaign()
+    expect(await resigned).toBe(true)
+    expect(lease.held).toBe(false)
+  })
+})
+
+describe('callers of one campaign', () => {
+  test('each has limits of its own, and the campaign goes on for the others', async () => {
+    const { direct, clock } = makeWorld()
+    const busy = await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const stop = new AbortController()
+    const first = outcomeOf(election.campaign({ signal: stop.signal }))
+    const second = outcomeOf(election.campaign({ waitMs: 50 }))
+    const third = election.campaign()
+    const late = outcomeOf(election.campaign({ signal: AbortSignal.abort('too late') }))
+    expect(await late).toEqual({ error: 'too late' })
+    expect(await clock.until(second, 50)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 50 } })
+    stop.abort('only the first')
+    expect(await first).toEqual({ error: 'only the first' })
+    await busy.release()
+    expect(await clock.until(third)).toHaveProperty('held', true)
+    expect(election.isLeader).toBe(true)
+  })
+
+  test('the last one to give up takes the candidate out of the queue', async () => {
+    const { direct, clock } = makeWorld()
+    const busy = await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const waiting = [{ waitMs: 50 }, { waitMs: 80 }].map((limit) => outcomeOf(election.campaign(limit)))
+    for (const outcome of waiting) {
+      expect(await clock.until(outcome, 100)).toHaveProperty('error.code', 'LOCK_TIMEOUT')
+    }
+    await busy.release()
+    await clock.advance(10)
+    expect(election.isLeader).toBe(false)
+    expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
+  })
+
+  test('stand in the queue as one, and lead with one lease', async () => {
+    const world = makeWorld()
+    const busy = await world.direct().mutex('scheduler').acquire()
+    const election = world.client({ fairness: 'fifo' }).election('scheduler')
+    const campaigns = [election.campaign(), election.campaign({ waitMs: 500 }), election.campaign()]
+    await world.clock.advance(10)
+    const [info] = await world.direct().inspect()
+    expect(info?.waiters).toHaveLength(1)
+    await busy.release()
+    const leases = await world.clock.until(Promise.all(campaigns))
+    expect(new Set(leases).size).toBe(1)
+    expect(count(world, 'withdraw')).toBe(0)
+  })
+
+  test('waitMs: 0 tries once, whatever the others wait for', async () => {
+    const { direct, clock } = makeWorld()
+    const busy = await direct().mutex('scheduler').acquire()
+    const election = direct().election('scheduler')
+    const once = outcomeOf(election.campaign({ waitMs: 0 }))
+    const patient = election.campaign()
+    expect(await clock.until(once, 10)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 0 } })
+    await busy.release()
+    expect(await clock.until(patient)).toHaveProperty('held', true)
+  })
+
+  test('are all told when the client closes', async () => {
+    const { direct } = makeWorld()
+    await direct().mutex('scheduler').acquire()
+    const locks = direct()
+    const election = locks.election('scheduler')
+    const campaigns = [election.campaign(), election.campaign({ waitMs: 500 })].map((one) => outcomeOf(one))
+    await locks.close()
+    for (const outcome of campaigns) expect(await outcome).toHaveProperty('error.code', 'LOCKS_CLOSED')
+    expect(await outcomeOf(election.campaign())).toHaveProperty('error.code', 'LOCKS_CLOSED')
+  })
+})
 
 test('a listener that throws is an uncaught exception, and fails neither the campaign nor the other listeners', () => {
   const program = `

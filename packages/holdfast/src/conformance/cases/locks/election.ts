@@ -1,7 +1,7 @@
 /** Elections: one leads, and another takes over when it resigns or falls silent. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
-import { outcomeOf } from '../../expect.js'
+import { codeOf, outcomeOf } from '../../expect.js'
 import { planFor } from '../../faulty-store.js'
 import { inspect } from '../../needs.js'
 
@@ -46,6 +46,32 @@ election.test('a campaign ends when its candidate resigns', async (context) => {
   await context.time.pass(30)
   assert.equal(await context.soon(second.resign()), false)
   assert.ok('error' in (await context.soon(outcome)))
+})
+
+election.test('a candidate that resigns at once does not lead, and leaves the lock free', async (context) => {
+  const locks = await context.locks()
+  const first = locks.election(context.name())
+  const outcome = outcomeOf(first.campaign())
+  assert.equal(await context.soon(first.resign()), false)
+  assert.equal(codeOf(await context.soon(outcome)), 'LOCK_USAGE')
+  assert.equal(first.isLeader, false)
+  const second = (await context.locks()).election(context.name())
+  await context.soon(second.campaign())
+  assert.equal(first.isLeader, false)
+})
+
+election.test('whoever joins a campaign keeps a limit of his own', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks()]
+  const leader = one.election(context.name())
+  await context.soon(leader.campaign())
+  const second = two.election(context.name())
+  const patient = second.campaign()
+  const outcome = outcomeOf(second.campaign({ waitMs: 50 }))
+  await context.time.pass(50)
+  assert.equal(codeOf(await context.soon(outcome)), 'LOCK_TIMEOUT')
+  await context.soon(leader.resign())
+  await context.time.within(patient, 2000 + context.slackMs, 'the next leader')
+  assert.equal(second.isLeader, true)
 })
 
 election.test(
