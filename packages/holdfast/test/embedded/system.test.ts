@@ -125,6 +125,43 @@ test.skipIf(process.getuid?.() !== 0)('a directory that is the common one is ope
   expect(existsSync(join(directory, 'locks.db-wal'))).toBe(false)
 })
 
+/** Closing a file by hand gives up all locks of the process on it. */
+test.skipIf(process.getuid?.() !== 0)(
+  'a store that is opened leaves the write lock to whoever in this process has it',
+  async () => {
+    const directory = join(makeDirectory(), 'system')
+    await take(openSystem(directory), makeClaim('a'))
+    const file = join(directory, 'locks.db')
+    const writer = openRaw(file)
+    writer.exec('BEGIN IMMEDIATE')
+    const second = openSystem(directory)
+    const pending = second.inspect({ lock: 'a' })
+    // The folder is looked at, and the file opened, in the turn of the call.
+    await Promise.resolve()
+    expect(canWrite(file)).toBe(false)
+    writer.exec('ROLLBACK')
+    writer.close()
+    expect((await pending).locks).toHaveLength(1)
+    expect(canWrite(file)).toBe(true)
+  },
+)
+
+/** Whether another process gets the lock that writers need. */
+function canWrite(file: string): boolean {
+  const program = `
+    import { createRequire } from 'node:module'
+    const builtIn = process.getBuiltinModule('node:sqlite')
+    const { DatabaseSync } = builtIn ?? createRequire(process.cwd() + '/x.js')('@photostructure/sqlite')
+    const db = new DatabaseSync(${JSON.stringify(file)})
+    db.exec('BEGIN IMMEDIATE; ROLLBACK')`
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  if (status !== 0) expect(stderr).toContain('database is locked')
+  return status === 0
+}
+
 function openSystem(directory: string): Store<true> {
   return closing(openOn({ system: true, machine: makeMachine({ systemDirectory: directory }) }))
 }

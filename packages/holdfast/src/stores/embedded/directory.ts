@@ -5,16 +5,18 @@ import { createHash } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
+  linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
+  rmSync,
   statfsSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { systemRandom } from '../../clock/clock.js'
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
 import type { Machine } from './machine.js'
 
@@ -115,6 +117,27 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /**
+ * Makes an empty file where there is none. One that is there is never opened: by the rules of POSIX a process that closes
+ * any descriptor of a file loses all its locks on it, those of another thread included. For that reason the new one is
+ * closed before it has its name.
+ */
+function makeFile(path: string, mode: number): void {
+  if (statSync(path, { throwIfNoEntry: false })) return
+  const unnamed = `${path}.${systemRandom.id()}`
+  try {
+    writeFileSync(unnamed, '', { flag: 'wx', mode })
+    // The process may mask bits.
+    chmodSync(unnamed, mode)
+    linkSync(unnamed, path)
+  } catch (error) {
+    // Somebody else was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(unnamed, { force: true })
+  }
+}
+
+/**
  * The files for all users are root's, and all may write to them. In a folder that all may write to, Linux refuses to open
  * a file that another user made (fs.protected_regular), so none is made there but the sockets.
  */
@@ -126,8 +149,8 @@ function prepareShared(place: Place): void {
     // Like /tmp: everybody may add to it, and nobody may take away what is another's.
     makeFolder(place.sockets, 0o1777)
     for (const file of files) {
-      closeSync(openSync(file, 'a'))
-      chmodSync(file, 0o666)
+      makeFile(file, 0o666)
+      if ((statSync(file).mode & 0o777) !== 0o666) chmodSync(file, 0o666)
     }
   }
   for (const path of [place.sockets, ...files]) accessSync(path, constants.R_OK | constants.W_OK)
