@@ -1,6 +1,16 @@
 /** Folders and files in which no lock can be kept: a typed error that helps, no harm, and work again afterwards. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { LockUsageError, StoreUnavailableError } from 'holdfast'
 import { diagnose, embeddedStore } from 'holdfast/embedded'
@@ -153,6 +163,21 @@ describe('the folder', () => {
     chmodSync(directory, 0o700)
     await take(store, makeClaim('a'))
   })
+
+  test.skipIf(process.platform === 'win32')(
+    'one that all may look into: what is made there is for nobody else',
+    async () => {
+      const directory = makeDirectory()
+      chmodSync(directory, 0o755)
+      const store = closing(embeddedStore({ directory }))
+      await take(store, makeClaim('a'))
+      const mode = (name: string): string => (statSync(join(directory, name)).mode & 0o777).toString(8)
+      const names = readdirSync(directory).toSorted()
+      expect(names).toContain('locks.db')
+      const modes = names.map((name) => `${name} ${mode(name)}`)
+      expect(modes).toEqual(names.map((name) => (name === 's' ? 's 700' : `${name} 600`)))
+    },
+  )
 
   test('a path too long for sockets puts them elsewhere, for everybody at the same place', async () => {
     const directory = join(makeDirectory(), 'long'.repeat(30))

@@ -116,6 +116,11 @@ function makeFolder(path: string, mode: number): void {
   if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`)
 }
 
+/** Makes the database readable for nobody else, before SQLite makes it readable for all. Its log gets the same rights. */
+export function makeDatabaseFile({ database, shared }: Place): void {
+  if (!shared) makeFile(database, 0o600)
+}
+
 /**
  * Makes an empty file where there is none. One that is there is never opened: by the rules of POSIX a process that closes
  * any descriptor of a file loses all its locks on it, those of another thread included. For that reason the new one is

@@ -6,7 +6,7 @@
  */
 import { statSync } from 'node:fs'
 import { LockError, StoreUnavailableError } from '../../errors.js'
-import { preparePlace, unusable, type Place } from './directory.js'
+import { makeDatabaseFile, preparePlace, unusable, type Place } from './directory.js'
 import {
   BUSY,
   CORRUPT,
@@ -48,6 +48,7 @@ export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
   const engine = findEngine()
   let db: Database | undefined
   try {
+    makeDatabaseFile(place)
     db = engine.open(place.database)
     // Each commit writes whole pages, and the row of a lock is small. Counts for a new file only.
     db.exec('PRAGMA page_size = 1024')
