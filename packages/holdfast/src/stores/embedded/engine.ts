@@ -94,3 +94,9 @@ export function resultCode(error: unknown): number | undefined {
   const { errcode, message } = (error ?? {}) as { errcode?: unknown; message?: unknown }
   return typeof errcode === 'number' ? errcode & 0xff : CODES.get(message)
 }
+
+/** One value of the first row. */
+export function single(db: Database, sql: string, column = 'value'): unknown {
+  const [row] = db.prepare(sql).all() as [Record<string, unknown>?]
+  return row?.[column]
+}

@@ -16,9 +16,11 @@ import {
   LOCKED,
   NOT_A_DATABASE,
   resultCode,
+  single,
   type Database,
   type Engine,
 } from './engine.js'
+import { forgetEarlierBoot, forgetSomeIdle } from './forgetting.js'
 import type { Machine } from './machine.js'
 
 /** "hold" in ASCII: tells our files from other programs' databases. */
@@ -26,8 +28,6 @@ const APPLICATION_ID = 0x686f6c64
 const VERSION = 1
 /** Before this version SQLite could corrupt a database in WAL mode when a checkpoint met a reset of the log. */
 const WAL_SAFE = '3.51.3'
-/** Idle locks are forgotten after this time. */
-const KEEP_IDLE_MS = 24 * 3_600_000
 
 export interface OpenedDatabase {
   readonly db: Database
@@ -169,13 +169,14 @@ function createTables(db: Database, machine: Machine): void {
       CREATE TABLE IF NOT EXISTS locks (
         name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL
       );
+      CREATE INDEX IF NOT EXISTS locks_busy ON locks (name) WHERE busy = 1;
       CREATE TABLE IF NOT EXISTS stations (
         id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL
       ) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     `)
     forgetEarlierBoot(db, machine)
-    forgetIdle(db, machine)
+    forgetSomeIdle(db, machine)
     db.exec('COMMIT')
   } catch (error) {
     rollBack(db)
@@ -192,40 +193,9 @@ function rollBack(db: Database): void {
   }
 }
 
-/** After a boot nobody of before is alive, so nobody holds or waits. The tokens stay. */
-function forgetEarlierBoot(db: Database, machine: Machine): void {
-  const before = single(db, "SELECT value FROM facts WHERE name = 'boot'")
-  if (before === machine.bootId) return
-  raiseTokenFloor(db, 'TRUE')
-  db.exec('DELETE FROM locks; DELETE FROM stations')
-  db.prepare("INSERT OR REPLACE INTO facts (name, value) VALUES ('boot', ?)").run(machine.bootId)
-}
-
-function forgetIdle(db: Database, machine: Machine): void {
-  const old = `busy = 0 AND touched_ms < ${Math.floor(machine.wallMs() - KEEP_IDLE_MS)}`
-  raiseTokenFloor(db, old)
-  db.exec(`DELETE FROM locks WHERE ${old}`)
-}
-
-/** What is deleted takes its last token along; the floor keeps later tokens above it, whatever the wall clock says. */
-function raiseTokenFloor(db: Database, condition: string): void {
-  const last = single(db, `SELECT max(json_extract(state, '$.t')) AS value FROM locks WHERE ${condition}`)
-  const floor = Math.max(readTokenFloor(db), Number(last ?? 0))
-  db.prepare("INSERT OR REPLACE INTO facts (name, value) VALUES ('token_floor', ?)").run(String(floor))
-}
-
-export function readTokenFloor(db: Database): number {
-  return Number(single(db, "SELECT value FROM facts WHERE name = 'token_floor'") ?? 0)
-}
-
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error)
   return code === BUSY || code === LOCKED
-}
-
-function single(db: Database, sql: string, column = 'value'): unknown {
-  const [row] = db.prepare(sql).all() as [Record<string, unknown>?]
-  return row?.[column]
 }
 
 function compareVersions(a: string, b: string): number {

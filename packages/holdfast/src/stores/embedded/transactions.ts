@@ -12,8 +12,9 @@ import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
 import type { Place } from './directory.js'
 import { resultCode, type Database, type Statement } from './engine.js'
+import { readTokenFloor } from './forgetting.js'
 import type { Machine } from './machine.js'
-import { explain, inodeOf, isBusy, openDatabase, readTokenFloor, type OpenedDatabase } from './schema.js'
+import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './schema.js'
 
 /** So many operations share a transaction at most. */
 const LARGEST_BATCH = 128

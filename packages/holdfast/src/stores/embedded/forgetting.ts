@@ -1,0 +1,68 @@
+/**
+ * What the database forgets: who held and waited before the machine was started, and locks that nobody has used for a day.
+ *
+ * A row that is deleted takes its last token along, so a floor is raised first that later tokens have to exceed.
+ */
+import { single, type Database } from './engine.js'
+import type { Machine } from './machine.js'
+
+/** Idle locks are forgotten after this time. */
+const KEEP_IDLE_MS = 24 * 3_600_000
+/** All rows are looked at once in this time. */
+export const ROUND_MS = 3_600_000
+/** So many rows are looked at in one go: a few milliseconds in which nobody can write. */
+const PORTION = 500
+
+/** After a boot nobody of before is alive, so nobody holds or waits. The tokens stay. */
+export function forgetEarlierBoot(db: Database, machine: Machine): void {
+  if (readFact(db, 'boot') === machine.bootId) return
+  raiseTokenFloor(db, 'busy = 1')
+  db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM stations')
+  writeFact(db, 'boot', machine.bootId)
+}
+
+/**
+ * Looks at some rows, and forgets those that are old. Whoever comes next goes on where this one stopped, until all rows
+ * were looked at; that is so cheap that no index has to be kept for it at each lock. Returns whether there is more to do.
+ */
+export function forgetSomeIdle(db: Database, machine: Machine): boolean {
+  const nowMs = Math.floor(machine.wallMs())
+  const from = readNumber(db, 'idle_row')
+  // Either way: the wall clock may have been set back since.
+  if (from === 0 && Math.abs(nowMs - readNumber(db, 'idle_round_ms')) < ROUND_MS) return false
+  const rows = `SELECT rowid AS row FROM locks WHERE rowid > ${from} ORDER BY rowid LIMIT ${PORTION}`
+  const [found] = db.prepare(`SELECT count(*) AS count, max(row) AS last FROM (${rows})`).all() as [
+    { count: number; last: number | null },
+  ]
+  if (found.last !== null) {
+    const old = `busy = 0 AND touched_ms < ${nowMs - KEEP_IDLE_MS} AND rowid > ${from} AND rowid <= ${found.last}`
+    raiseTokenFloor(db, old)
+    db.exec(`DELETE FROM locks WHERE ${old}`)
+  }
+  const more = found.count === PORTION
+  writeFact(db, 'idle_row', more ? (found.last ?? 0) : 0)
+  if (!more) writeFact(db, 'idle_round_ms', nowMs)
+  return more
+}
+
+/** Tokens of locks without a row have to exceed it, whatever the wall clock says. */
+export function readTokenFloor(db: Database): number {
+  return readNumber(db, 'token_floor')
+}
+
+function raiseTokenFloor(db: Database, condition: string): void {
+  const last = single(db, `SELECT max(json_extract(state, '$.t')) AS value FROM locks WHERE ${condition}`)
+  writeFact(db, 'token_floor', Math.max(readTokenFloor(db), Number(last ?? 0)))
+}
+
+function readNumber(db: Database, name: string): number {
+  return Number(readFact(db, name) ?? 0)
+}
+
+function readFact(db: Database, name: string): unknown {
+  return single(db, `SELECT value FROM facts WHERE name = '${name}'`)
+}
+
+function writeFact(db: Database, name: string, value: string | number): void {
+  db.prepare('INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)').run(name, String(value))
+}
