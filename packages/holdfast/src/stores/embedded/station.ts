@@ -29,7 +29,7 @@ export interface StationEvents {
   onDeath(address: StationAddress): void
 }
 
-const SUFFIX = '.sock'
+export const SOCKET_SUFFIX = '.sock'
 /** A message longer than this is not ours. */
 const LONGEST_MESSAGE = 4096
 
@@ -45,7 +45,7 @@ export class Station {
   #closed = false
 
   constructor(place: Place, events: StationEvents) {
-    this.#path = join(place.sockets, this.id + SUFFIX)
+    this.#path = join(place.sockets, this.id + SOCKET_SUFFIX)
     this.#shared = place.shared
     this.#events = events
   }
@@ -73,8 +73,8 @@ export class Station {
   /** Whether the station is certainly dead. */
   isDead(address: StationAddress): Promise<boolean> {
     return new Promise((resolve) => {
+      // The kernel answers at once, so a process that has nothing else to do may wait for it.
       const probe = connect(address.socket)
-      probe.unref()
       probe.once('connect', () => {
         probe.destroy()
         resolve(false)
@@ -103,7 +103,7 @@ export class Station {
     this.#server = server
     // A process that ends without closing, by an exception perhaps, removes the name that it bound. A refused connection
     // proves its death and a missing file does not, so the socket gets another name, which stays.
-    const bound = `${this.#path.slice(0, -SUFFIX.length)}.new`
+    const bound = `${this.#path.slice(0, -SOCKET_SUFFIX.length)}.new`
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       // The store may be closed at any moment: then the server never listens.
@@ -169,7 +169,8 @@ function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
 }
 
-function inodeOf(path: string): string {
+/** Tells a file from another one that has its name since; empty when there is none. */
+export function inodeOf(path: string): string {
   return String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? '')
 }
 

@@ -29,6 +29,7 @@ import { isGroupGone } from './process-groups.js'
 import { explain, type OpenedDatabase } from './schema.js'
 import { Station, type StationAddress } from './station.js'
 import { Transactions, type Promotion, type Transaction } from './transactions.js'
+import { Upkeep } from './upkeep.js'
 
 const TRAITS: Traits<true> = {
   fencing: true,
@@ -63,6 +64,7 @@ export class EmbeddedStore implements Store<true> {
   readonly #machine: Machine
   readonly #transactions: Transactions
   readonly #station: Station
+  readonly #upkeep: Upkeep
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
   readonly #interests = new Map<string, number>()
@@ -77,6 +79,10 @@ export class EmbeddedStore implements Store<true> {
     this.#station = new Station(place, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#takeOver(address),
+    })
+    this.#upkeep = new Upkeep(place, machine, this.#transactions, this.#station, async (dead) => {
+      const known = await this.#lookUp(dead.id)
+      await this.#takeOver({ ...dead, pidNamespace: known?.pidNamespace ?? dead.pidNamespace })
     })
   }
 
@@ -159,6 +165,7 @@ export class EmbeddedStore implements Store<true> {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    await this.#upkeep.close()
     if (this.#registered > 0) {
       const remove = (transaction: Transaction): unknown =>
         transaction.db.prepare('DELETE FROM stations WHERE id = ?').run(this.#station.id)
@@ -185,7 +192,10 @@ export class EmbeddedStore implements Store<true> {
           return { result, holders: this.#addresses(transaction, ids) }
         }),
     })
-    this.#registered = generation
+    if (this.#registered !== generation) {
+      this.#registered = generation
+      this.#upkeep.begin()
+    }
     return answer
   }
 
@@ -268,8 +278,11 @@ export class EmbeddedStore implements Store<true> {
     }
   }
 
+  /** Resolves to whether the station is dead: then the lock may be free, whoever ended its claims. */
   async #endIfDead(lock: string, address: StationAddress): Promise<boolean> {
-    return (await this.#station.isDead(address)) && this.#end(lock, address)
+    if (!(await this.#station.isDead(address))) return false
+    await this.#end(lock, address)
+    return true
   }
 
   /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
