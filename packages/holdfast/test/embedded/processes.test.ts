@@ -56,6 +56,30 @@ test('a file that was deleted underneath is made anew', async () => {
   expect(await granted).toMatchObject({ tokens: 1 })
 })
 
+test.skipIf(process.platform === 'win32')(
+  'a folder that was deleted underneath is made anew, with the sockets by which the dead are known',
+  async () => {
+    const directory = makeDirectory()
+    const [holder, store] = [new Worker(directory), closing(embeddedStore({ directory }))]
+    await holder.ask('acquire', { lock: 'before' })
+    await take(store, makeClaim('of ours'))
+    rmSync(directory, { recursive: true })
+    await delay(300) // the file is looked at four times a second
+    await holder.ask('acquire', { lock: 'a' })
+    await take(store, makeClaim('b'))
+    expect(readdirSync(join(directory, 's'))).toHaveLength(2)
+    // Such a heartbeat is too late to find the death of the holder, whose lease lasts as long.
+    const claim = makeClaim('a', { heartbeatMs: 10_000 })
+    const granted = new Promise<number>(
+      (resolve) => void store.watch(claim, () => resolve(performance.now())),
+    )
+    expect(await store.attempt(claim, enqueue)).toMatchObject({ outcome: 'waiting' })
+    await holder.kill()
+    const killedMs = performance.now()
+    expect((await granted) - killedMs).toBeLessThan(2000)
+  },
+)
+
 describe('a database that somebody else locks', () => {
   test('for a moment: nothing fails, and the event loop goes on', async () => {
     const { store, unlock } = await lockedByOther()

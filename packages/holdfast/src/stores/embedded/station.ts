@@ -50,9 +50,12 @@ export class Station {
     this.#events = events
   }
 
-  /** Starts to listen, once, and tells the inode of the socket. */
+  /** Listens, and tells the inode of the socket. Begins again when it failed, or when the socket was taken away since. */
   listen(): Promise<string> {
-    this.#listening ??= this.#listen()
+    const again = (): Promise<string> => this.#listen()
+    const present = (inode: string): string | Promise<string> =>
+      inodeOf(this.#path) === inode ? inode : again()
+    this.#listening = this.#listening ? this.#listening.then(present, again) : again()
     return this.#listening
   }
 
@@ -99,6 +102,8 @@ export class Station {
   }
 
   async #listen(): Promise<string> {
+    // Before there is another one of its name: it removes the name. Its visitors stay.
+    this.#server?.close()
     const server = createServer((visitor) => this.#receive(visitor))
     this.#server = server
     // A process that ends without closing, by an exception perhaps, removes the name that it bound. A refused connection

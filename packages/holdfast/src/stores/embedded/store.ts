@@ -194,7 +194,7 @@ export class EmbeddedStore implements Store<true> {
     })
     if (this.#registered !== generation) {
       this.#registered = generation
-      this.#upkeep.begin()
+      await this.#moveIn()
     }
     return answer
   }
@@ -206,6 +206,23 @@ export class EmbeddedStore implements Store<true> {
       this.#inode = await this.#station.listen()
     } catch (error) {
       throw explain(error, this.#place)
+    }
+  }
+
+  /** Our row is in a database that was opened just now. Whoever deleted the last one may have deleted our socket, too. */
+  async #moveIn(): Promise<void> {
+    this.#known.clear()
+    this.#upkeep.begin()
+    try {
+      const inode = await this.#station.listen()
+      if (inode === this.#inode) return
+      this.#inode = inode
+      // Until the row says so, each claim writes it.
+      this.#registered = 0
+      this.#registered = await this.#transactions.do({ work: (transaction) => this.#register(transaction) })
+    } catch {
+      // Whoever waits for us has to wait for our leases to end. The next claim tries again.
+      this.#registered = 0
     }
   }
 
