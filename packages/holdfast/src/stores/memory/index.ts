@@ -37,6 +37,8 @@ export interface MemoryStoreOptions {
 
 /** Idle locks are kept up to this number, since a lock just released is likely to be taken again. */
 const IDLE_LOCKS_KEPT = 1024
+/** So many locks are looked at for each step, to forget them: more than a step can add. */
+const LOOK_AT_OLDEST = 2
 
 const TRAITS: Traits<true> = {
   fencing: true,
@@ -160,23 +162,33 @@ class MemoryStore implements Store<true> {
   }
 
   #end(lock: string, state: rule.LockState): void {
-    if (state.lastToken > this.#lastToken) this.#lastToken = state.lastToken
+    this.#noteToken(state)
     if (this.#locks.size > IDLE_LOCKS_KEPT) this.#forgetOldest(lock, state)
     if (this.#turn.promoted.length > 0) this.#wake(this.#turn.promoted)
   }
 
+  #noteToken(state: rule.LockState): void {
+    if (state.lastToken > this.#lastToken) this.#lastToken = state.lastToken
+  }
+
   /**
-   * Forgets the lock that was used longest ago, if it is idle. Never the one just used: its withdrawn claims are the ones
-   * that may still be asked about.
+   * Forgets the locks that were used longest ago, if they are idle. Never the one just used: its withdrawn claims are the
+   * ones that may still be asked about.
    */
   #forgetOldest(lock: string, state: rule.LockState): void {
     this.#locks.delete(lock)
     this.#locks.set(lock, state)
+    let looks = LOOK_AT_OLDEST
     for (const [oldest, its] of this.#locks) {
-      if (rule.isIdle(its)) this.#locks.delete(oldest)
-      // It is in use, so it stands for no less than the newest; the next step looks at the one after it.
-      else if (this.#locks.delete(oldest)) this.#locks.set(oldest, its)
-      return
+      // Nobody may have asked since its leases ran out.
+      this.#turn.tokenFloor = this.#lastToken + 1
+      rule.settle(its, this.#turn)
+      this.#noteToken(its)
+      this.#locks.delete(oldest)
+      // In use it stands for no less than the newest; the next step looks at the one after it.
+      if (!rule.isIdle(its)) this.#locks.set(oldest, its)
+      looks -= 1
+      if (looks === 0) return
     }
   }
 
