@@ -47,6 +47,18 @@ describe('options', () => {
   })
 })
 
+describe.skipIf(process.platform === 'win32')('without a directory', () => {
+  test.skipIf(!isRoot)('a user whom nobody knows is told to set HOME', () => {
+    expect(openInProcess(undefined, 'process.setgid(54321); process.setuid(54321)')).toMatch(
+      /^StoreUnavailableError STORE_CONFIG .*Set HOME, or give the store a directory/,
+    )
+  })
+
+  test.each(['', 'relative'])('a HOME that is no folder: "%s"', (home) => {
+    expect(openInProcess(home)).toMatch(/^StoreUnavailableError STORE_CONFIG .*Set HOME/)
+  })
+})
+
 describe('the file', () => {
   test('garbage is refused, stays as it is, and the store works once it is away', async () => {
     const directory = makeDirectory()
@@ -257,6 +269,25 @@ describe.skipIf(!canMount)('the file system', () => {
     expect((await take(store, makeClaim('held'))).token).toBeGreaterThan(token)
   })
 })
+
+/** What a process says that opens the store with this HOME and without a directory. */
+function openInProcess(home: string | undefined, before = ''): string {
+  const program = `
+    import { embeddedStore } from 'holdfast/embedded'
+    ${before}
+    try {
+      embeddedStore()
+      console.log('a store')
+    } catch (error) {
+      console.log(error.name, error.code, error.message)
+    }`
+  const { HOME: _home, XDG_STATE_HOME: _state, ...env } = process.env
+  return spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: import.meta.dirname,
+    env: home === undefined ? env : { ...env, HOME: home },
+    encoding: 'utf8',
+  }).stdout
+}
 
 async function expectRefusal(promise: Promise<unknown>, code: string, message: RegExp): Promise<void> {
   const error = await promise.then(

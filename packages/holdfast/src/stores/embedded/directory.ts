@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
 import type { Machine } from './machine.js'
@@ -27,16 +27,34 @@ const LONGEST_SOCKET_PATH = 100
 /** Longer than `/` and the name of a socket. */
 const SOCKET_NAME_BYTES = 20
 
-/** The state folder of the user who runs this process. */
+/**
+ * The state folder of the user who runs this process.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) when that user has no home folder.
+ */
 export function defaultDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const { platform } = process
   if (platform === 'win32')
-    return join(env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'holdfast')
-  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'holdfast')
+    return join(env['LOCALAPPDATA'] ?? join(homeFolder(), 'AppData', 'Local'), 'holdfast')
+  if (platform === 'darwin') return join(homeFolder(), 'Library', 'Application Support', 'holdfast')
   const state = env['XDG_STATE_HOME']
   return join(
-    state !== undefined && state.startsWith('/') ? state : join(homedir(), '.local', 'state'),
+    state !== undefined && state.startsWith('/') ? state : join(homeFolder(), '.local', 'state'),
     'holdfast',
+  )
+}
+
+/** A relative one would be another folder for each program. */
+function homeFolder(): string {
+  let cause: unknown
+  try {
+    const home = homedir()
+    if (isAbsolute(home)) return home
+  } catch (error) {
+    cause = error
+  }
+  throw new StoreUnavailableError(
+    'The user of this process has no home folder to keep locks in. Set HOME, or give the store a directory.',
+    { code: 'STORE_CONFIG', store: 'embedded', cause },
   )
 }
 

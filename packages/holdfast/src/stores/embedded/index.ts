@@ -21,6 +21,7 @@ export interface EmbeddedStoreOptions {
 /**
  * Makes a store on this machine. The folder and the file are opened, and made, when the store is first used.
  * @throws LockUsageError when the options contradict each other.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) without a directory for a user who has no home folder.
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
   const machine = options.machine ?? thisMachine()
