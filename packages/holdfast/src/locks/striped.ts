@@ -2,6 +2,7 @@
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import { checkObject, describe, type LockOptions } from '../lease/settings.js'
+import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 
 export interface StripedOptions extends LockOptions {
@@ -35,7 +36,13 @@ export function striped<F extends boolean>(
       { lock: name },
     )
   }
+  // The name of the last stripe is the longest.
+  checkName(nameOf(stripes - 1), 'lock name with its stripe')
   const made = new Map<number, Mutex<F>>()
+
+  function nameOf(stripe: number): string {
+    return `${name}#${stripe}`
+  }
 
   function at(stripe: number): Mutex<F> {
     if (!Number.isSafeInteger(stripe) || stripe < 0 || stripe >= stripes) {
@@ -47,7 +54,7 @@ export function striped<F extends boolean>(
       )
     }
     let lock = made.get(stripe)
-    if (!lock) made.set(stripe, (lock = mutex(client, `${name}#${stripe}`, rest)))
+    if (!lock) made.set(stripe, (lock = mutex(client, nameOf(stripe), rest)))
     return lock
   }
 

@@ -44,6 +44,12 @@ describe('names', () => {
     expect(() => createLocks(memoryStore(), { namespace: 'shop' }).mutex(name)).toThrow(/namespace/)
   })
 
+  test('count with the number of the stripe', () => {
+    const name = 'x'.repeat(MAX_NAME_BYTES - 2)
+    expect(locks.striped(name, { stripes: 10 }).at(9).name).toBe(`${name}#9`)
+    expect(() => locks.striped(name, { stripes: 11 })).toThrow(/stripe.* has 513 bytes/)
+  })
+
   test.each(['__proto__', 'constructor', 'toString', '🔒', '../../etc/passwd'])(
     '%s is a name like any other',
     async (name) => {
