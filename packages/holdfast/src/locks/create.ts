@@ -3,8 +3,8 @@ import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../lease/context.js'
 import {
-  checkDuration,
   checkObject,
+  describe,
   type AcquireOptions,
   type LockOptions,
   type LocksOptions,
@@ -96,9 +96,9 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
   const named = (name: unknown): string => fullName(namespace, name)
   const prefixed = (prefix: string): string => (namespace === '' ? prefix : `${namespace}:${prefix}`)
 
-  async function inspect({ prefix = '', limit = 1000 }: InspectOptions = {}): Promise<readonly LockInfo[]> {
+  async function inspect(options: InspectOptions = {}): Promise<readonly LockInfo[]> {
     if (!store.traits.inspect) throw unsupported(store, 'inspect')
-    checkDuration('limit', limit, { min: 1 })
+    const { prefix, limit } = checkInspect(options)
     const found: LockInfo[] = []
     let cursor: string | undefined
     do {
@@ -133,8 +133,10 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
     },
     singleFlight: (name, lock) => singleFlight(mutex<F>(client, named(name), lock)),
     inspect,
-    async steal(name, { now = false, because } = {}) {
+    async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
+      checkObject('the options of steal', options)
+      const { now = false, because } = options
       const lock = named(name)
       const reason = because === undefined ? {} : { because: checkText(because, 'reason', MAX_REASON_BYTES) }
       const stolen = await store.steal(lock, { now, ...reason })
@@ -158,6 +160,18 @@ function checkStore(store: unknown): void {
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
       "or embeddedStore() of 'holdfast/embedded'.",
   )
+}
+
+function checkInspect(options: InspectOptions): Required<InspectOptions> {
+  checkObject('the options of inspect', options)
+  const { prefix = '', limit = 1000 } = options
+  if (typeof prefix !== 'string') {
+    throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
+  }
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new LockUsageError(`The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`)
+  }
+  return { prefix, limit }
 }
 
 function unsupported(store: Store, what: string): UnsupportedLockError {

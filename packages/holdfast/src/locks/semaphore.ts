@@ -50,15 +50,30 @@ export function semaphore<F extends boolean>(
     return lock
   }
 
+  function parted(options: AcquireOptions & WeightOptions = {}): {
+    readonly lock: BasicLock<Lease<F>>
+    readonly wait: AcquireOptions
+  } {
+    checkObject(`the options of semaphore "${name}"`, options)
+    const { weight, ...wait } = options
+    return { lock: weighing(weight), wait }
+  }
+
   // Refuses at once what the store cannot do, not only when it is first asked for.
   weighing()
   return {
     name,
     permits,
     weighing,
-    run: async (work, { weight, ...wait } = {}) => weighing(weight).run(work, wait),
-    acquire: async ({ weight, ...wait } = {}) => weighing(weight).acquire(wait),
-    tryAcquire: async ({ weight } = {}) => weighing(weight).tryAcquire(),
+    async run(work, options) {
+      const { lock, wait } = parted(options)
+      return lock.run(work, wait)
+    },
+    async acquire(options) {
+      const { lock, wait } = parted(options)
+      return lock.acquire(wait)
+    },
+    tryAcquire: async (options) => parted(options).lock.tryAcquire(),
   }
 }
 

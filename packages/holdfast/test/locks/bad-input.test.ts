@@ -115,6 +115,38 @@ describe('options', () => {
     expect(() => locks.striped('s', { stripes })).toThrow(LockUsageError)
   })
 
+  test.each([0, -1, 1.5, NaN, Infinity, '5', null])('a limit of inspect: %s', async (limit) => {
+    const outcome = await outcomeOf(locks.inspect({ limit: limit as number }))
+    expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(outcome).toHaveProperty('error.message', expect.stringMatching(/limit.*whole number from 1/))
+  })
+
+  test.each([null, 5, 'wait'])('%s in place of them', async (options) => {
+    const none = options as never
+    const semaphore = locks.semaphore('s', { permits: 4 })
+    for (const refused of [
+      semaphore.acquire(none),
+      semaphore.tryAcquire(none),
+      semaphore.run(() => 1, none),
+      locks.election('e').campaign(none),
+      locks.steal('a', none),
+      locks.inspect(none),
+    ]) {
+      expect(await outcomeOf<unknown>(refused)).toHaveProperty('error.code', 'LOCK_USAGE')
+    }
+  })
+
+  test('of one call, of the wrong type', async () => {
+    for (const refused of [
+      locks.election('e').campaign({ signal: 5 as never }),
+      locks.election('e').campaign({ waitMs: '5' as never }),
+      locks.semaphore('s', { permits: 4 }).acquire({ signal: 5 as never }),
+      locks.inspect({ prefix: 5 as never }),
+    ]) {
+      expect(await outcomeOf<unknown>(refused)).toHaveProperty('error.code', 'LOCK_USAGE')
+    }
+  })
+
   test('a store that is none', () => {
     for (const store of [undefined, null, {}, 'redis://localhost', memoryStore]) {
       expect(() => createLocks(store as never)).toThrow(LockUsageError)

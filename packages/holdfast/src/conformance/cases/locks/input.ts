@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
+import { inspect } from '../../needs.js'
 
 export const input = new Group('bad input')
 
@@ -42,6 +43,18 @@ input.test('durations that cannot be are refused', async (context) => {
   }
   assert.equal(store.sent.length, 0)
 })
+
+input.test(
+  'limits of inspect that cannot be are refused',
+  async (context) => {
+    const { store, locks } = await context.faulty(() => ({}))
+    for (const limit of [0, -1, 1.5, NaN, Infinity, '5' as unknown as number]) {
+      await expectError('LOCK_USAGE', () => locks.inspect({ limit }))
+    }
+    assert.equal(store.sent.length, 0)
+  },
+  { needs: [inspect] },
+)
 
 input.test('a TTL that the store does not grant is refused', async (context) => {
   const [shortest, longest] = context.subject.traits.ttlMs
