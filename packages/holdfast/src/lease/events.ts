@@ -4,7 +4,7 @@
  * Nobody pays for a channel without subscribers: messages are built only when somebody listens.
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
-import type { LossReason } from '../errors.js'
+import { LockUsageError, type LossReason } from '../errors.js'
 import { detached } from './context.js'
 
 /** What every message says. */
@@ -77,11 +77,18 @@ export function publish<N extends LockEventName>(event: N, message: () => LockEv
 
 /**
  * Listens to one kind of event of every client in this process. Returns what stops listening.
+ * @throws LockUsageError for an event that there is not, or without a function.
  */
 export function onLockEvent<N extends LockEventName>(
   event: N,
   listener: (message: LockEvents[N]) => void,
 ): () => void {
+  if (!NAMES.includes(event)) {
+    throw new LockUsageError(`onLockEvent knows the events ${NAMES.join(', ')}, not ${String(event)}.`)
+  }
+  if (typeof listener !== 'function') {
+    throw new LockUsageError(`onLockEvent needs a function to call for the event ${event}.`)
+  }
   const target = channels[event]
   const handler = (message: unknown): void => listener(message as LockEvents[N])
   target.subscribe(handler)

@@ -1,5 +1,12 @@
 /** Whatever a caller may get wrong is refused at once, with a typed error, and changes nothing. */
-import { createLocks, LockUsageError, MAX_NAME_BYTES, UnsupportedLockError, type WriteLease } from 'holdfast'
+import {
+  createLocks,
+  LockUsageError,
+  MAX_NAME_BYTES,
+  onLockEvent,
+  UnsupportedLockError,
+  type WriteLease,
+} from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import type { Store, Traits } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -145,6 +152,11 @@ describe('options', () => {
     ]) {
       expect(await outcomeOf<unknown>(refused)).toHaveProperty('error.code', 'LOCK_USAGE')
     }
+  })
+
+  test('an event that there is not, or nobody who listens', () => {
+    expect(() => onLockEvent('nope' as never, () => undefined)).toThrow(LockUsageError)
+    expect(() => onLockEvent('lost', undefined as never)).toThrow(LockUsageError)
   })
 
   test('a store that is none', () => {
