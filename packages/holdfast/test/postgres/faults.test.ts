@@ -5,7 +5,7 @@ import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
-import { startPostgres } from '@holdfast/servers/postgres'
+import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
 
 const server = await startPostgres()
@@ -106,6 +106,26 @@ test('an exhausted pool: leases are renewed, locks are taken and given back', as
   expect(await lease.release()).toBe('released')
   await busy.query('rollback')
   busy.release()
+})
+
+test.each([
+  ['a text', 'secret'],
+  ['a function', () => Promise.resolve('secret')],
+])('a connection of our own has the password of the pool, given as %s', async (_kind, password) => {
+  server.psql(`drop role if exists ${GUARDED}; create role ${GUARDED} login superuser password 'secret'`)
+  const pool = new Pool({
+    host: '127.0.0.1',
+    port: server.port,
+    user: GUARDED,
+    database: 'postgres',
+    password,
+    max: 1,
+  })
+  ending.push(() => pool.end())
+  const busy = await pool.connect()
+  ending.push(async () => busy.release())
+  const lease = await locksOf({ pool }).mutex('guarded').tryAcquire()
+  expect(await lease?.release()).toBe('released')
 })
 
 test('connections: the pool of the caller and one more, however many wait', async () => {

@@ -17,6 +17,7 @@ interface PgConnection {
 /** Not in the library's types, but what its pools make their own connections with. */
 interface WithClient {
   readonly Client: new (options: object) => PgConnection
+  readonly options: { readonly password?: unknown }
 }
 
 /** How often to look whether the connection is alive: nobody else would notice that it ended in silence. */
@@ -72,8 +73,10 @@ export class OwnConnection {
   }
 
   async #connect(): Promise<PgConnection> {
-    const { Client } = this.#pool as unknown as WithClient
-    const connection = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...this.#pool.options })
+    const { Client, options } = this.#pool as unknown as WithClient
+    // The pool hides the password from whoever prints its options, and so from a copy of them, too.
+    const { password } = options
+    const connection = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...options, password })
     const lost = (): void => this.#lost(connection)
     connection.on('error', lost)
     connection.on('end', lost)
