@@ -4,14 +4,17 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createLocks, type Locks, type LocksOptions, type TransactionalDatabase } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
-import { pgTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import { lockRow } from 'holdfast/transaction'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
+import postgresJs from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { Proxy } from '@holdfast/servers/proxy'
 
-/** As much of a transaction as both libraries have. */
+/** As much of a transaction as the libraries have, or are given here. */
 interface Tx {
   query(sql: string): Promise<unknown>
 }
@@ -44,6 +47,20 @@ function postgresClient(options: LocksOptions, settings = ''): Client {
   return { locks: locksOf(postgresStore({ pool }), options), db: pgTransactions(pool) }
 }
 
+function postgresJsClient(options: LocksOptions): Client {
+  const sql = postgresJs(postgres.url, { max: 3, fetch_types: false, onnotice: () => undefined })
+  ending.push(() => sql.end({ timeout: 1 }))
+  const known = postgresJsTransactions(sql)
+  const db: TransactionalDatabase<never> = {
+    ...known,
+    transaction: (work) =>
+      known.transaction((tx) =>
+        work(Object.assign(tx, { query: (text: string) => tx.unsafe(text) }) as never),
+      ),
+  }
+  return { locks: locksOf(postgresStore({ pool: sql }), options), db: db as never as Client['db'] }
+}
+
 function mysqlClient(options: LocksOptions): Client {
   const pool = createPool({ uri: mariadb.url, connectionLimit: 3 })
   ending.push(() => pool.end())
@@ -57,20 +74,19 @@ function locksOf(store: Parameters<typeof createLocks>[0], options: LocksOptions
   return locks
 }
 
+const onPostgres = {
+  url: postgres.url,
+  ask: (sql: string): string => postgres.psql(sql),
+  killTransactions: () =>
+    postgres.psql(`select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in trans%'`),
+  deadlock: '40P01',
+}
+
 const DATABASES = [
+  { name: 'pg', client: postgresClient, ...onPostgres },
+  { name: 'postgres', client: postgresJsClient, ...onPostgres },
   {
-    name: 'postgres',
-    url: postgres.url,
-    client: postgresClient,
-    ask: (sql: string): string => postgres.psql(sql),
-    killTransactions: () =>
-      postgres.psql(
-        `select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in trans%'`,
-      ),
-    deadlock: '40P01',
-  },
-  {
-    name: 'mysql',
+    name: 'mysql2',
     url: mariadb.url,
     client: mysqlClient,
     ask: (sql: string): string => mariadb.sql(sql),
@@ -82,7 +98,7 @@ const DATABASES = [
   },
 ]
 
-describe.each(DATABASES)('on $name', ({ url, client, ask, killTransactions, deadlock }) => {
+describe.each(DATABASES)('through $name', ({ name, url, client, ask, killTransactions, deadlock }) => {
   const writes = (): string => ask('select count(*) from writes')
 
   test('a connection that is killed: rolled back and told, and never continued on another one', async () => {
@@ -99,10 +115,28 @@ describe.each(DATABASES)('on $name', ({ url, client, ask, killTransactions, dead
     expect(await (await locks.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')
   })
 
+  test('a session that ends under the work: nobody is granted the lock before the work has ended', async () => {
+    const [{ locks, db }, other] = [client({}), client({})]
+    const before = writes()
+    const looks: unknown[] = []
+    const ended = locks.transaction(locks.mutex('ended'), db, async (tx) => {
+      await tx.query('insert into writes values (1)')
+      killTransactions()
+      while (looks.length < 10) {
+        await new Promise((resolve) => void setTimeout(resolve, 50))
+        looks.push(await other.locks.mutex('ended').tryAcquire())
+      }
+    })
+    await expect(ended).rejects.toThrow()
+    expect(looks).toEqual(Array.from({ length: 10 }, () => undefined))
+    expect(writes()).toBe(before)
+    expect(await (await other.locks.mutex('ended').acquire({ waitMs: 2000 })).release()).toBe('released')
+  })
+
   test('a holder that is stopped in the middle: the next one waits for seconds, and nothing is written', async () => {
     const { locks } = client({})
     const before = writes()
-    const worker = fork(fileURLToPath(new URL('workers/stopped.mjs', import.meta.url)), [url])
+    const worker = fork(fileURLToPath(new URL('workers/stopped.mjs', import.meta.url)), [name, url])
     ending.push(async () => void worker.kill('SIGKILL'))
     const [said] = (await once(worker, 'message')) as [string]
     expect(said).toBe('inside')
@@ -137,6 +171,28 @@ describe.each(DATABASES)('on $name', ({ url, client, ask, killTransactions, dead
     for (const id of [1, 2]) {
       expect(await (await locks.mutex(`rival ${id}`).acquire({ waitMs: 2000 })).release()).toBe('released')
     }
+  })
+})
+
+test('a connection that breaks under a wait for a row, through postgres: told, and the process lives', async () => {
+  const proxy = await Proxy.to(postgres.port)
+  ending.push(() => proxy.close())
+  const url = postgres.url.replace(String(postgres.port), String(proxy.port))
+  const sql = postgresJs(url, { max: 1, fetch_types: false, onnotice: () => undefined })
+  ending.push(() => sql.end({ timeout: 1 }))
+  const rival = { table: 'rivals', key: { id: 1 } }
+  await postgresClient({}).db.transaction(async (other) => {
+    await lockRow(other as never, rival)
+    let failure: unknown
+    const waiting = postgresJsTransactions(sql).transaction(async (tx) => {
+      failure = await lockRow(tx, rival, { waitMs: 20_000 }).catch((error: unknown) => error)
+    })
+    await expect
+      .poll(() => postgres.psql('select count(*) from pg_locks where not granted'), { timeout: 5000 })
+      .toBe('1')
+    proxy.reset()
+    await expect(waiting).rejects.toThrow()
+    await expect.poll(() => failure).toBeInstanceOf(Error)
   })
 })
 

@@ -1,22 +1,32 @@
-// A process that is to be stopped in the middle of its transaction: `stopped.mjs URL`. Says "inside" when it is, and then
+// A process that is to be stopped in the middle of its transaction: `stopped.mjs LIBRARY URL`. Says "inside" when it is, and then
 // "ended" with what became of the transaction.
 import { createLocks } from 'holdfast'
 import { mysqlStore, mysqlTransactions } from 'holdfast/mysql'
-import { pgTransactions, postgresStore } from 'holdfast/postgres'
+import { pgTransactions, postgresJsTransactions, postgresStore } from 'holdfast/postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
+import postgres from 'postgres'
 
-const [url] = process.argv.slice(2)
-const isMysql = url.startsWith('mysql:')
-const pool = isMysql
-  ? createPool({ uri: url, connectionLimit: 3 })
-  : new Pool({ connectionString: url, max: 3 }).on('error', () => undefined)
-const locks = createLocks(isMysql ? mysqlStore({ pool }) : postgresStore({ pool }), { ttlMs: 500 })
-const db = isMysql ? mysqlTransactions(pool) : pgTransactions(pool)
+const [library, url] = process.argv.slice(2)
+const { store, db } = {
+  pg() {
+    const pool = new Pool({ connectionString: url, max: 3 }).on('error', () => undefined)
+    return { store: postgresStore({ pool }), db: pgTransactions(pool) }
+  },
+  postgres() {
+    const sql = postgres(url, { max: 3, fetch_types: false, onnotice: () => undefined })
+    return { store: postgresStore({ pool: sql }), db: postgresJsTransactions(sql) }
+  },
+  mysql2() {
+    const pool = createPool({ uri: url, connectionLimit: 3 })
+    return { store: mysqlStore({ pool }), db: mysqlTransactions(pool) }
+  },
+}[library]()
+const locks = createLocks(store, { ttlMs: 500 })
 
 const outcome = await locks
   .transaction(locks.mutex('stopped'), db, async (tx, lease) => {
-    await tx.query('insert into writes values (1)')
+    await db.query(tx, 'insert into writes values (1)', [])
     process.send('inside')
     await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
   })

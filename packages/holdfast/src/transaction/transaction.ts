@@ -10,7 +10,7 @@ import type { HeldLease, Lease } from '../lease/lease.js'
 import type { AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
 import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
-import { checkTransactional, rolledBack, type TransactionalDatabase } from './database.js'
+import { checkTransactional, rolledBack, type Dialect, type TransactionalDatabase } from './database.js'
 import { isAborted } from './failures.js'
 
 /** Acquires, begins, works, commits, and only then releases. */
@@ -21,6 +21,43 @@ export async function transaction<L extends Lease, Tx, T>(
   work: (tx: Tx, lease: L) => Promise<T>,
   options?: AcquireOptions,
 ): Promise<T> {
+  const cover = coverFor(store, lock, db)
+  const lease = await lock.acquire(options)
+  let working: Promise<unknown> = Promise.resolve()
+  try {
+    checkExclusive(lease)
+    const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
+    const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
+    if (!(await cover.prepare(covered))) throw lost()
+    return await db.transaction(async (tx) => {
+      const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
+      if (!(await cover.begin(query, covered))) throw lost()
+      const outcome = lease.run(() => work(tx, lease))
+      working = outcome
+      const result = await outcome
+      // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
+      lease.assertHeld()
+      if (!(await stillLasts(cover, query, covered))) throw ended(lease)
+      // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
+      // lasts until the commit is done.
+      lease.assertHeld()
+      return result
+    })
+  } catch (error) {
+    // Here, too, a loss is said first, but for what the work itself has thrown.
+    if (error !== (await failureOf(working))) lease.assertHeld()
+    throw error
+  } finally {
+    // A library may call the transaction ended while the work goes on: `postgres` does when the connection has ended, and
+    // Knex when the work has ended it. Nothing is released under running code.
+    await failureOf(working)
+    // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
+    await lease.release().catch(() => undefined)
+  }
+}
+
+/** @throws LockError when that lock cannot cover a transaction of that database. */
+function coverFor(store: Store, lock: Lockable, db: { readonly dialect: Dialect }): Cover {
   const { cover } = store
   if (!cover) {
     throw new UnsupportedLockError(
@@ -36,28 +73,15 @@ export async function transaction<L extends Lease, Tx, T>(
       { store: store.name, lock: lock.name },
     )
   }
-  const lease = await lock.acquire(options)
-  try {
-    checkExclusive(lease)
-    const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
-    const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
-    if (!(await cover.prepare(covered))) throw lost()
-    return await db.transaction(async (tx) => {
-      const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
-      if (!(await cover.begin(query, covered))) throw lost()
-      const result = await lease.run(() => work(tx, lease))
-      // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
-      lease.assertHeld()
-      if (!(await stillLasts(cover, query, covered))) throw ended(lease)
-      // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
-      // lasts until the commit is done.
-      lease.assertHeld()
-      return result
-    })
-  } finally {
-    // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
-    await lease.release().catch(() => undefined)
-  }
+  return cover
+}
+
+/** What it rejects with, when it has ended. */
+function failureOf(working: Promise<unknown>): Promise<unknown> {
+  return working.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
 }
 
 /** Without it a transaction that had failed on the way would seem to commit, with most libraries. */

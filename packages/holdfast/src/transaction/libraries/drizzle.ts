@@ -1,5 +1,6 @@
 /** Transactions of Drizzle, over `pg`, `postgres` and `mysql2`. */
 import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { checkNotOver, untilOver } from './until-over.js'
 
 /** What `db.transaction` gives to its callback. */
 export interface DrizzleTransaction {
@@ -23,21 +24,26 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
 ): TransactionalDatabase<Tx> {
   return {
     dialect: drizzleDialect(db),
-    // In a box, since `postgres` below it awaits the elements of a list that is returned.
-    transaction: async (work) => (await db.transaction(async (tx) => ({ result: await work(tx) }))).result,
+    // Below it may be `postgres`.
+    transaction: (work) => untilOver((boxed) => db.transaction(boxed), work),
     query: (tx, sql, values) => drizzleSession(tx).query(sql, values),
   }
 }
 
-export function drizzleSession(tx: DrizzleTransaction): SqlSession {
+/** @param outer the transaction that a savepoint is in */
+export function drizzleSession(tx: DrizzleTransaction, outer: DrizzleTransaction = tx): SqlSession {
   return {
     dialect: drizzleDialect(tx),
-    query: async (sql, values) => rowsOf(await tx.execute(written(sql, values) as never)),
-    async savepoint(work) {
-      const outer = tx as never as WithNested
-      const box = await outer.transaction(async (nested) => ({ result: await work(drizzleSession(nested)) }))
-      return box.result
+    async query(sql, values) {
+      checkNotOver(outer)
+      return rowsOf(await tx.execute(written(sql, values) as never))
     },
+    savepoint: (work) =>
+      untilOver(
+        (boxed) => (tx as never as WithNested).transaction(boxed),
+        (nested: DrizzleTransaction) => work(drizzleSession(nested, outer)),
+        outer,
+      ),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Transactions of `postgres` (postgres.js). */
 import type { SqlSession, TransactionalDatabase } from '../database.js'
+import { checkNotOver, untilOver } from './until-over.js'
 
 /** What `sql.begin` gives to its callback. */
 export interface PostgresJsTransaction {
@@ -22,27 +23,25 @@ export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
 ): TransactionalDatabase<Tx> {
   return {
     dialect: 'postgres',
-    transaction: (work) => unboxed((box) => sql.begin((tx) => box(work(tx)))),
+    transaction: (work) => untilOver((boxed) => sql.begin(boxed), work),
     query: (tx, text, values) => postgresJsSession(tx).query(text, values),
   }
 }
 
-export function postgresJsSession(tx: PostgresJsTransaction): SqlSession {
+/** @param outer the transaction that a savepoint is in */
+export function postgresJsSession(tx: PostgresJsTransaction, outer: PostgresJsTransaction = tx): SqlSession {
   return {
     dialect: 'postgres',
-    query: (text, values) => Promise.resolve(tx.unsafe(text, [...values] as never[])),
+    async query(text, values) {
+      checkNotOver(outer)
+      return tx.unsafe(text, [...values] as never[])
+    },
     // A statement that fails dooms the transaction, caught or not, unless it failed in a savepoint of the library's own.
     savepoint: (work) =>
-      unboxed((box) =>
-        (tx as never as WithSavepoint).savepoint((inner) => box(work(postgresJsSession(inner)))),
+      untilOver(
+        (boxed) => (tx as never as WithSavepoint).savepoint(boxed),
+        (inner: PostgresJsTransaction) => work(postgresJsSession(inner, outer)),
+        outer,
       ),
   }
-}
-
-/** The library awaits the elements of a list that is returned. In a box they stay what they are. */
-async function unboxed<T>(
-  run: (box: (result: Promise<T>) => Promise<{ result: T }>) => Promise<unknown>,
-): Promise<T> {
-  const { result } = (await run(async (promise) => ({ result: await promise }))) as { result: T }
-  return result
 }
