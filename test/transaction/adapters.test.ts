@@ -2,6 +2,7 @@
 import { createLocks, type Locks } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
 import { advisoryLock, lockRow, optimistic, tryAdvisoryLock, tryLockRow } from 'holdfast/transaction'
+import type { Knex } from 'knex'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adapterKits } from './adapters.js'
 
@@ -73,6 +74,23 @@ describe.each(kits)('through $name', async (kit) => {
     if (mysql) await ask(`update ${table} set amount = amount + 1`)
     expect(await amount()).toBe(9)
   })
+
+  if (kit.name.startsWith('knex')) {
+    test.each(['commit', 'rollback'] as const)('a %s in the work is told, after the work', async (how) => {
+      const looks: unknown[] = []
+      const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
+        await (tx as Knex.Transaction)[how]()
+        while (looks.length < 5) {
+          await new Promise((resolve) => void setTimeout(resolve, 50))
+          looks.push(await other.mutex(kit.name).tryAcquire())
+        }
+      })
+      await expect(ended).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+      expect(looks).toEqual(Array.from({ length: 5 }, () => undefined))
+      const uncovered = db.transaction((tx) => (tx as Knex.Transaction)[how]())
+      await expect(uncovered).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    })
+  }
 
   test('a fence refuses what comes too late', async () => {
     const early = await locks.mutex(kit.name).acquire()

@@ -23,8 +23,13 @@ export function knexTransactions<Tx extends KnexTransaction>(
   return {
     dialect: dialectOf(knex),
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
-      const box = (await knex.transaction(async (tx) => ({ result: await work(tx) }))) as { result: T }
-      return box.result
+      let working: Promise<{ result: T } | undefined> = Promise.resolve(undefined)
+      const committed = await knex.transaction((tx) => (working = work(tx).then((result) => ({ result }))))
+      // Knex resolves when the transaction ends, though the work may have ended it itself and go on.
+      const [outcome] = await Promise.allSettled([working])
+      if (outcome.status === 'rejected') throw endedByWork(outcome.reason)
+      if (outcome.value === undefined || outcome.value !== committed) throw endedByWork()
+      return outcome.value.result
     },
     query: (tx, sql, values) => knexSession(tx).query(sql, values),
   }
@@ -45,6 +50,15 @@ export function knexSession(tx: KnexTransaction): SqlSession {
       return ((await tx.raw(text, bindings as never)) as { rows: unknown[] }).rows
     },
   }
+}
+
+/** @param cause what the work failed with after that, perhaps for that very reason */
+function endedByWork(cause?: unknown): LockUsageError {
+  return new LockUsageError(
+    'The work ended its transaction itself, by commit or rollback of Knex. What it wrote after that was in no transaction. ' +
+      'Let the transaction end with the work, and throw to roll it back.',
+    { cause },
+  )
 }
 
 /** Knex writes `?` for a value, and numbers them by itself. */
