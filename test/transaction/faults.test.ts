@@ -196,6 +196,24 @@ test('a connection that breaks under a wait for a row, through postgres: told, a
   })
 })
 
+test('a long transaction of a writer that became a reader: no reader who waits ends its session', async () => {
+  const [{ locks, db }, other] = [postgresClient({}), postgresClient({})]
+  let read = false
+  let reading: Promise<unknown> | undefined
+  const covered = locks.transaction(locks.readWriteLock('lowered').write, db, async (tx, lease) => {
+    await tx.query('insert into writes values (1)')
+    reading = other.locks.readWriteLock('lowered').read.run(() => (read = true))
+    await lease.downgrade()
+    const idle = `select max(extract(epoch from clock_timestamp() - state_change)) from pg_stat_activity`
+    const idleS = (): number => Number(postgres.psql(`${idle} where state like 'idle in trans%'`))
+    await expect.poll(idleS, { timeout: 15_000, interval: 500 }).toBeGreaterThan(8)
+    expect([lease.held, read]).toEqual([true, false])
+    return 'committed'
+  })
+  expect(await covered).toBe('committed')
+  await reading
+}, 30_000)
+
 // MariaDB 10.11 has no such failures: its transactions read old rows and write new ones.
 test('a serialization failure is told with its code, and the lock is free again', async () => {
   const { locks } = postgresClient({})

@@ -60,9 +60,9 @@ $hold$;
  * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
  * everybody who wants this lock waits behind us.
  *
- * A process that was stopped in the middle of its transaction would have the guard for as long as its machine is up. Its
- * lease is over, so that the transaction cannot be committed any more; when it has done nothing for some seconds its
- * session is ended. That takes the same user of the database, or the right to end sessions.
+ * A process that was stopped in the middle of its transaction would have the guard for as long as its machine is up. When
+ * nobody holds the lock its lease is over, so that the transaction cannot be committed any more; when it has done nothing
+ * for some seconds its session is ended. That takes the same user of the database, or the right to end sessions.
  */
 export const PASS = /* sql */ `
 create or replace function holdfast.end_idle_1(a_lock text) returns void
@@ -89,7 +89,8 @@ begin
     update holdfast.guards g set token = l.last_token + 1 from holdfast.locks l
      where g.name = a_lock and l.name = a_lock;
   elsif exists (select from holdfast.guards g where g.name = a_lock) then
-    perform holdfast.end_idle_1(a_lock);
+    -- A writer that became a reader beside others holds it, and may yet commit.
+    if not exists (select from holdfast.holders h where h.lock = a_lock) then perform holdfast.end_idle_1(a_lock); end if;
     return false;
   end if;
   update holdfast.locks l set guarded = false where l.name = a_lock;
