@@ -1,6 +1,7 @@
 /** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
 import { createLocks, type LockError } from 'holdfast'
-import { mysqlSchema, mysqlStore, type MysqlStoreOptions } from 'holdfast/mysql'
+import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
+import { lockRow } from 'holdfast/transaction'
 import { createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -86,6 +87,14 @@ describe('a database that is not ready', () => {
   })
 })
 
+/** Rows that are not objects of values. */
+const SHAPES: [string, PoolOptions][] = [
+  ['lists', { rowsAsArray: true }],
+  ['nested tables', { nestTables: true }],
+  ['names with those of tables', { nestTables: '_' }],
+  ['bytes', { typeCast: false }],
+]
+
 describe('options', () => {
   test.each([{}, { pool: {} }, { pool: null }, { pool: 'mysql://localhost' }])(
     'without a pool: %j',
@@ -97,6 +106,26 @@ describe('options', () => {
   test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7])('with the prefix %j', (prefix) => {
     expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')
     expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
+  })
+
+  test.each<[string, PoolOptions]>([...SHAPES, ['what it makes of them', { typeCast: () => 'made' }]])(
+    'a pool that gives %s will do',
+    async (_what, config) => {
+      const store = mysqlStore({ pool: poolOf(config) })
+      const locks = createLocks(store)
+      const lease = await locks.mutex('shapes').acquire()
+      expect((await store.inspect({ lock: 'shapes' })).locks[0]?.holders[0]?.token).toBe(lease.token)
+      expect(await locks.mutex('shapes').tryAcquire()).toBeUndefined()
+      expect(await lease.release()).toBe('released')
+      await locks.close()
+    },
+  )
+
+  test.each(SHAPES)('so will a pool that gives %s for transactions', async (_what, config) => {
+    server.sql('create table if not exists shapes (id int primary key); replace into shapes values (9)')
+    const shape = { table: 'shapes', key: { id: 9 } }
+    const db = mysqlTransactions(poolOf(config))
+    expect(await db.transaction((tx) => lockRow(tx, shape))).toEqual({ id: 9 })
   })
 
   test('a pool with callbacks will do', async () => {

@@ -8,8 +8,10 @@ import { tooLate, type TimeLimit } from '../sql/statements.js'
 export interface Statement {
   readonly sql: string
   readonly values: string[]
-  /** Whatever the pool is set to, rows come as objects. */
+  /** Whatever the pool is set to, rows come as objects, and their columns as the library itself reads them. */
   readonly rowsAsArray: false
+  readonly nestTables: false
+  readonly typeCast: (field: unknown, next: () => unknown) => unknown
 }
 
 /** As much of a connection of `mysql2/promise` as is used. */
@@ -122,7 +124,12 @@ export function limitOf(pool: Connections): number {
 }
 
 export function statement(sql: string, values: readonly string[] = []): Statement {
-  return { sql, values: [...values], rowsAsArray: false }
+  return { sql, values: [...values], rowsAsArray: false, nestTables: false, typeCast: asRead }
+}
+
+/** Nothing less: the pool's own function would be called in the place of a mere true. */
+function asRead(_field: unknown, next: () => unknown): unknown {
+  return next()
 }
 
 /** Prepared: how the client would have to quote text depends on the mode of the session. */

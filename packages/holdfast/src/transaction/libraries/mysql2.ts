@@ -1,10 +1,15 @@
 /** Transactions of `mysql2`. */
 import type { SqlSession, TransactionalDatabase } from '../database.js'
 
+/** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
+const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
+
+type AsObjects = Partial<typeof AS_OBJECTS>
+
 /** A connection of `mysql2/promise`, after START TRANSACTION. */
 export interface MysqlTransaction {
-  query(statement: { sql: string; rowsAsArray?: boolean }): Promise<[unknown, unknown]>
-  execute(statement: { sql: string; values: never[]; rowsAsArray?: boolean }): Promise<[unknown, unknown]>
+  query(statement: { sql: string } & AsObjects): Promise<[unknown, unknown]>
+  execute(statement: { sql: string; values: never[] } & AsObjects): Promise<[unknown, unknown]>
 }
 
 /** As much of a pool of `mysql2/promise` as is used. `C` is its connection. */
@@ -49,8 +54,8 @@ export function mysqlSession(tx: MysqlTransaction): SqlSession {
       // Not every statement can be prepared, and one without values need not be.
       const [rows] =
         values.length === 0
-          ? await tx.query({ sql, rowsAsArray: false })
-          : await tx.execute({ sql, values: [...values] as never[], rowsAsArray: false })
+          ? await tx.query({ sql, ...AS_OBJECTS })
+          : await tx.execute({ sql, values: [...values] as never[], ...AS_OBJECTS })
       return rowsOf(rows)
     },
   }
