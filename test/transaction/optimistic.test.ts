@@ -40,6 +40,27 @@ describe.each(kits)('through $name', (kit) => {
     expect(await stored()).toEqual(before)
   })
 
+  test('a column that is undefined stays as it is', async () => {
+    const before = await stored()
+    const row = await optimistic<Stock>(db, item, () => ({ amount: 9, note: undefined }) as never)
+    expect(row).toEqual({ ...before, version: before.version + 1 })
+    expect(await stored()).toEqual(row)
+  })
+
+  test('a version comes back as it went in, also where a library gives it as text', async () => {
+    const [big, key] = [`big_${kit.name}`, { id: 1 }]
+    await ask(`create table ${big} (id int primary key, version bigint not null)`)
+    await ask(`insert into ${big} values (1, 7)`)
+    let before: unknown
+    const after = await optimistic<{ version: unknown }>(db, { table: big, key }, (row) => {
+      before = row.version
+      return {}
+    })
+    expect(String(after.version)).toBe('8')
+    expect(typeof after.version).toBe(typeof before)
+    expect(await ask(`select version from ${big}`)).toEqual([{ version: after.version }])
+  })
+
   test('what was changed meanwhile is seen, and the change made again', async () => {
     const { amount, version } = await stored()
     let runs = 0

@@ -27,7 +27,7 @@ export interface OptimisticOptions {
   readonly signal?: AbortSignal
 }
 
-/** The columns to change, with their values. Undefined leaves the row as it is. */
+/** The columns to change, with their values. Undefined leaves the row, or that column, as it is. */
 export type Change<Row> = Partial<Row> | undefined
 
 /**
@@ -85,7 +85,10 @@ async function attempt<Row extends object, Tx>(
   const before = versionOf(row as SqlRow, version, key)
   const changes = await change(row as Row, tx)
   if (changes === undefined) return row as Row
-  const entries = Object.entries(changes).filter(([column]) => column !== version)
+  // Libraries disagree about undefined: one would write NULL, another fail.
+  const entries = Object.entries(changes).filter(
+    ([column, value]) => column !== version && value !== undefined,
+  )
   const sets = entries.map(([column], index) => `${quote(column, dialect)} = ${place(index + 1, dialect)}`)
   const column = quote(version, dialect)
   const update =
@@ -94,7 +97,9 @@ async function attempt<Row extends object, Tx>(
   const values = [...entries.map(([, value]) => value), ...key.values]
   if (!(await hasChanged(db, tx, update, values))) throw new Outdated()
   const after = typeof before === 'bigint' ? before + 1n : before + 1
-  return { ...(row as Row), ...changes, [version]: after }
+  // As the library gave it: large numbers come as text from some.
+  const given = typeof (row as SqlRow)[version] === 'string' ? String(after) : after
+  return { ...(row as Row), ...Object.fromEntries(entries), [version]: given }
 }
 
 /** MySQL does not return rows of an update, but tells how many there were to whoever asks next. */
