@@ -183,6 +183,15 @@ describe.each(kits)('through $name', (kit) => {
       await open.commit()
     })
 
+    test('locks a row whatever the collation of the connection', async () => {
+      const fresh = kit.client().db
+      await fresh.transaction(async (tx) => {
+        await fresh.query(tx, 'set collation_connection = utf8mb4_general_ci', [])
+        expect(await lockRow(tx, seat(1))).toMatchObject({ id: 1 })
+        expect(await lockRow(tx, { ...seat(1), table: `app.${table}` })).toMatchObject({ id: 1 })
+      })
+    })
+
     test('refuses a table whose rows cannot be locked one by one', async () => {
       await ask('create table flat (id int primary key) engine=MyISAM')
       const open = await begin()

@@ -16,12 +16,13 @@ const POSTGRES =
   'and i.indpred is null and i.indexprs is null ' +
   'left join pg_attribute a on a.attrelid = c.oid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])'
 
-const MYSQL =
+/** @param schema as SQL says it. Two values of the client's are not compared: their collations may be at odds. */
+const mysqlQuestion = (schema: string): string =>
   'select t.engine as kind, s.index_name as idx, s.column_name as col, c.data_type as type ' +
   'from information_schema.tables t left join information_schema.statistics s on s.table_schema = t.table_schema ' +
   'and s.table_name = t.table_name and s.non_unique = 0 and s.sub_part is null ' +
   'left join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name ' +
-  "and c.column_name = s.column_name where t.table_schema = if(? = '', database(), ?) and t.table_name = ?"
+  `and c.column_name = s.column_name where t.table_schema = ${schema} and t.table_name = ?`
 
 /** How long an index that was seen is believed in, in milliseconds. */
 const BELIEVED_MS = 60_000
@@ -47,8 +48,8 @@ export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Prom
 function question({ dialect }: SqlSession, { table, path }: CheckedKey): [sql: string, values: string[]] {
   if (dialect === 'postgres') return [POSTGRES, [table]]
   const name = path.at(-1) ?? ''
-  const schema = path.length > 1 ? (path[0] ?? '') : ''
-  return [MYSQL, [schema, schema, name]]
+  const schema = path.length > 1 ? path[0] : undefined
+  return schema === undefined ? [mysqlQuestion('database()'), [name]] : [mysqlQuestion('?'), [schema, name]]
 }
 
 function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void {
