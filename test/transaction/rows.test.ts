@@ -183,6 +183,32 @@ describe.each(kits)('through $name', (kit) => {
       await open.commit()
     })
 
+    test('refuses what would be converted to be compared, and takes what is not', async () => {
+      await ask('create table typed (bytes varbinary(20) unique, number bigint unique) engine=InnoDB')
+      await ask(`insert into typed values ('1', 1), ('2', 2)`)
+      const taken = [
+        { bytes: '1' },
+        { bytes: Buffer.from('1') },
+        { number: 1 },
+        { number: 1n },
+        { number: '1' },
+      ]
+      const refused = [
+        { bytes: 1 },
+        { bytes: new Date() },
+        { number: new Date() },
+        { number: Buffer.from('1') },
+      ]
+      const open = await begin()
+      for (const key of taken) await lockRow(open.tx, { table: 'typed', key })
+      for (const key of refused) {
+        await expect(lockRow(open.tx, { table: 'typed', key })).rejects.toThrow('whole table')
+      }
+      const beside = other.transaction((tx) => tryLockRow(tx, { table: 'typed', key: { number: 2 } }))
+      expect(await beside).toMatchObject({ number: 2 })
+      await open.commit()
+    })
+
     test('locks a row whatever the collation of the connection', async () => {
       const fresh = kit.client().db
       await fresh.transaction(async (tx) => {

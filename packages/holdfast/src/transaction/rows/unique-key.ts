@@ -5,6 +5,7 @@
  */
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
+import { describe } from '../../lease/settings.js'
 import type { SqlRow, SqlSession } from '../database.js'
 import type { CheckedKey } from './row-key.js'
 
@@ -33,7 +34,7 @@ const found = new WeakMap<object, Map<string, number>>()
 /** @throws LockUsageError when there is no such table, or no unique index over columns of the key. */
 export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Promise<void> {
   const seen = session.identity ? (found.get(session.identity) ?? new Map<string, number>()) : undefined
-  const subject = JSON.stringify([key.table, key.columns, key.values.map((value) => typeof value)])
+  const subject = JSON.stringify([key.table, key.columns, key.values.map(kindOf)])
   const nowMs = systemClock.monotonicMs()
   if ((seen?.get(subject) ?? -Infinity) > nowMs - BELIEVED_MS) return
   const rows = (await session.query(...question(session, key))) as SqlRow[]
@@ -80,11 +81,25 @@ function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly S
   }
   for (const { col, type } of covering) {
     const value = key.values[key.columns.findIndex((column) => folded(column) === folded(col))]
-    if (typeof value === 'string' || !/char|text/.test(String(type))) continue
+    const needed = neededFor(String(type), kindOf(value))
+    if (needed === undefined) continue
     throw new LockUsageError(
-      `"${String(col)}" of ${key.table} is text and was compared with a ${typeof value}: MySQL could not use the index, and would ` +
-        'lock the whole table. Give the value as text.',
+      `"${String(col)}" of ${key.table} is ${String(type)} and was compared with ${describe(value)}: MySQL could not use the ` +
+        `index, and would lock the whole table. Give the value as ${needed}.`,
       { lock: key.text },
     )
   }
+}
+
+/** As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it would convert the column. */
+function neededFor(type: string, kind: string): string | undefined {
+  if (/char|text/.test(type)) return kind === 'string' ? undefined : 'text'
+  if (/binary|blob/.test(type)) return kind === 'string' || kind === 'bytes' ? undefined : 'text or bytes'
+  if (/int|decimal|float|double/.test(type))
+    return kind === 'object' || kind === 'bytes' ? 'a number' : undefined
+  return undefined
+}
+
+function kindOf(value: unknown): string {
+  return value instanceof Uint8Array ? 'bytes' : typeof value
 }
