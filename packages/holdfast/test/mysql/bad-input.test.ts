@@ -2,7 +2,7 @@
 import { createLocks, type LockError } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
 import { lockRow } from 'holdfast/transaction'
-import { createPool as createCallbackPool } from 'mysql2'
+import { createConnection, createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
@@ -102,6 +102,14 @@ describe('options', () => {
       expect(() => mysqlStore(options as never)).toThrow('needs a pool')
     },
   )
+
+  test('with a single connection', async () => {
+    const plain = createConnection({ uri: server.url })
+    ending.push(() => plain.promise().end())
+    for (const connection of [plain, plain.promise()]) {
+      expect(() => mysqlStore({ pool: connection as never })).toThrow('A single connection will not do')
+    }
+  })
 
   test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7])('with the prefix %j', (prefix) => {
     expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')

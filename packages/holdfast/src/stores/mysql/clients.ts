@@ -52,11 +52,12 @@ interface CorePool {
 
 /** @throws LockUsageError for anything else than a pool of `mysql2`. */
 export function poolOf(pool: unknown): Connections {
-  if (typeof pool === 'object' && pool !== null) {
+  // A single connection has all but this.
+  if (typeof pool === 'object' && pool !== null && 'getConnection' in pool) {
     if ('promise' in pool && typeof pool.promise === 'function') {
       return new ThinPool(pool as unknown as CorePool)
     }
-    if ('execute' in pool && 'getConnection' in pool) {
+    if ('execute' in pool) {
       const core = (pool as { pool?: CorePool }).pool
       return core && 'promise' in core ? new ThinPool(core) : (pool as Connections)
     }
