@@ -2,7 +2,7 @@
 import { createLocks, type Lease, type LockError, type Locks, type LocksOptions } from 'holdfast'
 import { postgresStore } from 'holdfast/postgres'
 import { CAPACITY_ALL } from 'holdfast/store'
-import { advisoryKey, advisoryLock, pgTransactions } from 'holdfast/transaction'
+import { advisoryKey, advisoryLock, pgTransactions, tryAdvisoryLock } from 'holdfast/transaction'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -50,6 +50,20 @@ const lossOf = (lease: Lease): Promise<unknown> =>
 const OTHERS = 'from pg_stat_activity where pid <> pg_backend_pid() and datname is not null'
 const advisory = (): string => server.psql(`select count(*) from pg_locks where locktype = 'advisory'`)
 const connections = (): number => Number(server.psql(`select count(*) ${OTHERS}`))
+
+test('a pool that leaves values as the text they came as', async () => {
+  const types = { getTypeParser: () => (text: string) => text }
+  const pool = new Pool({ connectionString: server.url, max: 4, types })
+  ending.push(() => pool.end())
+  const locks = createLocks(postgresStore({ pool, mode: 'session' }))
+  ending.push(() => locks.close({ graceMs: 0 }))
+  const lease = await locks.mutex('as text').acquire()
+  const free = (): Promise<boolean> =>
+    pgTransactions(pool).transaction((tx) => tryAdvisoryLock(tx, 'as text'))
+  expect(await free()).toBe(false)
+  expect(await lease.release()).toBe('released')
+  expect(await free()).toBe(true)
+})
 
 describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
   test('no table is needed, and other programs see the lock', async () => {

@@ -61,9 +61,10 @@ async function attempt(
   name: string,
   options: Pick<AdvisoryLockOptions, 'shared'>,
 ): Promise<boolean> {
-  const take = `select pg_try_advisory_xact_lock${suffix(options)}($1::text::bigint) as taken`
-  const [row] = (await session.query(take, [advisoryKey(name)])) as { taken: boolean }[]
-  return row?.taken === true
+  // As text: what a library makes of a boolean can be set.
+  const take = `select pg_try_advisory_xact_lock${suffix(options)}($1::text::bigint)::text as taken`
+  const [row] = (await session.query(take, [advisoryKey(name)])) as { taken: string }[]
+  return row?.taken === 'true'
 }
 
 function suffix({ shared = false }: Pick<AdvisoryLockOptions, 'shared'>): string {

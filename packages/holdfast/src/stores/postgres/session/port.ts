@@ -60,10 +60,10 @@ export class PostgresSessionPort implements SessionPort {
   async #prepare(own: OwnSession, timeoutMs: number): Promise<LockConnection> {
     const mark = systemRandom.id()
     const [row] = await own.query(
-      "select set_config('holdfast.session', $1::text, $2::text::boolean) as mark, pg_is_in_recovery() as replica",
+      "select set_config('holdfast.session', $1::text, $2::text::boolean) as mark, pg_is_in_recovery()::text as replica",
       [mark, String(own.inTransaction)],
     )
-    if (row?.['replica'] === true) throw unsuitable(REPLICA)
+    if (row?.['replica'] === 'true') throw unsuitable(REPLICA)
     if (!this.#probed && (await this.#source.isPooled(own, mark))) throw pooled()
     this.#probed = true
     await limit(own, timeoutMs)
@@ -96,7 +96,7 @@ class AdvisoryLocks implements LockConnection {
 
   async take(lock: string, shared: boolean): Promise<boolean> {
     return (
-      (await this.#ask(`pg_try_advisory_lock${shared ? '_shared' : ''}($2::text::bigint)`, lock)) === true
+      (await this.#ask(`pg_try_advisory_lock${shared ? '_shared' : ''}($2::text::bigint)`, lock)) === 'true'
     )
   }
 
@@ -117,12 +117,13 @@ class AdvisoryLocks implements LockConnection {
     const values = lock === undefined ? [this.#mark] : [this.#mark, advisoryKey(lock)]
     let row: Readonly<Record<string, unknown>> | undefined
     try {
-      const text = `select ${MINE} as mine, case when ${MINE} then ${what} end as answer`
+      // As text: what a library makes of a boolean can be set.
+      const text = `select (${MINE})::text as mine, (case when ${MINE} then ${what} end)::text as answer`
       row = (await this.#own.query(text, values))[0]
     } catch (error) {
       throw explained(error)
     }
-    if (row?.['mine'] === true) return row['answer']
+    if (row?.['mine'] === 'true') return row['answer']
     this.#foreign = true
     this.#own.end()
     throw pooled()
