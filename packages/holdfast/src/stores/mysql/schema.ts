@@ -5,10 +5,20 @@ import { TABLES } from './tables.js'
 
 export const DEFAULT_PREFIX = 'holdfast_'
 
+/**
+ * A procedure is read, and runs ever after, in the mode of the session that made it: in some its text means something else,
+ * or nothing. The session has its own mode back at the end.
+ */
+const MODE =
+  "set @holdfast_mode = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+const MODE_AS_BEFORE = 'set sql_mode = @holdfast_mode'
+
 /** The statements, in order. */
 export function schemaStatements(prefix: string): readonly string[] {
   const checked = checkPrefix(prefix)
-  return [...TABLES, ...RULE].map((statement) => statement.trim().replaceAll(/\bholdfast_/g, checked))
+  return [MODE, ...TABLES, ...RULE, MODE_AS_BEFORE].map((statement) =>
+    statement.trim().replaceAll(/\bholdfast_/g, checked),
+  )
 }
 
 /**
