@@ -1,7 +1,11 @@
 /** Servers that stall, die, are cut off or are full, and settings that are wrong. */
 import { spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
+import { makeFolder, removeFolder } from '@holdfast/servers/service'
 import {
   after,
   ask,
@@ -100,24 +104,19 @@ test('a TTL that etcd will not grant is told, not changed', TIMEOUT, async () =>
 })
 
 describe('credentials', () => {
+  const credentials = { user: 'locks', password: 'secret' }
+
   test('are needed, must be right, and are renewed by themselves', TIMEOUT, async () => {
     const { endpoints } = await start({ args: ['--auth-token-ttl=1'] })
     const [endpoint = ''] = endpoints
-    etcdctl(endpoint, 'user', 'add', 'root:secret')
-    etcdctl(endpoint, 'user', 'grant-role', 'root', 'root')
-    etcdctl(endpoint, 'user', 'add', 'locks:secret')
-    etcdctl(endpoint, 'role', 'add', 'locks')
-    etcdctl(endpoint, 'role', 'grant-permission', 'locks', '--prefix=true', 'readwrite', 'holdfast/')
-    etcdctl(endpoint, 'user', 'grant-role', 'locks', 'locks')
     etcdctl(endpoint, 'user', 'add', 'nobody:secret')
-    etcdctl(endpoint, 'auth', 'enable')
+    enableUsers(endpoint)
     const attempt = async (credentials?: { user: string; password: string }) =>
       openStore({ endpoints, ...(credentials ? { credentials } : {}) }).attempt(makeClaim(), QUEUE)
     const refused = { code: 'STORE_AUTH' }
     await expect(attempt()).rejects.toMatchObject(refused)
     await expect(attempt({ user: 'locks', password: 'wrong' })).rejects.toMatchObject(refused)
     await expect(attempt({ user: 'nobody', password: 'secret' })).rejects.toMatchObject(refused)
-    const credentials = { user: 'locks', password: 'secret' }
     const one = openStore({ endpoints, credentials })
     const [holder, waiter] = [makeClaim({ lock: 'auth' }), makeClaim({ lock: 'auth' })]
     expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
@@ -131,12 +130,55 @@ describe('credentials', () => {
     await expect.poll(() => woken).toHaveLength(1)
   })
 
+  test('of tokens that end with any change of users are renewed by themselves', TIMEOUT, async () => {
+    const { endpoints } = await start({ args: [`--auth-token=${jwt()}`] })
+    const [endpoint = ''] = endpoints
+    enableUsers(endpoint)
+    const store = openStore({ endpoints, credentials })
+    const held = makeClaim({ lock: 'jwt' })
+    expect(await store.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
+    etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
+    expect(await store.renew([held])).toEqual([{ outcome: 'renewed' }])
+    etcdctl(endpoint, '--user=root:secret', 'user', 'delete', 'newcomer')
+    const others = Array.from({ length: 5 }, (_, index) => makeClaim({ lock: `jwt-${index}` }))
+    for (const { outcome } of await Promise.all(others.map(async (one) => store.attempt(one, QUEUE)))) {
+      expect(outcome).toBe('granted')
+    }
+    expect(await store.withdraw(held)).toBe('released')
+  })
+
   test('are not accepted where etcd has no users', TIMEOUT, async () => {
     const { endpoints } = await start()
-    const store = openStore({ endpoints, credentials: { user: 'locks', password: 'secret' } })
+    const store = openStore({ endpoints, credentials })
     await expect(store.attempt(makeClaim(), QUEUE)).rejects.toMatchObject({ code: 'STORE_AUTH' })
   })
 })
+
+/** Authentication, with a user for locks and one for everything. */
+function enableUsers(endpoint: string): void {
+  etcdctl(endpoint, 'user', 'add', 'root:secret')
+  etcdctl(endpoint, 'user', 'grant-role', 'root', 'root')
+  etcdctl(endpoint, 'user', 'add', 'locks:secret')
+  etcdctl(endpoint, 'role', 'add', 'locks')
+  etcdctl(endpoint, 'role', 'grant-permission', 'locks', '--prefix=true', 'readwrite', 'holdfast/')
+  etcdctl(endpoint, 'user', 'grant-role', 'locks', 'locks')
+  etcdctl(endpoint, 'auth', 'enable')
+}
+
+/** What etcd has to be told to give out tokens that it signs, rather than remembers. */
+function jwt(): string {
+  const folder = makeFolder('jwt')
+  after(async () => removeFolder(folder))
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const [publicFile, privateFile] = [join(folder, 'public.pem'), join(folder, 'private.pem')]
+  writeFileSync(publicFile, publicKey)
+  writeFileSync(privateFile, privateKey)
+  return `jwt,pub-key=${publicFile},priv-key=${privateFile},sign-method=RS256,ttl=5m`
+}
 
 function etcdctl(endpoint: string, ...args: string[]): void {
   const env = { ...process.env, ETCDCTL_API: '3' }

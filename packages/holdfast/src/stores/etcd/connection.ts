@@ -26,11 +26,16 @@ const TOTAL_MS = 4500
 /** How long to pause before another try, at first and in the end, in milliseconds. */
 const PAUSE_MS = [25, 200] as const
 
+/** How often a request is made with a new login: users may be changed several times in a row. */
+const LOGINS = 3
+
 export class Connection {
   readonly #options: EtcdOptions
   readonly #channels: readonly Channel[]
   #current = 0
   #token: string | undefined
+  /** Logins under way, by the number of the endpoint. */
+  readonly #logins = new Map<number, Promise<string>>()
   #closed = false
   /** How many tries have ended without anybody knowing what became of them. */
   unclear = 0
@@ -68,19 +73,22 @@ export class Connection {
   /** Opens a stream to the present member, and goes to the next one when it fails. */
   async stream(method: string, listener: StreamListener): Promise<Stream> {
     const endpoint = this.#current
-    if (this.#options.credentials && this.#token === undefined)
-      await this.#authenticate(endpoint, systemClock.monotonicMs() + TRY_MS)
+    const token = await this.#login(endpoint, systemClock.monotonicMs() + TRY_MS)
     // A member that has lost its leader ends the stream, rather than being silent for ever.
-    return this.#channel(endpoint).stream(method, this.#callOptions(true), {
-      message: (bytes) => listener.message(bytes),
-      over: (why) => {
-        if (why) {
-          this.#token = undefined
-          this.#leave(endpoint)
-        }
-        listener.over(why)
+    return this.#channel(endpoint).stream(
+      method,
+      { token, needsLeader: true },
+      {
+        message: (bytes) => listener.message(bytes),
+        over: (why) => {
+          if (why) {
+            this.#forget(token)
+            this.#leave(endpoint)
+          }
+          listener.over(why)
+        },
       },
-    })
+    )
   }
 
   close(): void {
@@ -88,7 +96,7 @@ export class Connection {
     for (const channel of this.#channels) channel.close()
   }
 
-  /** Logs in first, and once more when etcd has forgotten the login: its tokens end after a while without use. */
+  /** Logs in first, and again when etcd does not take the login any more: it ends without use, and with a change of users. */
   async #authorized(
     method: string,
     body: Buffer,
@@ -96,34 +104,41 @@ export class Connection {
     endMs: number,
     { needsLeader = false }: RequestOptions,
   ): Promise<Buffer> {
-    const ask = (): Promise<Buffer> => this.#ask(method, body, endpoint, endMs, needsLeader)
-    if (!this.#options.credentials) return ask()
-    if (this.#token === undefined) await this.#authenticate(endpoint, endMs)
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isAuthExpired(error)) throw error
-      await this.#authenticate(endpoint, endMs)
-      return ask()
+    for (let tries = 1; ; tries += 1) {
+      const token = await this.#login(endpoint, endMs)
+      try {
+        return await this.#ask(method, body, endpoint, endMs, { token, needsLeader })
+      } catch (error) {
+        if (token === undefined || !isAuthExpired(error) || tries === LOGINS) throw error
+        this.#forget(token)
+      }
     }
   }
 
-  async #authenticate(endpoint: number, endMs: number): Promise<void> {
+  /** Undefined without credentials. Whoever comes during a login waits for that one: etcd is slow to check a password. */
+  #login(endpoint: number, endMs: number): Promise<string> | string | undefined {
     const { credentials } = this.#options
-    if (!credentials) return
-    this.#token = undefined
-    const body = authRequest(credentials.user, credentials.password)
-    this.#token = readToken(await this.#ask(METHODS.authenticate, body, endpoint, endMs, false))
+    if (!credentials || this.#token !== undefined) return this.#token
+    let login = this.#logins.get(endpoint)
+    if (!login) {
+      const body = authRequest(credentials.user, credentials.password)
+      login = this.#ask(METHODS.authenticate, body, endpoint, endMs, { token: undefined, needsLeader: false })
+        .then((answer) => (this.#token = readToken(answer)))
+        .finally(() => this.#logins.delete(endpoint))
+      this.#logins.set(endpoint, login)
+    }
+    return login
   }
 
-  #ask(method: string, body: Buffer, endpoint: number, endMs: number, needsLeader: boolean): Promise<Buffer> {
+  /** Somebody else may have logged in again since. */
+  #forget(token: string | undefined): void {
+    if (this.#token === token) this.#token = undefined
+  }
+
+  #ask(method: string, body: Buffer, endpoint: number, endMs: number, options: CallOptions): Promise<Buffer> {
     const leftMs = endMs - systemClock.monotonicMs()
     const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
-    return this.#channel(endpoint).request(method, body, { ...this.#callOptions(needsLeader), timeoutMs })
-  }
-
-  #callOptions(needsLeader: boolean): CallOptions {
-    return { token: this.#token, needsLeader }
+    return this.#channel(endpoint).request(method, body, { ...options, timeoutMs })
   }
 
   /** The next request goes to the next member. */

@@ -28,8 +28,23 @@ export function isWorthAnotherMember(error: unknown): boolean {
   return [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code)
 }
 
+/**
+ * Whether a request with a login has to be made again with a new one. A token of the JWT kind is good only for the users and
+ * roles as they were when it was made: any change of them ends it. And where authentication was enabled just now, a
+ * request may be taken for one without a user. None of them has done anything.
+ */
 export function isAuthExpired(error: unknown): boolean {
-  return statusOf(error)?.code === UNAUTHENTICATED
+  const status = statusOf(error)
+  if (!status) return false
+  return status.code === UNAUTHENTICATED || isOldLogin(status.details) || hasNoUser(status.details)
+}
+
+function isOldLogin(details: string): boolean {
+  return details.includes('revision of auth store is old')
+}
+
+function hasNoUser(details: string): boolean {
+  return details.includes('user name is empty')
 }
 
 /** Whether etcd has refused a request, so that it certainly did nothing. */
@@ -69,8 +84,11 @@ export function asLockError(error: unknown, endpoint = 'etcd'): LockError {
     case INVALID_ARGUMENT:
       if (details.includes('authentication failed'))
         return made('STORE_AUTH', 'Look at the user and the password.')
-      if (details.includes('user name is empty')) {
+      if (hasNoUser(details)) {
         return made('STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.')
+      }
+      if (isOldLogin(details)) {
+        return made('STORE_UNAVAILABLE', 'Its users or roles are being changed again and again: try later.')
       }
       return made('STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.')
     case FAILED_PRECONDITION:
