@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdOptions } from '@holdfast/servers/etcd'
 import { makeFolder, removeFolder } from '@holdfast/servers/service'
@@ -18,6 +19,7 @@ import {
   openStore,
   QUEUE,
   renewed,
+  settled,
 } from './support/world.js'
 
 async function start(options: EtcdOptions = {}) {
@@ -145,6 +147,33 @@ describe('credentials', () => {
       expect(outcome).toBe('granted')
     }
     expect(await store.withdraw(held)).toBe('released')
+  })
+
+  test('of tokens that have ended do not keep those who wait from being told', TIMEOUT, async () => {
+    const cluster = await start({ args: [`--auth-token=${jwt()}`] })
+    const [endpoint = ''] = cluster.endpoints
+    enableUsers(endpoint)
+    const { proxy, endpoints } = await openProxy(endpoint)
+    const [one, two] = [
+      openStore({ endpoints: [endpoint], credentials }),
+      openStore({ endpoints, credentials }),
+    ]
+    const woken: string[] = []
+    const wait = async (lock: string): Promise<Claim> => {
+      const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
+      await one.attempt(holder, QUEUE)
+      expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+      two.watch(waiter, () => woken.push(lock))
+      // The stream stands, and nobody asks for anything any more.
+      await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+      return holder
+    }
+    const first = await wait('told-1')
+    etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
+    // On the stream of the first one etcd refuses it by now.
+    const second = await wait('told-2')
+    for (const holder of [second, first]) expect(await one.withdraw(holder)).toBe('released')
+    await expect.poll(() => woken.toSorted()).toEqual(['told-1', 'told-2'])
   })
 
   test('are not accepted where etcd has no users', TIMEOUT, async () => {

@@ -1,7 +1,7 @@
 /** How much travels between a client and ZooKeeper. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
-import { handOffInside, makeClaim, openProxy, openStore, QUEUE } from './support/world.js'
+import { handOffInside, makeClaim, openProxy, openStore, QUEUE, settled } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 
@@ -59,10 +59,3 @@ test('a hand-off inside one client is one flight', async () => {
   await handOff()
   expect(proxy.packets - before).toBe(1)
 })
-
-/** Whether a count stands still for a moment. */
-async function settled(count: () => number): Promise<boolean> {
-  const before = count()
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  return count() === before
-}

@@ -85,6 +85,8 @@ export class Watches {
 
   #take(bytes: Buffer): void {
     const { id, created, revision, canceled, happened } = readWatch(bytes)
+    // Refused, whichever it was: etcd need not say. The stream has the login with which it began, and that may have ended.
+    if (created && canceled) return this.#replace()
     const watcher = this.#watchers.get(id)
     if (!watcher) return
     if (canceled || happened) this.#tell(watcher, canceled)
@@ -142,6 +144,13 @@ export class Watches {
       this.#stream = undefined
       stream?.cancel()
     }, LINGER_MS)
+  }
+
+  /** Whoever still waits looks, with a new login where that is needed, and watches over another stream. */
+  #replace(): void {
+    this.#stream?.cancel()
+    this.#stream = undefined
+    this.#tellAll()
   }
 
   #broken(stream: Stream): void {

@@ -206,3 +206,10 @@ export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promi
   expect(await two.withdraw(next)).toBe('released')
   expect(await one.withdraw(held)).toBe('released')
 }
+
+/** Whether a count stands still for a moment. */
+export async function settled(count: () => number): Promise<boolean> {
+  const before = count()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return count() === before
+}

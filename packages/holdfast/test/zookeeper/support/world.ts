@@ -24,6 +24,7 @@ export {
   ONCE,
   QUEUE,
   renewed,
+  settled,
 } from '../../etcd/support/world.js'
 
 /** Servers for one test. */
