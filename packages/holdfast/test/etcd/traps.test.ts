@@ -5,6 +5,7 @@ import {
   ask,
   endSession,
   keys,
+  leavesNoWord,
   makeClaim,
   ONCE,
   openLocks,
@@ -66,6 +67,14 @@ describe('an ambiguous attempt', () => {
     expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toHaveLength(1)
     expect(await one.withdraw(claim)).toBe('released')
   })
+})
+
+test('a claim that is given up leaves no word in etcd when its attempt is answered', async () => {
+  const { proxy, endpoints } = await openProxy(endpoint)
+  const words = () => keys(endpoint, 'holdfast/gone/')
+  const before = await words()
+  await leavesNoWord(proxy, openStore({ endpoints }), store())
+  expect(await words()).toEqual(before)
 })
 
 describe('a waiter whose session ended', () => {

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import * as world from './support/world.js'
-import { makeClaim, openRaw, QUEUE } from './support/world.js'
+import { leavesNoWord, makeClaim, openRaw, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 let raw: ZooKeeperSession
@@ -137,6 +137,13 @@ describe('an ambiguous attempt', () => {
     await expect.poll(again, { timeout: 15_000 }).toMatchObject({ outcome: 'granted' })
     await expect.poll(() => nodes('kept-back')).toEqual([])
   }, 40_000)
+})
+
+// Everybody who asks for the lock reads all that stands in its node: a few thousand such words ended the server.
+test('a claim that is given up leaves no word in its lock when its attempt is answered', async () => {
+  const { proxy, connect } = await openProxy()
+  await leavesNoWord(proxy, openStore({ connect }), openStore())
+  expect(await childrenOf(raw, parentOf('no-word'))).toHaveLength(1)
 })
 
 test('a claim that could not be withdrawn does not live on with its session', async () => {

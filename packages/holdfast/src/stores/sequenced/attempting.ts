@@ -25,14 +25,14 @@ export class Attempting<S extends PortSession> {
       await known.entering.catch(() => undefined)
       return this.attempt(claim, options)
     }
-    const record = known ?? records.make(claim)
+    const record = known ?? records.make(claim, false)
     const entering = this.#entering.enter(record, claim, options)
     record.entering = entering
     try {
       return await entering
     } finally {
       record.entering = undefined
-      // It got through after the withdrawal had been given up: nobody else would take it out.
+      // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take it out.
       if (record.withdrawn) void this.#context.takeOut(record)
     }
   }

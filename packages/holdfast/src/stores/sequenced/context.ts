@@ -4,7 +4,7 @@ import { LockUsageError, type LockError } from '../../errors.js'
 import type { Claim, ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EnterResult, Look, LookedAt, PortSession, SequencedPort } from './port.js'
 import { Neighbours } from './neighbours.js'
-import { Records, type ClaimRecord } from './record.js'
+import { Records, type ClaimRecord, type Standpoint } from './record.js'
 import { Sessions, type Session } from './session.js'
 
 export class StoreContext<S extends PortSession> {
@@ -100,12 +100,22 @@ export class StoreContext<S extends PortSession> {
   async takeOut(record: ClaimRecord<S>): Promise<void> {
     const { standpoint } = record
     if (!standpoint) return
-    try {
+    const leave = async (): Promise<WithdrawOutcome> => {
       await this.port.leave(standpoint.entry)
       this.records.settle(record, standpoint.outcome)
+      return standpoint.outcome
+    }
+    try {
+      await this.leaving(standpoint, leave)
     } catch {
       // The next sign of life of the session tries again.
       if (record.standpoint) this.doomed.add(record)
     }
+  }
+
+  /** Whoever takes out an entry while that is being done already shares the answer. */
+  leaving(standpoint: Standpoint<S>, leave: () => Promise<WithdrawOutcome>): Promise<WithdrawOutcome> {
+    standpoint.leaving ??= leave().finally(() => (standpoint.leaving = undefined))
+    return standpoint.leaving
   }
 }

@@ -63,6 +63,7 @@ export class Entering<S extends PortSession> {
       opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
       return opened.handle
     }
+    record.unclear = true
     // The sign of life and the entry travel together; the grant counts only when both were answered.
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, holder, waiter),
@@ -74,6 +75,8 @@ export class Entering<S extends PortSession> {
     ])
     if (entering.status === 'rejected') throw entering.reason
     const result = entering.value
+    // A session that ended may have done so after an earlier request, which was not answered, had made the entry on the other.
+    record.unclear = result.outcome === 'no-session'
     const made = { claim, options, data, holder, waiter, startMs }
     if (result.outcome !== 'entered') {
       if (record.withdrawn) return { outcome: 'withdrawn' }

@@ -77,6 +77,8 @@ export interface ClaimRecord<S extends PortSession> {
   readonly key: string
   /** An attempt that has not been answered yet. */
   entering: Promise<unknown> | undefined
+  /** Whether an entry that nobody here knows of may be in the service, or on its way there. */
+  unclear: boolean
   standpoint: Standpoint<S> | undefined
   /** It is refused from now on. */
   withdrawn: boolean
@@ -93,11 +95,12 @@ export class Records<S extends PortSession> {
     return this.#alive.get(key) ?? this.#withdrawn.get(key)
   }
 
-  make(claim: Pick<ClaimRef, 'lock' | 'id'>): ClaimRecord<S> {
+  make(claim: Pick<ClaimRef, 'lock' | 'id'>, unclear: boolean): ClaimRecord<S> {
     const key = keyOf(claim)
     const record: ClaimRecord<S> = {
       key,
       entering: undefined,
+      unclear,
       standpoint: undefined,
       withdrawn: false,
       outcome: undefined,

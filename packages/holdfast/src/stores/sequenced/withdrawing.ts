@@ -2,13 +2,18 @@
  * Withdrawing: taking out one's own entry, and nobody else's.
  *
  * A claim whose attempts were all answered has no message under way, so its entry is taken out by its number and the claim is
- * remembered here. One whose attempt is still unanswered may be entered at any later moment: it is banished in the service.
+ * remembered here. The answer to an attempt that is under way is awaited, within bounds: it nearly always comes. Only where
+ * it does not, and after an attempt that failed, the entry may be made at any later moment: the claim is banished in the service,
+ * which costs everybody who asks for this lock a little for as long as the word of it stays there.
  */
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { PortSession } from './port.js'
 import { wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Standpoint } from './record.js'
+
+/** How long to wait for the answer to an attempt: longer than a server is given for it. */
+const PATIENCE_MS = 3000
 
 export class Withdrawing<S extends PortSession> {
   readonly #context: StoreContext<S>
@@ -19,13 +24,33 @@ export class Withdrawing<S extends PortSession> {
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     const { records } = this.#context
-    const record = records.get(claim) ?? records.make(claim)
+    // What was never attempted here may have been attempted elsewhere.
+    const record = records.get(claim) ?? records.make(claim, true)
     if (record.outcome) return record.outcome
     records.bury(record)
-    const { standpoint } = record
-    if (!standpoint || record.entering) return this.#context.banish(record, claim)
-    standpoint.leaving ??= this.#leave(record, standpoint).finally(() => (standpoint.leaving = undefined))
-    return standpoint.leaving
+    const answered = record.entering === undefined || (await this.#isAnswered(record.entering))
+    return answered ? this.#end(record, claim) : this.#context.banish(record, claim)
+  }
+
+  /** No attempt is under way any more. */
+  async #end(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
+    const { standpoint, outcome } = record
+    if (outcome) return outcome
+    if (standpoint) return this.#context.leaving(standpoint, () => this.#leave(record, standpoint))
+    if (record.unclear) return this.#context.banish(record, claim)
+    this.#context.records.settle(record, 'absent')
+    return 'absent'
+  }
+
+  #isAnswered(entering: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#context.clock.timer(PATIENCE_MS, () => resolve(false))
+      const answered = (): void => {
+        timer.cancel()
+        resolve(true)
+      }
+      entering.then(answered, answered)
+    })
   }
 
   async #leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {

@@ -207,6 +207,28 @@ export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promi
   expect(await one.withdraw(held)).toBe('released')
 }
 
+/** An attempt is given up before its answer is there, and another one when it was refused. `one` is behind the proxy. */
+export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Promise<void> {
+  const lock = 'no-word'
+  await holder.attempt(makeClaim({ lock }), QUEUE)
+  const given = Array.from({ length: 5 }, () => makeClaim({ lock }))
+  // The sessions are there.
+  const warm = makeClaim({ lock })
+  await one.attempt(warm, QUEUE)
+  await one.withdraw(warm)
+  proxy.faults.replyMs = 300
+  const { packets } = proxy
+  const attempts = Promise.all(given.map(async (claim) => one.attempt(claim, QUEUE)))
+  await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
+  await Promise.all(given.map(async (claim) => one.withdraw(claim)))
+  expect(new Set((await attempts).map(({ outcome }) => outcome))).toEqual(new Set(['withdrawn']))
+  proxy.heal()
+  const misshapen = makeClaim({ lock, kind: 'semaphore', capacity: 2, weight: 1 })
+  await expect(one.attempt(misshapen, QUEUE)).rejects.toMatchObject({ code: 'LOCK_MISMATCH' })
+  expect(await one.withdraw(misshapen)).toBe('absent')
+  expect(await one.attempt(misshapen, QUEUE)).toEqual({ outcome: 'withdrawn' })
+}
+
 /** Whether a count stands still for a moment. */
 export async function settled(count: () => number): Promise<boolean> {
   const before = count()

@@ -20,6 +20,7 @@ export {
   handOffInside,
   leaveMinority,
   leavesNothing,
+  leavesNoWord,
   longClaim,
   ONCE,
   QUEUE,
