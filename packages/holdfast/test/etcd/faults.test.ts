@@ -20,6 +20,7 @@ import {
   QUEUE,
   renewed,
   settled,
+  waitsOnLonger,
 } from './support/world.js'
 
 async function start(options: EtcdOptions = {}) {
@@ -103,6 +104,11 @@ test('a TTL that etcd will not grant is told, not changed', TIMEOUT, async () =>
     message: expect.stringMatching(/no lease of 3 s.*ttlMs of at least/) as string,
   })
   expect(await store.attempt(makeClaim({ ttlMs: 10_000 }), QUEUE)).toMatchObject({ outcome: 'granted' })
+})
+
+test('who has to wait does so on a longer session where etcd grants no shorter one', TIMEOUT, async () => {
+  const { endpoints } = await start({ args: ['--election-timeout=5000', '--heartbeat-interval=500'] })
+  await waitsOnLonger(openStore({ endpoints }), openStore({ endpoints }))
 })
 
 describe('credentials', () => {

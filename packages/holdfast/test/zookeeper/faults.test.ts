@@ -17,6 +17,7 @@ import {
   QUEUE,
   renewed,
   start,
+  waitsOnLonger,
 } from './support/world.js'
 
 const TIMEOUT = { timeout: 60_000 }
@@ -208,3 +209,12 @@ test('an attempt without an answer, given up without an answer, leaves nothing b
   const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
   await leavesNothing(proxy, one, two)
 })
+
+test(
+  'who has to wait does so on a longer session where ZooKeeper grants no shorter one',
+  TIMEOUT,
+  async () => {
+    const { connect } = await start({ config: { minSessionTimeout: 10_000 } })
+    await waitsOnLonger(openStore({ connect }), openStore({ connect }))
+  },
+)

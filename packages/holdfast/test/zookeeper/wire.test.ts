@@ -70,7 +70,7 @@ describe('a server that talks nonsense', () => {
     await once(server, 'listening')
     const address = server.address()
     if (address === null || typeof address === 'string') throw new Error('no port')
-    const session = await ZooKeeperSession.open({ connect: `127.0.0.1:${address.port}` }, 10_000)
+    const session = await ZooKeeperSession.open({ connect: `127.0.0.1:${address.port}` }, 10_000, 'exact')
     after(async () => {
       await session.end()
       server.close()

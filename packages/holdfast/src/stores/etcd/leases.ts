@@ -1,17 +1,19 @@
 /** Leases of etcd: the sessions of claims, and the one under which withdrawn claims are remembered. */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { PortSession } from '../sequenced/port.js'
+import type { Exactness, PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
 import { isLeaseGone } from './failures.js'
 import { grantRequest, leaseRequest, METHODS, readLease } from './messages.js'
 
 export class EtcdSession implements PortSession {
   readonly lease: bigint
+  readonly timeoutMs: number
   readonly #connection: Connection
 
-  constructor(lease: bigint, connection: Connection) {
+  constructor(lease: bigint, timeoutMs: number, connection: Connection) {
     this.lease = lease
+    this.timeoutMs = timeoutMs
     this.#connection = connection
   }
 
@@ -33,12 +35,16 @@ export class EtcdSession implements PortSession {
   }
 }
 
-/** @throws StoreUnavailableError (`STORE_CONFIG`) when etcd grants another TTL than the one that was asked for. */
-export async function grantLease(connection: Connection, ttlSeconds: number): Promise<EtcdSession> {
+/** @throws StoreUnavailableError (`STORE_CONFIG`) when etcd grants a TTL that is not wanted. */
+export async function grantLease(
+  connection: Connection,
+  ttlSeconds: number,
+  exactness: Exactness,
+): Promise<EtcdSession> {
   const body = await connection.request(METHODS.grant, grantRequest(ttlSeconds), { repeatable: true })
   const { id, ttlSeconds: granted } = readLease(body)
-  const session = new EtcdSession(id, connection)
-  if (granted === ttlSeconds) return session
+  const session = new EtcdSession(id, granted * 1000, connection)
+  if (granted === ttlSeconds || (granted > ttlSeconds && exactness === 'or longer')) return session
   await session.end()
   throw new StoreUnavailableError(
     `etcd grants no lease of ${ttlSeconds} s; it would make it ${granted} s. ` +
@@ -67,7 +73,8 @@ export class Graveyard {
     const nowMs = systemClock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
       const ttlSeconds = Math.ceil(ttlMs / 1000) + GRAVE_SPARE_S
-      const lease = { id: grantLease(this.#connection, ttlSeconds), untilMs: nowMs + ttlSeconds * 1000 }
+      const granting = grantLease(this.#connection, ttlSeconds, 'or longer')
+      const lease = { id: granting, untilMs: nowMs + ttlSeconds * 1000 }
       this.#lease = lease
       lease.id.catch(() => {
         if (this.#lease === lease) this.#lease = undefined

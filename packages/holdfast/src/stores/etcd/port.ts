@@ -5,6 +5,7 @@ import type {
   EnterResult,
   EnterSessions,
   Entry,
+  Exactness,
   Look,
   LookedAt,
   PortWatch,
@@ -46,8 +47,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     this.#graveyard = new Graveyard(connection)
   }
 
-  openSession(timeoutMs: number): Promise<EtcdSession> {
-    return grantLease(this.#connection, timeoutMs / 1000)
+  openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
+    return grantLease(this.#connection, timeoutMs / 1000, exactness)
   }
 
   async enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {

@@ -60,7 +60,7 @@ export class Entering<S extends PortSession> {
     const data = newEntryData(claim, this.#context.clock.wallMs())
     let opened = waiter
     const openWaiter = async (): Promise<S> => {
-      opened ??= await this.#context.sessions.ready(waitingTtlMs(claim))
+      opened ??= await this.#context.sessions.readyToWait(waitingTtlMs(claim))
       return opened.handle
     }
     record.unclear = true
@@ -109,7 +109,7 @@ export class Entering<S extends PortSession> {
     }
     if (!options.enqueue) return this.#forget(record, { ...result, holderRemainingMs: undefined })
     // It has to wait, and the session for that was not open yet.
-    await this.#context.sessions.ready(waitingTtlMs(claim))
+    await this.#context.sessions.readyToWait(waitingTtlMs(claim))
     return undefined
   }
 
@@ -120,7 +120,8 @@ export class Entering<S extends PortSession> {
   async #waiterSession(claim: Claim, tries: number): Promise<Session<S> | undefined> {
     const { sessions } = this.#context
     return (
-      sessions.current(waitingTtlMs(claim)) ?? (tries > 0 ? sessions.ready(waitingTtlMs(claim)) : undefined)
+      sessions.currentToWait(waitingTtlMs(claim)) ??
+      (tries > 0 ? sessions.readyToWait(waitingTtlMs(claim)) : undefined)
     )
   }
 

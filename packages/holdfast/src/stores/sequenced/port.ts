@@ -9,6 +9,8 @@ import type { EntryData } from './entry.js'
 
 /** A session as the service knows it: its entries go when it ends. */
 export interface PortSession {
+  /** How long it lives unheard of, in milliseconds, as the service granted it. */
+  readonly timeoutMs: number
   /**
    * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can say. A session that
    * was kept alive lives for at least its timeout, counted from the moment at which this was called.
@@ -17,6 +19,12 @@ export interface PortSession {
   /** Ends it, and all its entries with it. */
   end(): Promise<void>
 }
+
+/**
+ * Whether another session may be granted than the one that was asked for. Leases need it exactly: none may outlive a dead
+ * holder by more than was promised.
+ */
+export type Exactness = 'exact' | 'or longer'
 
 /** An entry of a queue, as much of it as decides who may go. */
 export interface Place {
@@ -123,8 +131,8 @@ export interface PortWatch {
 export interface SequencedPort<S extends PortSession = PortSession> {
   /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
   readonly graceMs: number
-  /** @throws LockError (`STORE_CONFIG`) when the service would grant another timeout than this one. */
-  openSession(timeoutMs: number): Promise<S>
+  /** @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted. */
+  openSession(timeoutMs: number, exactness: Exactness): Promise<S>
   /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */
   enter(claim: Claim, data: EntryData, sessions: EnterSessions<S>): Promise<EnterResult>
   /** Looks at entries and at what stands before them, all of them in one moment where the service can. */

@@ -5,7 +5,7 @@
  * those who wait. When nobody holds or waits it ends by itself, and the next claim opens another.
  */
 import type { Clock } from '../../clock/clock.js'
-import type { PortSession, SequencedPort } from './port.js'
+import type { Exactness, PortSession, SequencedPort } from './port.js'
 
 export class Session<S extends PortSession = PortSession> {
   readonly handle: S
@@ -91,8 +91,11 @@ export class Sessions<S extends PortSession> {
   readonly #port: SequencedPort<S>
   readonly #clock: Clock
   readonly #sweep: (session: Session<S>) => void
+  /** By the timeout that was granted. */
   readonly #open = new Map<number, Session<S>>()
   readonly #opening = new Map<number, Promise<Session<S>>>()
+  /** The shortest session that the service grants, once it has shown that it grants none so short as was asked for. */
+  #shortestMs = 0
 
   constructor(port: SequencedPort<S>, clock: Clock, sweep: (session: Session<S>) => void) {
     this.#port = port
@@ -100,15 +103,27 @@ export class Sessions<S extends PortSession> {
     this.#sweep = sweep
   }
 
-  /** The session for leases of `ttlMs`, if it is open and not in doubt. */
-  current(ttlMs: number): Session<S> | undefined {
-    const session = this.#open.get(this.#timeoutFor(ttlMs))
+  /** The session for those who wait, if it is open and not in doubt. */
+  currentToWait(ttlMs: number): Session<S> | undefined {
+    const session = this.#open.get(this.#timeoutToWait(ttlMs))
     return session && !session.doubtful ? session : undefined
   }
 
-  /** The same, opened where there is none. */
-  async ready(ttlMs: number): Promise<Session<S>> {
-    const timeoutMs = this.#timeoutFor(ttlMs)
+  /** The same, opened where there is none. A longer one will do: those who died are only passed over later. */
+  readyToWait(ttlMs: number): Promise<Session<S>> {
+    return this.#ready(this.#timeoutToWait(ttlMs), 'or longer')
+  }
+
+  /** The session for leases of `ttlMs`. */
+  ready(ttlMs: number): Promise<Session<S>> {
+    return this.#ready(this.#timeoutFor(ttlMs), 'exact')
+  }
+
+  all(): Session<S>[] {
+    return [...this.#open.values()]
+  }
+
+  async #ready(timeoutMs: number, exactness: Exactness): Promise<Session<S>> {
     const session = this.#open.get(timeoutMs)
     if (session) {
       if (!session.doubtful) return session
@@ -118,14 +133,13 @@ export class Sessions<S extends PortSession> {
     }
     let opening = this.#opening.get(timeoutMs)
     if (!opening) {
-      opening = this.#openOne(timeoutMs).finally(() => this.#opening.delete(timeoutMs))
+      opening = this.#openOne(timeoutMs, exactness).finally(() => this.#opening.delete(timeoutMs))
       this.#opening.set(timeoutMs, opening)
     }
-    return opening
-  }
-
-  all(): Session<S>[] {
-    return [...this.#open.values()]
+    const opened = await opening
+    const fits = exactness === 'or longer' || opened.handle.timeoutMs === timeoutMs
+    // Somebody who waits has asked for it, and got a longer one: for a lease it is asked for anew, and refused.
+    return fits ? opened : this.#ready(timeoutMs, exactness)
   }
 
   /** Whole seconds, so that locks of nearly equal TTLs share a session, and services that count in seconds can grant it. */
@@ -133,12 +147,18 @@ export class Sessions<S extends PortSession> {
     return Math.ceil((ttlMs + this.#port.graceMs) / 1000) * 1000 + SPARE_MS
   }
 
-  async #openOne(timeoutMs: number): Promise<Session<S>> {
+  #timeoutToWait(ttlMs: number): number {
+    return Math.max(this.#timeoutFor(ttlMs), this.#shortestMs)
+  }
+
+  async #openOne(timeoutMs: number, exactness: Exactness): Promise<Session<S>> {
     const openedMs = this.#clock.monotonicMs()
-    const handle = await this.#port.openSession(timeoutMs)
-    const promisedMs = timeoutMs - this.#port.graceMs
+    const handle = await this.#port.openSession(timeoutMs, exactness)
+    const grantedMs = handle.timeoutMs
+    if (grantedMs > timeoutMs) this.#shortestMs = grantedMs
+    const promisedMs = grantedMs - this.#port.graceMs
     const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#sweep)
-    this.#open.set(timeoutMs, session)
+    this.#open.set(grantedMs, session)
     return session
   }
 }

@@ -29,7 +29,7 @@ const ANSWER_MS = 2000
 export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promise<ZooKeeperDiagnosis> {
   const servers = await examineServers(options)
   const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? 2000)) / 1000) * 1000 + 1000
-  const session = await ZooKeeperSession.open(options, sessionMs)
+  const session = await ZooKeeperSession.open(options, sessionMs, 'exact')
   await session.end()
   return { servers, sessionMs }
 }

@@ -5,6 +5,7 @@ import type {
   EnterResult,
   EnterSessions,
   Entry,
+  Exactness,
   Look,
   LookedAt,
   Place,
@@ -44,8 +45,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     this.graceMs = options.tickMs ?? 2000
   }
 
-  openSession(timeoutMs: number): Promise<ZooKeeperSession> {
-    return this.#sessions.open(timeoutMs)
+  openSession(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
+    return this.#sessions.open(timeoutMs, exactness)
   }
 
   async enter(

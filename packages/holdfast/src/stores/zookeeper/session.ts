@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { PortSession } from '../sequenced/port.js'
+import type { Exactness, PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
 import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
 import { Link, type Asked } from './link.js'
@@ -46,8 +46,12 @@ export class ZooKeeperSession implements PortSession {
     this.#talk(connection)
   }
 
-  /** @throws StoreUnavailableError when no server answers, or when they grant another timeout than this one. */
-  static async open(options: ZooKeeperOptions, timeoutMs: number): Promise<ZooKeeperSession> {
+  /** @throws StoreUnavailableError when no server answers, or when they grant a timeout that is not wanted. */
+  static async open(
+    options: ZooKeeperOptions,
+    timeoutMs: number,
+    exactness: Exactness,
+  ): Promise<ZooKeeperSession> {
     const { connect, connectTimeoutMs = 4000 } = options
     const ensemble = parseConnect(connect)
     const endMs = systemClock.monotonicMs() + connectTimeoutMs
@@ -61,8 +65,8 @@ export class ZooKeeperSession implements PortSession {
       )
     }
     const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
-    const granted = found.connection.welcome.timeoutMs
-    if (granted === timeoutMs) return session
+    const granted = session.timeoutMs
+    if (granted === timeoutMs || (granted > timeoutMs && exactness === 'or longer')) return session
     await session.end()
     throw new StoreUnavailableError(
       `ZooKeeper at ${connect} grants no session of ${timeoutMs} ms; it would make it ${granted} ms. ` +
@@ -74,6 +78,10 @@ export class ZooKeeperSession implements PortSession {
 
   get lost(): boolean {
     return this.#lost
+  }
+
+  get timeoutMs(): number {
+    return this.#welcome.timeoutMs
   }
 
   /** Whether a server has it now. */

@@ -1,6 +1,6 @@
 /** The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses. */
 import { LockUsageError } from '../../errors.js'
-import type { Entry } from '../sequenced/port.js'
+import type { Entry, Exactness } from '../sequenced/port.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
@@ -23,8 +23,8 @@ export class OpenSessions {
     this.#options = options
   }
 
-  async open(timeoutMs: number): Promise<ZooKeeperSession> {
-    const session = await this.#open(timeoutMs)
+  async open(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
+    const session = await this.#open(timeoutMs, exactness)
     for (const one of this.#sessions) if (one.lost) this.#sessions.delete(one)
     this.#sessions.add(session)
     return session
@@ -42,7 +42,7 @@ export class OpenSessions {
     if (session?.connected === true) return session
     // Whoever comes first opens another; all others wait for the same one.
     if (this.#onlooker === present) {
-      this.#onlooker = this.#open(ONLOOKER_MS)
+      this.#onlooker = this.#open(ONLOOKER_MS, 'exact')
       void session?.end()
     }
     return this.#onlooker ?? this.any()
@@ -61,9 +61,9 @@ export class OpenSessions {
   }
 
   /** One that is there only after the store was closed would keep alive what is entered on it. */
-  async #open(timeoutMs: number): Promise<ZooKeeperSession> {
+  async #open(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
     if (this.#closed) throw closed()
-    const session = await ZooKeeperSession.open(this.#options, timeoutMs)
+    const session = await ZooKeeperSession.open(this.#options, timeoutMs, exactness)
     if (!this.#closed) return session
     await session.end()
     throw closed()

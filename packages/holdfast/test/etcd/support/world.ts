@@ -229,6 +229,24 @@ export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Pro
   expect(await one.attempt(misshapen, QUEUE)).toEqual({ outcome: 'withdrawn' })
 }
 
+/** The service grants none so short as those who wait ask for. */
+export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
+  const lock = 'longer'
+  const [holder, waiter] = [makeClaim({ lock, ttlMs: 30_000 }), makeClaim({ lock, ttlMs: 30_000 })]
+  expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
+  expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const woken: unknown[] = []
+  two.watch(waiter, (grant) => woken.push(grant))
+  expect(await one.withdraw(holder)).toBe('released')
+  // A grant lives for three heartbeats until its first renewal, however long its session does.
+  await expect.poll(() => woken).toMatchObject([{ ttlMs: 3000 }])
+  expect(await two.renew([waiter])).toEqual([{ outcome: 'renewed' }])
+  // What is right for those who wait is not for a lease, which would outlive its dead holder.
+  const short = makeClaim({ lock: 'longer-2', ttlMs: 3000 })
+  await expect(two.attempt(short, QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+  expect(await two.withdraw(waiter)).toBe('released')
+}
+
 /** Whether a count stands still for a moment. */
 export async function settled(count: () => number): Promise<boolean> {
   const before = count()

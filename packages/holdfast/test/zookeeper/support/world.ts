@@ -21,6 +21,7 @@ export {
   leaveMinority,
   leavesNothing,
   leavesNoWord,
+  waitsOnLonger,
   longClaim,
   ONCE,
   QUEUE,
@@ -59,7 +60,7 @@ export function makeClaim(lock: string, overrides: Partial<Claim> = {}): Claim {
 }
 
 export function openRaw(connect: string): Promise<ZooKeeperSession> {
-  return ZooKeeperSession.open({ connect }, 10_000)
+  return ZooKeeperSession.open({ connect }, 10_000, 'exact')
 }
 
 /** The entries of a lock, without the words about withdrawn claims. */
