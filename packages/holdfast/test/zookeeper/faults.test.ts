@@ -218,3 +218,18 @@ test(
     await waitsOnLonger(openStore({ connect }), openStore({ connect }))
   },
 )
+
+test.each([{ maxSessionTimeout: 8000 }, { minSessionTimeout: 12_000 }])(
+  'whoever only looks or steals does so on any session that ZooKeeper grants: %j',
+  TIMEOUT,
+  async (config) => {
+    const { connect } = await start({ config })
+    const ttlMs = 'maxSessionTimeout' in config ? 5000 : 20_000
+    const claim = makeClaim('seen', { ttlMs })
+    expect(await openStore({ connect }).attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    const onlooker = openStore({ connect })
+    const [info] = (await onlooker.inspect({ lock: 'seen' })).locks
+    expect(info?.holders.map(({ claimId }) => claimId)).toEqual([claim.id])
+    expect(await onlooker.steal('seen', { now: true })).toMatchObject({ holders: 1 })
+  },
+)

@@ -50,7 +50,7 @@ export class ZooKeeperSession implements PortSession {
   static async open(
     options: ZooKeeperOptions,
     timeoutMs: number,
-    exactness: Exactness,
+    exactness: Exactness | 'any',
   ): Promise<ZooKeeperSession> {
     const { connect, connectTimeoutMs = 4000 } = options
     const ensemble = parseConnect(connect)
@@ -66,7 +66,8 @@ export class ZooKeeperSession implements PortSession {
     }
     const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
     const granted = session.timeoutMs
-    if (granted === timeoutMs || (granted > timeoutMs && exactness === 'or longer')) return session
+    const accepted = exactness === 'any' || (exactness === 'or longer' && granted > timeoutMs)
+    if (accepted || granted === timeoutMs) return session
     await session.end()
     throw new StoreUnavailableError(
       `ZooKeeper at ${connect} grants no session of ${timeoutMs} ms; it would make it ${granted} ms. ` +

@@ -4,7 +4,7 @@ import type { Entry, Exactness } from '../sequenced/port.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
-/** The session of those who have no lease. */
+/** The session of those who have no lease. No promise stands on it, so whatever is granted instead will do. */
 export const ONLOOKER_MS = 10_000
 
 /** An entry of this client. */
@@ -42,7 +42,7 @@ export class OpenSessions {
     if (session?.connected === true) return session
     // Whoever comes first opens another; all others wait for the same one.
     if (this.#onlooker === present) {
-      this.#onlooker = this.#open(ONLOOKER_MS, 'exact')
+      this.#onlooker = this.#open(ONLOOKER_MS, 'any')
       void session?.end()
     }
     return this.#onlooker ?? this.any()
@@ -61,7 +61,7 @@ export class OpenSessions {
   }
 
   /** One that is there only after the store was closed would keep alive what is entered on it. */
-  async #open(timeoutMs: number, exactness: Exactness): Promise<ZooKeeperSession> {
+  async #open(timeoutMs: number, exactness: Exactness | 'any'): Promise<ZooKeeperSession> {
     if (this.#closed) throw closed()
     const session = await ZooKeeperSession.open(this.#options, timeoutMs, exactness)
     if (!this.#closed) return session
