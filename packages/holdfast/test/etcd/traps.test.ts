@@ -1,7 +1,10 @@
 /** What went wrong in other locks over etcd. */
+import http2, { type ClientHttp2Session } from 'node:http2'
+import { syncBuiltinESMExports } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import {
+  after,
   ask,
   endSession,
   keys,
@@ -208,6 +211,52 @@ test('a session that ended costs nothing to those whose entries travel together 
     expect(await one.withdraw(claim)).toBe('released')
   }
 })
+
+test('a connection that runs out of numbers for its requests is replaced before, and ends with its last watch', async () => {
+  const connections = recordConnections()
+  const one = store()
+  const [holder, waiter] = [makeClaim(lockOf('numbers')), makeClaim(lockOf('numbers'))]
+  await one.attempt(holder, QUEUE)
+  await one.attempt(waiter, QUEUE)
+  const woken: unknown[] = []
+  const watch = one.watch(waiter, (grant) => woken.push(grant))
+  const old = connections.at(-1)
+  // Room for twenty more.
+  old?.setNextStreamID(2 ** 31 - 41)
+  const made = connections.length
+  for (let round = 0; round < 30; round += 1) {
+    const claim = makeClaim(lockOf('numbered'))
+    expect(await one.attempt(claim, QUEUE)).toMatchObject({ outcome: 'granted' })
+    expect(await one.withdraw(claim)).toBe('released')
+  }
+  expect(connections).toHaveLength(made + 1)
+  expect(old?.destroyed).toBe(false)
+  expect(await one.withdraw(holder)).toBe('released')
+  await expect.poll(() => woken).toHaveLength(1)
+  watch.close()
+  await expect.poll(() => old?.destroyed).toBe(true)
+  expect(await one.withdraw(waiter)).toBe('released')
+})
+
+/** Node has this and its types do not. */
+type Http2Session = ClientHttp2Session & { setNextStreamID(id: number): void }
+
+/** All connections over HTTP/2 that are made from now on, in this test. */
+function recordConnections(): Http2Session[] {
+  const connections: Http2Session[] = []
+  const { connect } = http2
+  const set = (now: typeof connect): void => {
+    http2.connect = now
+    syncBuiltinESMExports()
+  }
+  set(((...args: Parameters<typeof connect>) => {
+    const session = connect(...args)
+    connections.push(session as Http2Session)
+    return session
+  }) as typeof connect)
+  after(async () => set(connect))
+  return connections
+}
 
 test('a lease does not believe in more than etcd promised', async () => {
   const one = store()

@@ -14,6 +14,11 @@ const LENGTH_AT = 1
 const HEAD_BYTES = 5
 /** How much etcd may send ahead on one stream, in bytes. */
 const WINDOW_BYTES = 1 << 20
+/**
+ * Streams of a connection are numbered, by twos and up to 2^31: after a thousand million requests it takes no more. From here on
+ * others go over a new connection.
+ */
+const LAST_STREAM = 2 ** 30
 
 export interface CallOptions {
   readonly token: string | undefined
@@ -146,6 +151,8 @@ export class Channel {
       end()
     })
     this.#hold(session)
+    // It has no number yet while the connection is being made.
+    if ((stream.id ?? 0) > LAST_STREAM) this.#retire(session)
     return { session, stream }
   }
 
@@ -166,6 +173,12 @@ export class Channel {
     session.on('error', (error) => (this.#broken = error))
     session.unref()
     return session
+  }
+
+  /** What is under way on it goes on, and ends it. */
+  #retire(session: ClientHttp2Session): void {
+    session.close()
+    if (this.#session === session) this.#session = undefined
   }
 
   /** A connection keeps the process alive only as long as something is under way on it. */
