@@ -1,7 +1,8 @@
 /** ZooKeeper's messages in pieces, too long, too short, and out of order. */
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { freePorts } from '@holdfast/servers/service'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { Frames } from '../../dist/stores/sequenced/frames.js'
 import { Reader, Writer } from '../../dist/stores/zookeeper/wire/jute.js'
@@ -43,6 +44,46 @@ describe('messages', () => {
     expect(read([written])).toEqual(['/root'])
     const reader = new Reader(written, '/root')
     expect([reader.path(), reader.path()]).toEqual(['/', '/a'])
+  })
+})
+
+async function portOf(answer: (socket: Socket) => void): Promise<number> {
+  const server = createServer(answer)
+  after(async () => void server.close())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+function opening(connect: string): Promise<ZooKeeperSession> {
+  return ZooKeeperSession.open({ connect, connectTimeoutMs: 300 }, 10_000, 'exact')
+}
+
+describe('when no session is to be had, the error says why', () => {
+  test('nobody listens there', async () => {
+    const [port = 0] = await freePorts(1)
+    const error: unknown = await opening(`127.0.0.1:${port}`).catch((caught: unknown) => caught)
+    expect(error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining(`127.0.0.1:${port}: connect ECONNREFUSED`) as string,
+      cause: { cause: { code: 'ECONNREFUSED' } },
+    })
+  })
+
+  test('there is no such host', async () => {
+    await expect(opening('no-such-host.invalid:2181')).rejects.toThrow(
+      /no-such-host\.invalid.*(ENOTFOUND|EAI_AGAIN)/,
+    )
+  })
+
+  test('it is no ZooKeeper', async () => {
+    const port = await portOf((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    await expect(opening(`127.0.0.1:${port}`)).rejects.toThrow('does not greet as ZooKeeper does')
+  })
+
+  test('it ends the connection', async () => {
+    const port = await portOf((socket) => socket.destroy())
+    await expect(opening(`127.0.0.1:${port}`)).rejects.toThrow(/the server ended the connection|ECONNRESET/)
   })
 })
 

@@ -68,7 +68,9 @@ export class Connection {
           clearTimeout(timer)
           resolve(new Connection(socket, frames, readWelcome(new Reader(first)), early))
         } catch (error) {
-          fail(error as Error)
+          fail(
+            new Error(`it does not greet as ZooKeeper does: ${(error as Error).message}`, { cause: error }),
+          )
         }
       })
     })

@@ -1,6 +1,6 @@
 /** Finding a server that takes a session, among those of an ensemble. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection } from './connection.js'
+import { Connection, type Server } from './connection.js'
 import type { Ensemble } from './options.js'
 import type { Welcome } from './wire/messages.js'
 
@@ -8,6 +8,19 @@ import type { Welcome } from './wire/messages.js'
 const GREETING_MS = 1500
 /** How long to pause when no server takes the session, at first and in the end, in milliseconds. */
 const PAUSE_MS = [50, 500] as const
+
+export interface Found {
+  readonly connection: Connection
+  readonly server: number
+}
+
+/** None was found for as long as one was wanted. */
+export interface NoneFound {
+  readonly connection: undefined
+  /** What the last one failed with. */
+  readonly why: Error | undefined
+}
+
 /** Asks one server after the other, for as long as it is wanted. */
 export async function findServer(
   { servers }: Ensemble,
@@ -15,20 +28,27 @@ export async function findServer(
   session: Welcome,
   lastZxid: bigint,
   wanted: () => boolean,
-): Promise<{ connection: Connection; server: number } | undefined> {
+): Promise<Found | NoneFound> {
   let [pauseMs] = PAUSE_MS as readonly number[]
+  let why: Error | undefined
   for (let tries = 0; wanted(); tries += 1) {
     const index = (start + tries) % servers.length
     const server = servers[index]
-    if (!server) return undefined
+    if (!server) break
     try {
       return { connection: await Connection.open(server, session, lastZxid, GREETING_MS), server: index }
-    } catch {
-      // Why it failed does not matter as long as another one may be found; that none was is told by the caller.
+    } catch (error) {
+      why = failureOf(server, error)
       if ((tries + 1) % servers.length !== 0) continue
     }
     await sleep(pauseMs)
     pauseMs = Math.min((pauseMs ?? 0) * 2, PAUSE_MS[1])
   }
-  return undefined
+  return { connection: undefined, why }
+}
+
+function failureOf({ host, port }: Server, cause: unknown): Error {
+  const { message, code } = cause as NodeJS.ErrnoException
+  // A host with several addresses fails without a message, and has one for each of them.
+  return new Error(`${host}:${port}: ${message || (code ?? 'no connection')}`, { cause })
 }

@@ -58,10 +58,12 @@ export class ZooKeeperSession implements PortSession {
     const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
     const start = Math.floor(systemRandom.next() * ensemble.servers.length)
     const found = await findServer(ensemble, start, wanted, 0n, () => systemClock.monotonicMs() < endMs)
-    if (!found) {
+    if (!found.connection) {
+      const { why } = found
       throw new StoreUnavailableError(
-        `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms. Look at the servers and the network.`,
-        { store: 'zookeeper' },
+        `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms${why ? ` (${why.message})` : ''}. ` +
+          'Look at the servers and the network.',
+        { store: 'zookeeper', cause: why },
       )
     }
     const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
@@ -196,7 +198,7 @@ export class ZooKeeperSession implements PortSession {
     this.#tellAll()
     const next = this.#server + 1
     const found = await findServer(this.#ensemble, next, this.#welcome, this.#lastZxid, () => !this.#lost)
-    if (!found) return
+    if (!found.connection) return
     const { connection, server } = found
     this.#server = server
     if (this.#lost) connection.end()
