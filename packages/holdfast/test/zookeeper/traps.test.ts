@@ -207,6 +207,22 @@ describe('settings', () => {
     })
   })
 
+  test('a chroot that is not there is told to whoever only looks or steals, too', async () => {
+    const store = openStore({ connect: `${ensemble.connect}/no/such` })
+    const told = {
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('create /no/such') as string,
+    }
+    await expect(store.inspect({ prefix: '', cursor: undefined, limit: 10 })).rejects.toMatchObject(told)
+    await expect(store.inspect({ lock: 'x' })).rejects.toMatchObject(told)
+    await expect(store.steal('x', { now: true })).rejects.toMatchObject(told)
+    // Where it is there, it may be empty.
+    await raw.ask(create('/empty', '', FLAGS.persistent, false))
+    const empty = openStore({ connect: `${ensemble.connect}/empty` })
+    expect((await empty.inspect({ prefix: '', cursor: undefined, limit: 10 })).locks).toEqual([])
+    expect((await empty.inspect({ lock: 'x' })).locks).toEqual([])
+  })
+
   test('a TTL that ZooKeeper will not grant is told, not changed', async () => {
     const store = openStore()
     await expect(store.attempt(makeClaim('x', { ttlMs: 90_000 }), QUEUE)).rejects.toMatchObject({

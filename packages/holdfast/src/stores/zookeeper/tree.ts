@@ -53,6 +53,17 @@ function noChroot(connect: string, cause: unknown): StoreUnavailableError {
   )
 }
 
+/** Below a node that is not there nothing is found either, and nobody may take that for an answer. */
+async function checkChroot(session: ZooKeeperSession): Promise<void> {
+  try {
+    await session.askAgain(getData('/', false))
+  } catch (error) {
+    if (hasCode(error, CODES.noNode)) throw noChroot(session.connect, error)
+    // Whoever is told that it may not be read knows that it is there.
+    if (!hasCode(error, CODES.noAuth)) throw error
+  }
+}
+
 /** The children of a node. No node has no children. */
 export async function childrenOf(session: ZooKeeperSession, path: string): Promise<readonly string[]> {
   return (await orNothing(session.askAgain(getChildren(path)))) ?? []
@@ -86,10 +97,12 @@ export async function listQueues(session: ZooKeeperSession, query: InspectQuery)
   await session.askAgain(sync(ROOT))
   if ('lock' in query) {
     const queue = await readQueue(session, query.lock)
+    if (!queue) await checkChroot(session)
     return { queues: queue ? [queue] : [], cursor: undefined }
   }
   const { prefix, cursor, limit } = query
   const children = await childrenOf(session, ROOT)
+  if (children.length === 0) await checkChroot(session)
   const locks = children
     .flatMap((node) => lockOf(node) ?? [])
     .filter((lock) => lock.startsWith(prefix) && (cursor === undefined || lock > cursor))
