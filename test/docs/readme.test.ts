@@ -1,4 +1,4 @@
-/** The Chinese README is kept in step with the English one. */
+/** The Chinese README is kept in step with the English one, and that of the package with its entries. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
@@ -20,4 +20,11 @@ test('both have the same sections, stores and links', () => {
   expect(all(chinese, /^\| `holdfast\/\w+`/gm)).toEqual(all(english, /^\| `holdfast\/\w+`/gm))
   const links = (text: string): string[] => [...new Set(all(text, /\]\((?!README)[^)]+\)/g))].toSorted()
   expect(links(chinese)).toEqual(links(english))
+})
+
+test('the package shows all its entries', () => {
+  const { exports } = JSON.parse(read('packages/holdfast/package.json')) as { exports: object }
+  const entries = Object.keys(exports).filter((entry) => entry !== './package.json')
+  const shown = all(read('packages/holdfast/README.md'), /(?<=^\| `)holdfast[^`]*/gm)
+  expect(shown.toSorted()).toEqual(entries.map((entry) => entry.replace('.', 'holdfast')).toSorted())
 })
