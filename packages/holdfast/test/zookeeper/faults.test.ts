@@ -1,8 +1,13 @@
 /** Servers that stall, die or are cut off from each other. */
 import { describe, expect, test } from 'vitest'
 import type { Claim, Store } from 'holdfast/store'
+import { TICK_MS } from '@holdfast/servers/zookeeper'
+import { newEntryData } from '../../dist/stores/sequenced/entry.js'
+import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
+import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
+  after,
   fallSilent,
   leaveMinority,
   leavesNothing,
@@ -153,6 +158,35 @@ test(
     expect(await nodesOf(raw, 'broken')).toHaveLength(1)
     expect(await store.withdraw(claim)).toBe('released')
     expect(await nodesOf(raw, 'broken')).toEqual([])
+    await raw.end()
+  },
+)
+
+test(
+  'an attempt is looked for by the next one also when the session of its lease has ended',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const port = new ZooKeeperPort({ connect, tickMs: TICK_MS })
+    after(() => port.close(0))
+    const open = () => port.openSession(10_000, 'exact')
+    const [one, two, waiter] = [await open(), await open(), await open()]
+    const enter = (claim: Claim, holder: ZooKeeperSession) =>
+      port.enter(claim, newEntryData(claim, Date.now()), { holder, waiter, openWaiter: async () => waiter })
+    // Whoever comes third expects to wait, and enters on the session for that.
+    for (let place = 0; place < 2; place += 1) await enter(makeClaim('sought'), one)
+    await one.end()
+    const claim = makeClaim('sought')
+    proxy.faults.dropReplies = true
+    const entering = enter(claim, one)
+    await expect.poll(() => nodesOf(raw, 'sought')).toHaveLength(2)
+    proxy.heal()
+    proxy.reset()
+    expect(await entering).toEqual({ outcome: 'no-session' })
+    expect(await enter(claim, two)).toMatchObject({ outcome: 'entered', entry: { id: claim.id } })
+    expect(await nodesOf(raw, 'sought')).toHaveLength(2)
     await raw.end()
   },
 )

@@ -69,9 +69,10 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       this.#crowded.note(claim.lock, waits)
       return result
     } catch (error) {
-      if (isSessionGone(error)) return { outcome: 'no-session' }
-      // The answer was lost, and the entry may be there: the next attempt looks for it, a withdrawal takes it out.
+      // The answer was lost, and the entry may be there: the next attempt looks for it, a withdrawal takes it out. Where a
+      // session is gone, it may be there on the other one.
       this.#unclear.add(claim.id)
+      if (isSessionGone(error)) return { outcome: 'no-session' }
       const { holder, waiter = holder } = sessions
       for (const session of new Set([holder, waiter])) this.#banishing.followUp(session, claim)
       throw asLockError(error, this.#options.connect)
