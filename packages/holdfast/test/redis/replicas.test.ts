@@ -3,11 +3,13 @@ import { createLocks } from 'holdfast'
 import type { RedisStoreOptions } from 'holdfast/redis'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
+import type { Redis } from 'ioredis6'
 import { describe, expect, test } from 'vitest'
 import { openAny } from '@holdfast/servers/redis-clients'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,
+  closing,
   connectTo,
   LIBRARIES,
   makeClaim,
@@ -86,6 +88,15 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
   test(`through ${library}: and so with Sentinels`, async () => {
     const group = await startTestSentinels()
     await tryOut(await openStoreOn(group, library, OPTIONS), await group.replica())
+  })
+}
+
+for (const library of ['ioredis5', 'ioredis6'] satisfies Library[]) {
+  test(`through ${library}: and so in a database that the client has selected`, async () => {
+    const { primary, replica } = await startPair()
+    const client = connectTo(primary.url, library) as Redis
+    await client.select(3)
+    await tryOut(closing(redisStore({ client, ...OPTIONS })), replica)
   })
 }
 

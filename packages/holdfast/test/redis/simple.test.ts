@@ -2,6 +2,7 @@
 import { createLocks } from 'holdfast'
 import { redisMode, redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
+import type { Redis } from 'ioredis6'
 import { expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
@@ -135,6 +136,18 @@ test('programs that disagree on the mode are told', async () => {
   await scripts.attempt(makeClaim('b'), TRY)
   await expect(simple.attempt(makeClaim('b'), TRY)).rejects.toMatchObject({ code: 'STORE_CONFIG', lock: 'b' })
 })
+
+test.each(['ioredis5', 'ioredis6'] as const)(
+  'locks are in the database that a client of %s has selected',
+  async (library) => {
+    const server = await startServer()
+    const client = connectTo(server.url, library) as Redis
+    await client.select(3)
+    const store = closing(redisStore({ client, mode: 'simple' }))
+    await store.attempt(makeClaim('a'), TRY)
+    expect(await client.call('EXISTS', 'hf:{a}')).toBe(1)
+  },
+)
 
 test('the prefix of the client stands before the keys, once', async () => {
   const server = await startServer()

@@ -22,6 +22,7 @@ export interface IoRedisOverride {
   readonly enableOfflineQueue: boolean
   readonly maxRetriesPerRequest: null
   readonly keyPrefix?: string
+  readonly db?: number
   readonly retryStrategy?: null | ((times: number) => number)
   readonly reconnectOnError?: null
   readonly host?: string

@@ -70,6 +70,7 @@ function connect(client: IoRedisClient): OwnConnection {
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
     keyPrefix: '',
+    ...databaseOf(client),
     // Without it the library does not connect again, and rejects what it still has.
     retryStrategy: null,
     reconnectOnError: null,
@@ -87,4 +88,17 @@ function connect(client: IoRedisClient): OwnConnection {
     },
     close: () => own.disconnect(),
   }
+}
+
+/** Where SELECT has moved the client to, which is not among its settings. Not public in the library. */
+function databaseOf(client: IoRedisClient): { readonly db?: number } {
+  // While a connection is being made anew, the one before tells: the library goes back to its database.
+  const [before, now] = [Reflect.get(client, 'prevCondition'), Reflect.get(client, 'condition')] as unknown[]
+  const db = selectedIn(before) ?? selectedIn(now)
+  return db === undefined ? {} : { db }
+}
+
+function selectedIn(condition: unknown): number | undefined {
+  if (typeof condition !== 'object' || condition === null || !('select' in condition)) return undefined
+  return typeof condition.select === 'number' ? condition.select : undefined
 }
