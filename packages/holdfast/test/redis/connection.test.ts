@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { createLocks } from 'holdfast'
 import { redisStore, type NodeRedisClient, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
+import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
@@ -236,6 +237,24 @@ for (const library of LIBRARIES) {
     })
   })
 }
+
+test.each([
+  ['redis5', {}],
+  ['redis5', { minReplicas: 1, replicaTimeoutMs: 4000 }],
+  ['redis6', { minReplicas: 1, replicaTimeoutMs: 4000 }],
+] as const)(
+  'a client of %s that keeps no commands while it is not connected will do, with %o',
+  async (library, options) => {
+    const server = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
+    const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
+    await until('the replica follows', async () => (await replica.command('ROLE')).includes('connected'))
+    const opened = openClient(library, server.url, { disableOfflineQueue: true })
+    after(() => opened.end())
+    await opened.ready
+    const store = closing(redisStore({ client: opened.client, ...options }))
+    await take(store, makeClaim('lock'))
+  },
+)
 
 test('something else than a Redis server is told', async () => {
   const server = createServer((socket) => {

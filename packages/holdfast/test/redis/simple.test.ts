@@ -4,6 +4,7 @@ import { redisMode, redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import type { Redis } from 'ioredis6'
 import { expect, test } from 'vitest'
+import { openClient } from '@holdfast/servers/redis-clients'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
@@ -136,6 +137,21 @@ test('programs that disagree on the mode are told', async () => {
   await scripts.attempt(makeClaim('b'), TRY)
   await expect(simple.attempt(makeClaim('b'), TRY)).rejects.toMatchObject({ code: 'STORE_CONFIG', lock: 'b' })
 })
+
+test.each(['redis5', 'redis6'] as const)(
+  'what a client of %s says about the order of commands and about waiting for a connection does not matter',
+  async (library) => {
+    const server = await startServer()
+    const options = { disableOfflineQueue: true, commandOptions: { asap: true } }
+    const opened = openClient(library, server.url, options)
+    after(() => opened.end())
+    await opened.ready
+    const store = closing(redisStore({ client: opened.client, mode: 'simple' }))
+    const claim = makeClaim('a')
+    expect((await store.attempt(claim, TRY)).outcome).toBe('granted')
+    expect(await store.withdraw(claim)).toBe('released')
+  },
+)
 
 test.each(['ioredis5', 'ioredis6'] as const)(
   'locks are in the database that a client of %s has selected',

@@ -75,6 +75,8 @@ export interface NodeRedisOverride {
   readonly socket?: object
   readonly keyPrefix?: string
   readonly readonly?: boolean
+  readonly disableOfflineQueue?: boolean
+  readonly commandOptions?: object
 }
 
 export interface NodeRedisDuplicate {

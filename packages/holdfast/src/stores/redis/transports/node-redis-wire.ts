@@ -200,10 +200,21 @@ class WireBeside implements Wire {
   }
 }
 
-/** Without a strategy the library does not connect again, and rejects what it still has. */
+/** A connection of the store's own, which is used as soon as it is made. */
 export function duplicateOnce<T extends NodeRedisDuplicate>(client: Duplicable<T>): T {
-  const { socket }: { readonly socket?: object } = client.options ?? {}
-  return client.duplicate({ socket: { ...socket, reconnectStrategy: false } })
+  const { socket, commandOptions }: Settings = client.options ?? {}
+  return client.duplicate({
+    // Without a strategy the library does not connect again, and rejects what it still has.
+    socket: { ...socket, reconnectStrategy: false },
+    disableOfflineQueue: false,
+    // What is asked last would be sent first, and EXEC before its MULTI.
+    commandOptions: { ...commandOptions, asap: false },
+  })
+}
+
+interface Settings {
+  readonly socket?: object
+  readonly commandOptions?: object
 }
 
 interface Duplicable<T> {
