@@ -58,6 +58,13 @@ describe('the diagnosis', () => {
     await store.close()
   })
 
+  it('finds them behind a prefix of the client that has braces', async () => {
+    const prefixed = new Redis(server.url, { keyPrefix: '{app}:' })
+    await redis.set('{app}:hf:{text}', 'x')
+    expect((await diagnose({ client: prefixed })).foreignKeys).toEqual(['{app}:hf:{text}'])
+    prefixed.disconnect()
+  })
+
   it('compares the clocks', async () => {
     expect(Math.abs((await diagnose({ client: redis })).clockOffsetMs)).toBeLessThan(500)
     const { clockOffsetMs } = await diagnose({ client: withClockAhead(redis, 5000) })

@@ -218,23 +218,26 @@ for (const library of LIBRARIES) {
       expect(tookMs).toBeLessThan(4000)
     })
 
-    test('keys with a prefix of the client are the same for every verb', async () => {
-      const server = await startServer()
-      const client = connectTo(server.url, library, { keyPrefix: 'app:' })
-      const store = closing(redisStore({ client, prefix: 'locks' }))
-      const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
-      await take(store, holder)
-      await store.attempt(waiter, QUEUE)
-      let wakes = 0
-      const watch = store.watch(waiter, () => (wakes += 1))
-      await watch.ready
-      expect(await server.command('KEYS', 'app:locks:{lock}')).toContain('app:')
-      expect((await store.inspect({ prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock)).toEqual([
-        'lock',
-      ])
-      await store.withdraw(holder)
-      await until('it is woken', () => wakes > 0)
-    })
+    test.each(['app:', '{app}:'])(
+      'keys with the prefix %s of the client are the same for every verb',
+      async (keyPrefix) => {
+        const server = await startServer()
+        const client = connectTo(server.url, library, { keyPrefix })
+        const store = closing(redisStore({ client, prefix: 'locks' }))
+        const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
+        await take(store, holder)
+        await store.attempt(waiter, QUEUE)
+        let wakes = 0
+        const watch = store.watch(waiter, () => (wakes += 1))
+        await watch.ready
+        expect(await server.command('EXISTS', `${keyPrefix}locks:{lock}`)).toBe(':1\r\n')
+        expect((await store.inspect({ prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock)).toEqual([
+          'lock',
+        ])
+        await store.withdraw(holder)
+        await until('it is woken', () => wakes > 0)
+      },
+    )
   })
 }
 

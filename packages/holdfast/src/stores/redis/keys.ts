@@ -22,7 +22,8 @@ export function withHelpers(keys: readonly string[]): string[] {
 /** The lock of a key, or undefined for one that is not the key of a lock's state. */
 export function lockOf(prefix: string, key: string): string | undefined {
   const start = `${prefix}:{`
-  if (!key.startsWith(start) || key.indexOf('}') !== key.length - 1) return undefined
+  // A prefix of the client may have braces as well.
+  if (!key.startsWith(start) || key.indexOf('}', start.length) !== key.length - 1) return undefined
   return key.slice(start.length, -1).replace(/%(25|7B|7D)/g, (code) => decodeURIComponent(code))
 }
 
