@@ -5,7 +5,7 @@ import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import type { Redis } from 'ioredis6'
 import { describe, expect, test } from 'vitest'
-import { openAny } from '@holdfast/servers/redis-clients'
+import { openAny, openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,
@@ -99,6 +99,15 @@ for (const library of ['ioredis5', 'ioredis6'] satisfies Library[]) {
     await tryOut(closing(redisStore({ client, ...OPTIONS })), replica)
   })
 }
+
+test('and so with Sentinels when the client has several connections to the primary', async () => {
+  const group = await startTestSentinels()
+  const sentinels = { name: group.name, ports: group.sentinelPorts }
+  const { client, ready, end } = openSentinelClient('redis6', sentinels, { masterPoolSize: 3 })
+  after(() => end())
+  await ready
+  await tryOut(closing(redisStore({ client, ...OPTIONS })), await group.replica())
+})
 
 test('and so in a Cluster', async () => {
   const cluster = await startTestCluster()

@@ -120,7 +120,7 @@ export interface NodeRedisSentinel {
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   /** Since version 6. */
-  duplicate?(): NodeRedisOwnSentinel
+  duplicate?(override: { readonly masterPoolSize: number }): NodeRedisOwnSentinel
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }

@@ -63,7 +63,8 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
 
 function connect(client: NodeRedisSentinel): OwnConnection {
   if (!client.duplicate) throw new Error('The client cannot be duplicated')
-  const own = client.duplicate()
+  // WAIT counts the writes of its own connection only, so there must be no other.
+  const own = client.duplicate({ masterPoolSize: 1 })
   own.on('error', () => undefined)
   const connected = own.connect()
   connected.catch(() => undefined)
