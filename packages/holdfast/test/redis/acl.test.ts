@@ -36,7 +36,7 @@ describe('the diagnosis', () => {
   let redis: Redis
 
   beforeAll(async () => {
-    server = await startRedis()
+    server = await startRedis({ config: [['repl-diskless-sync-delay', '0']] })
     redis = new Redis(server.url)
   })
 
@@ -48,8 +48,10 @@ describe('the diagnosis', () => {
   it('finds keys of somebody else, and looking at one says so', async () => {
     await redis.set('hf:{text}', 'x')
     await redis.lpush('hf:{list}', 'x')
+    // As they are on the server: escaped.
+    await redis.set('hf:{50%25}', 'x')
     const { foreignKeys } = await diagnose({ client: redis })
-    expect(foreignKeys.toSorted()).toEqual(['hf:{list}', 'hf:{text}'])
+    expect(foreignKeys.toSorted()).toEqual(['hf:{50%25}', 'hf:{list}', 'hf:{text}'])
     const store = redisStore({ client: redis })
     for (const lock of ['text', 'list']) {
       await expect(store.inspect({ lock })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
@@ -63,6 +65,20 @@ describe('the diagnosis', () => {
     await redis.set('{app}:hf:{text}', 'x')
     expect((await diagnose({ client: prefixed })).foreignKeys).toEqual(['{app}:hf:{text}'])
     prefixed.disconnect()
+  })
+
+  it('of a replica says that it is one, also when a lease on it has ended', async () => {
+    const store = redisStore({ client: redis, prefix: 'ended' })
+    const owner = { clientId: 'test', host: 'test', pid: 1 }
+    const terms = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1, heartbeatMs: 1000, owner } as const
+    await store.attempt({ lock: 'lock', id: 'claim', ...terms }, { enqueue: false, tokens: 1 })
+    await store.close()
+    const replica = await startRedis({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
+    const client = new Redis(replica.url)
+    await expect.poll(() => client.exists('ended:{lock}'), { timeout: 10_000 }).toBe(1)
+    expect(await diagnose({ client, prefix: 'ended' })).toMatchObject({ role: 'slave', foreignKeys: [] })
+    client.disconnect()
+    await replica.stop()
   })
 
   it('compares the clocks', async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
-import { aclRule, redisMode, redisStore, type RedisClient } from 'holdfast/redis'
+import { aclRule, diagnose, redisMode, redisStore, type RedisClient } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
@@ -12,6 +12,7 @@ import { loadWhile, repeated } from './support/load.js'
 import {
   after,
   closing,
+  connectTo,
   LIBRARIES,
   makeClaim,
   openStore,
@@ -152,6 +153,22 @@ test('the rule of the ACL suffices for a Cluster, through each library', async (
   for (const { server } of cluster.members) {
     const log = await server.command('ACL', 'LOG')
     expect(log, log).toBe('*0\r\n')
+  }
+})
+
+test('the diagnosis of each member takes no lock for a key of somebody else', async () => {
+  const cluster = await sharedCluster()
+  const store = await openStoreOn(cluster, 'ioredis6')
+  for (const lock of await oneOfEach(cluster, 'looked at')) await take(store, makeClaim(lock))
+  const counts = cluster.members.map(
+    ({ server }) =>
+      async () =>
+        server.command('DBSIZE'),
+  )
+  for (const count of counts) await until('the replicas have them', async () => (await count()) !== ':0\r\n')
+  for (const { server } of cluster.members) {
+    const client = connectTo(server.url)
+    expect((await diagnose({ client })).foreignKeys).toEqual([])
   }
 })
 

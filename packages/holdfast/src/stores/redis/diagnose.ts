@@ -2,7 +2,7 @@
 import { systemClock } from '../../clock/clock.js'
 import { isLockError, LockUsageError } from '../../errors.js'
 import type { RedisClient } from './clients.js'
-import { explain, STORE_NAME } from './errors.js'
+import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
 import { Link } from './link.js'
 import { clusterTransportOf, openRedis, transportOf } from './open.js'
@@ -36,7 +36,7 @@ export interface RedisDiagnosis {
   /** How far the server's clock is ahead of this machine's, give or take half the round trip. */
   readonly clockOffsetMs: number
   readonly roundTripMs: number
-  /** Keys under the prefix that are none of ours, a few of them. */
+  /** Keys under the prefix that are none of ours, a few of them. A replica is not searched: its primary has the same. */
   readonly foreignKeys: readonly string[]
   /** What this user may not look at, and what was not seen therefore. */
   readonly denied: readonly string[]
@@ -82,7 +82,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
       ...facts,
       ...(await settings(ask)),
       ...(await clock(ask)),
-      foreignKeys: await foreignKeys(store, ask, transport.keyPrefix + prefix),
+      // To look at a lock may write, which a replica refuses, and one in a Cluster refuses even to look.
+      foreignKeys: facts.role === 'slave' ? [] : await foreignKeys(store, ask, transport.keyPrefix + prefix),
       denied,
     }
   } catch (error) {
@@ -169,24 +170,27 @@ async function foreignKeys(store: RedisStore, ask: Ask, fullPrefix: string): Pro
     const reply = await ask('SCAN', cursor, 'MATCH', patternOf(fullPrefix, ''), 'COUNT', SCAN_COUNT)
     if (!Array.isArray(reply)) return found
     const [next, keys] = reply as [unknown, unknown[]]
-    const locks = keys.flatMap((key) => lockOf(fullPrefix, textOf(key)) ?? [])
-    for (let start = 0; start < locks.length; start += LOOKED_AT_TOGETHER) {
-      const some = locks.slice(start, start + LOOKED_AT_TOGETHER)
-      const foreign = await Promise.all(some.map((lock) => isForeign(store, lock)))
-      found.push(...some.filter((_, index) => foreign[index]).map((lock) => `${fullPrefix}:{${lock}}`))
+    const heads = keys.map(textOf).filter((key) => lockOf(fullPrefix, key) !== undefined)
+    for (let start = 0; start < heads.length; start += LOOKED_AT_TOGETHER) {
+      const some = heads.slice(start, start + LOOKED_AT_TOGETHER)
+      const foreign = await Promise.all(
+        some.map((key) => isSomebodyElses(store, lockOf(fullPrefix, key) ?? '')),
+      )
+      found.push(...some.filter((_, index) => foreign[index]))
     }
-    looked += locks.length
+    looked += heads.length
     cursor = textOf(next)
   } while (cursor !== '0' && found.length < MOST_FOREIGN && looked < MOST_LOCKS)
   return found.slice(0, MOST_FOREIGN)
 }
 
-async function isForeign(store: RedisStore, lock: string): Promise<boolean> {
+async function isSomebodyElses(store: RedisStore, lock: string): Promise<boolean> {
   try {
     await store.inspect({ lock })
     return false
   } catch (error) {
-    if (isLockError(error) && error.code === 'STORE_CONFIG') return true
+    // The slot of a key may have moved to another member of the Cluster meanwhile, where it is looked at again.
+    if (isLockError(error) && error.code === 'STORE_CONFIG') return isForeign(error)
     throw error
   }
 }

@@ -87,6 +87,11 @@ export function explain(error: unknown, lock?: string): LockError {
   })
 }
 
+/** Whether a key of the lock is somebody else's. Other errors of the same code tell of a server that has no such keys. */
+export function isForeign({ message }: LockError): boolean {
+  return /^Redis: (?:FOREIGN|WRONGTYPE) /.test(message)
+}
+
 /** What went wrong for a whole call, told of one lock. */
 function withLock(error: LockError, lock: string): LockError {
   if (error.lock !== undefined || !(error instanceof StoreUnavailableError)) return error
@@ -123,9 +128,11 @@ function messageOf(error: unknown): string {
   return error.message === '' ? error.name : error.message
 }
 
-/** What a script raised by itself, without what some versions put around it. */
+/** What a script raised, or was refused inside, without what some versions put around it. */
 function plain(text: string): string {
-  return text.replace(/^-?ERR (FOREIGN .*?)(?: script: [\da-f]+, on @user_script:\d+\.?)?$/s, '$1')
+  const [, own = '', word = ''] =
+    /^-?ERR (([A-Z]+) .*?)(?: script: [\da-f]+, on @user_script:\d+\.?)?$/s.exec(text) ?? []
+  return ADVICE.has(word) ? own : text
 }
 
 /** Takes the credentials out of a URL. */
