@@ -5,7 +5,17 @@ import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import type { PushedGrant } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
-import { closing, connectTo, makeClaim, openStore, QUEUE, startServer, take, until } from './support/world.js'
+import {
+  closing,
+  connectTo,
+  LIBRARIES,
+  makeClaim,
+  openStore,
+  QUEUE,
+  startServer,
+  take,
+  until,
+} from './support/world.js'
 
 /** A client like another, with something of its own. */
 function clientLike(inner: IoRedisClient, changes: Partial<IoRedisClient>): IoRedisClient {
@@ -65,6 +75,27 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
   watch.close()
   expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', token: pushed?.token })
 })
+
+test.each(LIBRARIES)(
+  'a subscription that is refused at first is asked for again, through %s',
+  async (library) => {
+    const server = await startServer()
+    const rights = ['on', '>pass', '~*', '&*', '+@all', '-subscribe']
+    await server.command('ACL', 'SETUSER', 'locker', ...rights)
+    const store = openStore({ url: server.url.replace('redis://', 'redis://locker:pass@') }, library)
+    const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
+    await take(store, holder)
+    await store.attempt(waiter, QUEUE)
+    let grants = 0
+    const watch = store.watch(waiter, () => (grants += 1))
+    await until('it is refused', async () => (await server.command('ACL', 'LOG')).includes('subscribe'))
+    await server.command('ACL', 'SETUSER', 'locker', '+subscribe')
+    await watch.ready
+    await store.withdraw(holder)
+    await until('the grant', () => grants > 0)
+    watch.close()
+  },
+)
 
 test('a waiter that hears no message at all is served by its heartbeats', async () => {
   const server = await startServer()

@@ -1,6 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
+import { repeatedly } from './repeatedly.js'
 import type {
   ChannelConnection,
   ChannelListener,
@@ -55,13 +56,21 @@ function listen(client: IoRedisClient, channel: string, listener: ChannelListene
   // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
   subscriber.on('error', () => undefined)
   subscriber.on('message', (_channel, text) => listener.message(String(text)))
+  let stop: (() => void) | undefined
+  subscriber.on('close', () => stop?.())
   subscriber.on('ready', () => {
-    subscriber.subscribe(channel).then(
-      () => listener.listening(),
-      () => undefined,
-    )
+    stop?.()
+    stop = repeatedly(async () => {
+      await subscriber.subscribe(channel)
+      listener.listening()
+    })
   })
-  return { close: () => subscriber.disconnect() }
+  return {
+    close() {
+      stop?.()
+      subscriber.disconnect()
+    },
+  }
 }
 
 function connect(client: IoRedisClient): OwnConnection {

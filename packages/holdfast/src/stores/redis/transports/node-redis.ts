@@ -1,7 +1,8 @@
 /** node-redis (`redis`) 5 and 6. */
-import type { NodeRedisClient } from '../clients.js'
+import type { NodeRedisClient, NodeRedisDuplicate } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { destroy, duplicateOnce, wireOf } from './node-redis-wire.js'
+import { repeatedly } from './repeatedly.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
 const nothing = (): void => undefined
@@ -38,25 +39,40 @@ function prefixOf({ options }: NodeRedisClient): string {
 }
 
 function listen(client: NodeRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
-  const subscriber = client.duplicate()
+  let subscriber: NodeRedisDuplicate | undefined
+  const drop = (): void => {
+    if (subscriber) destroy(subscriber)
+  }
+  const stop = repeatedly(async () => {
+    // The library forgets a subscription that did not go well at first: the next one gets a connection of its own.
+    drop()
+    subscriber = client.duplicate()
+    await subscribe(subscriber, channel, listener)
+  })
+  return {
+    close() {
+      stop()
+      drop()
+    },
+  }
+}
+
+async function subscribe(
+  subscriber: NodeRedisDuplicate,
+  channel: string,
+  listener: ChannelListener,
+): Promise<void> {
   let subscribed = false
   // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
-  subscriber.on('error', () => undefined)
+  subscriber.on('error', nothing)
   // The library subscribes again by itself, and is ready when it has.
   subscriber.on('ready', () => {
     if (subscribed) listener.listening()
   })
-  subscriber
-    .connect()
-    .then(() => subscriber.subscribe(channel, (text) => listener.message(text)))
-    .then(
-      () => {
-        subscribed = true
-        listener.listening()
-      },
-      () => undefined,
-    )
-  return { close: () => destroy(subscriber) }
+  await subscriber.connect()
+  await subscriber.subscribe(channel, (text) => listener.message(text))
+  subscribed = true
+  listener.listening()
 }
 
 function connect(client: NodeRedisClient): OwnConnection {
