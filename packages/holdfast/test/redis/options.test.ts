@@ -1,4 +1,5 @@
 /** What redisStore is given, and what fits it. */
+import type { EventEmitter } from 'node:events'
 import { LockUsageError } from 'holdfast'
 import { redisStore, type RedisClient, type RedisStoreOptions } from 'holdfast/redis'
 import { Redis as Redis5 } from 'ioredis5'
@@ -6,7 +7,10 @@ import { Redis as Redis6 } from 'ioredis6'
 import { createClient as createClient5 } from 'redis5'
 import { createClient as createClient6 } from 'redis6'
 import { expect, test } from 'vitest'
-import { openStore, makeClaim, startServer, take, TRY } from './support/world.js'
+import { openClient } from '@holdfast/servers/redis-clients'
+import { after, LIBRARIES, openStore, makeClaim, startServer, take, TRY } from './support/world.js'
+
+const EVENTS = ['ready', 'close', 'end', 'error']
 
 test('clients of all four libraries fit the type, and nothing is sent before the store is used', () => {
   const url = 'redis://127.0.0.1:1'
@@ -24,6 +28,30 @@ test('clients of all four libraries fit the type, and nothing is sent before the
     false,
   ])
 })
+
+test.each(LIBRARIES)(
+  'many stores over one client of %s listen to it as one does, and none when they are closed',
+  async (library) => {
+    const server = await startServer()
+    const opened = openClient(library, server.url)
+    after(() => opened.end())
+    await opened.ready
+    const client = opened.client as RedisClient & EventEmitter
+    const listeners = (): number[] => EVENTS.map((event) => client.listenerCount(event))
+    const closed = listeners()
+    const first = redisStore({ client })
+    const one = listeners()
+    const stores = Array.from({ length: 12 }, (_, index) => redisStore({ client, prefix: `p${index}` }))
+    expect(listeners()).toEqual(one)
+    await first.close()
+    // The others hear as before.
+    expect(listeners()).toEqual(one)
+    for (const store of stores) await take(store, makeClaim('lock'))
+    for (const store of stores) await store.close()
+    // What the store of node-redis 5 listens with is kept for the next store over the same client.
+    if (library !== 'redis5') expect(listeners()).toEqual(closed)
+  },
+)
 
 test('options that make no sense are refused', () => {
   const client = createClient6()

@@ -2,6 +2,7 @@
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { repeatedly } from './repeatedly.js'
+import { watchShared } from './shared-state.js'
 import type {
   ChannelConnection,
   ChannelListener,
@@ -26,7 +27,7 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
         ...args,
       ),
     command: (name, ...args) => client.call(name, ...args),
-    watchState: (listener) => watchState(client, listener),
+    watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }

@@ -3,6 +3,8 @@
  * replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
+import { repeatedly } from './repeatedly.js'
+import { watchShared } from './shared-state.js'
 import type {
   ChannelConnection,
   ChannelListener,
@@ -10,8 +12,6 @@ import type {
   StateListener,
   Transport,
 } from './transport.js'
-
-const RESUBSCRIBE_MS = 500
 
 export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport {
   const keyPrefix = prefixOf(client)
@@ -29,7 +29,7 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
         ...args,
       ]),
     command: (name, ...args) => client.sendCommand(false, [name, ...args]),
-    watchState: (listener) => watchState(client, listener),
+    watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
@@ -82,30 +82,30 @@ function connect(client: NodeRedisSentinel): OwnConnection {
 function listen(client: NodeRedisSentinel, channel: string, listener: ChannelListener): ChannelConnection {
   let closed = false
   let subscribed = false
-  let retry: NodeJS.Timeout | undefined
   const onMessage = (text: string): void => listener.message(text)
-  // What was said meanwhile was not heard.
-  const onChange = (): void => {
-    if (subscribed) listener.listening()
-  }
-  client.on('topology-change', onChange)
-  const subscribe = async (): Promise<void> => {
-    try {
-      await client.subscribe(channel, onMessage)
-      subscribed = true
-      if (closed) await client.unsubscribe(channel, onMessage)
-      else listener.listening()
-    } catch {
-      // There is no primary. Waiters have their heartbeats meanwhile.
-      if (!closed) retry = setTimeout(() => void subscribe(), RESUBSCRIBE_MS).unref()
-    }
-  }
-  void subscribe()
+  const stopWatching = watchShared(
+    client,
+    {
+      // What was said meanwhile was not heard.
+      ready() {
+        if (subscribed) listener.listening()
+      },
+      lost: () => undefined,
+    },
+    (all) => watchState(client, all),
+  )
+  // Such as when there is no primary.
+  const stop = repeatedly(async () => {
+    await client.subscribe(channel, onMessage)
+    subscribed = true
+    if (closed) await client.unsubscribe(channel, onMessage)
+    else listener.listening()
+  })
   return {
     close() {
       closed = true
-      clearTimeout(retry)
-      client.off('topology-change', onChange)
+      stop()
+      stopWatching()
       if (subscribed) client.unsubscribe(channel, onMessage).catch(() => undefined)
     },
   }

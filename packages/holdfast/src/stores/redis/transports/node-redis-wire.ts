@@ -7,6 +7,7 @@
  * a new one takes its place.
  */
 import type { NodeRedisClient, NodeRedisDuplicate, NodeRedisOverride } from '../clients.js'
+import { watchShared } from './shared-state.js'
 import type { StateListener } from './transport.js'
 
 export interface Wire {
@@ -47,19 +48,21 @@ function directWire(client: NodeRedisClient): Wire {
       return client.isReady
     },
     send: (args) => client.sendCommand(args),
-    watchState(listener) {
-      const onReady = (): void => listener.ready()
-      const onError = (error?: unknown): void => listener.lost(error)
-      const onEnd = (): void => listener.lost()
-      client.on('ready', onReady)
-      client.on('error', onError)
-      client.on('end', onEnd)
-      return () => {
-        client.off('ready', onReady)
-        client.off('error', onError)
-        client.off('end', onEnd)
-      }
-    },
+    watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
+  }
+}
+
+function watchState(client: NodeRedisClient, listener: StateListener): () => void {
+  const onReady = (): void => listener.ready()
+  const onError = (error?: unknown): void => listener.lost(error)
+  const onEnd = (): void => listener.lost()
+  client.on('ready', onReady)
+  client.on('error', onError)
+  client.on('end', onEnd)
+  return () => {
+    client.off('ready', onReady)
+    client.off('error', onError)
+    client.off('end', onEnd)
   }
 }
 
