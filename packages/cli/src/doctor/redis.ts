@@ -49,7 +49,7 @@ export async function redisAcl(url: string): Promise<{ readonly rule: string; re
     )
   }
   const prefix = target.prefix === undefined ? {} : { prefix: target.prefix }
-  const rule = aclRule({ version, ...prefix, cluster: target.kind === 'cluster' })
+  const rule = aclRule({ version, ...prefix, cluster: target.kind === 'cluster', database: target.database })
   return { rule, command: `ACL SETUSER holdfast on >PASSWORD ${rule}` }
 }
 

@@ -26,6 +26,11 @@ describe('the rule', () => {
     expect(aclRule({ version: '7.0.15', cluster: true })).toMatch(/\+spublish \+ssubscribe/)
   })
 
+  it('has a database where it is not the first', () => {
+    expect(aclRule({ version: '7.0.15', database: 3 })).toContain(' +select ')
+    expect(aclRule({ version: '7.0.15', database: 0 })).not.toContain('select')
+  })
+
   it.each(['5.0.14', 'unknown'])('cannot be written for version %s', (version) => {
     expect(() => aclRule({ version })).toThrow('has no ACL')
   })

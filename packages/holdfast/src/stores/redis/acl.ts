@@ -47,13 +47,16 @@ export interface AclNeeds {
   readonly mode?: 'scripts' | 'simple'
   /** Whether the server is part of a Cluster. Default false. */
   readonly cluster?: boolean
+  /** The number of the database that the client is in. Default 0. */
+  readonly database?: number
 }
 
 /**
  * The least that a user must be allowed to, as what stands behind `ACL SETUSER name on >password`.
  * @throws LockUsageError for a version that has no ACL
  */
-export function aclRule({ version, prefix = 'hf', mode = 'scripts', cluster = false }: AclNeeds): string {
+export function aclRule(needs: AclNeeds): string {
+  const { version, prefix = 'hf', mode = 'scripts', cluster = false, database = 0 } = needs
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (!(major >= 6)) {
     throw new LockUsageError(
@@ -74,7 +77,8 @@ export function aclRule({ version, prefix = 'hf', mode = 'scripts', cluster = fa
           ...(cluster ? CLUSTER_PUBLISHING : ['publish', 'subscribe']),
           ...SCRIPT_COMMANDS,
         ]
-  const commands = [...LIBRARY_COMMANDS, ...(cluster ? CLUSTER_COMMANDS : []), ...ofMode]
+  const ofPlace = [...(cluster ? CLUSTER_COMMANDS : []), ...(database === 0 ? [] : ['select'])]
+  const commands = [...LIBRARY_COMMANDS, ...ofPlace, ...ofMode]
   return [
     'resetkeys',
     keys,
