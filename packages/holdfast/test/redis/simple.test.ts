@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis6'
 import { expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { Proxy } from '@holdfast/servers/proxy'
+import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
 import {
   after,
@@ -54,6 +55,15 @@ test('where transactions are refused as well, nothing is done without them', asy
   await server.command('ACL', 'SETUSER', 'default', '-multi')
   await expect(openSimple(server).withdraw(claim)).rejects.toMatchObject({ code: 'STORE_AUTH' })
   expect(await server.command('EXISTS', 'hf:{a}')).toBe(':1\r\n')
+})
+
+test.each(LIBRARIES)('a server that is not there is told in time, through %s', async (library) => {
+  const [port] = await freePorts(1)
+  const options = library.startsWith('io') ? { maxRetriesPerRequest: null } : {}
+  const client = connectTo(`redis://127.0.0.1:${port}`, library, options)
+  const startMs = performance.now()
+  await expect(redisMode({ client, timeoutMs: 1000 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(performance.now() - startMs).toBeLessThan(3000)
 })
 
 test.each(LIBRARIES)('verbs are repeated when their connection breaks, through %s', async (library) => {
