@@ -1,5 +1,7 @@
 /** Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes. */
 import { createLocks, LockLostError } from 'holdfast'
+import { redlockStore } from 'holdfast/redlock'
+import { Redis } from 'ioredis6'
 import { afterEach, expect, test } from 'vitest'
 import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
 
@@ -169,4 +171,30 @@ test('broken connections to all nodes at once harm no lease', async () => {
   await soon(async () => expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }]))
   await Promise.all(world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')))
   await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
+})
+
+test('a node that missed a downgrade is told by a renewal', async () => {
+  world = await startWorld(3)
+  const clients = world.servers.map(({ url }) => new Redis(url))
+  let refusing = true
+  const deaf = clients[2]!
+  const call = deaf.call.bind(deaf) as (name: string, ...args: string[]) => Promise<unknown>
+  Object.assign(deaf, {
+    call: (name: string, ...args: string[]) =>
+      refusing && args.includes('downgrade') ? Promise.reject(new Error('ERR not now')) : call(name, ...args),
+  })
+  const store = redlockStore({ clients })
+  const claim = claimOf('order:1', { kind: 'readWriteLock' })
+  const reader = { kind: 'readWriteLock', weight: 1 } as const
+  expect(await attempt(store, claim)).toBe('granted')
+  await soon(async () => expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]))
+  expect(await store.downgrade(claim)).toBe(true)
+  expect(await attempt(world.node(2), claimOf('order:1', reader))).toBe('busy')
+  refusing = false
+  await soon(async () => {
+    expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+    expect(await attempt(world.node(2), claimOf('order:1', reader))).toBe('granted')
+  })
+  await store.close()
+  for (const client of clients) client.disconnect()
 })

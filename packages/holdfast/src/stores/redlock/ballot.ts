@@ -34,6 +34,8 @@ export class Ballot {
   #attempts = 0
   #trying = false
   #withdrawn = false
+  /** Nodes that may not have heard of its downgrade, and keep readers out until they have. */
+  #deaf: Set<number> = new Set()
   #onChange: (() => void) | undefined
 
   /** @param onOver called when nothing of it is left: it can be forgotten */
@@ -76,6 +78,24 @@ export class Ballot {
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */
   heal(index: number): void {
     if (this.held) this.#seats[index]?.ask(this.claim)
+  }
+
+  /** @param deaf the nodes that have not confirmed it; those that still do are taken out */
+  downgraded(deaf: Set<number>): void {
+    this.claim = { ...this.claim, weight: 1 }
+    this.#deaf = deaf
+  }
+
+  /** Tells a node again of the downgrade that it may have missed. */
+  async remind(index: number): Promise<void> {
+    const node = this.#panel.nodes[index]
+    if (!node || !this.held || !this.#deaf.has(index)) return
+    try {
+      await node.store.downgrade(this.claim)
+      this.#deaf.delete(index)
+    } catch {
+      // There will be another renewal.
+    }
   }
 
   async #attempt(claim: Claim): Promise<AttemptResult> {

@@ -105,13 +105,18 @@ export class RedlockStore implements Store<false> {
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
     const all = this.#panel.nodes.length
+    const deaf = new Set(this.#panel.nodes.keys())
     const answers = await this.#poll(
-      (node) => node.downgrade(claim),
+      async (node, index) => {
+        const done = await node.downgrade(claim)
+        // Also when it was decided without it.
+        deaf.delete(index)
+        return done
+      },
       (sofar) => sofar.count(Boolean) >= this.#quorum || sofar.count(isFalse) > all - this.#quorum,
     )
-    const ballot = this.#ballots.get(claim.id)
     // From the first node on that let readers in: whoever asks again must not ask for more than a reader's part.
-    if (ballot && answers.count(Boolean) > 0) ballot.claim = { ...ballot.claim, weight: 1 }
+    if (answers.count(Boolean) > 0) this.#ballots.get(claim.id)?.downgraded(deaf)
     if (answers.count(Boolean) >= this.#quorum) return true
     if (answers.count(isFalse) > all - this.#quorum) return false
     throw this.#unknown('the downgrade', answers, claim.lock)
@@ -165,12 +170,18 @@ export class RedlockStore implements Store<false> {
     }
   }
 
-  /** A node that came back without its data votes again, so that nodes may be restarted one after the other. */
+  /**
+   * A node that came back without its data votes again, so that nodes may be restarted one after the other. One that has
+   * its data is told of a downgrade that it missed.
+   */
   #heal({ id }: Renewal, answers: Answers<readonly RenewResult[]>, renewal: number): void {
+    const ballot = this.#ballots.get(id)
+    if (!ballot) return
     for (const [index, answer] of answers.byNode.entries()) {
       if (!answer || !('value' in answer)) continue
       const result = answer.value[renewal]
-      if (result?.outcome === 'lost' && result.reason === 'expired') this.#ballots.get(id)?.heal(index)
+      if (result?.outcome === 'lost' && result.reason === 'expired') ballot.heal(index)
+      if (result?.outcome === 'renewed') void ballot.remind(index)
     }
   }
 
