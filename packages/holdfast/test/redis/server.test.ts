@@ -1,7 +1,7 @@
 /** What a server may do to a store: forget scripts and data, be full, hold foreign keys, refuse. */
 import { aclRule } from 'holdfast/redis'
 import { LockUsageError, createLocks } from 'holdfast'
-import type { Store } from 'holdfast/store'
+import type { Claim, Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
 import { LIBRARIES, makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
@@ -38,6 +38,25 @@ describe('scripts', () => {
       'released',
       [{ outcome: 'lost', reason: 'expired' }],
     ])
+  })
+
+  test('remember a release for a while, wherever in the life of the lock it comes', async () => {
+    const server = await startServer()
+    const store = openStore(server)
+    const pair = async (): Promise<Claim> => {
+      const claim = makeClaim('lock')
+      await take(store, claim)
+      expect(await store.withdraw(claim)).toBe('released')
+      return claim
+    }
+    for (let uses = 0; uses < 16; uses += 1) {
+      const claim = await pair()
+      for (let others = 0; others < 7; others += 1) await pair()
+      // As by somebody whose first one was not answered.
+      expect(await store.withdraw(claim), `after ${uses} uses`).toBe('released')
+      await server.command('DEL', 'hf:{lock}', 'hf:{lock}:t')
+      for (let before = 0; before <= uses; before += 1) await pair()
+    }
   })
 
   test('make at most two calls for an uncontended pair, and publish nothing', async () => {

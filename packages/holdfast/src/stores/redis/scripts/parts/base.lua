@@ -24,7 +24,7 @@ local SOLE_FORM, SOLE_LENGTH = '>BHddddHs', 37
 -- Behind either: claims that were released in the short way, the last one first, each with a zero byte. When there are
 -- more bytes of them than this, only the newer half is kept. A sole head ends with the claim's shape, so that a release
 -- need not read it: scripts pay for each byte of each text that they see.
-local RING_LENGTH, HALF_RING = 120, 60
+local RING_LENGTH, HALF_RING = 240, 120
 
 local HEARTBEATS_TO_LIVE = 3
 -- The keys of a lock outlive what is in them by this, so that the last token is remembered: it only has to bridge how
