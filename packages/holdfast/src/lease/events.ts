@@ -6,6 +6,7 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockUsageError, type LossReason } from '../errors.js'
 import { detached } from './context.js'
+import { describe } from './settings.js'
 
 /** What every message says. */
 export interface LockEvent {
@@ -84,7 +85,7 @@ export function onLockEvent<N extends LockEventName>(
   listener: (message: LockEvents[N]) => void,
 ): () => void {
   if (!NAMES.includes(event)) {
-    throw new LockUsageError(`onLockEvent knows the events ${NAMES.join(', ')}, not ${String(event)}.`)
+    throw new LockUsageError(`onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`)
   }
   if (typeof listener !== 'function') {
     throw new LockUsageError(`onLockEvent needs a function to call for the event ${event}.`)
