@@ -9,8 +9,8 @@ import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './conte
 import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
 import { seek, type SeekDone } from './seek.js'
-import { checkObject, checkWait, type AcquireOptions, type LockSettings } from './settings.js'
-import { Wait, type WaitLimits } from './wait.js'
+import type { AcquireOptions, LockSettings } from './settings.js'
+import { limitsOf, Wait, type WaitLimits } from './wait.js'
 
 const NO_OPTIONS: AcquireOptions = {}
 
@@ -84,13 +84,7 @@ export class Acquisition {
   #limits(options: AcquireOptions): WaitLimits {
     this.#client.assertOpen(this.#shape.lock)
     if (options === NO_OPTIONS) return this.#client.waitLimits
-    checkObject('the options of acquire', options)
-    const { signal } = options
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new LockUsageError('signal must be an AbortSignal.', { lock: this.#shape.lock })
-    }
-    signal?.throwIfAborted()
-    return { waitMs: checkWait(options.waitMs, this.#client.waitMs), signal }
+    return limitsOf(this.#client, this.#shape.lock, 'acquire', options)
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {

@@ -5,10 +5,11 @@
  * queue for it can be taken out.
  */
 import type { Timer } from '../clock/clock.js'
-import { LockTimeoutError } from '../errors.js'
+import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
+import { checkObject, checkWait, type AcquireOptions } from './settings.js'
 
 /** What a client ends when it is closed. */
 export interface Closable {
@@ -19,6 +20,21 @@ export interface Closable {
 export interface WaitLimits {
   readonly waitMs: number
   readonly signal: AbortSignal | undefined
+}
+
+/**
+ * The limits that a caller's options say.
+ * @param what the options are of, for errors
+ * @throws LockUsageError when they make no sense, and the reason of a signal that is aborted already.
+ */
+export function limitsOf(client: Client, lock: string, what: string, options: AcquireOptions): WaitLimits {
+  checkObject(`the options of ${what}`, options)
+  const { signal } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new LockUsageError('signal must be an AbortSignal.', { lock })
+  }
+  signal?.throwIfAborted()
+  return { waitMs: checkWait(options.waitMs, client.waitMs), signal }
 }
 
 /** @typeParam T what it may end with */

@@ -8,8 +8,8 @@ import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
-import { checkObject, checkWait, type AcquireOptions } from '../lease/settings.js'
-import { Wait, type WaitLimits } from '../lease/wait.js'
+import type { AcquireOptions } from '../lease/settings.js'
+import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lockable } from './lock.js'
 
@@ -81,7 +81,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   async campaign(options: AcquireOptions = {}): Promise<Lease<F>> {
-    const { waitMs, signal } = this.#limits(options)
+    const { waitMs, signal } = limitsOf(this.#client, this.name, 'campaign', options)
     if (this.#lease?.held === true) return this.#lease
     const wait = new Wait(this.#client, this.name, this.#client.clock.monotonicMs())
     // One attempt takes as long as it takes, so it has no timer.
@@ -92,16 +92,6 @@ export class LockElection<F extends boolean> implements Election<F> {
     wait.onGiveUp = () => this.#leave(campaign, wait)
     if (!found) void this.#run(campaign)
     return wait.promise
-  }
-
-  #limits(options: AcquireOptions): WaitLimits {
-    checkObject('the options of campaign', options)
-    const { waitMs, signal } = options
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new LockUsageError('signal must be an AbortSignal.', { lock: this.name })
-    }
-    signal?.throwIfAborted()
-    return { waitMs: checkWait(waitMs, this.#client.waitMs), signal }
   }
 
   async #run(campaign: Campaign): Promise<void> {

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createLocks, LockUsageError, onLockEvent, type Locks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
 function setUp(): { locks: Locks<true>; world: ReturnType<typeof makeWorld> } {
@@ -223,5 +223,28 @@ describe('who is called back out of a timer that many share', () => {
     await requests.run('second', () => locks.mutex('b', { ttlMs: TTL_MS / 2, renew: false }).acquire())
     expect(await told.promise).toBe('first')
     await locks.close()
+  })
+
+  test("asks the store in nobody's context: neither renewals nor heartbeats are of the request that began them", async () => {
+    const requests = new AsyncLocalStorage<string>()
+    const store = memoryStore()
+    const asked: { verb: string; by: string | undefined }[] = []
+    const [attempt, renew] = [store.attempt.bind(store), store.renew.bind(store)]
+    store.attempt = (...args) => (asked.push({ verb: 'attempt', by: requests.getStore() }), attempt(...args))
+    store.renew = (...args) => (asked.push({ verb: 'renew', by: requests.getStore() }), renew(...args))
+    const [one, two] = [createLocks(store, { ttlMs: TTL_MS }), createLocks(store, { ttlMs: TTL_MS })]
+    const lease = await requests.run('first', () => one.mutex('a').acquire())
+    const waiting = requests.run('second', () => two.mutex('a').acquire())
+    await vi.waitFor(() => {
+      expect(asked.filter(({ verb }) => verb === 'renew').length).toBeGreaterThan(0)
+      expect(asked.filter(({ verb }) => verb === 'attempt').length).toBeGreaterThan(2)
+    })
+    expect(asked.filter(({ by }) => by !== undefined)).toEqual([
+      { verb: 'attempt', by: 'first' },
+      { verb: 'attempt', by: 'second' },
+    ])
+    await lease.release()
+    await waiting
+    await Promise.all([one.close(), two.close()])
   })
 })
