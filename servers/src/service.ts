@@ -127,10 +127,15 @@ export class Service {
     for (const pid of childrenOf(this.pid)) killIfThere(pid, signal)
   }
 
-  /** Kills it and waits until it is gone. */
+  /** Kills it and its own processes, and waits until all are gone: PostgreSQL does not start beside what is left of it. */
   async crash(): Promise<void> {
+    // Stopped first, so that it has no more of them, and does nothing about the end of any.
+    this.kill('SIGSTOP')
+    const family = this.#child ? childrenOf(this.pid) : []
     this.kill('SIGKILL')
+    for (const pid of family) killIfThere(pid, 'SIGKILL')
     await this.#exited
+    while (family.some(isAlive)) await sleep(5)
   }
 
   /** Ends it, by force when it does not go in time. */
@@ -161,6 +166,15 @@ export class Service {
 function childrenOf(parent: number): number[] {
   const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
   return text.split(' ').filter(Boolean).map(Number)
+}
+
+/** A process that nobody has buried yet holds nothing any more. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
 }
 
 function killIfThere(pid: number, signal: NodeJS.Signals): void {
