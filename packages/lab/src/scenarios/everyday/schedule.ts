@@ -5,12 +5,11 @@ import type { Stage } from '../../processes/protocol.js'
 
 const NODES = 5
 const NIGHTS = 3
-/** A night is this long here, and each node's clock is so much later than the one before it. */
-const NIGHT_MS = 600
+/** Each node's clock is so much later than the one before it. */
 const SKEW_MS = 30
 const WORK_MS = 10
-/** Longer than all clocks differ, and shorter than a night: a late node finds the lock still taken. */
-const AT_LEAST_MS = 350
+/** Much longer than all clocks differ, and shorter than a night: also a late node finds the lock still taken. */
+const AT_LEAST_MS = 1000
 
 async function work({ folder, index }: PlaySettings, night: number): Promise<void> {
   log(folder, 'runs', `night ${night + 1}, node ${index + 1}`)
@@ -22,10 +21,10 @@ async function eachNight(
   stage: Stage,
   job: (night: number) => Promise<void>,
 ): Promise<void> {
-  await stage.meet('dusk')
-  await sleep(settings.index * SKEW_MS)
   for (let night = 0; night < NIGHTS; night += 1) {
-    await Promise.all([job(night), sleep(NIGHT_MS)])
+    await stage.meet('dusk')
+    await sleep(settings.index * SKEW_MS)
+    await job(night)
   }
 }
 
