@@ -210,8 +210,12 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** The plain rule is allowed to hint at the end of a lease that was renewed, so hints need not be equal. */
+/**
+ * The plain rule is allowed to hint at the end of a lease that was renewed, so hints need not be equal; nor need the
+ * numbers of the queue, which databases draw from one source for all locks.
+ */
 function withoutHint(outcome: unknown): unknown {
   if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome)) return outcome
-  return { ...outcome, holderRemainingMs: outcome.holderRemainingMs !== undefined }
+  const isNumbered = 'place' in outcome && outcome.place !== undefined
+  return { ...outcome, place: isNumbered, holderRemainingMs: outcome.holderRemainingMs !== undefined }
 }

@@ -5,6 +5,7 @@ import type { Outcome } from '../run.js'
 import type { ServerHold } from '../server/truth.js'
 import { nanoseconds } from '../workload/chronicle.js'
 import type { Breach } from '../workload/circumstances.js'
+import { STRICT } from '../workload/script.js'
 import { promisesOf } from './promises.js'
 
 export interface Finding extends Breach {
@@ -65,16 +66,16 @@ function truthEvent(hold: ServerHold): HistoryEvent {
 }
 
 /**
- * Claims of their own are served strictly in order. A lease that is handed on inside a process may overtake, but a row of
- * them is bound in any case.
+ * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease that is handed on inside
+ * a cohort may overtake, but a row of them is bound.
  */
 function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
-  const isHandedOn = ({ f, type, token, claim = '' }: HistoryEvent): boolean =>
-    f === 'acquire' && type === 'ok' && !claimants.isOwn(claim, token)
-  const ownClaims = inOrder ? events.filter((event) => !isHandedOn(event)) : []
-  const unordered = events.filter(({ f }) => f !== 'enqueued')
+  const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
+    f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
+  const ordered = inOrder ? events.filter((event) => !mayPass(event)) : []
+  const unordered = events.filter(({ f, key }) => f !== 'enqueued' && key !== STRICT)
   return [
-    ...checkHistory(ownClaims, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
+    ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
     ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
   ]
 }

@@ -1,4 +1,4 @@
-/** Mutations of cohorts: who is served next inside a process, and with which token. */
+/** Mutations of handing on: who is served next inside a process, and with which token. */
 import type { Mutation } from './catalogue.js'
 
 export const ORDER_MUTATIONS: readonly Mutation[] = [
@@ -11,32 +11,39 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     name: 'cohort-bound-in-number',
     breaks: 'A row has at most 32 hand-offs',
     edits: [
-      { file: 'lease/cohort.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
+      { file: 'lease/hand-on.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
     ],
     scenario: 'long-row',
   },
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/cohort.js', find: 'BigInt(this.#handOffs)', replace: '0n' }],
+    edits: [{ file: 'lease/hand-on.js', find: 'BigInt(grant.handOffs)', replace: '0n' }],
   },
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
-    edits: [{ file: 'lease/cohort.js', find: 'this.#handOffs + 1 < grant.tokens &&', replace: '' }],
+    edits: [{ file: 'lease/hand-on.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' }],
   },
   {
     name: 'dead-grant-handed-on',
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
-      {
-        file: 'lease/cohort.js',
-        find: 'grant.isAlive(nowMs) && this.#mayHandOff',
-        replace: 'this.#mayHandOff',
-      },
-      { file: 'lease/cohort.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
-      { file: 'lease/cohort.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
+      { file: 'lease/hand-on.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
+      { file: 'lease/cohort.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS', replace: 'true' },
+      { file: 'lease/hand-on.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
     ],
     masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',
+  },
+  {
+    name: 'strict-queue-passed',
+    breaks: 'A strict queue hands on only to whoever stands right behind',
+    edits: [
+      {
+        file: 'lease/strict-queue.js',
+        find: 'first.value.seek.place === grant.place + 1 ? first : undefined',
+        replace: 'first',
+      },
+    ],
   },
 ]

@@ -75,7 +75,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: '`released` is answered only if it was ours until then',
     edits: [
       {
-        file: 'lease/cohort.js',
+        file: 'lease/release.js',
         find: "outcome === 'released' && !overdue ? 'released' : 'lost'",
         replace: "'released'",
       },

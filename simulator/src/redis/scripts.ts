@@ -89,7 +89,7 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
     if (answer.outcome === 'withdrawn') return 'x'
     if (answer.outcome === 'waiting') {
       if (!space.channels.has(id)) space.channels.set(id, channel)
-      return notYet('w', answer.holderRemainingMs)
+      return notYet(`w ${answer.place ?? '-'}`, answer.holderRemainingMs)
     }
     if (answer.outcome === 'busy') {
       space.truth.refused(id)

@@ -10,7 +10,7 @@ import type { Claimants } from './claimants.js'
 import type { Breach, Circumstances } from './circumstances.js'
 import type { Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
-import { PERMITS, type LockName, type Operation } from './script.js'
+import { PERMITS, STRICT, type LockName, type Operation } from './script.js'
 
 export interface ClientOptions {
   readonly runtime: Runtime
@@ -90,7 +90,7 @@ export class Client {
       const { read, write: writer } = this.locks.readWriteLock(name, settings)
       return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL) : target(read, 1, CAPACITY_ALL)
     }
-    const fairness = name === 'fifo' ? 'fifo' : 'cohort'
+    const fairness = name === STRICT ? 'fifo' : 'cohort'
     return target(this.locks.mutex(name, { fairness, ...settings }), 1, 1)
   }
 

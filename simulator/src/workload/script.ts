@@ -1,7 +1,9 @@
 /** What the clients are going to do: a script that is drawn from the seed before the run, so that it can be cut down. */
 import type { Dice } from '../world/dice.js'
 
-export const LOCKS = ['cohort-a', 'cohort-b', 'fifo', 'readers', 'permits'] as const
+/** The lock that is taken strictly in the order of the store's queue. */
+export const STRICT = 'fifo'
+export const LOCKS = ['cohort-a', 'cohort-b', STRICT, 'readers', 'permits'] as const
 export type LockName = (typeof LOCKS)[number]
 
 /** How many permits the semaphore has. */

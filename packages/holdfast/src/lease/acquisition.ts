@@ -4,12 +4,14 @@
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { ClaimShape, Client } from './client.js'
-import { releaseGrant, type Cohort } from './cohort.js'
+import type { Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
 import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
+import { releaseGrant } from './release.js'
 import { seek, type SeekDone } from './seek.js'
 import type { AcquireOptions, LockSettings } from './settings.js'
+import type { StrictQueue } from './strict-queue.js'
 import { limitsOf, Wait, type WaitLimits } from './wait.js'
 
 const NO_OPTIONS: AcquireOptions = {}
@@ -19,6 +21,7 @@ export class Acquisition {
   readonly #shape: ClaimShape
   readonly #settings: LockSettings
   readonly #cohortKey: string | undefined
+  readonly #strictKey: string | undefined
   readonly #alone: Keepsake
 
   constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
@@ -27,9 +30,11 @@ export class Acquisition {
     this.#shape = shape
     this.#settings = settings
     const exclusive = shape.weight === shape.capacity
-    const sharesLease = exclusive && settings.renew && settings.fairness === 'cohort'
     // Only claims that are alike may pass a lease on: the next holder inherits its TTL.
-    this.#cohortKey = sharesLease ? `${shape.kind}/${shape.capacity}/${shape.ttlMs}/${shape.lock}` : undefined
+    const key = `${shape.kind}/${shape.capacity}/${shape.ttlMs}/${shape.lock}`
+    const passesOn = exclusive && settings.renew
+    this.#cohortKey = passesOn && settings.fairness === 'cohort' ? key : undefined
+    this.#strictKey = passesOn && settings.fairness === 'fifo' ? key : undefined
     this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
@@ -90,8 +95,8 @@ export class Acquisition {
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.clock.monotonicMs()
-    const cohort = this.#cohort()
-    return cohort ? cohort.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
+    const queue = this.#cohort() ?? this.#strictQueue()
+    return queue ? queue.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
   }
 
   async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
@@ -103,6 +108,11 @@ export class Acquisition {
   #cohort(): Cohort | undefined {
     const key = this.#cohortKey
     return key === undefined ? undefined : this.#client.cohorts.get(key, this.#shape)
+  }
+
+  #strictQueue(): StrictQueue | undefined {
+    const key = this.#strictKey
+    return key === undefined ? undefined : this.#client.strictQueues.get(key, this.#shape)
   }
 
   #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {

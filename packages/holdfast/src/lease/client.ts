@@ -9,9 +9,10 @@ import { isLockError, LockUsageError, StoreUnavailableError, type LockError } fr
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
-import { Cohorts } from './cohorts.js'
+import { Cohort } from './cohort.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
+import { LocalQueues } from './local-queues.js'
 import { Keeper } from './renewal.js'
 import {
   checkDuration,
@@ -22,6 +23,7 @@ import {
   type LockSettings,
   type LocksOptions,
 } from './settings.js'
+import { StrictQueue } from './strict-queue.js'
 import type { Closable, WaitLimits } from './wait.js'
 import { Withdrawals } from './withdrawal.js'
 
@@ -50,7 +52,8 @@ export class Client {
   readonly keeper: Keeper
   readonly heartbeats: Heartbeats
   readonly withdrawals: Withdrawals
-  readonly cohorts: Cohorts
+  readonly cohorts: LocalQueues<Cohort>
+  readonly strictQueues: LocalQueues<StrictQueue>
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
   readonly leases = new LinkedSet<HeldLease>()
   readonly waits = new LinkedSet<Closable>()
@@ -76,7 +79,8 @@ export class Client {
     }
     this.#patience = new Patience(this.clock, this.requestTimeoutMs)
     this.keeper = new Keeper(this)
-    this.cohorts = new Cohorts(this)
+    this.cohorts = new LocalQueues((shape) => new Cohort(this, shape))
+    this.strictQueues = new LocalQueues((shape) => new StrictQueue(this, shape))
     this.heartbeats = new Heartbeats(this)
     this.withdrawals = new Withdrawals(this)
   }

@@ -7,15 +7,14 @@
  */
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { ClaimShape, Client } from './client.js'
-import { isWatched, publish } from './events.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
-import { HeldLease, type Keepsake } from './lease.js'
-
+import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
+import type { HeldLease, Keepsake } from './lease.js'
+import { releaseGrant } from './release.js'
 import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-/** A lease may pass so often, or for so long, before other processes have their turn. */
-export const HAND_OFFS_IN_A_ROW = 32
+/** A row of hand-offs overtakes other processes for so long at most. */
 export const HAND_OFFS_FOR_MS = 10
 
 export class Cohort implements Keepsake, GrantQueue {
@@ -24,7 +23,6 @@ export class Cohort implements Keepsake, GrantQueue {
   readonly #waits = new LinkedSet<Wait>()
   #seek: Seek | undefined
   #grant: Grant | undefined
-  #handOffs = 0
   readonly #terms: SeekTerms = {
     enqueue: true,
     renews: true,
@@ -79,10 +77,9 @@ export class Cohort implements Keepsake, GrantQueue {
   /** A grant that was got without queueing. */
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
-    this.#handOffs = 0
     grant.queue = this
     this.#client.keeper.add(grant)
-    return this.#leaseOn(grant, nowMs, maxHoldMs)
+    return leaseOn(this.#client, grant, this, nowMs, maxHoldMs)
   }
 
   /** How many wait here. */
@@ -95,46 +92,15 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const next = grant.isAlive(nowMs) && this.#mayHandOff(grant, nowMs) ? this.#next() : undefined
+    const inTime = nowMs - grant.grantedMs < HAND_OFFS_FOR_MS
+    const next = inTime && mayHandOn(grant, nowMs) ? this.#next() : undefined
     if (next) {
-      this.#handOff(next, grant, nowMs)
+      handOn(this.#client, grant, next, this, nowMs)
       return 'released'
     }
     const outcome = releaseGrant(this.#client, grant, nowMs)
     this.#moveOn(grant)
     return outcome
-  }
-
-  #mayHandOff(grant: Grant, nowMs: number): boolean {
-    return (
-      grant.renews &&
-      // The next holder is not whom the store would show.
-      !grant.described &&
-      grant.claim.weight === grant.claim.capacity &&
-      this.#handOffs + 1 < grant.tokens &&
-      this.#handOffs < HAND_OFFS_IN_A_ROW &&
-      nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&
-      grant.deadlineMs - nowMs > grant.ttlMs / 2
-    )
-  }
-
-  #handOff(wait: Wait, grant: Grant, nowMs: number): void {
-    this.#handOffs += 1
-    const lease = this.#leaseOn(grant, nowMs, wait.maxHoldMs)
-    if (isWatched('handed-off')) {
-      publish('handed-off', () => ({
-        ...this.#client.event(grant.claim),
-        token: lease.token,
-        durationMs: nowMs - wait.startedMs,
-      }))
-    }
-    wait.serve(lease)
-  }
-
-  /** Each lease in the row has its own token out of the block that the grant reserved. */
-  #leaseOn(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
-    const token = grant.token === undefined ? undefined : grant.token + BigInt(this.#handOffs)
-    return new HeldLease(this.#client, grant, token, nowMs, maxHoldMs, this)
   }
 
   /** The grant is over: the rest queue in the store again, where there are any. */
@@ -194,19 +160,4 @@ export class Cohort implements Keepsake, GrantQueue {
     this.#seek?.stop()
     this.#seek = undefined
   }
-}
-
-/** Gives a grant back to the store. */
-export function releaseGrant(
-  client: Client,
-  grant: Grant,
-  nowMs: number,
-): 'released' | 'lost' | Promise<'released' | 'lost'> {
-  const overdue = nowMs >= grant.deadlineMs
-  grant.state = 'released'
-  client.keeper.remove(grant)
-  const judge = (outcome: string): 'released' | 'lost' =>
-    outcome === 'released' && !overdue ? 'released' : 'lost'
-  const outcome = client.withdrawals.release(grant.claim, grant.deadlineMs)
-  return typeof outcome === 'string' ? judge(outcome) : outcome.then(judge)
 }

@@ -50,6 +50,10 @@ export class Grant {
   described = false
   /** Who has the grant now: it is told of a loss, once. */
   holder: GrantHolder | undefined
+  /** How often it passed from one caller of this process to the next. */
+  handOffs = 0
+  /** Where its holder's claim stood in the store's queue, where that is numbered: see `Waiting`. */
+  place: number | undefined
   /** The local queue that the grant serves, where there is one. */
   queue: GrantQueue | undefined
 

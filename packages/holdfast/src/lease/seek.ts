@@ -75,6 +75,7 @@ export class Seek {
   #silentMs = 0
   /** When a grant was last in doubt. Answers to what was asked before do not count. */
   #doubtedMs = -Infinity
+  #place: number | undefined
   #watch: Watch | undefined
   #leaveBeat: (() => void) | undefined
   #retry: Timer | undefined
@@ -90,6 +91,11 @@ export class Seek {
   /** Whether it has ended: `done` was called, or it was stopped. */
   get over(): boolean {
     return this.#over
+  }
+
+  /** Where the claim stands in the store's queue, as far as the store tells: see `Waiting`. */
+  get place(): number | undefined {
+    return this.#place
   }
 
   /** Goes on from a first attempt. `done` may be called before this returns. */
@@ -159,6 +165,7 @@ export class Seek {
       case 'granted':
         return this.#granted(sent, result)
       case 'waiting':
+        this.#place = result.place ?? this.#place
         return this.#queued(sent, result.holderRemainingMs)
       case 'busy':
         return this.#busy(result.holderRemainingMs)
@@ -210,7 +217,9 @@ export class Seek {
       return
     }
     this.#end()
-    this.#done(new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs))
+    const grant = new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs)
+    grant.place = this.#place
+    this.#done(grant)
   }
 
   #queued(sent: Sent, holderRemainingMs: number | undefined): void {
@@ -297,6 +306,7 @@ export class Seek {
     this.#inFlight = 0
     this.#doubtedMs = -Infinity
     this.#silentMs = 0
+    this.#place = undefined
     this.#send()
   }
 

@@ -18,7 +18,7 @@ export interface LockOptions {
   readonly reentrant?: boolean
   /**
    * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10 ms in a row, before
-   * other processes have their turn. `fifo` serves all processes strictly in the order of the store's queue.
+   * other processes have their turn. `fifo` serves all callers strictly in the order of the store's queue.
    */
   readonly fairness?: Fairness
 }

@@ -108,6 +108,11 @@ export interface Waiting {
   readonly outcome: 'waiting'
   /** When the next lease ahead of it ends, unless renewed: a good moment to attempt again. */
   readonly holderRemainingMs: number | undefined
+  /**
+   * The claim's number in the queue of its lock, in stores that have such: larger than those of all who came before, and
+   * when it is larger by one, nobody stands between the two. It may be told of a claim that joins, and left out later.
+   */
+  readonly place?: number | undefined
 }
 
 /** The lock is busy and the claim did not ask to queue (or the store has no queue). */

@@ -64,6 +64,8 @@ export interface LockState {
   heldWeight: number
   /** No holder's lease ends before this time; renewals leave it too early, which costs one more look. */
   nextExpiryMs: number
+  /** The number of who came last into the queue, since the lock was idle. */
+  lastPlace: number
   readonly holders: Map<string, Holder>
   readonly waiters: Map<string, Waiter>
   readonly tombstones: Map<string, Tombstone>
@@ -88,6 +90,7 @@ export function newLockState(): LockState {
     lastToken: 0,
     heldWeight: 0,
     nextExpiryMs: Infinity,
+    lastPlace: 0,
     holders: new Map(),
     waiters: new Map(),
     tombstones: new Map(),
@@ -113,6 +116,7 @@ export function attempt(state: LockState, claim: Claim, options: AttemptOptions,
     return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, turn) }
   }
   adoptShape(state, claim)
+  if (isIdle(state)) state.lastPlace = 0
   if (state.waiters.size === 0 && state.heldWeight + claim.weight <= state.capacity) {
     return grantedTo(hold(state, claim, options.tokens, claim.ttlMs, turn), false, turn)
   }
@@ -127,7 +131,8 @@ export function attempt(state: LockState, claim: Claim, options: AttemptOptions,
     sinceMs: turn.nowMs,
     seenMs: turn.nowMs,
   })
-  return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, turn) }
+  state.lastPlace += 1
+  return { outcome: 'waiting', place: state.lastPlace, holderRemainingMs: untilNextExpiry(state, turn) }
 }
 
 export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResult {

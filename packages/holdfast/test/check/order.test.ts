@@ -65,7 +65,12 @@ describe('the FIFO bound', () => {
     const late = `${row('a', 3, 1, 'claim=c')}\n${row('a', 10_000_004, 1, 'claim=c')}`
     expect(broken(late, { fifo: true })).toEqual(['fifo-row'])
     expect(broken(late, { fifo: { slackNs: 1n } })).toEqual([])
-    expect(broken(row('a', 3, 2, 'claim=c'), strict)).toEqual(['fifo-row'])
+    expect(broken(row('a', 3, 2, 'claim=c'), { fifo: { inARow: 1 } })).toEqual(['fifo-row'])
+  })
+
+  test('allows rows in a strict queue that pass nobody, and no others', () => {
+    expect(broken(row('a', 3, 33, 'claim=c'), strict)).toEqual([])
+    expect(broken(`${waiting}\n${row('a', 3, 2, 'claim=c')}\n${granted}`, strict)).toEqual(['fifo'])
   })
 })
 

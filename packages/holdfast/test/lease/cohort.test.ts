@@ -152,24 +152,6 @@ describe('a cohort', () => {
     expect(tokens).toEqual([served[1]?.token])
   })
 
-  test('is not used with fairness fifo: every lease comes from the store', async () => {
-    const world = makeWorld()
-    const locks = world.client({ fairness: 'fifo' })
-    const leases: Lease[] = []
-    for (let index = 0; index < 3; index += 1) {
-      void locks
-        .mutex('a')
-        .acquire()
-        .then((lease) => leases.push(lease))
-    }
-    await world.clock.advance(10)
-    world.wire.sent.length = 0
-    void leases[0]?.release()
-    await world.clock.advance(10)
-    expect(leases.length).toBe(2)
-    expect(world.wire.sent.some(({ verb }) => verb === 'withdraw')).toBe(true)
-  })
-
   test('joins only claims of the same TTL', async () => {
     const world = makeWorld()
     const locks = world.client()

@@ -2,8 +2,9 @@
  * FIFO bound: whoever waits is overtaken so often at most.
  *
  * An overtake is a hold that was asked for after the store had acknowledged that I wait, and granted before mine. In a
- * strict queue there is none. Where the waiters of a process hand the lock on among themselves, each process may
- * overtake me by one row of hand-offs: it stood before me when I came, and goes behind me when its row is over.
+ * strict queue there is none, so it does not matter who hands the lock on to whom. Where the waiters of a process hand it
+ * on among themselves past others, each process may overtake me by one row of hand-offs: it stood before me when I came,
+ * and goes behind me when its row is over.
  *
  * Only waits with an `enqueued` event are judged. Two that may hold side by side are told of it in either order, so
  * there the tokens say who was first; where there are none, such a pair is passed over.
@@ -32,7 +33,8 @@ export function checkFifo(
   const waiting = byKey(waits)
   for (const [key, its] of byKey(holds)) {
     const overtaken = [...its, ...(waiting.get(key) ?? [])].flatMap((mine) => overtakenBy(mine, its, inARow))
-    found.push(...overtaken.slice(0, MOST_VIOLATIONS), ...rowsTooLong(its, inARow, forNs + slackNs))
+    found.push(...overtaken.slice(0, MOST_VIOLATIONS))
+    if (inARow > 0) found.push(...rowsTooLong(its, inARow, forNs + slackNs))
   }
   return found
 }
@@ -83,8 +85,7 @@ function rowsTooLong(holds: readonly Hold[], inARow: number, forNs: bigint): Vio
     }
     length += 1
     const late = hold.startNs - first.startNs
-    // The first hold of a row is no hand-off, so a queue without any has rows of one.
-    if (length <= Math.max(1, inARow) && late <= forNs) continue
+    if (length <= inARow && late <= forNs) continue
     found.push(rowTooLong(first, hold, length, late))
     if (found.length >= MOST_VIOLATIONS) break
   }

@@ -40,6 +40,8 @@ interface PackedLock {
   readonly h: readonly PackedHolder[]
   readonly q: readonly PackedWish[]
   readonly w: readonly PackedWaiter[]
+  /** The number of the last who came into the queue; left out while there was none. */
+  readonly n?: number
   readonly d: readonly PackedTombstone[]
 }
 
@@ -89,6 +91,7 @@ export function pack({ state, stations }: StoredLock): string {
     h,
     q,
     w,
+    ...(state.lastPlace === 0 ? {} : { n: state.lastPlace }),
     d,
   }
   return JSON.stringify(packed)
@@ -101,6 +104,7 @@ export function unpack(text: string): StoredLock {
   state.kind = packed.k
   state.capacity = packed.c
   state.lastToken = packed.t
+  state.lastPlace = packed.n ?? 0
   for (const [short, source, packedWeight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
     const [station, owner] = at(packed.o, source)
     const id = longId(short, owner)

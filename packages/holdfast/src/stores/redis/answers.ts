@@ -42,7 +42,11 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
         remainingMs: Number(rest[4]),
       }
     case 'w':
-      return { outcome: 'waiting', holderRemainingMs: optional(rest[0]) }
+      return {
+        outcome: 'waiting',
+        place: rest[0] === '-' ? undefined : Number(rest[0]),
+        holderRemainingMs: optional(rest[1]),
+      }
     case 'b':
       return { outcome: 'busy', holderRemainingMs: optional(rest[0]) }
     case 'x':

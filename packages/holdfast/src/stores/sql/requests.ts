@@ -65,11 +65,13 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
         remainingMs: Number(answer['remainingMs']),
       }
     case 'waiting':
-    case 'busy': {
-      const left = answer['holderRemainingMs']
-      const holderRemainingMs = left === null || left === undefined ? undefined : Math.max(0, Number(left))
-      return { outcome: answer['outcome'], holderRemainingMs }
-    }
+      return {
+        outcome: 'waiting',
+        place: numberOf(answer['place']),
+        holderRemainingMs: timeLeft(answer),
+      }
+    case 'busy':
+      return { outcome: 'busy', holderRemainingMs: timeLeft(answer) }
     case 'mismatch':
       throw new LockUsageError(
         `Lock "${claim.lock}" is in use as a ${String(answer['kind'])} of capacity ${String(answer['capacity'])}, ` +
@@ -80,6 +82,15 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
     default:
       return { outcome: 'withdrawn' }
   }
+}
+
+function numberOf(value: unknown): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value)
+}
+
+function timeLeft(answer: Answer): number | undefined {
+  const leftMs = numberOf(answer['holderRemainingMs'])
+  return leftMs === undefined ? undefined : Math.max(0, leftMs)
 }
 
 export function renewRequest({ lock, id, ttlMs, owner }: Renewal): Request {

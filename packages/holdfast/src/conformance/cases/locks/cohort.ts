@@ -1,8 +1,11 @@
-/** The waiters of one client: they share a claim in the store, within a bound that the others can rely on. */
+/**
+ * The waiters of one client: they share a claim in the store, within a bound that the others can rely on, or each has its
+ * own and passes nobody.
+ */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
-import { fencing, queue } from '../../needs.js'
+import { fencing, inspect, queue } from '../../needs.js'
 import { onLockEvent } from '../../../lease/events.js'
 import type { Locks } from '../../../locks/create.js'
 
@@ -90,6 +93,34 @@ cohort.test(
     assert.equal(new Set(tokens).size, 40)
   },
   { needs: [fencing] },
+)
+
+cohort.test(
+  'in strict order nobody passes, whoever hands on to whom',
+  async (context) => {
+    const [one, two] = [await context.locks({ fairness: 'fifo' }), await context.locks({ fairness: 'fifo' })]
+    const held = await context.soon(two.mutex(context.name()).acquire())
+    const [order, tokens]: [number[], bigint[]] = [[], []]
+    const turns: Promise<void>[] = []
+    for (const [number, locks] of [one, one, one, two, one, two, two].entries()) {
+      const turn = locks.mutex(context.name()).run(({ token }) => {
+        order.push(number)
+        if (token !== undefined) tokens.push(token)
+      })
+      turns.push(context.later(turn))
+      await context.waiters(number + 1)
+    }
+    await held.release()
+    await context.time.within(Promise.all(turns), 5000 + context.slackMs, 'the end of all waits')
+    assert.deepEqual(order, [...turns.keys()])
+    assert.deepEqual(
+      tokens,
+      [...tokens].sort((a, b) => (a < b ? -1 : 1)),
+    )
+    await context.waiters(0)
+    await context.soon((await context.soon(one.mutex(context.name()).acquire())).release())
+  },
+  { needs: [queue, inspect] },
 )
 
 cohort.test('a waiter waits for longer than its TTL, and then has its turn', async (context) => {

@@ -88,7 +88,7 @@ ${CLAIM}
     insert into holdfast_waiters (name, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since_us, seen_us, channel)
     values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, json_extract(a_op, '$.heartbeatMs'), a_now, a_now,
             a_channel);
-    set a_answer = json_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms);
+    set a_answer = json_object('outcome', 'waiting', 'place', last_insert_id(), 'holderRemainingMs', v_left_ms);
   end if;
 end`
 

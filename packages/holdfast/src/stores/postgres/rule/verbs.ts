@@ -16,6 +16,7 @@ declare
   v_mine boolean;
   v_left_ms double precision;
   v_fits boolean;
+  v_place bigint;
 begin
   select l.kind, l.capacity, l.guarded,
          exists (select from holdfast.tombstones t where t.lock = a_lock and t.id = a_id and t.until > a_now) as buried,
@@ -59,8 +60,9 @@ begin
   end if;
   insert into holdfast.waiters (lock, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since, seen, channel)
   values (a_lock, a_id, a_op ->> 'owner', a_weight, a_tokens, a_ttl_ms, (a_op ->> 'heartbeatMs')::double precision,
-          a_now, a_now, a_op ->> 'channel');
-  return jsonb_build_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms);
+          a_now, a_now, a_op ->> 'channel')
+  returning seq into v_place;
+  return jsonb_build_object('outcome', 'waiting', 'place', v_place, 'holderRemainingMs', v_left_ms);
 end
 $attempt$;
 

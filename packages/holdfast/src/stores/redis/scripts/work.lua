@@ -12,7 +12,7 @@
 --                  "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
 -- Returns one line for each item:
 --         a: "n<token>" granted as asked for
---            "g <existing 0|1> <token> <tokens> <ttl> <remaining>"  "w [<next expiry in>]"  "b [<next expiry in>]"
+--            "g <existing 0|1> <token> <tokens> <ttl> <remaining>"  "w <place, or - when known> [<next expiry in>]"  "b [<next expiry in>]"
 --            "x" was withdrawn  "m <kind> <capacity>" is in use as another kind
 --         r: "r" renewed  "l" lost  "s <reason>" stolen         w: "released"  "left"  "absent"
 --         t: "released"  "absent"
@@ -21,7 +21,7 @@
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter there that now holds.
 
 -- The short ways stand here in the open: nearly every claim of a mutex finds the lock idle and leaves it alone on it, or
--- finds it held and gets it from the one before. There is nothing to expire then, and a head is made out of pieces of the one
+-- finds it held and gets it from the one before or leaves its queue. There is nothing to expire then, and a head is made out of pieces of the one
 -- before. Functions for that would take longer to make, at each call, than it takes. Nothing raises there; what they
 -- cannot do they leave as it is, and the long way decides.
 
@@ -70,6 +70,9 @@ for index = 1, count do
         -- @include parts/queue-up.lua
       else
         -- @include parts/hand-over.lua
+        if not line then
+          -- @include parts/leave.lua
+        end
       end
     end
   elseif ttl_ms and verb == 'a' then

@@ -20,7 +20,7 @@ if sole[ID] ~= id and state[WAITERS] > 0 and now < state[STUCK_UNTIL] then
       local needed_ms = max(KEEP_MS + needed_until - now, state[TOMBS_UNTIL] - now)
       state[KEPT_UNTIL] = now + needed_ms
       try('SET', key, cmsgpack.pack(state), 'PX', ceil(needed_ms))
-      line = format('w %.3f', state[NEXT_EXPIRY] - now)
+      line = format('w %.0f %.3f', number, state[NEXT_EXPIRY] - now)
     end
   end
 end

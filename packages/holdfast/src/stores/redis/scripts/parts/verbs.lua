@@ -83,12 +83,13 @@ local function attempt(key, head, id, shape, channel)
       keep_helpers(key, state, false)
       changed = changed or state[HELPERS_UNTIL] ~= helpers_until
     end
-    return answer(not_yet('w', state))
+    return answer(not_yet('w -', state))
   end
   local mismatch, other_kind = adopt_shape(state, kind, capacity)
   changed = changed or other_kind
   if mismatch then return answer(mismatch) end
   if state[WAITERS] == 0 and state[HELD] + weight <= state[CAPACITY] then
+    if state[HELD] == 0 then state[SEQUENCE] = 0 end
     holder = hold(key, state, { id, owner, weight, ttl_ms, tokens }, ttl_ms, write_if_room)
     save_state(key, state, write_if_room)
     return granted(holder, false)
@@ -96,7 +97,7 @@ local function attempt(key, head, id, shape, channel)
   if enqueue == 0 then return answer(not_yet('b', state)) end
   join_queue(key, state, { id, owner, weight, ttl_ms, tokens, heartbeat_ms, now, now, channel })
   save_state(key, state, write_always)
-  return not_yet('w', state)
+  return not_yet(string.format('w %.0f', state[SEQUENCE]), state)
 end
 
 -- shape: { ttl, owner }

@@ -1,0 +1,40 @@
+/** The local queues of a client, by what their callers want. One is made when it is needed, and made use of again. */
+import type { ClaimShape } from './client.js'
+
+/** Below so many nobody looks for idle ones. */
+const KEPT = 256
+
+export class LocalQueues<Q extends { readonly idle: boolean }> {
+  readonly #make: (shape: ClaimShape) => Q
+  readonly #all = new Map<string, Q>()
+  #sweepAt = KEPT
+
+  constructor(make: (shape: ClaimShape) => Q) {
+    this.#make = make
+  }
+
+  /** Where somebody of this process wants or holds the lock, or did a while ago. */
+  find(key: string): Q | undefined {
+    return this.#all.get(key)
+  }
+
+  /** @param key the same only for claims that are alike */
+  get(key: string, shape: ClaimShape): Q {
+    let queue = this.#all.get(key)
+    if (!queue) {
+      if (this.#all.size >= this.#sweepAt) this.#sweep()
+      queue = this.#make(shape)
+      this.#all.set(key, queue)
+    }
+    return queue
+  }
+
+  /**
+   * Forgets those that nobody needs any more. Not each when it falls idle: most locks are wanted again, and a map out of
+   * which so much is taken costs more than what it holds.
+   */
+  #sweep(): void {
+    for (const [key, queue] of this.#all) if (queue.idle) this.#all.delete(key)
+    this.#sweepAt = Math.max(KEPT, 2 * this.#all.size)
+  }
+}
