@@ -5,7 +5,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-bound-in-time',
     breaks: 'A row of hand-offs ends after 10 ms',
-    edits: [{ file: 'lease/cohort.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
+    edits: [{ file: 'lease/hand-on.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
   },
   {
     name: 'cohort-bound-in-number',
@@ -30,7 +30,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
       { file: 'lease/hand-on.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
-      { file: 'lease/cohort.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS', replace: 'true' },
+      { file: 'lease/hand-on.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
       { file: 'lease/hand-on.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
     ],
     masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',

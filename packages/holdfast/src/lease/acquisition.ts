@@ -6,10 +6,10 @@ import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../error
 import type { ClaimShape, Client } from './client.js'
 import type { Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
-import { announceGrant, Grant } from './grant.js'
+import { announceGrant, type Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
-import { seek, type SeekDone } from './seek.js'
+import { seekFor, type SeekDone } from './seek.js'
 import type { AcquireOptions, LockSettings } from './settings.js'
 import type { StrictQueue } from './strict-queue.js'
 import { limitsOf, Wait, type WaitLimits } from './wait.js'
@@ -126,17 +126,9 @@ export class Acquisition {
     return wait.promise
   }
 
-  /** Seeks a grant until somebody gives up the wait for it. */
   #seekFor(wait: Pick<Wait, 'fail' | 'onGiveUp'>, enqueue: boolean, done: SeekDone): void {
     const terms = { enqueue, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
-    try {
-      const found = seek(this.#client, this.#shape, terms, done)
-      if (found instanceof Grant) done(found)
-      else wait.onGiveUp = () => found.stop()
-    } catch (error) {
-      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
-      wait.fail(error)
-    }
+    seekFor(wait, this.#client, this.#shape, terms, done)
   }
 
   #leaseAlone(grant: Grant): HeldLease {

@@ -14,9 +14,6 @@ import { releaseGrant } from './release.js'
 import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-/** A row of hand-offs overtakes other processes for so long at most. */
-export const HAND_OFFS_FOR_MS = 10
-
 export class Cohort implements Keepsake, GrantQueue {
   readonly #client: Client
   readonly #shape: ClaimShape
@@ -92,8 +89,7 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const inTime = nowMs - grant.grantedMs < HAND_OFFS_FOR_MS
-    const next = inTime && mayHandOn(grant, nowMs) ? this.#next() : undefined
+    const next = mayHandOn(grant, nowMs) ? this.#next() : undefined
     if (next) {
       handOn(this.#client, grant, next, this, nowMs)
       return 'released'

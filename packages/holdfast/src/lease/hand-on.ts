@@ -8,8 +8,9 @@ import type { Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
 import type { Wait } from './wait.js'
 
-/** A grant may pass so often, before the store has its turn. */
+/** A grant may pass so often, or for so long, before the store has its turn. */
 export const HAND_OFFS_IN_A_ROW = 32
+export const HAND_OFFS_FOR_MS = 10
 
 /** Whether the next of the process may have the grant as it is: its time must be good for more than a moment. */
 export function mayHandOn(grant: Grant, nowMs: number): boolean {
@@ -20,6 +21,7 @@ export function mayHandOn(grant: Grant, nowMs: number): boolean {
     grant.claim.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&
+    nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&
     grant.deadlineMs - nowMs > grant.ttlMs / 2 &&
     grant.isAlive(nowMs)
   )

@@ -11,6 +11,7 @@ import type { ClaimShape, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
 import { Grant, withLocalWaiters } from './grant.js'
+import type { Wait } from './wait.js'
 import { isRetryable } from './withdrawal.js'
 
 export interface SeekTerms {
@@ -48,6 +49,25 @@ export function seek(client: Client, shape: ClaimShape, terms: SeekTerms, done: 
   announceAttempt(client, { claim, sentMs, offsetMs }, answer)
   const { token, tokens, ttlMs } = answer
   return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+}
+
+/** Seeks a grant until somebody gives up the wait for it. Gives the seek where it goes on. */
+export function seekFor(
+  wait: Pick<Wait, 'fail' | 'onGiveUp'>,
+  ...[client, shape, terms, done]: Parameters<typeof seek>
+): Seek | undefined {
+  try {
+    const found = seek(client, shape, terms, done)
+    if (found instanceof Grant) done(found)
+    else if (!found.over) {
+      wait.onGiveUp = () => found.stop()
+      return found
+    }
+  } catch (error) {
+    // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
+    wait.fail(error)
+  }
+  return undefined
 }
 
 function announceAttempt(client: Client, { claim, sentMs }: Sent, { outcome }: AttemptResult): void {

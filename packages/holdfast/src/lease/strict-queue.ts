@@ -13,11 +13,11 @@ import { soonOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { ClaimShape, Client } from './client.js'
 import { inNobodysContext } from './context.js'
-import { announceGrant, Grant } from './grant.js'
+import { announceGrant, type Grant } from './grant.js'
 import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
 import type { HeldLease, Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
-import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
+import { seekFor, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
 
 interface Queued {
@@ -130,17 +130,10 @@ export class StrictQueue implements Keepsake {
       if (grant) this.#serve(wait, grant)
       else wait.fail(error)
     }
-    try {
-      const found = seek(this.#client, this.#shape, this.#terms, done)
-      if (found instanceof Grant) this.#serve(wait, found)
-      else if (!found.over) {
-        const joined = (place = this.#queued.add({ wait, seek: found }))
-        wait.onGiveUp = () => this.#leave(joined)
-      }
-    } catch (error) {
-      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
-      wait.fail(error)
-    }
+    const found = seekFor(wait, this.#client, this.#shape, this.#terms, done)
+    if (!found) return
+    const joined = (place = this.#queued.add({ wait, seek: found }))
+    wait.onGiveUp = () => this.#leave(joined)
   }
 
   #leave(place: Place<Queued>): void {

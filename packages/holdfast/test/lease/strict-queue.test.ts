@@ -31,7 +31,7 @@ async function turns(world: World, served: Awaited<ReturnType<typeof queueUp>>):
     const { name, lease } = served[turn] as (typeof served)[number]
     order.push(handed.has(lease.token) ? `${name}+` : name)
     await world.clock.until(lease.release())
-    await world.clock.advance(5)
+    await world.clock.advance(3)
   }
   stop()
   return order
@@ -95,11 +95,11 @@ describe('a strict queue', () => {
     const served = await queueUp(world, strictClients(world), 'b0 a1 a2 a3 a4')
     for (let turn = 0; turn < 3; turn += 1) {
       await world.clock.until(served[turn]?.lease.release() ?? NOBODY)
-      await world.clock.advance(5)
+      await world.clock.advance(3)
     }
     world.wire.sent.length = 0
     expect(await served[3]?.lease.release()).toBe('released')
-    await world.clock.advance(5)
+    await world.clock.advance(3)
     expect(served[4]?.lease.held).toBe(true)
     expect(world.wire.sent.map(({ verb }) => verb)).toEqual(['withdraw'])
   })
