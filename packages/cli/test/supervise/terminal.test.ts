@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { DRIVER } from '../support/driver.js'
-import { alive, family, gone, stateOf, withMark } from '../support/processes.js'
+import { alive, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import { KEYS, Terminal } from '../support/terminal.js'
 import { until } from '../support/wait.js'
 
@@ -83,7 +82,7 @@ describe('a job in a terminal', () => {
       `${process.execPath} ${DRIVER} '{}' sh -c 'trap "" HUP; sh -c "trap \\"\\" HUP; echo rea''dy; while :; do sleep 0.05; done" ${mark}; exit 1' ${mark}${KEYS.enter}`,
     )
     await shell.shows('ready')
-    const [wrapper = -1] = withMark(mark).filter((pid) => commandIs(pid, DRIVER))
+    const [wrapper = -1] = withMark(mark).filter((pid) => commandLine(pid).includes(DRIVER))
     process.kill(wrapper, 'SIGKILL')
     await gone(mark)
     expect(alive(shell.pid)).toBe(true)
@@ -100,7 +99,3 @@ describe('a job in a terminal', () => {
     expect(withMark(mark)).toEqual([])
   })
 })
-
-function commandIs(pid: number, text: string): boolean {
-  return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text)
-}
