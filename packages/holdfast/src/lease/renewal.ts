@@ -13,7 +13,7 @@ import { LinkedSet } from '../collections/linked-set.js'
 import type { Client } from './client.js'
 import { inNobodysContext } from './context.js'
 import { marginMs } from './deadline.js'
-import { publish } from './events.js'
+import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
 
 /** Loss is told this long before the deadline, since timers fire late and never early. */
@@ -183,9 +183,10 @@ export class Keeper {
     for (const grant of grants) this.#noteAsked(grant, sentMs)
     this.#rearm()
     const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.renewal())))
+    const asked: Asked = { sentMs, offsetMs, byHand }
     grants.forEach((grant, index) => {
       const result = results[index]
-      if (result && grant.state === 'held') this.#take(grant, result, { sentMs, offsetMs, byHand })
+      if (result && grant.state === 'held') this.#take(grant, result, asked)
     })
     this.#rearm()
     return results
@@ -217,7 +218,6 @@ export class Keeper {
 
   #take(grant: Grant, result: RenewResult, asked: Asked): void {
     const { clock } = this.#client
-    const event = (): ReturnType<Client['event']> => this.#client.event(grant.claim)
     if (result.outcome === 'lost') {
       grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined)
       return
@@ -227,10 +227,13 @@ export class Keeper {
       grant.extend(asked.sentMs, asked.offsetMs, grant.renews || asked.byHand)
       this.remove(grant)
       this.add(grant)
-      publish('renewed', () => ({ ...event(), durationMs: clock.monotonicMs() - asked.sentMs }))
+      if (isWatched('renewed')) {
+        const durationMs = clock.monotonicMs() - asked.sentMs
+        publish('renewed', () => ({ ...this.#client.event(grant.claim), durationMs }))
+      }
       return
     }
-    publish('unknown', () => ({ ...event(), error: result.cause }))
+    publish('unknown', () => ({ ...this.#client.event(grant.claim), error: result.cause }))
     const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
     grant.asked ??= this.#asked.add(grant)

@@ -19,13 +19,14 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { readAttempt, readRenewal, readWithdrawal } from './answers.js'
+import { readAttempt, readWithdrawal } from './answers.js'
 import { Batches, type Item, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { admin, work } from './scripts.generated.js'
+import { Renewals, RenewalItem } from './renewals.js'
 import { textOf } from './replies.js'
 import { EMPTY_SHAPE, Shapes, type Shape } from './shapes.js'
 import { Wakes } from './wakes.js'
@@ -127,21 +128,14 @@ export class RedisStore implements Store<true> {
 
   /** One promise for all of them: a process may hold ten thousand leases. */
   renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const results: RenewResult[] = []
-      let open = renewals.length
-      if (open === 0) resolve(results)
-      for (const [index, renewal] of renewals.entries()) {
-        const settle = (result: RenewResult): void => {
-          results[index] = result
-          open -= 1
-          if (open === 0) resolve(results)
-        }
-        const answer = {
-          done: (line: string) => settle(readRenewal(line)),
-          failed: (error: unknown) => settle({ outcome: 'unknown', cause: explain(error, renewal.lock) }),
-        }
-        this.#add('r', renewal, this.#shapes.renewal(renewal), answer, this.#replicated)
+      const all = new Renewals(renewals.length, resolve)
+      const batches = this.#replicated ?? this.#batches
+      for (let index = 0; index < renewals.length; index += 1) {
+        const renewal = renewals[index] as Renewal
+        const key = keyOf(this.#prefix, renewal.lock)
+        batches.add(new RenewalItem(all, index, key, renewal, this.#shapes.renewal(renewal)))
       }
     })
   }
@@ -228,14 +222,8 @@ export class RedisStore implements Store<true> {
     return this.#unclear.size >= UNCLEAR_KEPT || this.#unclear.has(claimId)
   }
 
-  #add(
-    verb: Verb,
-    { id, lock }: ClaimRef,
-    shape: Shape,
-    answer: Pick<Item, 'done' | 'failed'>,
-    batches: Batches = this.#batches,
-  ): void {
-    batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
+  #add(verb: Verb, { id, lock }: ClaimRef, shape: Shape, answer: Pick<Item, 'done' | 'failed'>): void {
+    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {
