@@ -31,9 +31,9 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal that failed is not taken for one that was done',
     edits: [
       inRedis(
-        'store.js',
-        "failed: (error) => settle({ outcome: 'unknown', cause: explain(error, renewal.lock) }),",
-        "failed: () => settle({ outcome: 'renewed' }),",
+        'renewals.js',
+        "{ outcome: 'unknown', cause: explain(error, this.lock) }",
+        "{ outcome: 'renewed' }",
       ),
     ],
     store: 'redis',
