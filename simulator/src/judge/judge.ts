@@ -67,13 +67,13 @@ function truthEvent(hold: ServerHold): HistoryEvent {
 
 /**
  * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease that is handed on inside
- * a cohort may overtake, but a row of them is bound.
+ * a cohort may overtake. A row of them is bound in either.
  */
 function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
   const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
     f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
   const ordered = inOrder ? events.filter((event) => !mayPass(event)) : []
-  const unordered = events.filter(({ f, key }) => f !== 'enqueued' && key !== STRICT)
+  const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
     ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
     ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),

@@ -69,7 +69,8 @@ describe('the FIFO bound', () => {
   })
 
   test('allows rows in a strict queue that pass nobody, and no others', () => {
-    expect(broken(row('a', 3, 33, 'claim=c'), strict)).toEqual([])
+    expect(broken(row('a', 3, 32, 'claim=c'), strict)).toEqual([])
+    expect(broken(row('a', 3, 33, 'claim=c'), strict)).toEqual(['fifo-row'])
     expect(broken(`${waiting}\n${row('a', 3, 2, 'claim=c')}\n${granted}`, strict)).toEqual(['fifo'])
   })
 })

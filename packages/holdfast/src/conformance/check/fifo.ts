@@ -2,7 +2,7 @@
  * FIFO bound: whoever waits is overtaken so often at most.
  *
  * An overtake is a hold that was asked for after the store had acknowledged that I wait, and granted before mine. In a
- * strict queue there is none, so it does not matter who hands the lock on to whom. Where the waiters of a process hand it
+ * strict queue there is none, whoever hands the lock on to whom. Where the waiters of a process hand it
  * on among themselves past others, each process may overtake me by one row of hand-offs: it stood before me when I came,
  * and goes behind me when its row is over.
  *
@@ -33,8 +33,9 @@ export function checkFifo(
   const waiting = byKey(waits)
   for (const [key, its] of byKey(holds)) {
     const overtaken = [...its, ...(waiting.get(key) ?? [])].flatMap((mine) => overtakenBy(mine, its, inARow))
-    found.push(...overtaken.slice(0, MOST_VIOLATIONS))
-    if (inARow > 0) found.push(...rowsTooLong(its, inARow, forNs + slackNs))
+    // In a strict queue, too, the store has its turn after a row that passed nobody.
+    const rows = rowsTooLong(its, inARow || IN_A_ROW, forNs + slackNs)
+    found.push(...overtaken.slice(0, MOST_VIOLATIONS), ...rows)
   }
   return found
 }
