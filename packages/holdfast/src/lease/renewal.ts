@@ -138,7 +138,8 @@ export class Keeper {
 
   #takeUnclear(nowMs: number): Grant[] {
     const due: Grant[] = []
-    for (const grant of this.#asked.values()) {
+    for (let place = this.#asked.first; place; place = place.next) {
+      const grant = place.value
       if (grant.askAgainMs <= nowMs || grant.deadlineMs - TELL_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
@@ -169,7 +170,8 @@ export class Keeper {
       if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
       else this.#lanes.delete(lane.leadMs)
     }
-    for (const grant of this.#asked.values()) {
+    for (let place = this.#asked.first; place; place = place.next) {
+      const grant = place.value
       wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - TELL_EARLY_MS)
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)

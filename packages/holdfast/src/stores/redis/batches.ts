@@ -138,20 +138,17 @@ export class Batches {
   }
 }
 
-const PLAIN_ID = /^[\w.-]+$/
-
 /** Which item is of which verb and shape, and then the shapes. */
 function payloadOf(items: readonly Item[]): string[] {
   const shapes: string[] = []
-  let list = ''
+  const list: (string | number)[] = []
   for (const { verb, shape, claimId } of items) {
     // Nearly always they are all of one or two shapes.
     let index = shapes.indexOf(shape.text)
     if (index < 0) index = shapes.push(shape.text) - 1
-    const id = PLAIN_ID.test(claimId) ? `"${claimId}"` : JSON.stringify(claimId)
-    list += `${list === '' ? '' : ','}"${verb}",${index},${id}`
+    list.push(verb, index, claimId)
   }
-  return [`[${list}]`, ...shapes]
+  return [JSON.stringify(list), ...shapes]
 }
 
 function distribute(items: readonly Item[], lines: readonly string[]): void {
