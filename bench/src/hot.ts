@@ -1,9 +1,9 @@
 /** One hot lock: four processes of sixteen loops each, all of which want the same lock all the time. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Locker } from './locker.js'
 import { percentile } from './stats.js'
+import { work } from './work.js'
 
 const PROCESSES = 4
 const LOOPS = 16
@@ -24,7 +24,7 @@ const GO = 'go'
 
 /**
  * Called by the leading process, which prints the figures, and by those that it starts with the same arguments. Both end.
- * @param workMs how long each holder keeps the lock
+ * @param workMs how long each holder works under the lock
  */
 export async function runHot(makeLocker: () => Locker, workMs: number, runMs = RUN_MS): Promise<void> {
   if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs, runMs)
@@ -96,7 +96,7 @@ async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number
           waitsMs.push(gotMs - askedMs)
         // What comes after the end would count only for those who had to wait for long.
         if (gotMs >= startMs && gotMs < endMs) count += 1
-        if (workMs > 0) await pause(workMs)
+        if (workMs > 0) await work(workMs)
         await release()
       }
       return count

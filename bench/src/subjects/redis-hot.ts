@@ -1,9 +1,9 @@
 /**
  * One hot lock: `redis-hot.js SUBJECT PORT WORK_MS` starts four processes of sixteen loops each. The subject `work` is the work
- * alone, without a lock: a timer of 1 ms takes longer than that, and no lock can let in more than it allows.
+ * alone, without a lock: no lock can let in more than it allows.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { runHot } from '../hot.js'
+import { work } from '../work.js'
 import { makeLocker } from './redis-lockers.js'
 
 /** Shorter than elsewhere: there are many subjects. */
@@ -16,6 +16,6 @@ else await runHot(() => makeLocker(subject, Number(port)), Number(workMs), RUN_M
 async function runAlone(forMs: number): Promise<void> {
   const endMs = performance.now() + RUN_MS
   let pairs = 0
-  for (; performance.now() < endMs; pairs += 1) await pause(forMs)
+  for (; performance.now() < endMs; pairs += 1) await work(forMs)
   console.log(JSON.stringify({ pairs: pairs / (RUN_MS / 1000) }))
 }
