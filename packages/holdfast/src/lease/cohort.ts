@@ -5,6 +5,7 @@
  * next of them without a call to the store, within a bound: then the claim is withdrawn and a new one queues behind the
  * other processes, in one round trip where the store batches.
  */
+import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { ClaimShape, Client } from './client.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
@@ -20,6 +21,8 @@ export class Cohort implements Keepsake, GrantQueue {
   readonly #waits = new LinkedSet<Wait>()
   #seek: Seek | undefined
   #grant: Grant | undefined
+  /** Keeps the process alive. */
+  #vigil: Timer | undefined
   readonly #terms: SeekTerms = {
     enqueue: true,
     renews: true,
@@ -68,6 +71,7 @@ export class Cohort implements Keepsake, GrantQueue {
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.limit(limits.waitMs, limits.signal)
+    this.#keepVigil()
     return wait.promise
   }
 
@@ -92,6 +96,7 @@ export class Cohort implements Keepsake, GrantQueue {
     const next = mayHandOn(grant, nowMs) ? this.#next() : undefined
     if (next) {
       handOn(this.#client, grant, next, this, nowMs)
+      this.#keepVigil()
       return 'released'
     }
     const outcome = releaseGrant(this.#client, grant, nowMs)
@@ -102,6 +107,7 @@ export class Cohort implements Keepsake, GrantQueue {
   /** The grant is over: the rest queue in the store again, where there are any. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
+    this.#keepVigil()
     if (this.size > 0 && !this.#seek) this.#startSeek()
   }
 
@@ -134,6 +140,24 @@ export class Cohort implements Keepsake, GrantQueue {
     const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
     announceGrant(grant, nowMs - wait.startedMs)
     wait.serve(lease)
+    this.#keepVigil()
+  }
+
+  /**
+   * A lease may end by itself while its holder, and nothing else in this process, moves. Those who wait here get the lock
+   * then, and nothing but this timer would keep the process alive for them until then.
+   */
+  #keepVigil(): void {
+    const grant = this.size > 0 ? this.#grant : undefined
+    if (!grant || (grant.renews && grant.holder?.endsMs === Infinity)) {
+      this.#vigil?.cancel()
+      this.#vigil = undefined
+      return
+    }
+    this.#vigil ??= this.#client.clock.timer(grant.ttlMs, () => {
+      this.#vigil = undefined
+      this.#keepVigil()
+    })
   }
 
   #failAll(error: unknown): void {
@@ -152,6 +176,7 @@ export class Cohort implements Keepsake, GrantQueue {
 
   #leave(place: Place<Wait>): void {
     this.#waits.delete(place)
+    this.#keepVigil()
     if (this.size > 0) return
     this.#seek?.stop()
     this.#seek = undefined

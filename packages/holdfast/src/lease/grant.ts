@@ -24,6 +24,8 @@ export interface GrantTerms {
 }
 
 export interface GrantHolder {
+  /** When it ends at the latest by the monotonic clock, whatever becomes of the grant. */
+  readonly endsMs: number
   onLoss(error: LockLostError): void
 }
 

@@ -75,13 +75,13 @@ export interface Keepsake {
 }
 
 export class HeldLease implements WriteLease, GrantHolder {
+  readonly endsMs: number
   readonly #client: Client
   readonly #place: Place<HeldLease>
   readonly #grant: Grant
   readonly #keepsake: Keepsake
   readonly #token: bigint | undefined
   readonly #startedMs: number
-  readonly #endsMs: number
   #maxHold: Timer | undefined
   #controller: AbortController | undefined
   /** Aborts in the context of whoever asked for the signal, where the listeners are most likely from. */
@@ -105,7 +105,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#grant = grant
     this.#token = token
     this.#startedMs = nowMs
-    this.#endsMs = nowMs + maxHoldMs
+    this.endsMs = nowMs + maxHoldMs
     this.#keepsake = from
     grant.holder = this
     this.#place = client.leases.add(this)
@@ -142,7 +142,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   get held(): boolean {
     if (this.#lost || this.#release !== undefined) return false
     const nowMs = this.#client.clock.monotonicMs()
-    if (nowMs >= this.#endsMs) return false
+    if (nowMs >= this.endsMs) return false
     if (this.#grant.isAlive(nowMs)) return true
     // The clocks parted but the deadline has not come: the store's answer decides.
     if (this.#grant.state === 'held' && nowMs < this.#grant.deadlineMs)
@@ -152,7 +152,7 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   get remainingMs(): number {
     if (!this.held) return 0
-    const endsMs = Math.min(this.#grant.deadlineMs, this.#endsMs)
+    const endsMs = Math.min(this.#grant.deadlineMs, this.endsMs)
     return Math.max(0, endsMs - this.#client.clock.monotonicMs())
   }
 
@@ -223,7 +223,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#client.leases.delete(this.#place)
     if (this.#lost) return this.#giveBackLost()
     const nowMs = this.#client.clock.monotonicMs()
-    const overdue = nowMs >= this.#endsMs
+    const overdue = nowMs >= this.endsMs
     this.#grant.holder = undefined
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
     const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
@@ -277,7 +277,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     // Only the clocks disagree: ask, and let the answer decide.
     const { state, deadlineMs } = this.#grant
     const nowMs = this.#client.clock.monotonicMs()
-    if (!this.#lost && state === 'held' && nowMs < Math.min(deadlineMs, this.#endsMs)) {
+    if (!this.#lost && state === 'held' && nowMs < Math.min(deadlineMs, this.endsMs)) {
       await this.#client.keeper.renewNow(this.#grant)
     }
     return !this.held
@@ -285,7 +285,7 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   lossError(cause?: unknown): LockLostError {
     const nowMs = this.#client.clock.monotonicMs()
-    const reason = this.#lost?.reason ?? (nowMs >= this.#endsMs ? 'max-hold' : 'deadline')
+    const reason = this.#lost?.reason ?? (nowMs >= this.endsMs ? 'max-hold' : 'deadline')
     const because = this.#lost?.because
     return new LockLostError(reason, { lock: this.name, store: this.#client.store.name, cause, because })
   }
@@ -349,11 +349,11 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   /** At the cap the holder is told, renewal stops, and the lock is free when the holder lets go or the TTL ends. */
   #watchMaxHold(): void {
-    const leftMs = this.#endsMs - this.#client.clock.monotonicMs()
+    const leftMs = this.endsMs - this.#client.clock.monotonicMs()
     this.#maxHold = this.#client.clock.timer(
       Math.max(0, leftMs - 2),
       () => {
-        if (this.#client.clock.monotonicMs() < this.#endsMs - 2) {
+        if (this.#client.clock.monotonicMs() < this.endsMs - 2) {
           this.#watchMaxHold()
           return
         }
@@ -384,6 +384,6 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#assertNotReleased()
     if (this.#abandoned) this.#client.assertOpen(this.name)
     const nowMs = this.#client.clock.monotonicMs()
-    if (nowMs >= this.#grant.deadlineMs || nowMs >= this.#endsMs) throw this.lossError()
+    if (nowMs >= this.#grant.deadlineMs || nowMs >= this.endsMs) throw this.lossError()
   }
 }

@@ -1,4 +1,4 @@
-/** The timer of the heartbeats outlasts those who waited, and keeps the process alive only for those who do. */
+/** Timers keep the process alive for those who wait for something that will come, and for nobody else. */
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { expect, test } from 'vitest'
@@ -51,5 +51,45 @@ test('a wait keeps the process alive, also the next one, and nothing does when n
     expect(holding()).toBe(0)
   }
   await holder.release()
+  await locks.close()
+})
+
+test('behind a holder of the same process a wait keeps it alive where the hold ends by itself', async () => {
+  const { clock, holding } = countingClock()
+  const locks = createLocks(memoryStore(), { clock, ttlMs: 300 })
+  const mutex = locks.mutex('a', { maxHoldMs: 200 })
+  const first = await mutex.acquire()
+  expect(holding()).toBe(0)
+  const controller = new AbortController()
+  const impatient = outcomeOf(mutex.acquire({ signal: controller.signal }))
+  expect(holding()).toBe(1)
+  controller.abort()
+  await impatient
+  expect(holding()).toBe(0)
+  const waiting = mutex.acquire()
+  expect(holding()).toBe(1)
+  const ended = new Promise((resolve) => first.signal.addEventListener('abort', resolve))
+  await ended
+  // The lock is free when the TTL ends.
+  expect(holding()).toBe(1)
+  const second = await waiting
+  expect(second.held).toBe(true)
+  expect(holding()).toBe(0)
+  await second.release()
+  await locks.close()
+})
+
+test('behind a holder of the same process that holds for ever a wait keeps nothing alive', async () => {
+  const { clock, holding } = countingClock()
+  const locks = createLocks(memoryStore(), { clock })
+  const first = await locks.mutex('a', { maxHoldMs: 60_000 }).acquire()
+  const waiting = [locks.mutex('a').acquire(), locks.mutex('a').acquire()]
+  expect(holding()).toBe(1)
+  await first.release()
+  const second = await waiting[0]
+  expect(second?.held).toBe(true)
+  expect(holding()).toBe(0)
+  await second?.release()
+  await (await waiting[1])?.release()
   await locks.close()
 })
