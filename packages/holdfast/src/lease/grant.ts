@@ -48,6 +48,10 @@ export class Grant {
   ttlMs: number
   /** Its holder was told already that it ends. */
   told = false
+  /** The store was asked to make a reader of a writer: whatever it answered, others may be let in. */
+  downgraded = false
+  /** The store lets it end so soon, and not after the TTL of the claim, until it is renewed for the first time. */
+  provisional: boolean
   /** What the store shows was said by one holder about itself. */
   described = false
   /** Who has the grant now: it is told of a loss, once. */
@@ -81,6 +85,11 @@ export class Grant {
   }
 
   /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
+  /** How much of the lock's capacity its holder may believe to have. */
+  get weight(): number {
+    return this.downgraded ? 1 : this.claim.weight
+  }
+
   isAlive(nowMs: number): boolean {
     return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)
   }

@@ -18,7 +18,7 @@ export function mayHandOn(grant: Grant, nowMs: number): boolean {
     grant.renews &&
     // The next holder is not whom the store would show.
     !grant.described &&
-    grant.claim.weight === grant.claim.capacity &&
+    grant.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&
     nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&

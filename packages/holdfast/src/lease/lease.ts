@@ -127,11 +127,11 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   /** How much of the lock's capacity it takes now. */
   get weight(): number {
-    return this.#grant.claim.weight
+    return this.#grant.weight
   }
 
   get exclusive(): boolean {
-    return this.#grant.claim.weight === this.#grant.claim.capacity
+    return this.#grant.weight === this.#grant.claim.capacity
   }
 
   /** Whether it has neither been released nor reported lost. */
@@ -206,8 +206,10 @@ export class HeldLease implements WriteLease, GrantHolder {
         store: store.name,
       })
     }
-    const held = await store.downgrade(grant.claim)
-    if (!held) grant.lose('expired')
+    // Before the answer, which may be lost: nobody else of this process must get as a writer what the store has for a reader.
+    grant.downgraded = true
+    const answer = (async () => store.downgrade(grant.claim))()
+    if (!(await this.#client.bounded(answer, this.name, 'the downgrade'))) grant.lose('expired')
     this.#assertNotOver()
     grant.claim = { ...grant.claim, weight: 1 }
   }
