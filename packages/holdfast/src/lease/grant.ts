@@ -80,16 +80,17 @@ export class Grant {
     this.grantedMs = nowMs
     this.baseMs = terms.baseMs
     this.ttlMs = terms.ttlMs
+    this.provisional = terms.ttlMs < claim.ttlMs
     this.deadlineMs = leaseEndMs(terms.baseMs, terms.ttlMs)
     this.#offsetMs = terms.offsetMs
   }
 
-  /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
   /** How much of the lock's capacity its holder may believe to have. */
   get weight(): number {
     return this.downgraded ? 1 : this.claim.weight
   }
 
+  /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
   isAlive(nowMs: number): boolean {
     return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)
   }
@@ -109,6 +110,7 @@ export class Grant {
     if (!moveDeadline) return
     this.baseMs = sentMs
     this.ttlMs = this.claim.ttlMs
+    this.provisional = false
     this.deadlineMs = leaseEndMs(sentMs, this.ttlMs)
   }
 

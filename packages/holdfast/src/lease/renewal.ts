@@ -63,6 +63,8 @@ export class Keeper {
     insert(lane, grant)
     // The deadline of a grant that came late may be nearer than its place in the lane says.
     this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - TELL_EARLY_MS))
+    // A fixed lease lasts for the TTL of its claim: it gets there by one renewal.
+    if (grant.provisional && !grant.renews) this.renewSoon(grant)
   }
 
   remove(grant: Grant): void {
@@ -76,7 +78,7 @@ export class Keeper {
   /** Lets a grant run out: from now on only its deadline is watched. */
   stopRenewing(grant: Grant): void {
     this.remove(grant)
-    grant.renews = false
+    grant.renews = grant.provisional = false
     if (grant.state === 'held') this.add(grant)
   }
 
@@ -86,7 +88,7 @@ export class Keeper {
     return result ?? { outcome: 'lost', reason: 'expired' }
   }
 
-  /** Renews in the background; used when `held` finds the clocks apart. */
+  /** Renews in the background, once. */
   renewSoon(grant: Grant): void {
     if (grant.asked) return
     void this.#ask([grant])
@@ -151,7 +153,7 @@ export class Keeper {
       grant.lose('deadline')
       return true
     }
-    if (grant.renews || grant.clocksDisagree(nowMs)) return false
+    if (grant.renews || grant.provisional || grant.clocksDisagree(nowMs)) return false
     this.remove(grant)
     this.add(grant)
     return true
@@ -226,7 +228,7 @@ export class Keeper {
     }
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
-      grant.extend(asked.sentMs, asked.offsetMs, grant.renews || asked.byHand)
+      grant.extend(asked.sentMs, asked.offsetMs, grant.renews || grant.provisional || asked.byHand)
       this.remove(grant)
       this.add(grant)
       if (isWatched('renewed')) {

@@ -51,3 +51,29 @@ test('all are asked about at once when the clocks have parted, also in the first
   expect((first?.argument as Renewal[] | undefined)?.length).toBe(MANY)
   expect(leases.every(({ held }) => held)).toBe(true)
 })
+
+test.each(['mutex', 'semaphore'] as const)(
+  'a %s that is not renewed lasts for its TTL, also when it was waited for',
+  async (kind) => {
+    const { clock, wire, client, direct } = makeWorld()
+    const lockOf = (locks: ReturnType<typeof client>) =>
+      kind === 'mutex'
+        ? locks.mutex('a', { renew: false, ttlMs: 60_000 })
+        : locks.semaphore('a', { permits: 1, renew: false, ttlMs: 60_000 })
+    const before = await clock.until(lockOf(direct()).acquire())
+    const waiting = lockOf(client()).acquire()
+    await clock.advance(10)
+    // The first answer is lost: the lease must not end with what the store lets it have until it is asked.
+    let renewals = 0
+    wire.fate = (verb) => (verb === 'renew' && (renewals += 1) === 1 ? 'fail' : 'deliver')
+    await before.release()
+    const lease = await clock.until(waiting)
+    await clock.advance(2000)
+    expect(lease.remainingMs).toBeGreaterThan(50_000)
+    await clock.advance(55_000)
+    expect(lease.held).toBe(true)
+    await clock.advance(5000)
+    expect(lease.held).toBe(false)
+    expect(renewals).toBe(2)
+  },
+)
