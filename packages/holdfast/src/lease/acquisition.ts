@@ -75,9 +75,10 @@ export class Acquisition {
     }
     const limits = this.#limits(options)
     const frame = frameToReenter(this.#client, this.#shape, this.#settings.reentrant)
-    const inside = frame && (await runInside(frame, limits, work))
+    const startedMs = this.#client.clock.monotonicMs()
+    const inside = frame && (await runInside(frame, { limits, startedMs }, work))
     if (inside) return inside.value
-    const lease = await this.#acquire(limits)
+    const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
     if (this.#client.closed) {
       // Closed in the very turn of the grant: closing gives the lease back, and has not seen that anybody works under it.
       await lease.releaseQuietly()
@@ -97,6 +98,18 @@ export class Acquisition {
     const nowMs = this.#client.clock.monotonicMs()
     const queue = this.#cohort() ?? this.#strictQueue()
     return queue ? queue.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
+  }
+
+  /** With what a wait since then for somebody else has left of the limits. */
+  async #acquireAfter(startedMs: number, { waitMs, signal }: WaitLimits): Promise<HeldLease> {
+    signal?.throwIfAborted()
+    const goneMs = this.#client.clock.monotonicMs() - startedMs
+    try {
+      return await this.#acquire({ waitMs: Math.max(0, waitMs - goneMs), signal })
+    } catch (error) {
+      if (!(error instanceof LockTimeoutError)) throw error
+      throw new LockTimeoutError(waitMs, { lock: this.#shape.lock, store: error.store, cause: error })
+    }
   }
 
   async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {

@@ -89,16 +89,22 @@ export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
   }
 }
 
+/** A wait that began at some time by the monotonic clock. */
+export interface BegunWait {
+  readonly limits: WaitLimits
+  readonly startedMs: number
+}
+
 /** Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before its turn came. */
 export async function runInside<T>(
   frame: Frame,
-  limits: WaitLimits,
+  begun: BegunWait,
   work: (lease: HeldLease) => T | PromiseLike<T>,
 ): Promise<{ readonly value: T } | undefined> {
   // Readers share a frame; whoever holds the whole lock takes turns in it.
   const takesTurns = frame.lease.exclusive
   if (takesTurns) {
-    while (frame.alive && frame.occupied) await queueUp(frame, limits)
+    while (frame.alive && frame.occupied) await queueUp(frame, begun)
   }
   if (!frame.alive || !frame.lease.open) return undefined
   frame.occupied = takesTurns
@@ -110,8 +116,9 @@ export async function runInside<T>(
   }
 }
 
-function queueUp(frame: Frame, limits: WaitLimits): Promise<HeldLease> {
-  const wait = new Wait(frame.client, frame.lease.name, frame.client.clock.monotonicMs())
+function queueUp(frame: Frame, { limits, startedMs }: BegunWait): Promise<HeldLease> {
+  limits.signal?.throwIfAborted()
+  const wait = new Wait(frame.client, frame.lease.name, startedMs)
   wait.limit(limits.waitMs, limits.signal)
   wait.onGiveUp = () => void frame.queue.splice(frame.queue.indexOf(wait), 1)
   frame.queue.push(wait)

@@ -129,6 +129,27 @@ describe('a nested run', () => {
   })
 })
 
+describe('a nested run that has to wait', () => {
+  test('waits no longer in all than it was to, though its frame ended under it', async () => {
+    const { locks, world } = setUp()
+    const { clock } = world
+    const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve))
+    const mutex = locks.mutex('a', { reentrant: true })
+    const other = world.direct().mutex('a')
+    let nested: Promise<unknown> = Promise.resolve()
+    const startedMs = clock.monotonicMs()
+    const run = mutex.run(async () => {
+      void locks.detached(() => outcomeOf(other.acquire()))
+      void outcomeOf(mutex.run(() => pause(600)))
+      nested = outcomeOf(mutex.run(() => 1, { waitMs: 500 }))
+      await pause(450)
+    })
+    await clock.until(run)
+    expect(await clock.until(nested)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(520)
+  })
+})
+
 describe('readers and writers', () => {
   test('nested reads re-enter, siblings included, past a waiting writer', async () => {
     const { locks, world } = setUp()
