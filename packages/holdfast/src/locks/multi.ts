@@ -106,7 +106,18 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
       const lease = await this.#acquireAll(untilMs, waitMs, options.signal)
       if (lease.held) return lease
       await lease.release()
+      if (this.#client.clock.monotonicMs() >= untilMs) throw this.#neverAll(waitMs)
+      await this.#pause()
     }
+  }
+
+  /** Each of them was got in time, and one was lost before the rest was there, again and again. */
+  #neverAll(waitMs: number): LockTimeoutError {
+    return new LockTimeoutError(waitMs, {
+      lock: this.names.join(', '),
+      store: this.#client.store.name,
+      advice: 'Each was granted, but never all at once: a lease ended first. Raise its ttlMs or maxHoldMs.',
+    })
   }
 
   async tryAcquire(): Promise<MultiLease<F> | undefined> {
@@ -125,14 +136,14 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   async #acquireAll(
     untilMs: number,
     waitMs: number,
-    signal: AbortSignal | undefined,
+    signal: AcquireOptions['signal'],
   ): Promise<MultiLease<F>> {
     const leases: Lease<F>[] = []
     for (const lock of this.#locks) {
       const leftMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
       const lease = await undoOnError(leases, async () => {
         try {
-          return await lock.acquire({ waitMs: leftMs, ...(signal ? { signal } : {}) })
+          return await lock.acquire({ waitMs: leftMs, ...(signal === undefined ? {} : { signal }) })
         } catch (error) {
           throw error instanceof LockTimeoutError ? timeoutOf(waitMs, error) : error
         }

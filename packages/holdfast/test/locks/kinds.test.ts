@@ -98,6 +98,23 @@ describe('a multi-lock', () => {
     expect(await clock.until(outcomeOf(run))).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
   })
 
+  test('that gets each, but never all at once, ends in time', async () => {
+    const { client, clock, wire } = makeWorld()
+    const locks = client({ maxHoldMs: 3 })
+    wire.latencyMs = 7
+    const acquiring = locks.multi([locks.mutex('a'), locks.mutex('b')]).acquire({ waitMs: 200 })
+    const outcome = await clock.until(outcomeOf(acquiring))
+    expect(outcome).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 200 } })
+    expect(clock.monotonicMs()).toBeLessThan(300)
+  })
+
+  test('refuses a signal that is none', async () => {
+    const { direct } = makeWorld()
+    const locks = direct()
+    const acquiring = locks.multi([locks.mutex('a')]).acquire({ signal: null as unknown as AbortSignal })
+    expect(await outcomeOf(acquiring)).toMatchObject({ error: { code: 'LOCK_USAGE' } })
+  })
+
   test('aborts its signal when the first of them is lost', async () => {
     const { direct, clock, store } = makeWorld()
     const locks = direct({ ttlMs: 1000 })
