@@ -4,23 +4,15 @@
 import type { Timer } from '../clock/clock.js'
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
-import type { ProcessGroup } from '../store/contract.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import type { Client } from './client.js'
 import { boundHere, runUnder } from './context.js'
 import { isWatched, publish } from './events.js'
 import type { Grant, GrantHolder } from './grant.js'
-import { checkLabel, checkObject } from './settings.js'
+import { checkNote, type LeaseNote } from './note.js'
 
 /** The token of a lease: a bigint on stores that fence, undefined on the others. */
 export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
-
-/** What a holder can add to what `inspect` shows about it. */
-export interface LeaseNote {
-  readonly label?: string
-  /** The process group of a child that works under the lease. */
-  readonly group?: ProcessGroup
-}
 
 /**
  * A granted lock. It is renewed in the background until it is released, and ends at its deadline if that fails.
@@ -181,10 +173,8 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   async annotate(note: LeaseNote): Promise<void> {
     this.#assertNotOver()
-    checkObject('the note of annotate', note)
-    if (note.label !== undefined) checkLabel(note.label)
-    const { claim } = this.#grant
-    this.#grant.describeAs({ ...claim.owner, ...note })
+    const checked = checkNote(note)
+    this.#grant.describeAs({ ...this.#grant.claim.owner, ...checked })
     await this.renew()
   }
 

@@ -5,6 +5,7 @@ import {
   MAX_NAME_BYTES,
   onLockEvent,
   UnsupportedLockError,
+  type LeaseNote,
   type WriteLease,
 } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
@@ -178,6 +179,28 @@ describe('options', () => {
     expect(await outcomeOf(few.steal('s'))).toHaveProperty('error.code', 'UNSUPPORTED')
     expect(await outcomeOf(few.inspect())).toHaveProperty('error.code', 'UNSUPPORTED')
     expect(lease.held).toBe(true)
+  })
+
+  test('a note that says who else it is, or of a group that cannot be looked up', async () => {
+    const lease = await locks.mutex('note').acquire()
+    const owner = async () => (await locks.inspect({ prefix: 'note' }))[0]?.holders[0]?.owner
+    const before = await owner()
+    await lease.annotate({ label: 'mine', clientId: 'evil', host: 'elsewhere' } as LeaseNote)
+    expect(await owner()).toEqual({ ...before, label: 'mine' })
+    for (const group of [
+      {},
+      { pgid: 'x', startTime: '1' },
+      { pgid: 5n, startTime: '1' },
+      { pgid: 5 },
+      null,
+    ]) {
+      const outcome = await outcomeOf(lease.annotate({ group } as unknown as LeaseNote))
+      expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+    }
+    await lease.renew()
+    expect(lease.held).toBe(true)
+    expect(await owner()).toEqual({ ...before, label: 'mine' })
+    await lease.release()
   })
 
   test('a downgrade of what is no writer', async () => {

@@ -1,0 +1,36 @@
+/** What a holder can add to what `inspect` shows about it. */
+import { LockUsageError } from '../errors.js'
+import type { ProcessGroup } from '../store/contract.js'
+import { checkLabel, checkObject, describe } from './settings.js'
+
+export interface LeaseNote {
+  readonly label?: string
+  /** The process group of a child that works under the lease. */
+  readonly group?: ProcessGroup
+}
+
+/**
+ * The note, without what does not belong there: nobody may pass for another holder.
+ * @throws LockUsageError when it makes no sense.
+ */
+export function checkNote(note: LeaseNote): LeaseNote {
+  checkObject('the note of annotate', note)
+  const { label, group } = note
+  return {
+    ...(label === undefined ? {} : { label: checkLabel(label) }),
+    ...(group === undefined ? {} : { group: checkGroup(group) }),
+  }
+}
+
+/** A takeover waits until the group is gone, so it must be one that can be looked up. */
+function checkGroup(group: ProcessGroup): ProcessGroup {
+  checkObject('group', group)
+  const { pgid, startTime } = group
+  if (!Number.isSafeInteger(pgid) || pgid < 1) {
+    throw new LockUsageError(`pgid of a group must be the id of a process group, not ${describe(pgid)}.`)
+  }
+  if (typeof startTime !== 'string') {
+    throw new LockUsageError(`startTime of a group must be a string, not ${describe(startTime)}.`)
+  }
+  return { pgid, startTime }
+}
