@@ -121,6 +121,20 @@ loss.test('a lease without renewal ends with its TTL', async (context) => {
   await context.time.within(next, context.shortMs + context.slackMs, 'the next holder')
 })
 
+loss.test('a lease without renewal lasts for its TTL, also when it was waited for', async (context) => {
+  const ttlMs = context.longMs
+  const [one, two, name] = [await context.locks(), await context.locks(), context.name()]
+  const before = await context.soon(one.mutex(name).acquire())
+  const waiting = two.mutex(name, { ttlMs, renew: false }).acquire()
+  // For it to be told of its grant, where the store tells: it may let that end soon, until it hears of whoever got it.
+  await context.time.pass(100)
+  await context.soon(before.release())
+  const lease = await context.time.within(waiting, context.slackMs, 'the lock')
+  const lasts = (): boolean => lease.remainingMs > ttlMs / 2
+  await context.time.eventually('a lease that lasts for its TTL', context.slackMs, lasts)
+  await lease.release()
+})
+
 loss.test(
   'a lease that ended while the process stood still is not held, before any timer ran',
   async (context) => {
