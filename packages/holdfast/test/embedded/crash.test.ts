@@ -1,12 +1,12 @@
 /** Processes that are killed or stopped while they hold the lock or wait for it. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import type { ProcessGroup } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { Worker } from './support/workers.js'
-import { after, closing, makeClaim, makeDirectory, take, until } from './support/world.js'
+import { after, closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
@@ -47,6 +47,25 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     })
     await holder.kill()
     await take(store, makeClaim('a'))
+  })
+
+  test('whoever does not wait gets the lock as well when somebody else buries the dead one meanwhile', async () => {
+    const directory = makeDirectory()
+    const holder = new Worker(directory)
+    await holder.ask('acquire', { lock: 'a' })
+    const [socket = ''] = readdirSync(join(directory, 's'))
+    const store = closing(embeddedStore({ directory }))
+    // With its first lock a store looks for the dead: this one still lives.
+    await take(store, makeClaim('other'))
+    await holder.kill()
+    const raw = openRaw(join(directory, 'locks.db'))
+    const attempt = store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })
+    // The holder's row was read and its socket is being asked, but nothing is heard of that in this turn.
+    await new Promise((resolve) => process.nextTick(resolve))
+    raw.exec(`DELETE FROM locks WHERE name = 'a'; DELETE FROM stations WHERE id = '${socket.slice(0, -5)}'`)
+    rmSync(join(directory, 's', socket), { force: true })
+    raw.close()
+    expect(await attempt).toMatchObject({ outcome: 'granted' })
   })
 
   test.each(['process.exit(3)', "throw new Error('on purpose')", ''])(

@@ -2,6 +2,7 @@
  * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and the death of a
  * holder noticed by the end of its connection.
  */
+import { existsSync } from 'node:fs'
 import { systemRandom } from '../../clock/clock.js'
 import type {
   AttemptOptions,
@@ -295,9 +296,11 @@ export class EmbeddedStore implements Store<true> {
     }
   }
 
-  /** Resolves to whether the station is dead: then the lock may be free, whoever ended its claims. */
+  /** Resolves to whether the station may be dead: then the lock may be free, whoever ended its claims. */
   async #endIfDead(lock: string, address: StationAddress): Promise<boolean> {
-    if (!(await this.#station.isDead(address))) return false
+    // A socket that is gone proves no death, but somebody may have buried the station since we read its row, our own
+    // upkeep for one. Its claims ended before its socket went, so another attempt tells, and harms nobody who lives.
+    if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
     await this.#end(lock, address)
     return true
   }
