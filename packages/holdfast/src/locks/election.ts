@@ -8,7 +8,7 @@ import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/settings.js'
+import { describe, type AcquireOptions } from '../lease/settings.js'
 import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { Lockable } from './lock.js'
@@ -40,8 +40,14 @@ export interface Election<F extends boolean = boolean> {
   resign(): Promise<boolean>
   /** Who leads now, as the store sees it. */
   leader(): Promise<HolderInfo | undefined>
+  /**
+   * Listens to one kind of event. Returns what stops listening.
+   * @throws LockUsageError for an event that there is not, or without a function.
+   */
   on<E extends keyof ElectionEvents>(event: E, listener: (...args: ElectionEvents<F>[E]) => void): () => void
 }
+
+const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
 
 /** One stand for the lock, and those who wait for what comes of it. */
 interface Campaign {
@@ -125,6 +131,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   #lead(lease: Lease<F>): void {
+    const former = this.#lease
     this.#lease = lease
     lease.signal.addEventListener('abort', () => this.#ended(lease), { once: true })
     // All campaigns of this candidate are won with this one.
@@ -135,7 +142,16 @@ export class LockElection<F extends boolean> implements Election<F> {
       for (const wait of callers) wait.serve(lease as unknown as HeldLease)
     }
     // Last, since a listener may resign. It still hears of it before those who campaign do.
+    if (former) this.#tellLate(former)
     this.#emit('elected', lease)
+  }
+
+  /**
+   * Tells of the end of a lease whose signal has not. After a pause a grant, or a resignation, may come in the same turn as
+   * that signal's timer and before it; by then the lease is not ours to note any more, and the signal would tell nobody.
+   */
+  #tellLate(lease: Lease<F>, ended = (lease as unknown as HeldLease).lossError()): void {
+    if (!lease.signal.aborted) this.#emit('lost', ended)
   }
 
   async resign(): Promise<boolean> {
@@ -146,9 +162,17 @@ export class LockElection<F extends boolean> implements Election<F> {
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined
+    const { held } = lease
     const outcome = await lease.release()
-    this.#emit('resigned')
+    if (outcome === 'released') this.#emit('resigned')
+    // It led by its own clock, and the store knew better.
+    else if (held) this.#tellLate(lease, this.#expired())
+    else this.#tellLate(lease)
     return outcome === 'released'
+  }
+
+  #expired(): LockLostError {
+    return new LockLostError('expired', { lock: this.name, store: this.#client.store.name })
   }
 
   async leader(): Promise<HolderInfo | undefined> {
@@ -159,6 +183,18 @@ export class LockElection<F extends boolean> implements Election<F> {
     event: E,
     listener: (...args: ElectionEvents<F>[E]) => void,
   ): () => void {
+    if (!EVENTS.includes(event)) {
+      throw new LockUsageError(
+        `The election "${this.name}" knows the events ${EVENTS.join(', ')}, not ${describe(event)}.`,
+        { lock: this.name },
+      )
+    }
+    if (typeof listener !== 'function') {
+      throw new LockUsageError(
+        `The election "${this.name}" needs a function to call for the event ${event}.`,
+        { lock: this.name },
+      )
+    }
     const untyped = listener as (...args: unknown[]) => void
     this.#emitter.on(event, untyped)
     return () => void this.#emitter.off(event, untyped)

@@ -158,6 +158,9 @@ describe('options', () => {
   test('an event that there is not, or nobody who listens', () => {
     expect(() => onLockEvent('nope' as never, () => undefined)).toThrow(LockUsageError)
     expect(() => onLockEvent('lost', undefined as never)).toThrow(LockUsageError)
+    const election = locks.election('e')
+    expect(() => election.on('electd' as never, () => undefined)).toThrow(/events elected, lost.*"electd"/)
+    expect(() => election.on('elected', 5 as never)).toThrow(LockUsageError)
   })
 
   test('a store that is none', () => {

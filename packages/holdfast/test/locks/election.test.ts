@@ -1,5 +1,6 @@
 /** Elections in the turns that matter: a grant that meets a resignation, callers who share a campaign, listeners that fail. */
 import { spawnSync } from 'node:child_process'
+import type { Election, LockLostError } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { count, makeWorld, outcomeOf } from '../support/world.js'
 
@@ -135,6 +136,43 @@ describe('callers of one campaign', () => {
   })
 })
 
+describe('a leadership that ended while nobody looked', () => {
+  test.each(['cohort', 'fifo'] as const)('is told of once before the next one (%s)', async (fairness) => {
+    const { direct, clock } = makeWorld()
+    const election = direct({ fairness, ttlMs: 200 }).election('scheduler')
+    const events = noted(election)
+    const old = await election.campaign()
+    clock.freeze(400)
+    const lease = await clock.until(election.campaign())
+    await clock.advance(50)
+    expect(events).toEqual(['elected', 'lost: deadline', 'elected'])
+    expect(old.signal.aborted).toBe(true)
+    expect(election.token).toBe(lease.token)
+  })
+
+  test('is told of as lost by resign()', async () => {
+    const { direct, clock } = makeWorld()
+    const election = direct({ ttlMs: 200 }).election('scheduler')
+    const events = noted(election)
+    await election.campaign()
+    clock.freeze(400)
+    expect(await election.resign()).toBe(false)
+    await clock.advance(50)
+    expect(events).toEqual(['elected', 'lost: deadline'])
+  })
+
+  test('by the word of the store alone, likewise', async () => {
+    const { direct, store, clock } = makeWorld()
+    const election = direct().election('scheduler')
+    const events = noted(election)
+    await election.campaign()
+    await store.steal('scheduler', { now: true })
+    expect(await election.resign()).toBe(false)
+    await clock.advance(50)
+    expect(events).toEqual(['elected', 'lost: expired'])
+  })
+})
+
 test('a listener that throws is an uncaught exception, and fails neither the campaign nor the other listeners', () => {
   const program = `
     import { createLocks } from 'holdfast'
@@ -163,3 +201,12 @@ test('a listener that throws is an uncaught exception, and fails neither the cam
     ].toSorted(),
   )
 })
+
+/** What the election tells its listeners, as it does. */
+function noted(election: Election): string[] {
+  const events: string[] = []
+  election.on('elected', () => events.push('elected'))
+  election.on('lost', (error) => events.push(`lost: ${(error as LockLostError).reason}`))
+  election.on('resigned', () => events.push('resigned'))
+  return events
+}
