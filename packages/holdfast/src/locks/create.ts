@@ -10,7 +10,7 @@ import {
   type LocksOptions,
 } from '../lease/settings.js'
 import type { Lease } from '../lease/lease.js'
-import type { HolderInfo, LockInfo, StealResult, Store } from '../store/contract.js'
+import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
@@ -135,11 +135,9 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
     inspect,
     async steal(name, options = {}) {
       if (!store.traits.steal) throw unsupported(store, 'steal')
-      checkObject('the options of steal', options)
-      const { now = false, because } = options
+      const how = checkSteal(options)
       const lock = named(name)
-      const reason = because === undefined ? {} : { because: checkText(because, 'reason', MAX_REASON_BYTES) }
-      const stolen = await store.steal(lock, { now, ...reason })
+      const stolen = await store.steal(lock, how)
       // Holders of this client need not wait for their next renewal, nor those who queue behind them here.
       const own = client.leases.values().filter((lease) => lease.name === lock)
       for (const lease of own) lease.look()
@@ -160,6 +158,16 @@ function checkStore(store: unknown): void {
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
       "or embeddedStore() of 'holdfast/embedded'.",
   )
+}
+
+function checkSteal(options: StealLockOptions): StealOptions {
+  checkObject('the options of steal', options)
+  const { now = false, because } = options
+  // Whatever else counts as true, the text 'false' for one, would free the lock under running code.
+  if (typeof now !== 'boolean') {
+    throw new LockUsageError(`The option now of steal must be true or false, not ${describe(now)}.`)
+  }
+  return because === undefined ? { now } : { now, because: checkText(because, 'reason', MAX_REASON_BYTES) }
 }
 
 function checkInspect(options: InspectOptions): Required<InspectOptions> {

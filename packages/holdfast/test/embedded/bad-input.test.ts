@@ -45,6 +45,10 @@ describe('options', () => {
   ])('a directory that is no path: %s', (_, directory) => {
     expect(() => embeddedStore({ directory })).toThrow(LockUsageError)
   })
+
+  test.each(['false', 'true', 0, 1, null])('%s is no answer to whether all users take part', (system) => {
+    expect(() => embeddedStore({ system: system as never })).toThrow(LockUsageError)
+  })
 })
 
 describe.skipIf(process.platform === 'win32')('without a directory', () => {

@@ -155,6 +155,14 @@ describe('options', () => {
     }
   })
 
+  test.each(['false', 'no', 0, 1, null, {}])('%s is no answer to whether to steal now', async (now) => {
+    const lease = await locks.mutex('not stolen').acquire({ waitMs: 0 })
+    const outcome = await outcomeOf(locks.steal('not stolen', { now: now as never }))
+    expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+    await lease.renew()
+    expect(await lease.release()).toBe('released')
+  })
+
   test('an event that there is not, or nobody who listens', () => {
     expect(() => onLockEvent('nope' as never, () => undefined)).toThrow(LockUsageError)
     expect(() => onLockEvent('lost', undefined as never)).toThrow(LockUsageError)

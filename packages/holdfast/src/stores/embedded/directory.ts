@@ -73,6 +73,12 @@ export function choosePlace(
   machine: Machine,
 ): Place {
   const { directory, system = false } = options
+  // The text 'false' would count as true, and nobody who keeps locks in his own folder would be excluded.
+  if (typeof system !== 'boolean') {
+    throw new LockUsageError('The option system of embeddedStore must be true or false.', {
+      store: 'embedded',
+    })
+  }
   if (directory !== undefined && system) {
     throw new LockUsageError('embeddedStore takes a directory or system: true, not both.', {
       store: 'embedded',
