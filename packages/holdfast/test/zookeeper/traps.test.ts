@@ -3,13 +3,16 @@ import type { Locks, LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import type { ZooKeeperOptions } from 'holdfast/zookeeper'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
+import { ask, startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
+import type { PortWatch } from '../../dist/stores/sequenced/port.js'
 import { bySequence, parentOf, queueOf } from '../../dist/stores/zookeeper/nodes.js'
+import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
+import { collectGarbage } from '../embedded/support/world.js'
 import * as world from './support/world.js'
-import { leavesNoWord, makeClaim, openRaw, QUEUE } from './support/world.js'
+import { after, leavesNoWord, makeClaim, openRaw, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 let raw: ZooKeeperSession
@@ -197,6 +200,48 @@ test('a waiter watches only the one before it', async () => {
   await expect.poll(() => wakes[1]).toBe(1)
   expect(wakes).toEqual([0, 1, 0, 0])
 })
+
+test.each([
+  ['before there is a session to watch with', false],
+  ['with its watch set', true],
+])('a wait that is given up %s leaves nothing behind, however long the lock is held', async (_, watching) => {
+  const holder = makeClaim('patient')
+  const store = openStore()
+  await store.attempt(holder, QUEUE)
+  const key = await nodeOf(holder)
+  const port = new ZooKeeperPort({ connect: ensemble.connect, tickMs: TICK_MS })
+  after(() => port.close(0))
+  const wait = (changed: () => void): PortWatch =>
+    port.watch({ places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false }, changed)
+  let told = 0
+  const kept = watching ? wait(() => (told += 1)) : undefined
+  if (watching) await port.list({ lock: 'patient' })
+  const gone = await giveUp(wait, 20)
+  await expect.poll(() => left(gone)).toBe(0)
+  await store.withdraw(holder)
+  // Whoever still waits for that node is told.
+  if (watching) await expect.poll(() => told).toBe(1)
+  kept?.close()
+})
+
+/** Waits so often and gives up, in the next turn. Gives what was to be called. */
+async function giveUp(
+  wait: (changed: () => void) => PortWatch,
+  times: number,
+): Promise<WeakRef<() => void>[]> {
+  const waits = Array.from({ length: times }, (_, index) => {
+    const changed = (): unknown => index
+    return { changed: new WeakRef<() => void>(changed), watch: wait(changed) }
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  for (const { watch } of waits) watch.close()
+  return waits.map(({ changed }) => changed)
+}
+
+function left(closures: readonly WeakRef<() => void>[]): number {
+  collectGarbage()
+  return closures.filter((closure) => closure.deref()).length
+}
 
 describe('settings', () => {
   test('a chroot that is not there is told, and what to do', async () => {

@@ -129,12 +129,24 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
 
   watch(watched: Watched, changed: () => void): PortWatch {
     let open = true
-    const once = (): void => {
-      if (open) changed()
+    const sessions = new Map<string, ZooKeeperSession>()
+    // A holder may hold for days while thousands wait for a moment: a session keeps nothing for those that are gone.
+    const close = (): void => {
       open = false
+      for (const [key, session] of sessions) session.unwatch(key, once)
+      sessions.clear()
     }
-    for (const place of watched.places) void this.#watch(place, watched, once)
-    return { close: () => void (open = false) }
+    const once = (): void => {
+      if (!open) return
+      close()
+      changed()
+    }
+    const on = (place: Place, session: ZooKeeperSession): boolean => {
+      if (open) sessions.set(place.key, session)
+      return open
+    }
+    for (const place of watched.places) void this.#watch(place, watched, on, once)
+    return { close }
   }
 
   async list(query: InspectQuery): Promise<QueuesPage> {
@@ -147,9 +159,16 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     else await this.#sessions.endAll()
   }
 
-  async #watch(place: Place, { onlyGone, waits }: Watched, changed: () => void): Promise<void> {
+  /** @param on notes the session that is about to watch, and says whether anybody still wants it to */
+  async #watch(
+    place: Place,
+    { onlyGone, waits }: Watched,
+    on: (place: Place, session: ZooKeeperSession) => boolean,
+    changed: () => void,
+  ): Promise<void> {
     try {
       const session = await this.#sessions.any()
+      if (!on(place, session)) return
       const data = decodeEntry(await session.watch(place.key, changed))
       // It may have changed between the look and the watch.
       if (onlyGone || !data) return

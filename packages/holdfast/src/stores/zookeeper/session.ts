@@ -142,10 +142,15 @@ export class ZooKeeperSession implements PortSession {
     try {
       return (await this.ask(getData(path, true))).text
     } catch (error) {
-      watchers.delete(changed)
-      if (watchers.size === 0 && this.#watchers.get(path) === watchers) this.#watchers.delete(path)
+      this.unwatch(path, changed)
       throw error
     }
+  }
+
+  /** Calls nobody back any more. The server keeps its watch until the node changes, one for each node, and tells in vain. */
+  unwatch(path: string, changed: () => void): void {
+    const watchers = this.#watchers.get(path)
+    if (watchers?.delete(changed) && watchers.size === 0) this.#watchers.delete(path)
   }
 
   /** Does it again when the connection is back; the session would keep alive what was left behind. */
