@@ -2,7 +2,7 @@
 import { embeddedStore } from 'holdfast/embedded'
 import { expect, test } from 'vitest'
 import { Worker } from './support/workers.js'
-import { closing, makeDirectory, until } from './support/world.js'
+import { after, closing, makeClaim, makeDirectory, take, until } from './support/world.js'
 
 test('a released lock goes straight to the waiter of another process', { timeout: 60_000 }, async () => {
   const directory = makeDirectory()
@@ -28,3 +28,41 @@ test('a released lock goes straight to the waiter of another process', { timeout
   // Without the push it would take a heartbeat, which is a little less than a second.
   expect(half).toBeLessThan(100)
 })
+
+test('whoever was woken and left is forgotten', { timeout: 60_000 }, async () => {
+  const directory = makeDirectory()
+  const addresses = watchMaps(
+    (value) => value !== null && typeof value === 'object' && 'pidNamespace' in value,
+  )
+  const store = closing(embeddedStore({ directory }))
+  for (let round = 0; round < 20; round += 1) {
+    const held = makeClaim('a')
+    await take(store, held)
+    const guest = embeddedStore({ directory })
+    const claim = makeClaim('a')
+    const granted = new Promise((resolve) => void guest.watch(claim, resolve))
+    expect(await guest.attempt(claim, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+    await store.withdraw(held)
+    await granted
+    await guest.withdraw(claim)
+    await guest.close()
+  }
+  expect(addresses.size).toBeGreaterThan(0)
+  await until('all are forgotten', () => [...addresses].every(({ size }) => size === 0), 2000)
+})
+
+/** The maps that such a value is put into, until the test ends: what a store remembers is nobody's to read. */
+function watchMaps(isSuch: (value: unknown) => boolean): ReadonlySet<ReadonlyMap<unknown, unknown>> {
+  const found = new Set<ReadonlyMap<unknown, unknown>>()
+  const { set } = Map.prototype
+  const put = (by: typeof set): void => {
+    // oxlint-disable-next-line no-extend-native -- it still does what it did, and is put back
+    Map.prototype.set = by
+  }
+  put(function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
+    if (isSuch(value)) found.add(this)
+    return set.call(this, key, value)
+  })
+  after(() => put(set))
+  return found
+}

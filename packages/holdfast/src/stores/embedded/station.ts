@@ -27,6 +27,8 @@ export interface StationEvents {
   onMessage(text: string): void
   /** A station that we kept a connection to is dead. */
   onDeath(address: StationAddress): void
+  /** A connection that we kept ended, for whatever reason. Told before a death. */
+  onEnd(id: string): void
 }
 
 export const SOCKET_SUFFIX = '.sock'
@@ -155,6 +157,7 @@ export class Station {
     link.on('close', () => {
       this.#links.delete(address.id)
       if (this.#closed) return
+      this.#events.onEnd(address.id)
       if (refused && inodeOf(address.socket) === address.inode) this.#events.onDeath(address)
       // A process that is being torn down may lose this connection before its listening socket, which then still lets a
       // new one queue. That one ends in a moment, and the next is refused.

@@ -80,6 +80,7 @@ export class EmbeddedStore implements Store<true> {
     this.#station = new Station(place, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#takeOver(address),
+      onEnd: (id) => void this.#known.delete(id),
     })
     this.#upkeep = new Upkeep(place, machine, this.#transactions, this.#station, async (dead) => {
       const known = await this.#lookUp(dead.id)
@@ -263,6 +264,7 @@ export class EmbeddedStore implements Store<true> {
     if (known && !this.#closed) this.#station.send(known, text)
   }
 
+  /** Where to reach those we have a connection to. It ends with each of them, or a service would keep every process it woke. */
   readonly #known = new Map<string, StationAddress>()
 
   async #lookUp(station: string): Promise<StationAddress | undefined> {
