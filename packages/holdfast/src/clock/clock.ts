@@ -5,6 +5,7 @@
  * whole runtime run in virtual time from a seed.
  */
 import { randomBytes } from 'node:crypto'
+import { LockUsageError } from '../errors.js'
 
 /** A pending timer. */
 export interface Timer {
@@ -55,6 +56,23 @@ export const systemClock: Clock = {
   },
   soon: (work) => process.nextTick(work),
   later: (work) => void setImmediate(work),
+}
+
+/** @throws LockUsageError for something else than a clock. */
+export function checkClock(clock: Partial<Clock> | undefined): void {
+  if (clock === undefined || has(clock, 'monotonicMs', 'wallMs', 'timer')) return
+  throw new LockUsageError('The clock must be an object with the methods monotonicMs, wallMs and timer.')
+}
+
+/** @throws LockUsageError for something else than a source of randomness. */
+export function checkRandom(random: Partial<Random> | undefined): void {
+  if (random === undefined || has(random, 'next', 'id')) return
+  throw new LockUsageError('random must be an object with the methods next and id.')
+}
+
+function has(value: object | null, ...methods: readonly string[]): boolean {
+  const members = value as Readonly<Record<string, unknown>> | null
+  return members !== null && methods.every((method) => typeof members[method] === 'function')
 }
 
 /** Any clock's `soon`, for whoever calls it often. */

@@ -81,7 +81,7 @@ export function lockSettings(options: LockOptions = {}, defaults: LockSettings, 
   checkBoolean('renew', renew)
   checkBoolean('reentrant', reentrant)
   if (fairness !== 'cohort' && fairness !== 'fifo') {
-    throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${String(fairness)}.`)
+    throw new LockUsageError(`fairness must be 'cohort' or 'fifo', not ${describe(fairness)}.`)
   }
   return { ttlMs, renew, maxHoldMs, reentrant, fairness }
 }
@@ -127,7 +127,7 @@ export function checkObject(what: string, value: unknown): void {
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
-  return String(value)
+  return typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** Without the keys that are there but undefined: those mean the default. */

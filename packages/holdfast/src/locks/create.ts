@@ -1,4 +1,5 @@
 /** `createLocks`: the door of the library. */
+import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../lease/context.js'
@@ -90,6 +91,9 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
  */
 export function createLocks<F extends boolean>(store: Store<F>, options: LocksOptions = {}): Locks<F> {
   checkStore(store)
+  checkObject('the options of createLocks', options)
+  checkClock(options.clock)
+  checkRandom(options.random)
   const client = new Client(store, options)
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
@@ -144,7 +148,10 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
       return stolen
     },
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
-    detached,
+    detached(work) {
+      if (typeof work === 'function') return detached(work)
+      throw new LockUsageError(`detached needs a function to call, not ${describe(work)}.`)
+    },
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),
   }
@@ -153,7 +160,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
 function checkStore(store: unknown): void {
   checkObject('the store of createLocks', store)
   const { attempt, traits } = store as Partial<Store>
-  if (typeof attempt === 'function' && typeof traits === 'object') return
+  if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null) return
   throw new LockUsageError(
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
       "or embeddedStore() of 'holdfast/embedded'.",

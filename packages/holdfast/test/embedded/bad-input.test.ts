@@ -46,6 +46,11 @@ describe('options', () => {
     expect(() => embeddedStore({ directory })).toThrow(LockUsageError)
   })
 
+  test.each([null, 5, '/tmp/locks'])('%s in place of them', async (options) => {
+    expect(() => embeddedStore(options as never)).toThrow(LockUsageError)
+    await expect(diagnose(options as never)).rejects.toThrow(LockUsageError)
+  })
+
   test.each(['false', 'true', 0, 1, null])('%s is no answer to whether all users take part', (system) => {
     expect(() => embeddedStore({ system: system as never })).toThrow(LockUsageError)
   })

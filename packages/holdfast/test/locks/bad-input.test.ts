@@ -100,6 +100,9 @@ describe('options', () => {
     expect(() => locks.mutex('a', { renew: 'yes' as never })).toThrow(LockUsageError)
     expect(() => locks.mutex('a', { reentrant: 1 as never })).toThrow(LockUsageError)
     expect(() => locks.mutex('a', { fairness: 'lifo' as never })).toThrow(LockUsageError)
+    for (const fairness of [Object.create(null), () => 1, Symbol('fifo')]) {
+      expect(() => locks.mutex('a', { fairness: fairness as never })).toThrow(LockUsageError)
+    }
     expect(() => locks.mutex('a', null as never)).toThrow(LockUsageError)
     expect(await outcomeOf(locks.mutex('a').acquire({ signal: {} as never }))).toHaveProperty(
       'error.code',
@@ -121,6 +124,35 @@ describe('options', () => {
 
   test.each([0, -1, 1.5, 1e9, NaN])('stripes %s', (stripes) => {
     expect(() => locks.striped('s', { stripes })).toThrow(LockUsageError)
+  })
+
+  test('of the mutexes of a striped lock', () => {
+    for (const wrong of [{ ttlMs: -1 }, { renew: 'yes' as never }, { fairness: 'lifo' as never }]) {
+      expect(() => locks.striped('s', { stripes: 2, ...wrong })).toThrow(LockUsageError)
+    }
+    const limited = createLocks(storeWith({ ttlMs: [1000, 2000] }), { ttlMs: 1500 })
+    expect(() => limited.striped('s', { stripes: 2, ttlMs: 3000 })).toThrow(UnsupportedLockError)
+  })
+
+  test('of a store in memory', () => {
+    for (const options of [null, 5, 'memory', { clock: {} }, { clock: null }]) {
+      expect(() => memoryStore(options as never)).toThrow(LockUsageError)
+    }
+    for (const tombstonesPerLock of [NaN, -1, '8', null]) {
+      expect(() => memoryStore({ tombstonesPerLock: tombstonesPerLock as never })).toThrow(LockUsageError)
+    }
+  })
+
+  test.each([{}, null, 5, { monotonicMs: () => 0, wallMs: () => 0 }, { next: () => 0 }])(
+    '%j is neither a clock nor a source of randomness',
+    (wrong) => {
+      expect(() => createLocks(memoryStore(), { clock: wrong as never })).toThrow(LockUsageError)
+      expect(() => createLocks(memoryStore(), { random: wrong as never })).toThrow(LockUsageError)
+    },
+  )
+
+  test.each([5, null, undefined, 'work'])('%s is nothing to run detached', (work) => {
+    expect(() => locks.detached(work as never)).toThrow(LockUsageError)
   })
 
   test.each([0, -1, 1.5, NaN, Infinity, '5', null])('a limit of inspect: %s', async (limit) => {
@@ -172,7 +204,14 @@ describe('options', () => {
   })
 
   test('a store that is none', () => {
-    for (const store of [undefined, null, {}, 'redis://localhost', memoryStore]) {
+    for (const store of [
+      undefined,
+      null,
+      {},
+      { attempt: () => undefined, traits: null },
+      'redis://localhost',
+      memoryStore,
+    ]) {
       expect(() => createLocks(store as never)).toThrow(LockUsageError)
     }
   })

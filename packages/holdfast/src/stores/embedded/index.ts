@@ -2,6 +2,7 @@
  * `holdfast/embedded`: locks among the processes of one machine, kept in a SQLite file. Nothing to install.
  */
 import { accessSync, constants } from 'node:fs'
+import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
 import { choosePlace, fileSystemName, preparePlace } from './directory.js'
 import { thisMachine, type Machine } from './machine.js'
@@ -20,12 +21,20 @@ export interface EmbeddedStoreOptions {
 
 /**
  * Makes a store on this machine. The folder and the file are opened, and made, when the store is first used.
- * @throws LockUsageError when the options contradict each other.
+ * @throws LockUsageError when the options make no sense or contradict each other.
  * @throws StoreUnavailableError (`STORE_CONFIG`) without a directory for a user who has no home folder.
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
-  const machine = options.machine ?? thisMachine()
+  const machine = machineOf(options)
   return new EmbeddedStore(choosePlace(options, machine), machine)
+}
+
+/** A path in place of the options would be overlooked, and the locks kept in the user's own folder. */
+function machineOf(options: EmbeddedStoreOptions | null): Machine {
+  if (typeof options === 'object' && options !== null) return options.machine ?? thisMachine()
+  throw new LockUsageError('The options of embeddedStore must be an object, as { directory } is.', {
+    store: 'embedded',
+  })
 }
 
 /** What `doctor` tells about an embedded store. */
@@ -47,7 +56,7 @@ export interface EmbeddedDiagnosis {
  * @throws StoreUnavailableError (`STORE_CONFIG`) saying what is wrong with it.
  */
 export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<EmbeddedDiagnosis> {
-  const machine = options.machine ?? thisMachine()
+  const machine = machineOf(options)
   const place = choosePlace(options, machine)
   preparePlace(place, machine)
   const store = new EmbeddedStore(place, machine)

@@ -4,7 +4,8 @@
  * Its verbs run to completion in the turn that calls them, so no message can be late or lost. All claims share one
  * token counter, which lets idle locks be forgotten without a token ever coming back.
  */
-import { systemClock, type Clock } from '../../clock/clock.js'
+import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
+import { LockUsageError } from '../../errors.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -54,9 +55,25 @@ const TRAITS: Traits<true> = {
   ttlMs: [1, Number.MAX_SAFE_INTEGER],
 }
 
-/** Makes a store that lives in this process. Clients share locks when they share the store. */
+/**
+ * Makes a store that lives in this process. Clients share locks when they share the store.
+ * @throws LockUsageError when an option makes no sense.
+ */
 export function memoryStore(options: MemoryStoreOptions = {}): Store<true> {
+  checkOptions(options)
   return new MemoryStore(options)
+}
+
+function checkOptions(options: MemoryStoreOptions | null): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new LockUsageError('The options of memoryStore must be an object.', { store: 'memory' })
+  }
+  const { clock, tombstonesPerLock = 0 } = options
+  checkClock(clock)
+  if (typeof tombstonesPerLock === 'number' && tombstonesPerLock >= 0) return
+  throw new LockUsageError('The tombstonesPerLock of memoryStore must be a number from 0 on.', {
+    store: 'memory',
+  })
 }
 
 class MemoryStore implements Store<true> {
