@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { aclRule, diagnose, redisMode, redisStore, type RedisClient } from 'holdfast/redis'
-import type { Store } from 'holdfast/store'
+import type { Claim, Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
@@ -56,6 +56,12 @@ async function oneOfEach(cluster: RedisCluster, beginning: string): Promise<stri
     names.set(await cluster.ownerOf(`hf:{${beginning} ${index}}`), `${beginning} ${index}`)
   }
   return [...names.values()]
+}
+
+async function takeClaim(store: Store, lock: string): Promise<Claim> {
+  const claim = makeClaim(lock)
+  await take(store, claim)
+  return claim
 }
 
 async function waitersOf(store: Store, lock: string): Promise<number> {
@@ -244,6 +250,54 @@ describe('a slot that moves', () => {
     expect({ told: toll.told, lost: toll.lost }).toEqual({ told: 0, lost: 0 })
     for (const [lock, tokens] of toll.tokens) expect(repeated(tokens), lock).toEqual([])
   }, 60_000)
+})
+
+describe('a slot without an owner', () => {
+  /** As while a Cluster is being made. Gives the member that had it. */
+  async function disown(cluster: RedisCluster, slot: number, owner: Member): Promise<void> {
+    const [first, ...others] = [owner, ...cluster.members.filter((member) => member !== owner)]
+    await first?.server.command('CLUSTER', 'DELSLOTS', String(slot))
+    const isOwned = async ({ server }: Member): Promise<boolean> =>
+      (await server.command('CLUSTER', 'DELSLOTS', String(slot))).startsWith('+')
+    // A message that was on its way may give it back to whoever had it.
+    for (const member of others) await until('it is forgotten', async () => !(await isOwned(member)))
+  }
+
+  test('is asked for until it has one, and waiters listen there then', async () => {
+    const cluster = await startTestCluster()
+    const owner = await cluster.ownerOf('hf:{lock}')
+    const slot = await cluster.slotOf('hf:{lock}')
+    await disown(cluster, slot, owner)
+    const elsewhere = (await oneOfEach(cluster, 'of'))[0] ?? ''
+    for (const library of ['ioredis6', 'redis6'] as const) {
+      const [store, hasty] = [
+        await openStoreOn(cluster, library),
+        await openStoreOn(cluster, library, { timeoutMs: 300 }),
+      ]
+      // The rest of the map is known from now on.
+      for (const each of [store, hasty]) await each.withdraw(await takeClaim(each, elsewhere))
+      const refused = Promise.resolve(hasty.attempt(makeClaim('lock'), TRY))
+      await expect(refused).rejects.toThrow(/CLUSTERDOWN .* no primary for this lock/)
+      const claim = makeClaim('lock')
+      const watch = store.watch(claim, () => undefined)
+      const taking = take(store, claim)
+      expect(await owner.server.command('CLUSTER', 'ADDSLOTS', String(slot))).toBe('+OK\r\n')
+      await taking
+      await until('it listens', async () =>
+        (await owner.server.command('PUBSUB', 'SHARDCHANNELS')).includes('hf:{lock}:'),
+      )
+      watch.close()
+      await store.withdraw(claim)
+      // The one that was refused finds it, too.
+      await until('it is found', () =>
+        Promise.resolve(hasty.attempt(makeClaim('lock', { ttlMs: 100 }), TRY)).then(
+          ({ outcome }) => outcome === 'granted',
+          () => false,
+        ),
+      )
+      await disown(cluster, slot, owner)
+    }
+  }, 40_000)
 })
 
 describe('a member that fails', () => {

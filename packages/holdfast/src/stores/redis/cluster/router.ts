@@ -72,13 +72,13 @@ export class Router {
     return Array.from(this.#topology.owners().values(), (address) => this.#member(address))
   }
 
-  /** The member that owns a slot as far as is known. */
+  /** The member that owns a slot as far as is known. Rejects where nobody does: whoever comes again may find one. */
   async ownerOf(slot: number): Promise<Member> {
-    if (this.#closed) throw closedError()
-    if (this.#topology.isEmpty) await this.#look()
-    const owner = this.#topology.ownerOf(slot)
-    if (!owner) throw explain(new Error(`CLUSTERDOWN No member of the Cluster owns the slot ${slot}`))
-    return this.#member(owner)
+    const owner = await this.#findOwner(slot)
+    if (owner) return owner
+    // No member says of a slot without an owner that it has moved, so that nothing else would make us look again.
+    this.lookSoon()
+    throw explain(noOwner(slot))
   }
 
   /** Follows an error such as `MOVED 3999 127.0.0.1:6381`. False for any other. */
@@ -102,17 +102,28 @@ export class Router {
     this.#members.clear()
   }
 
+  async #findOwner(slot: number): Promise<Member | undefined> {
+    if (this.#closed) throw closedError()
+    if (this.#topology.isEmpty) await this.#look()
+    const owner = this.#topology.ownerOf(slot)
+    return owner && this.#member(owner)
+  }
+
   async #route(slot: number, send: Send, call: Call): Promise<unknown> {
     let asked: Member | undefined
     for (let tries = 0; ; tries += 1) {
-      const member = asked ?? (await this.ownerOf(slot))
-      const answer = await member.call(asked ? asking(send) : send)
+      const member = asked ?? (await this.#findOwner(slot))
+      // Such as while the Cluster is being made, or when the one who was asked knew of a part of it only.
+      const answer = member
+        ? await member.call(asked ? asking(send) : send)
+        : new Refusal(explain(noOwner(slot)), 'CLUSTERDOWN')
       if (!(answer instanceof Refusal)) return answer
       // Whoever called was told already.
       if (!this.#calls.has(call)) throw closedError()
       call.trouble = answer.error
-      asked = this.#askedOf(answer, member)
-      const follows = asked !== undefined || this.learn(answer.error.message, member.address)
+      asked = member && this.#askedOf(answer, member)
+      const moved = member !== undefined && this.learn(answer.error.message, member.address)
+      const follows = asked !== undefined || moved
       if (!follows && answer.word !== '' && !PASSING.has(answer.word)) throw answer.error
       if (follows && tries < FOLLOWED_AT_ONCE) continue
       // A key whose slot is just being moved says TRYAGAIN: then everybody is where they should be.
@@ -233,6 +244,10 @@ function asking(send: Send): Send {
 }
 
 const showSlots: Send = ({ transport }) => transport.command('CLUSTER', 'SLOTS')
+
+function noOwner(slot: number): Error {
+  return new Error(`CLUSTERDOWN No member of the Cluster owns the slot ${slot}`)
+}
 
 function gone(name: string): StoreUnavailableError {
   return new StoreUnavailableError(`Redis: ${name} owns no slots of the Cluster any more.`, {
