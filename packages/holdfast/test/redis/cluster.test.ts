@@ -2,7 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
-import { aclRule, diagnose, redisMode, redisStore, type RedisClient } from 'holdfast/redis'
+import { Gate } from 'holdfast/conformance'
+import {
+  aclRule,
+  diagnose,
+  redisMode,
+  redisStore,
+  type IoRedisCluster,
+  type RedisClient,
+} from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
@@ -250,6 +258,55 @@ describe('a slot that moves', () => {
     expect({ told: toll.told, lost: toll.lost }).toEqual({ told: 0, lost: 0 })
     for (const [lock, tokens] of toll.tokens) expect(repeated(tokens), lock).toEqual([])
   }, 60_000)
+})
+
+/** A client that keeps what it is answered until the gate opens, and counts the connections that are made like its own. */
+function heldBack(inner: IoRedisCluster, gate: Gate): { client: IoRedisCluster; opened: () => number } {
+  let opened = 0
+  const client: IoRedisCluster = {
+    isCluster: true,
+    get status() {
+      return inner.status
+    },
+    options: inner.options,
+    async call(command, ...args) {
+      const reply = await inner.call(command, ...args)
+      await gate.opened
+      return reply
+    },
+    nodes(role) {
+      opened += 1
+      return inner.nodes(role)
+    },
+    on: (event, listener) => inner.on(event, listener),
+    off: (event, listener) => inner.off(event, listener),
+  }
+  return { client, opened: () => opened }
+}
+
+test('a store that is closed while it looks for the members sends nothing afterwards, and opens nothing', async () => {
+  const cluster = await sharedCluster()
+  const opened = openClusterClient('ioredis6', cluster.ports)
+  after(() => opened.end())
+  await opened.ready
+  const gate = new Gate()
+  const late = heldBack(opened.client as unknown as IoRedisCluster, gate)
+  const store = redisStore({ client: late.client })
+  const claim = makeClaim('closed early')
+  const attempt = Promise.resolve(store.attempt(claim, QUEUE))
+  const listing = Promise.resolve(store.inspect({ prefix: '', limit: 1 }))
+  const watch = store.watch(claim, () => undefined)
+  const outcomes = Promise.allSettled([attempt, listing])
+  await store.close()
+  gate.open()
+  const closed = { status: 'rejected', reason: { message: 'The Redis store was closed.' } }
+  expect(await outcomes).toMatchObject([closed, closed])
+  await watch.ready
+  const other = await openStoreOn(cluster, 'redis6')
+  // Long enough for a connection and a script.
+  for (const lock of await oneOfEach(cluster, 'meanwhile')) await takeClaim(other, lock)
+  expect(late.opened()).toBe(0)
+  expect((await other.inspect({ lock: claim.lock })).locks).toEqual([])
 })
 
 describe('a slot without an owner', () => {

@@ -98,6 +98,8 @@ export class Router {
     this.#sweep?.cancel()
     const error = closedError()
     for (const call of this.#calls) call.reject(error)
+    // Those that wait for a look, or pause, are not to be sent any more.
+    this.#calls.clear()
     for (const member of this.#members.values()) member.retire(error)
     this.#members.clear()
   }
@@ -113,6 +115,8 @@ export class Router {
     let asked: Member | undefined
     for (let tries = 0; ; tries += 1) {
       const member = asked ?? (await this.#findOwner(slot))
+      // Whoever was told of a failure meanwhile may have withdrawn already: an attempt must not come after that.
+      if (!this.#calls.has(call)) throw closedError()
       // Such as while the Cluster is being made, or when the one who was asked knew of a part of it only.
       const answer = member
         ? await member.call(asked ? asking(send) : send)
@@ -141,6 +145,8 @@ export class Router {
   }
 
   #member(address: Address): Member {
+    // Nobody would ever close the connection of one that is made later.
+    if (this.#closed) throw closedError()
     const name = nameOf(address)
     let member = this.#members.get(name)
     if (!member) {
@@ -178,6 +184,7 @@ export class Router {
       if (ready.some(({ name }) => name === nameOf(address))) continue
       if (await this.#askMember(this.#member(address))) return
     }
+    if (this.#closed) throw closedError()
     try {
       this.#load(
         await within(
@@ -205,6 +212,7 @@ export class Router {
   }
 
   #load(reply: unknown, asked: Address | undefined): void {
+    if (this.#closed) throw closedError()
     this.#topology.load(reply, asked)
     const owners = this.#topology.owners()
     for (const [name, member] of this.#members) {
