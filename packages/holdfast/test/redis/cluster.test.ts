@@ -393,6 +393,42 @@ describe('a member that fails', () => {
   }, 40_000)
 })
 
+test('a member that owns no slots any more is left, and so is the connection that listened there', async () => {
+  const cluster = await startTestCluster()
+  const ownConnections = async ({ server }: Member): Promise<number> => {
+    const lines = (await server.command('CLIENT', 'LIST')).split('\n')
+    return lines.filter((line) => /cmd=(ssubscribe|sunsubscribe|evalsha|eval) /.test(line)).length
+  }
+  const names = await oneOfEach(cluster, 'left')
+  const libraries = ['ioredis6', 'redis6'] as const
+  const worlds = await Promise.all(
+    libraries.map(async (library, index) => {
+      const lock = names[index] ?? ''
+      const store = await openStoreOn(cluster, library)
+      const claim = await takeClaim(store, lock)
+      const watch = store.watch(claim, () => undefined)
+      await watch.ready
+      watch.close()
+      const before = await cluster.ownerOf(`hf:{${lock}}`)
+      // The script, and the messages.
+      expect(await ownConnections(before), library).toBe(2)
+      return { library, store, claim, before }
+    }),
+  )
+  // The server itself ends a subscription whose slot moves; a connection without any it leaves as it is.
+  await until('nobody listens', async () => (await subscriptions(cluster)).length === 0)
+  for (const { library, store, claim, before } of worlds) {
+    const next = await cluster.memberOf(before.shard, 'slave')
+    expect(await next.server.command('CLUSTER', 'FAILOVER')).toBe('+OK\r\n')
+    await cluster.untilReplaced(before)
+    expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
+    await until(
+      `nothing is left at the one before, through ${library}`,
+      async () => (await ownConnections(before)) === 0,
+    )
+  }
+}, 60_000)
+
 describe('clients that do not fit', () => {
   test('a client of one server says that it is a member of a Cluster', async () => {
     const cluster = await sharedCluster()

@@ -113,8 +113,10 @@ export class Channels implements Subscriptions {
   #attach(channel: Channel): void {
     this.#router.ownerOf(channel.slot).then(
       (member) => {
-        if (this.#isWanted(channel) && channel.at === undefined)
-          this.#subscribe(channel, this.#station(member))
+        if (!this.#isWanted(channel) || channel.at !== undefined) return
+        // Its slots went to another one in this very turn.
+        if (member.isRetired) this.#attachLater(channel)
+        else this.#subscribe(channel, this.#station(member))
       },
       () => this.#attachLater(channel),
     )
@@ -163,17 +165,29 @@ export class Channels implements Subscriptions {
   }
 
   #followSlots(): void {
+    this.#leaveRetired()
     for (const channel of this.#channels.values()) {
       const { at } = channel
       if (!at) continue
       this.#router.ownerOf(channel.slot).then(
         (member) => {
           if (channel.at !== at || at.member === member || !this.#isWanted(channel)) return
+          // Then it was found out already who comes after it, and this is done again.
+          if (member.isRetired) return
           this.#detach(channel)
           this.#subscribe(channel, this.#station(member))
         },
         () => undefined,
       )
+    }
+  }
+
+  /** Connections to members that own no slots any more: nothing breaks them, and nothing is said there. */
+  #leaveRetired(): void {
+    for (const station of this.#stations.values()) {
+      if (!station.member.isRetired) continue
+      this.#drop(station)
+      for (const channel of this.#lost(station)) this.#attach(channel)
     }
   }
 
@@ -204,15 +218,24 @@ export class Channels implements Subscriptions {
 
   #broken(station: Station): void {
     if (this.#stations.get(station.member) !== station) return
-    this.#stations.delete(station.member)
-    station.connection?.close()
+    this.#drop(station)
     // It may be dead, or have given a slot away.
     this.#router.lookSoon()
-    for (const channel of this.#channels.values()) {
-      if (channel.at !== station) continue
+    for (const channel of this.#lost(station)) this.#attachLater(channel)
+  }
+
+  #drop(station: Station): void {
+    this.#stations.delete(station.member)
+    station.connection?.close()
+  }
+
+  /** The channels that were at a station, and now are nowhere. */
+  #lost(station: Station): Channel[] {
+    const lost = [...this.#channels.values()].filter(({ at }) => at === station)
+    for (const channel of lost) {
       channel.at = undefined
       channel.listening = false
-      this.#attachLater(channel)
     }
+    return lost
   }
 }

@@ -63,6 +63,11 @@ export class Member {
     return this.#opened?.connection.transport.isReady === true
   }
 
+  /** Whether it was given up for good. Should it own slots again, another one stands for it. */
+  get isRetired(): boolean {
+    return this.#retired !== undefined
+  }
+
   /** Gives the reply, or a refusal. Rejects when the client's settings are wrong, such as its password. */
   async call(send: Send): Promise<unknown> {
     try {
