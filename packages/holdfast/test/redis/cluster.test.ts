@@ -15,6 +15,7 @@ import type { Claim, Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
+import { freePorts } from '@holdfast/servers/service'
 import { startCluster, type Member, type RedisCluster } from '@holdfast/servers/redis-cluster'
 import { loadWhile, repeated } from './support/load.js'
 import {
@@ -459,6 +460,37 @@ describe('clients that do not fit', () => {
       expect(String(error)).not.toMatch(/secret/)
     }
   })
+
+  test.each(['ioredis5', 'ioredis6'] as const)(
+    'a client of %s that reaches nobody is left with one command and no listeners, however often it is used',
+    async (library) => {
+      const [port = 0] = await freePorts(1)
+      const { client, end } = openClusterClient(library, [port])
+      after(() => end())
+      const { offlineQueue, listenerCount } = pick(client)
+      const before = [listenerCount('error'), listenerCount('end')]
+      const stores = [redisStore({ client }), redisStore({ client })]
+      for (let times = 0; times < 4; times += 1) {
+        const attempts = stores.map((store) => Promise.resolve(store.attempt(makeClaim('lock'), TRY)))
+        for (const { status } of await Promise.allSettled(attempts)) expect(status).toBe('rejected')
+        expect([listenerCount('error'), listenerCount('end')]).toEqual(before)
+      }
+      expect(offlineQueue().length).toBe(1)
+      for (const store of stores) await store.close()
+    },
+  )
+
+  /** What tells of the commands and listeners that a client of ioredis keeps. */
+  function pick(client: object): {
+    offlineQueue: () => { length: number }
+    listenerCount: (event: string) => number
+  } {
+    const inside = client as { offlineQueue: { length: number }; listenerCount(event: string): number }
+    return {
+      offlineQueue: () => inside.offlineQueue,
+      listenerCount: (event) => inside.listenerCount(event),
+    }
+  }
 
   test('simple mode refuses a Cluster', () => {
     const { client, end } = openClusterClient('ioredis6', [1], { lazyConnect: true })

@@ -2,12 +2,14 @@
 import type { IoRedisCluster, IoRedisMember, IoRedisOwnMember, IoRedisOverride } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { ioRedisTransport } from './ioredis.js'
+import { watchShared } from './shared-state.js'
 import type {
   Address,
   ClusterTransport,
   MemberConnection,
   ShardConnection,
   ShardListener,
+  StateListener,
 } from './transport.js'
 
 const LONGEST_RETRY_MS = 1000
@@ -25,7 +27,7 @@ const OWN: IoRedisOverride = {
 export function ioRedisClusterTransport(client: IoRedisCluster): ClusterTransport {
   return {
     keyPrefix: client.options.keyPrefix ?? '',
-    command: (name, ...args) => untilError(client, client.call(name, ...args)),
+    command: (name, ...args) => untilError(client, ask(client, [name, ...args])),
     mapAddress: (address) => mapAddress(client.options.natMap, address),
     open(address) {
       const [member] = client.nodes('all')
@@ -36,22 +38,66 @@ export function ioRedisClusterTransport(client: IoRedisCluster): ClusterTranspor
   }
 }
 
-/** A client that cannot connect keeps commands for ever, and tells of its failures in events. */
+interface Kept {
+  readonly words: string
+  readonly reply: Promise<unknown>
+}
+
+/** What a client has not sent yet, for all stores over it. */
+const kept = new WeakMap<IoRedisCluster, Kept>()
+
+/**
+ * A client that cannot connect keeps commands for ever. Whoever comes again meanwhile waits for the answer to the one that
+ * it has: it is answered when it is sent, and so it is no older than that of another would be.
+ */
+function ask(client: IoRedisCluster, [name, ...args]: [string, ...string[]]): Promise<unknown> {
+  const words = [name, ...args].join(' ')
+  const before = kept.get(client)
+  const isWaiting = client.status !== 'ready'
+  if (isWaiting && before?.words === words) return before.reply
+  const reply = client.call(name, ...args)
+  if (!isWaiting) return reply
+  kept.set(client, { words, reply })
+  const forget = (): void => {
+    if (kept.get(client)?.reply === reply) kept.delete(client)
+  }
+  reply.then(forget, forget)
+  return reply
+}
+
+/** A client that cannot connect tells of its failures in events. */
 function untilError<T>(client: IoRedisCluster, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onError = (error: unknown): void => {
-      if (client.status !== 'ready') reject(causeOf(error))
+    const stop = watchShared(
+      client,
+      {
+        ready: () => undefined,
+        lost(error) {
+          if (client.status !== 'ready') fail(error)
+        },
+      },
+      (all) => watchFailures(client, all),
+    )
+    const fail = (error: unknown): void => {
+      stop()
+      reject(causeOf(error))
     }
-    const onEnd = (): void => reject(new Error('The client is closed'))
-    client.on('error', onError)
-    client.on('end', onEnd)
-    reply
-      .then(resolve, (error: unknown) => reject(causeOf(error)))
-      .finally(() => {
-        client.off('error', onError)
-        client.off('end', onEnd)
-      })
+    reply.then((value) => {
+      stop()
+      resolve(value)
+    }, fail)
   })
+}
+
+function watchFailures(client: IoRedisCluster, listener: StateListener): () => void {
+  const onError = (error: unknown): void => listener.lost(error)
+  const onEnd = (): void => listener.lost(new Error('The client is closed'))
+  client.on('error', onError)
+  client.on('end', onEnd)
+  return () => {
+    client.off('error', onError)
+    client.off('end', onEnd)
+  }
 }
 
 /** That no member could be asked says less than why the last one could not. */
