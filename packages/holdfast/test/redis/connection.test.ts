@@ -28,6 +28,10 @@ async function killConnections(server: RedisServer, type: 'normal' | 'pubsub'): 
   return Number(reply.slice(1))
 }
 
+async function listens(server: RedisServer): Promise<boolean> {
+  return (await server.command('PUBSUB', 'CHANNELS')).includes('hf:')
+}
+
 /** How long something takes that must fail, and how it fails. */
 async function failure(promise: PromiseLike<unknown>): Promise<{ error: unknown; tookMs: number }> {
   const startMs = performance.now()
@@ -165,6 +169,35 @@ for (const library of LIBRARIES) {
         watch.close()
         holder = waiter
       }
+    })
+
+    test('a subscription is made again also for a client that would not connect again itself', async () => {
+      const server = await startServer()
+      const gaveUp = library.startsWith('ioredis')
+        ? { retryStrategy: () => null }
+        : { socket: { reconnectStrategy: false } }
+      const store = closing(redisStore({ client: connectTo(server.url, library, gaveUp) }))
+      const [holder, waiter] = [makeClaim('lock'), makeClaim('lock', { heartbeatMs: 60_000 })]
+      await until('it is connected', () =>
+        Promise.resolve(store.attempt(holder, TRY)).then(
+          ({ outcome }) => outcome === 'granted',
+          () => false,
+        ),
+      )
+      await store.attempt(waiter, QUEUE)
+      let wakes = 0
+      const watch = store.watch(waiter, () => (wakes += 1))
+      await watch.ready
+      await until('the channel is there', () => listens(server))
+      expect(await killConnections(server, 'pubsub')).toBe(1)
+      await until('it asks after the gap', () => wakes > 0)
+      expect(await store.withdraw(holder)).toBe('released')
+      await until('the grant', () => wakes > 1)
+      watch.close()
+      // It does not try for ever.
+      await killConnections(server, 'pubsub')
+      await store.close()
+      await until('it is gone', async () => !(await listens(server)))
     })
 
     test('a server that has stopped is not waited for longer than timeoutMs', async () => {

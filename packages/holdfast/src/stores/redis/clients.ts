@@ -24,6 +24,7 @@ export interface IoRedisOverride {
   readonly keyPrefix?: string
   readonly db?: number
   readonly retryStrategy?: null | ((times: number) => number)
+  readonly sentinelRetryStrategy?: (times: number) => number
   readonly reconnectOnError?: null
   readonly host?: string
   readonly port?: number

@@ -2,6 +2,7 @@
 import type { IoRedisCluster, IoRedisMember, IoRedisOwnMember, IoRedisOverride } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { ioRedisTransport } from './ioredis.js'
+import { retryMs } from './repeatedly.js'
 import { watchShared } from './shared-state.js'
 import type {
   Address,
@@ -11,8 +12,6 @@ import type {
   ShardListener,
   StateListener,
 } from './transport.js'
-
-const LONGEST_RETRY_MS = 1000
 
 const OWN: IoRedisOverride = {
   lazyConnect: false,
@@ -107,12 +106,8 @@ function causeOf(error: unknown): Error {
   return last instanceof Error ? last : error
 }
 
-function retryStrategy(times: number): number {
-  return Math.min(times * 50, LONGEST_RETRY_MS)
-}
-
 function open(member: IoRedisMember, { host, port }: Address): MemberConnection {
-  const own = member.duplicate({ ...OWN, host, port, retryStrategy })
+  const own = member.duplicate({ ...OWN, host, port, retryStrategy: retryMs })
   // The transport's listener hears of it, as far as it matters.
   own.on('error', () => undefined)
   return {

@@ -1,7 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
-import { repeatedly } from './repeatedly.js'
+import { repeatedly, retryMs } from './repeatedly.js'
 import { watchShared } from './shared-state.js'
 import type {
   ChannelConnection,
@@ -53,6 +53,9 @@ function listen(client: IoRedisClient, channel: string, listener: ChannelListene
     autoResubscribe: false,
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
+    // Also where the caller's gives up: that one is still there, and its waiters would never hear anything again.
+    retryStrategy: retryMs,
+    sentinelRetryStrategy: retryMs,
   })
   // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
   subscriber.on('error', () => undefined)

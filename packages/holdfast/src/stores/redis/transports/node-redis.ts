@@ -2,7 +2,7 @@
 import type { NodeRedisClient, NodeRedisDuplicate } from '../clients.js'
 import { isServerError } from '../errors.js'
 import { destroy, duplicateOnce, wireOf } from './node-redis-wire.js'
-import { repeatedly } from './repeatedly.js'
+import { repeatedly, retryMs } from './repeatedly.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
 const nothing = (): void => undefined
@@ -39,6 +39,7 @@ function prefixOf({ options }: NodeRedisClient): string {
 }
 
 function listen(client: NodeRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
+  const { socket }: { readonly socket?: object } = client.options ?? {}
   let subscriber: NodeRedisDuplicate | undefined
   const drop = (): void => {
     if (subscriber) destroy(subscriber)
@@ -46,7 +47,8 @@ function listen(client: NodeRedisClient, channel: string, listener: ChannelListe
   const stop = repeatedly(async () => {
     // The library forgets a subscription that did not go well at first: the next one gets a connection of its own.
     drop()
-    subscriber = client.duplicate()
+    // Also where the caller's gives up: that one is still there, and its waiters would never hear anything again.
+    subscriber = client.duplicate({ socket: { ...socket, reconnectStrategy: retryMs } })
     await subscribe(subscriber, channel, listener)
   })
   return {

@@ -1,6 +1,12 @@
 /** Subscriptions that a server refuses at first, or that break with their connection. Waiters have their heartbeats meanwhile. */
 
 const PAUSE_MS = 500
+const LONGEST_RETRY_MS = 1000
+
+/** When to connect again, for connections that are not given up before they are closed. */
+export function retryMs(times: number): number {
+  return Math.min(times * 50, LONGEST_RETRY_MS)
+}
 
 /** Does it until it has gone well once, or until the returned function is called. */
 export function repeatedly(work: () => Promise<void>): () => void {
