@@ -97,6 +97,25 @@ test.each(LIBRARIES)(
   },
 )
 
+test('nothing is kept of whoever waited in vain for a subscription', async () => {
+  const server = await startServer()
+  await server.command('ACL', 'SETUSER', 'locker', 'on', '>pass', '~*', '&*', '+@all', '-subscribe')
+  const store = openStore({ url: server.url.replace('redis://', 'redis://locker:pass@') })
+  const settled: string[] = []
+  const watches = ['one', 'two'].map((lock) => {
+    const watch = store.watch(makeClaim(lock), () => undefined)
+    void watch.ready?.then(() => settled.push(lock))
+    return watch
+  })
+  await until('it is refused', async () => (await server.command('ACL', 'LOG')).includes('subscribe'))
+  expect(settled).toEqual([])
+  watches[0]?.close()
+  await until('whoever has left waits no more', () => settled.length > 0, 1000)
+  expect(settled).toEqual(['one'])
+  await store.close()
+  await until('nor does anybody at the end', () => settled.length === 2, 1000)
+})
+
 test('a waiter that hears no message at all is served by its heartbeats', async () => {
   const server = await startServer()
   const deaf = clientLike(connectTo(server.url) as IoRedisClient, {

@@ -2,19 +2,19 @@
  * Where the waiters of this client listen on one server: one channel for all locks, on a connection of the store's own that
  * is opened when somebody waits first.
  */
+import { Readiness } from './readiness.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from './wakes.js'
 
-const nothing = (): void => undefined
+const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 
 export class OneChannel implements Subscriptions {
   readonly #transport: Transport
   readonly #name: string
   readonly #listener: MessageListener
+  readonly #readiness = new Readiness()
   #connection: ChannelConnection | undefined
   #listening = false
-  #firstListening: Promise<void> | undefined
-  #onFirstListening: (() => void) | undefined
 
   constructor(transport: Transport, name: string, listener: MessageListener) {
     this.#transport = transport
@@ -28,17 +28,17 @@ export class OneChannel implements Subscriptions {
 
   join(): Subscription {
     this.#connect()
-    return { ready: this.#listening ? undefined : this.#firstListening, leave: nothing }
+    // A server may refuse the subscription for ever, and waiters come and go meanwhile.
+    return this.#listening ? LISTENING : this.#readiness.join()
   }
 
   close(): void {
     this.#connection?.close()
-    this.#onFirstListening?.()
+    this.#readiness.tell()
   }
 
   #connect(): void {
     if (this.#connection) return
-    this.#firstListening = new Promise((resolve) => (this.#onFirstListening = resolve))
     this.#connection = this.#transport.listen(this.#name, {
       message: (text) => this.#listener.message(text),
       listening: () => this.#onListening(),
@@ -49,6 +49,6 @@ export class OneChannel implements Subscriptions {
     // After a gap.
     if (this.#listening) this.#listener.missed()
     this.#listening = true
-    this.#onFirstListening?.()
+    this.#readiness.tell()
   }
 }

@@ -6,6 +6,7 @@
  * then the channel follows; whoever was granted the lock in between finds out by the wake-up that says so.
  */
 import { isServerError } from '../errors.js'
+import { Readiness } from '../readiness.js'
 import type { ShardConnection } from '../transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from '../wakes.js'
 import type { Member } from './member.js'
@@ -26,15 +27,13 @@ class Channel {
   at: Station | undefined
   listening = false
   heardBefore = false
-  readonly ready: Promise<void>
-  onReady!: () => void
+  readonly readiness = new Readiness()
   timer: NodeJS.Timeout | undefined
 
   constructor(lock: string, name: string, slot: number) {
     this.lock = lock
     this.name = name
     this.slot = slot
-    this.ready = new Promise((resolve) => (this.onReady = resolve))
   }
 }
 
@@ -82,14 +81,21 @@ export class Channels implements Subscriptions {
     const joined = channel
     joined.users += 1
     clearTimeout(joined.timer)
-    return { ready: joined.listening ? undefined : joined.ready, leave: () => this.#leave(joined) }
+    const waiting = joined.listening ? undefined : joined.readiness.join()
+    return {
+      ready: waiting?.ready,
+      leave: () => {
+        waiting?.leave()
+        this.#leave(joined)
+      },
+    }
   }
 
   close(): void {
     this.#closed = true
     for (const channel of this.#channels.values()) {
       clearTimeout(channel.timer)
-      channel.onReady()
+      channel.readiness.tell()
     }
     this.#channels.clear()
     for (const station of this.#stations.values()) station.connection?.close()
@@ -102,7 +108,7 @@ export class Channels implements Subscriptions {
     channel.timer = setTimeout(() => {
       this.#channels.delete(channel.name)
       this.#detach(channel)
-      channel.onReady()
+      channel.readiness.tell()
     }, LINGER_MS).unref()
   }
 
@@ -151,7 +157,7 @@ export class Channels implements Subscriptions {
 
   #heard(channel: Channel): void {
     channel.listening = true
-    channel.onReady()
+    channel.readiness.tell()
     // After a gap: whoever was granted the lock in it has to find out.
     if (channel.heardBefore) this.#listener.missed(channel.lock)
     channel.heardBefore = true
