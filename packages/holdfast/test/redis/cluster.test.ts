@@ -84,6 +84,34 @@ async function subscriptions(cluster: RedisCluster): Promise<string[]> {
   return replies.flatMap((reply) => reply.split('\r\n').filter((line) => line.startsWith('hf:')))
 }
 
+/** How many connections there are that stores have used. */
+async function ownConnections({ server }: Member): Promise<number> {
+  const lines = (await server.command('CLIENT', 'LIST')).split('\n')
+  return lines.filter((line) => /cmd=(ssubscribe|sunsubscribe|evalsha|eval) /.test(line)).length
+}
+
+/** What tells of the commands and listeners that a client of ioredis keeps. */
+function pick(client: object): {
+  offlineQueue: () => { length: number }
+  listenerCount: (event: string) => number
+} {
+  const inside = client as { offlineQueue: { length: number }; listenerCount(event: string): number }
+  return {
+    offlineQueue: () => inside.offlineQueue,
+    listenerCount: (event) => inside.listenerCount(event),
+  }
+}
+
+/** As while a Cluster is being made. */
+async function disown(cluster: RedisCluster, slot: number, owner: Member): Promise<void> {
+  const [first, ...others] = [owner, ...cluster.members.filter((member) => member !== owner)]
+  await first?.server.command('CLUSTER', 'DELSLOTS', String(slot))
+  const isOwned = async ({ server }: Member): Promise<boolean> =>
+    (await server.command('CLUSTER', 'DELSLOTS', String(slot))).startsWith('+')
+  // A message that was on its way may give it back to whoever had it.
+  for (const member of others) await until('it is forgotten', async () => !(await isOwned(member)))
+}
+
 test('slots are those of the server, whatever the name', async () => {
   const server = await startServer({ config: [['cluster-enabled', 'yes']] })
   const names = [
@@ -311,16 +339,6 @@ test('a store that is closed while it looks for the members sends nothing afterw
 })
 
 describe('a slot without an owner', () => {
-  /** As while a Cluster is being made. Gives the member that had it. */
-  async function disown(cluster: RedisCluster, slot: number, owner: Member): Promise<void> {
-    const [first, ...others] = [owner, ...cluster.members.filter((member) => member !== owner)]
-    await first?.server.command('CLUSTER', 'DELSLOTS', String(slot))
-    const isOwned = async ({ server }: Member): Promise<boolean> =>
-      (await server.command('CLUSTER', 'DELSLOTS', String(slot))).startsWith('+')
-    // A message that was on its way may give it back to whoever had it.
-    for (const member of others) await until('it is forgotten', async () => !(await isOwned(member)))
-  }
-
   test('is asked for until it has one, and waiters listen there then', async () => {
     const cluster = await startTestCluster()
     const owner = await cluster.ownerOf('hf:{lock}')
@@ -396,10 +414,6 @@ describe('a member that fails', () => {
 
 test('a member that owns no slots any more is left, and so is the connection that listened there', async () => {
   const cluster = await startTestCluster()
-  const ownConnections = async ({ server }: Member): Promise<number> => {
-    const lines = (await server.command('CLIENT', 'LIST')).split('\n')
-    return lines.filter((line) => /cmd=(ssubscribe|sunsubscribe|evalsha|eval) /.test(line)).length
-  }
   const names = await oneOfEach(cluster, 'left')
   const libraries = ['ioredis6', 'redis6'] as const
   const worlds = await Promise.all(
@@ -479,18 +493,6 @@ describe('clients that do not fit', () => {
       for (const store of stores) await store.close()
     },
   )
-
-  /** What tells of the commands and listeners that a client of ioredis keeps. */
-  function pick(client: object): {
-    offlineQueue: () => { length: number }
-    listenerCount: (event: string) => number
-  } {
-    const inside = client as { offlineQueue: { length: number }; listenerCount(event: string): number }
-    return {
-      offlineQueue: () => inside.offlineQueue,
-      listenerCount: (event) => inside.listenerCount(event),
-    }
-  }
 
   test('simple mode refuses a Cluster', () => {
     const { client, end } = openClusterClient('ioredis6', [1], { lazyConnect: true })
