@@ -77,12 +77,12 @@ local function attempt(key, head, id, shape, channel)
   if refused_until and refused_until > now then return answer('x') end
   local holder = find_holder(key, state, id)
   if holder then return answer(granted(holder, true)) end
-  local helpers_until, needed_until = state[HELPERS_UNTIL], state[NEEDED_UNTIL]
+  local helpers_until = state[HELPERS_UNTIL]
   if hear_again(key, state, id, owner, tokens) then
-    if state[NEEDED_UNTIL] > needed_until then
-      keep_helpers(key, state, false)
-      changed = changed or state[HELPERS_UNTIL] ~= helpers_until
-    end
+    -- Also when a holder needs the state for longer than the waiter does: one that holds all of a lock has no helper key
+    -- of its own and keeps none, so that the queue would end under those who wait behind its renewals.
+    keep_helpers(key, state, false)
+    changed = changed or state[HELPERS_UNTIL] ~= helpers_until
     return answer(not_yet('w -', state))
   end
   local mismatch, other_kind = adopt_shape(state, kind, capacity)
