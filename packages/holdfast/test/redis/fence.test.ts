@@ -3,8 +3,11 @@ import { createLocks, type Lease } from 'holdfast'
 import { assertFence, fencedWrite } from 'holdfast/fence'
 import { redisStore } from 'holdfast/redis'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openClient } from '@holdfast/servers/redis-clients'
+import { openClient, openClusterClient, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
+import { startCluster } from '@holdfast/servers/redis-cluster'
+import { startSentinels } from '@holdfast/servers/redis-sentinel'
+import { LIBRARIES } from './support/world.js'
 
 const server = await startRedis()
 const ends: (() => unknown)[] = []
@@ -18,7 +21,7 @@ afterAll(async () => {
 const leaseWith = (token: bigint, claimId = 'owner'): Lease =>
   ({ name: 'lock', token, claimId, exclusive: true }) as never
 
-describe.each(['ioredis5', 'ioredis6', 'redis5', 'redis6'] as const)('through %s', (library) => {
+describe.each(LIBRARIES)('through %s', (library) => {
   const { client, end } = openClient(library, server.url)
   ends.push(end)
   const resource = `{it's} a %7B 🔒 resource of ${library}`
@@ -94,6 +97,57 @@ describe.each(['ioredis5', 'ioredis6', 'redis5', 'redis6'] as const)('through %s
     for (const name of ['text', 'list']) {
       const failed = assertFence(client, leaseWith(1n), `${name} ${library}`)
       await expect(failed).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    }
+  })
+})
+
+describe('where there is more than one server', () => {
+  test('the client of a Cluster finds the member that has the resource', { timeout: 60_000 }, async () => {
+    const cluster = await startCluster()
+    ends.push(() => cluster.stop())
+    for (const library of LIBRARIES) {
+      for (const keyPrefix of library === 'redis5' ? [undefined] : [undefined, 'app:']) {
+        const settings = keyPrefix === undefined ? {} : { keyPrefix }
+        const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
+        ends.push(end)
+        await ready
+        // So many that each member has some.
+        for (let index = 0; index < 12; index += 1) {
+          const resource = `${library} ${keyPrefix ?? ''}${index}`
+          const key = `{${resource}}`
+          await assertFence(client, leaseWith(1n), resource)
+          const replies = await fencedWrite(client, leaseWith(2n), resource, [
+            ['SET', key, 'two'],
+            ['GET', key],
+          ])
+          expect(String(replies[1])).toBe('two')
+          await expect(assertFence(client, leaseWith(1n), resource)).rejects.toMatchObject({
+            code: 'STALE_TOKEN',
+          })
+          const member = await cluster.ownerOf(`${keyPrefix ?? ''}hf:fence:{${resource}}`)
+          expect(await member.server.command('GET', `${keyPrefix ?? ''}hf:fence:{${resource}}`)).toContain(
+            '2 owner',
+          )
+        }
+        await Promise.all(cluster.members.map((member) => member.server.command('SCRIPT', 'FLUSH')))
+        await assertFence(client, leaseWith(3n), `${library} ${keyPrefix ?? ''}0`)
+      }
+    }
+  })
+
+  test('a client of Sentinels will do', { timeout: 60_000 }, async () => {
+    const group = await startSentinels()
+    ends.push(() => group.stop())
+    for (const library of LIBRARIES) {
+      const { client, ready, end } = openSentinelClient(library, {
+        name: group.name,
+        ports: group.sentinelPorts,
+      })
+      ends.push(end)
+      await ready
+      await assertFence(client, leaseWith(2n), library)
+      await fencedWrite(client, leaseWith(3n), library, [['SET', library, 'three']])
+      await expect(assertFence(client, leaseWith(1n), library)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
     }
   })
 })

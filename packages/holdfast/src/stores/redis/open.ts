@@ -38,8 +38,12 @@ export function openRedis(options: RedisStoreOptions): RedisStore {
 
 /** @throws LockUsageError likewise */
 export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisStore {
-  const transport = transportOf(options.client)
-  if (isNodeRedisSentinel(options.client)) {
+  const { client } = options
+  if (clusterTransportOf(client)) {
+    throw usage("mode 'simple' has no Cluster: its transactions need the one server that they are about.")
+  }
+  const transport = transportOf(client)
+  if (isNodeRedisSentinel(client)) {
     throw usage(
       "mode 'simple' needs connections that stay with one server, and a Sentinel client of node-redis gives none. " +
         'Use ioredis, or a client of the primary.',
@@ -97,9 +101,6 @@ export function clusterTransportOf(client: RedisClient): ClusterTransport | unde
 /** @throws LockUsageError for a client that is not one of a single server, or of the one that Sentinels name */
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
-    if (isIoRedisCluster(client) || isNodeRedisCluster(client)) {
-      throw usage("mode 'simple' has no Cluster: its transactions need the one server that they are about.")
-    }
     if (isIoRedis(client)) return ioRedisTransport(client)
     if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(client)
     if (isNodeRedis(client)) return nodeRedisTransport(client)
