@@ -43,7 +43,7 @@ export async function assertFence(
   options: FenceOptions = {},
 ): Promise<void> {
   const values = valuesOf(lease, resource)
-  if (!(await isNewest(tx, values, options))) throw stale(lease, resource)
+  if (!(await isNewest(tx, values, lease.name, options))) throw stale(lease, resource)
 }
 
 /**
@@ -51,6 +51,10 @@ export async function assertFence(
  * not undo those before it. In a Cluster the keys must be in the slot of the resource: write `{resource}` into them.
  * @returns the replies
  * @throws As `assertFence` does. When the token is stale nothing was written.
+ * @throws LockUsageError when a command failed, with its number. What those before it wrote stays, and so does the token;
+ *   those behind it were not done.
+ * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke: nobody knows what was
+ *   done then, and it may still be done later.
  */
 export async function fencedWrite(
   client: RedisClient,
@@ -61,7 +65,7 @@ export async function fencedWrite(
 ): Promise<readonly unknown[]> {
   const values = valuesOf(lease, resource)
   checkCommands(commands)
-  const replies = await fencedInRedis(client, values, commands, options.prefix)
+  const replies = await fencedInRedis(client, values, commands, { lock: lease.name, ...options })
   if (!replies) throw stale(lease, resource)
   return replies
 }
@@ -91,9 +95,10 @@ function stale(lease: Lease, resource: string): StaleTokenError {
 async function isNewest(
   tx: FenceTransaction | RedisClient,
   values: FenceValues,
+  lock: string,
   { schema, prefix }: FenceOptions,
 ): Promise<boolean> {
-  if (isRedis(tx)) return (await fencedInRedis(tx, values, [], prefix)) !== undefined
+  if (isRedis(tx)) return (await fencedInRedis(tx, values, [], { lock, prefix })) !== undefined
   const session = sessionOf(tx)
   if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
   const [write, read] = mysqlFence(prefix)

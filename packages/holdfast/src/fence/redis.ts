@@ -1,5 +1,5 @@
 /** A resource in Redis that refuses late tokens. */
-import { LockUsageError } from '../errors.js'
+import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import {
   isIoRedis,
   isIoRedisCluster,
@@ -8,10 +8,16 @@ import {
   isNodeRedisSentinel,
   type RedisClient,
 } from '../stores/redis/clients.js'
-import { explain, isUnknownScript } from '../stores/redis/errors.js'
+import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
+import { textOf } from '../stores/redis/replies.js'
 import { fence } from '../stores/redis/scripts.generated.js'
+
+/** How long the server may take. The libraries wait for ever, or for as long as somebody told them. */
+const LIMIT_MS = 5000
+/** Lua passes on at most 8 000 values at once, less what else it has at hand. */
+const MOST_WORDS = 7900
 
 /** One command of Redis and its arguments, with complete keys. */
 export type RedisCommand = readonly [name: string, ...args: string[]]
@@ -23,24 +29,64 @@ export function isRedis(client: unknown): client is RedisClient {
   return 'duplicate' in client && (isIoRedis(redis) || isNodeRedis(redis))
 }
 
+export interface RedisFence {
+  /** What the token was given for, to be told in errors. */
+  readonly lock: string
+  readonly prefix?: string | undefined
+}
+
 /** The replies of the commands; undefined when the token is stale. Rejects with a `LockError`. */
 export async function fencedInRedis(
   client: RedisClient,
   [resource, token, owner]: readonly [resource: string, token: string, owner: string],
   commands: readonly RedisCommand[],
-  prefix = 'hf',
+  { lock, prefix = 'hf' }: RedisFence,
 ): Promise<readonly unknown[] | undefined> {
   const send = senderOf(client, keyOf(`${prefix}:fence`, resource))
   const args = [token, owner, ...commands.flatMap((command) => [String(command.length), ...command])]
-  try {
-    const replies = await send('hash', args).catch((error: unknown) => {
+  // Nothing is sent a second time but what the server has refused to begin: commands may not be ones to repeat.
+  const replies = await within(
+    send('hash', args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', args)
       throw error
-    })
-    return Array.isArray(replies) ? replies : undefined
-  } catch (error) {
-    throw explain(error)
+    }),
+    lock,
+  )
+  if (Array.isArray(replies)) return replies
+  const failure = /^(\d+) (.*)$/s.exec(textOf(replies))
+  if (failure) throw failedCommand(Number(failure[1]), failure[2] ?? '', commands.length, lock)
+  return undefined
+}
+
+/** @param lock the lock that is named in errors */
+function within<T>(work: Promise<T>, lock: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const silent = (): StoreUnavailableError =>
+      new StoreUnavailableError(
+        `Redis: No answer within ${LIMIT_MS} ms. Whether the token was noted and the commands were done is unknown, and they may ` +
+          'still be done later. Check that the server runs and can be reached, and look at what is there before you write again.',
+        { store: STORE_NAME, lock },
+      )
+    const timer = setTimeout(() => reject(silent()), LIMIT_MS)
+    work.finally(() => clearTimeout(timer)).then(resolve, (error: unknown) => reject(explain(error, lock)))
+  })
+}
+
+function failedCommand(number: number, answer: string, count: number, lock: string): Error {
+  const before =
+    number === 1 ? 'Nothing was written but the token' : 'What the commands before it wrote stays'
+  const behind = number < count ? ', and those behind it were not done' : ''
+  const text =
+    `fencedWrite: command ${number} of ${count} failed under the lease on "${lock}": ${answer}. ` +
+    `${before}${behind}.`
+  // Such as OOM: the command is none the worse for it.
+  if (isOfState(answer)) {
+    return new StoreUnavailableError(`${text} Look at the server.`, { lock, store: STORE_NAME })
   }
+  return new LockUsageError(
+    `${text} Mend the command, or look at what its key holds; in a Cluster its keys must be in the slot of the resource.`,
+    { lock, store: STORE_NAME },
+  )
 }
 
 type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknown>
@@ -66,8 +112,15 @@ function senderOf(client: RedisClient, key: string): Sender {
 
 /** @throws LockUsageError for anything else than lists of text. */
 export function checkCommands(commands: unknown): void {
-  if (Array.isArray(commands) && commands.every(isCommand)) return
-  throw new LockUsageError("fencedWrite needs commands as lists of text, such as [['SET', 'stock:9', '41']].")
+  if (!Array.isArray(commands) || !commands.every(isCommand)) {
+    throw new LockUsageError(
+      "fencedWrite needs commands as lists of text, such as [['SET', 'stock:9', '41']].",
+    )
+  }
+  if ((commands as RedisCommand[]).every(({ length }) => length <= MOST_WORDS)) return
+  throw new LockUsageError(
+    `fencedWrite: a command has more than ${MOST_WORDS} words, which a script cannot pass on. Make several of it.`,
+  )
 }
 
 function isCommand(command: unknown): boolean {

@@ -1,8 +1,8 @@
 /** A resource in Redis that refuses late tokens, and writes that are made only with one that is not. */
 import { createLocks, type Lease } from 'holdfast'
-import { assertFence, fencedWrite } from 'holdfast/fence'
+import { assertFence, fencedWrite, type RedisCommand } from 'holdfast/fence'
 import { redisStore } from 'holdfast/redis'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { openClient, openClusterClient, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
 import { startCluster } from '@holdfast/servers/redis-cluster'
@@ -88,6 +88,69 @@ describe.each(LIBRARIES)('through %s', (library) => {
     for (const commands of [[[]], [['SET', 1]], 'SET', [undefined]]) {
       const refused = fencedWrite(client, leaseWith(1n), resource, commands as never)
       await expect(refused).rejects.toMatchObject(usage)
+    }
+  })
+
+  test('tells which command failed, and what became of the others', async () => {
+    const key = `failing ${library}`
+    const before: RedisCommand = ['SET', key, 'text']
+    for (const wrong of [
+      ['HSET', key, 'field', 'value'],
+      ['SET', key],
+      ['NO SUCH COMMAND'],
+    ] as RedisCommand[]) {
+      await server.command('DEL', key, `behind ${key}`)
+      const failed = fencedWrite(client, leaseWith(1n), key, [
+        before,
+        wrong,
+        ['SET', `behind ${key}`, 'text'],
+      ])
+      await expect(failed).rejects.toMatchObject({ code: 'LOCK_USAGE', lock: 'lock' })
+      await expect(failed).rejects.toThrow(
+        /command 2 of 3 failed .*: (WRONGTYPE|ERR) .* stays, and those behind/,
+      )
+      expect(await server.command('GET', key)).toContain('text')
+      expect(await server.command('EXISTS', `behind ${key}`)).toBe(':0\r\n')
+    }
+    await expect(assertFence(client, leaseWith(0n), key)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    // More than Lua passes on at once.
+    const long = ['RPUSH', key, ...Array.from({ length: 9000 }, () => 'x')] as unknown as RedisCommand
+    await expect(fencedWrite(client, leaseWith(1n), key, [long])).rejects.toMatchObject({
+      code: 'LOCK_USAGE',
+    })
+    const most = [
+      'RPUSH',
+      `list ${key}`,
+      ...Array.from({ length: 7898 }, () => 'x'),
+    ] as unknown as RedisCommand
+    expect(Number((await fencedWrite(client, leaseWith(1n), key, [most]))[0])).toBe(7898)
+  })
+
+  test('a server that is full is not taken for a wrong command', async () => {
+    await assertFence(client, leaseWith(1n), `full ${library}`)
+    await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
+    try {
+      const failed = fencedWrite(client, leaseWith(1n), `full ${library}`, [['SET', `full ${library}`, 'x']])
+      await expect(failed).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: 'lock' })
+    } finally {
+      await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    }
+  })
+
+  test('a server that hangs is not waited for longer than five seconds', async () => {
+    await assertFence(client, leaseWith(1n), `hung ${library}`)
+    server.pause()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const failures = [
+        fencedWrite(client, leaseWith(1n), `hung ${library}`, [['SET', `hung ${library}`, 'x']]),
+        assertFence(client, leaseWith(1n), `hung ${library}`),
+      ].map((call) => expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: 'lock' }))
+      vi.advanceTimersByTime(5000)
+      await Promise.all(failures)
+    } finally {
+      vi.useRealTimers()
+      server.resume()
     }
   })
 

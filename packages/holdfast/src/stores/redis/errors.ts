@@ -70,6 +70,11 @@ export function isUnknownScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
 
+/** Whether the answer tells of the state that the server is in, which may pass, and not of what was asked. */
+export function isOfState(answer: string): boolean {
+  return ADVICE.get(SERVER_ERROR.exec(answer)?.[1] ?? '')?.code === 'STORE_UNAVAILABLE'
+}
+
 /** Any failure, explained. `lock` where one lock is concerned. */
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)

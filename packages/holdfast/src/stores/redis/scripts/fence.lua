@@ -2,7 +2,8 @@
 --
 -- KEYS 1  "<largest token> <its owner>"; kept for ever
 -- ARGV 1  the token  2  its owner  then for each command: how many words it has, and the words
--- Returns 0 when the token is stale: then nothing was written. Else the replies of the commands.
+-- Returns 0 when the token is stale: then nothing was written. "<number from 1> <error>" when a command failed: then those
+-- before it were done, and those behind it were not. Else the replies of the commands.
 
 local token, owner = ARGV[1], ARGV[2]
 
@@ -23,7 +24,9 @@ if seen ~= token .. ' ' .. owner then redis.call('SET', KEYS[1], token .. ' ' ..
 local replies, at = {}, 3
 while ARGV[at] do
   local last = at + tonumber(ARGV[at])
-  replies[#replies + 1] = redis.call(unpack(ARGV, at + 1, last))
+  local reply = redis.pcall(unpack(ARGV, at + 1, last))
+  if type(reply) == 'table' and reply.err then return #replies + 1 .. ' ' .. reply.err end
+  replies[#replies + 1] = reply
   at = last + 1
 end
 return replies
