@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { transportOf } from '../../dist/stores/redis/open.js'
 import {
   after,
   closing,
@@ -290,6 +291,38 @@ test.each([
     await opened.ready
     const store = closing(redisStore({ client: opened.client, ...options }))
     await take(store, makeClaim('lock'))
+  },
+)
+
+test.each([
+  ['redis5', { database: 99 }],
+  ['redis6', { database: 99 }],
+  ['redis5', { username: 'nobody', password: 'wrong' }],
+  ['redis6', { username: 'nobody', password: 'wrong' }],
+] as const)('a client of %s with %o takes no lock where it was not to go', async (library, options) => {
+  const server = await startServer()
+  // From now on the server knows the scripts, and does at once what it is asked.
+  await take(openStore(server), makeClaim('warm'))
+  const store = closing(redisStore({ client: connectTo(server.url, library, options) }))
+  const attempts = Array.from({ length: 3 }, () => store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+  for (const { error, tookMs } of await Promise.all(attempts.map(failure))) {
+    expect(String(error)).toMatch(/DB index is out of range|WRONGPASS/)
+    expect(tookMs).toBeLessThan(2000)
+  }
+  expect(await server.command('EXISTS', 'hf:{lock}')).toBe(':0\r\n')
+})
+
+test.each(['redis5', 'redis6'] as const)(
+  'what is asked of a client of %s before it is connected is sent in its order',
+  async (library) => {
+    const server = await startServer({ password: 'right-secret' })
+    const transport = transportOf(connectTo(server.url, library))
+    after(transport.hold?.() ?? (() => undefined))
+    const asked = Array.from({ length: 50 }, (_, index) => transport.command('RPUSH', 'list', String(index)))
+    expect(await Promise.all(asked)).toEqual(asked.map((_, index) => index + 1))
+    expect((await transport.command('LRANGE', 'list', '0', '-1')) as string[]).toEqual(
+      asked.map((_, index) => String(index)),
+    )
   },
 )
 

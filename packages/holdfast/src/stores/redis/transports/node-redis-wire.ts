@@ -43,13 +43,40 @@ function connectsAgainInOrder(client: NodeRedisClient): boolean {
 }
 
 function directWire(client: NodeRedisClient): Wire {
+  const watch: Watch = (listener) => watchShared(client, listener, (all) => watchState(client, all))
   return {
     get isReady() {
       return client.isReady
     },
-    send: (args) => client.sendCommand(args),
-    watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
+    send(args) {
+      // The library says what is wrong with a client that was closed, or was not connected.
+      if (client.isReady || !client.isOpen) return client.sendCommand(args)
+      return onceReady(watch, () => client.sendCommand(args))
+    },
+    watchState: watch,
   }
+}
+
+type Watch = (listener: StateListener) => () => void
+
+/**
+ * Sends when the connection is ready, or fails as the connection does. The library would send what it keeps right behind
+ * AUTH and SELECT, whatever becomes of these: a lock might be taken in another database, or by another user.
+ */
+function onceReady(watch: Watch, send: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const stop = watch({
+      // At once, so that what waits here is sent in the order in which it came.
+      ready() {
+        stop()
+        resolve(send())
+      },
+      lost(error) {
+        stop()
+        reject(error instanceof Error ? error : new Error('The connection is closed'))
+      },
+    })
+  })
 }
 
 function watchState(client: NodeRedisClient, listener: StateListener): () => void {
@@ -86,7 +113,13 @@ export class LastingWire implements Wire {
 
   /** Rejects at once while there is no connection and none is being made. */
   send(args: string[]): Promise<unknown> {
-    return this.#client?.sendCommand(args) ?? Promise.reject(new Error('The connection is closed'))
+    const client = this.#client
+    if (!client) return Promise.reject(new Error('The connection is closed'))
+    if (client.isReady) return client.sendCommand(args)
+    return onceReady(
+      (listener) => this.watchState(listener),
+      () => client.sendCommand(args),
+    )
   }
 
   watchState(listener: StateListener): () => void {
