@@ -96,18 +96,20 @@ type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknow
  * connections to each, as a store has them, would be much for one call.
  */
 function senderOf(client: RedisClient, key: string): Sender {
-  const command = (by: 'hash' | 'source'): [name: string, text: string, keys: string] =>
-    by === 'hash' ? ['EVALSHA', fence.sha, '1'] : ['EVAL', fence.source, '1']
   if (isIoRedisCluster(client)) {
     // The library puts its prefix before the key itself.
-    return (by, args) => client.call(...command(by), key, ...args)
+    return (by, args) => client.call(...beginning(by), key, ...args)
   }
   if (isNodeRedisCluster(client)) {
     const complete = `${clusterTransportOf(client)?.keyPrefix ?? ''}${key}`
-    return (by, args) => client.sendCommand(complete, false, [...command(by), complete, ...args])
+    return (by, args) => client.sendCommand(complete, false, [...beginning(by), complete, ...args])
   }
   const transport = transportOf(client)
   return (by, args) => transport.run(by, fence, [key], args)
+}
+
+function beginning(by: 'hash' | 'source'): [name: string, text: string, keys: string] {
+  return by === 'hash' ? ['EVALSHA', fence.sha, '1'] : ['EVAL', fence.source, '1']
 }
 
 /** @throws LockUsageError for anything else than lists of text. */
