@@ -8,6 +8,9 @@ import { describe, expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { createSentinel as createSentinel5 } from 'redis5'
+import { createSentinel as createSentinel6 } from 'redis6'
+import { explain } from '../../dist/stores/redis/errors.js'
 import { transportOf } from '../../dist/stores/redis/open.js'
 import {
   after,
@@ -325,6 +328,26 @@ test.each(['redis5', 'redis6'] as const)(
     )
   },
 )
+
+test.each(['redis5', 'redis6'] as const)(
+  'a client of Sentinels of %s that was never connected says so',
+  async (library) => {
+    const options = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }
+    const client = library === 'redis5' ? createSentinel5(options) : createSentinel6(options)
+    const store = closing(redisStore({ client }))
+    const { error } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(String(error)).toMatch(/closed, or was never connected/)
+  },
+)
+
+test('the reason of an error without a message is looked for', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:1')
+  expect(explain(new Error('', { cause: refused })).message).toContain(refused.message)
+  expect(explain(new AggregateError([refused], '')).message).toContain(refused.message)
+  expect(explain(Object.assign(new Error(''), { code: 'EPROTO' })).message).toContain('EPROTO')
+  expect(explain(new AggregateError([], '')).message).toContain('AggregateError')
+})
 
 test('something else than a Redis server is told', async () => {
   const server = createServer((socket) => {

@@ -128,9 +128,14 @@ export function mismatch(
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  if (error.message !== '') return error.message
   // Several addresses were tried, and each has an error of its own.
-  if (error.message === '' && error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
-  return error.message === '' ? error.name : error.message
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.map(messageOf).join('; ')
+  // Such as that of a TLS connection to a port without TLS.
+  if (error.cause !== undefined) return messageOf(error.cause)
+  const { code } = error as NodeJS.ErrnoException
+  return code ?? error.name
 }
 
 /** What a script raised, or was refused inside, without what some versions put around it. */

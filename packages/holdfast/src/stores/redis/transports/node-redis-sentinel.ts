@@ -21,18 +21,25 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
       return client.isReady
     },
     run: (by, { sha, source }, keys, args) =>
-      client.sendCommand(false, [
+      send(client, [
         by === 'hash' ? 'EVALSHA' : 'EVAL',
         by === 'hash' ? sha : source,
         String(keys.length),
         ...(keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key)),
         ...args,
       ]),
-    command: (name, ...args) => client.sendCommand(false, [name, ...args]),
+    command: (name, ...args) => send(client, [name, ...args]),
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
+}
+
+/** One that was never connected fails over what it has not made yet, and its message says nothing to anybody. */
+function send(client: NodeRedisSentinel, args: string[]): Promise<unknown> {
+  return client.isOpen
+    ? client.sendCommand(false, args)
+    : Promise.reject(new Error('The client is closed, or was never connected'))
 }
 
 /** Version 6 has such a setting, and shows it under this name only. */
