@@ -1,4 +1,5 @@
 /** The rule of the ACL, as far as it depends on the version and on the scripts; the rest is tried on servers. */
+import { LockUsageError } from 'holdfast'
 import { aclRule, diagnose, redisStore, type IoRedisClient } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,6 +31,13 @@ describe('the rule', () => {
     expect(aclRule({ version: '7.0.15', database: 3 })).toContain(' +select ')
     expect(aclRule({ version: '7.0.15', database: 0 })).not.toContain('select')
   })
+
+  it.each(['', '*', 'a b', 'hf:* ~*', 'a{b}', 'x'.repeat(65), 7])(
+    'has no place for the prefix "%s"',
+    (prefix) => {
+      expect(() => aclRule({ version: '7.0.15', prefix: prefix as string })).toThrow(LockUsageError)
+    },
+  )
 
   it.each(['5.0.14', 'unknown'])('cannot be written for version %s', (version) => {
     expect(() => aclRule({ version })).toThrow('has no ACL')

@@ -2,6 +2,7 @@
 import type { EventEmitter } from 'node:events'
 import { LockUsageError } from 'holdfast'
 import { redisStore, type RedisClient, type RedisStoreOptions } from 'holdfast/redis'
+import { redlockStore, type RedlockStoreOptions } from 'holdfast/redlock'
 import { Redis as Redis5 } from 'ioredis5'
 import { Redis as Redis6 } from 'ioredis6'
 import { createClient as createClient5 } from 'redis5'
@@ -70,6 +71,10 @@ test('options that make no sense are refused', () => {
     { client, timeoutMs: Infinity },
     { client, timeoutMs: '5' },
   ]
+  for (const options of [undefined, null, 'redis://127.0.0.1']) {
+    expect(() => redisStore(options as unknown as RedisStoreOptions)).toThrow(LockUsageError)
+    expect(() => redlockStore(options as unknown as RedlockStoreOptions)).toThrow(LockUsageError)
+  }
   for (const options of wrong) {
     expect(() => redisStore(options as unknown as RedisStoreOptions), JSON.stringify(options)).toThrow(
       LockUsageError,

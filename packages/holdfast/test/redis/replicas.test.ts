@@ -1,5 +1,5 @@
 /** `minReplicas`: a lease counts only when replicas have it. */
-import { createLocks } from 'holdfast'
+import { createLocks, LockUsageError } from 'holdfast'
 import type { RedisStoreOptions } from 'holdfast/redis'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
@@ -176,4 +176,25 @@ test('numbers that make no sense are refused', () => {
   for (const replicaTimeoutMs of [0, -1, 0.5, NaN, Infinity]) {
     expect(() => redisStore({ client, minReplicas: 1, replicaTimeoutMs })).toThrow(/replicaTimeoutMs/)
   }
+})
+
+test('a time for replicas that does not fit into the time of a call is refused', () => {
+  const client = connectTo('redis://127.0.0.1:1')
+  const open = (options: Omit<RedisStoreOptions, 'client'>) => () =>
+    closing(redisStore({ client, ...options } as RedisStoreOptions))
+  for (const options of [{ timeoutMs: 500 }, { timeoutMs: 1000 }, { replicaTimeoutMs: 5000 }]) {
+    expect(open({ minReplicas: 1, ...options })).toThrow(/replicaTimeoutMs .* must be less than timeoutMs/)
+    // Nobody waits for replicas that are not asked for.
+    expect(open(options)).not.toThrow()
+  }
+  expect(open({ minReplicas: 1, timeoutMs: 1001 })).not.toThrow()
+})
+
+test("mode 'simple' refuses replicas rather than not to ask them", () => {
+  const client = connectTo('redis://127.0.0.1:1')
+  for (const minReplicas of [1, -1, '1']) {
+    const options = { client, mode: 'simple', minReplicas } as unknown as RedisStoreOptions
+    expect(() => redisStore(options), String(minReplicas)).toThrow(LockUsageError)
+  }
+  closing(redisStore({ client, mode: 'simple', minReplicas: 0 } as unknown as RedisStoreOptions))
 })

@@ -1,6 +1,7 @@
 /** The rights that the store needs, as a rule of the server's ACL. */
 import { LockUsageError } from '../../errors.js'
 import { STORE_NAME } from './errors.js'
+import { isPrefix, LONGEST_PREFIX } from './keys.js'
 
 /** What the scripts call; a test compares it with them. A user needs the right to each of these for itself. */
 export const SCRIPT_COMMANDS: readonly string[] = [
@@ -53,7 +54,7 @@ export interface AclNeeds {
 
 /**
  * The least that a user must be allowed to, as what stands behind `ACL SETUSER name on >password`.
- * @throws LockUsageError for a version that has no ACL
+ * @throws LockUsageError for a version that has no ACL, or a prefix that no store takes
  */
 export function aclRule(needs: AclNeeds): string {
   const { version, prefix = 'hf', mode = 'scripts', cluster = false, database = 0 } = needs
@@ -64,7 +65,13 @@ export function aclRule(needs: AclNeeds): string {
       { store: STORE_NAME },
     )
   }
-  // A star within a prefix would widen the rule; prefixes have none.
+  // A star within a prefix would widen the rule, and so would a blank.
+  if (!isPrefix(prefix)) {
+    throw new LockUsageError(
+      `aclRule: prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`,
+      { store: STORE_NAME },
+    )
+  }
   const keys = `~${prefix}:*`
   const hasChannels = mode === 'scripts' && (major > 6 || minor >= 2)
   const ofMode =

@@ -8,7 +8,7 @@
 import type { Clock, Random } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
-import { openRedis, openSimpleRedis } from './open.js'
+import { checkOptions, openRedis, openSimpleRedis } from './open.js'
 
 export { aclRule, type AclNeeds } from './acl.js'
 export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
@@ -40,7 +40,7 @@ export interface RedisStoreOptions {
    * it less likely that a failover loses a lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
    */
   readonly minReplicas?: number
-  /** How long the replicas may take, in milliseconds. Default 1 000. */
+  /** How long the replicas may take, in milliseconds: less than `timeoutMs`. Default 1 000. */
   readonly replicaTimeoutMs?: number
   /** Time, for simulations of a single server. */
   readonly clock?: Clock
@@ -65,5 +65,6 @@ export function redisStore(options: RedisStoreOptions): Store<true>
 export function redisStore(options: SimpleRedisStoreOptions): Store<false>
 export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store
 export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store {
+  checkOptions(options)
   return options.mode === 'simple' ? openSimpleRedis(options) : openRedis(options)
 }

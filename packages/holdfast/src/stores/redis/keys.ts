@@ -8,6 +8,13 @@ const HELPERS = [':h', ':q', ':w', ':t']
 const SPECIAL = /[{}%]/
 const GLOB = /[\\*?[\]^-]/g
 
+export const LONGEST_PREFIX = 64
+
+/** Nothing that a pattern, an ACL rule or a hash tag would take for something else. */
+export function isPrefix(prefix: unknown): prefix is string {
+  return typeof prefix === 'string' && /^[\w.:-]+$/.test(prefix) && prefix.length <= LONGEST_PREFIX
+}
+
 /** The key of a lock's state; the other keys of the lock begin with it. */
 export function keyOf(prefix: string, lock: string): string {
   return `${prefix}:{${escape(lock)}}`

@@ -11,6 +11,7 @@ import {
 } from './clients.js'
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
+import { isPrefix, LONGEST_PREFIX } from './keys.js'
 import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
 import type { ReplicaSettings } from './replicas.js'
 import { SimpleRedisStore } from './simple/store.js'
@@ -22,14 +23,25 @@ import { nodeRedisClusterTransport } from './transports/node-redis-cluster.js'
 import { nodeRedisSentinelTransport } from './transports/node-redis-sentinel.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 
-const LONGEST_PREFIX = 64
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
+
+/** @throws LockUsageError for anything but an object */
+export function checkOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null) throw usage('it needs options, such as { client }.')
+}
 
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)
   const replicas = replicasOf(options)
+  // The call that waits for them ends at timeoutMs, and nobody would hear what became of them.
+  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.timeoutMs) {
+    throw usage(
+      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than timeoutMs (${settings.timeoutMs}), which counts from ` +
+        'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
+    )
+  }
   return new RedisStore(deploymentOf(options, settings, replicas), {
     ...settings,
     replicated: replicas.minReplicas > 0,
@@ -49,6 +61,10 @@ export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisSt
         'Use ioredis, or a client of the primary.',
     )
   }
+  // Not in the type, but a program in JavaScript would believe in replicas that nobody asks.
+  if (replicasOf(options as object as RedisStoreOptions).minReplicas > 0) {
+    throw usage("mode 'simple' has no minReplicas: it asks no replicas. Leave one of the two out.")
+  }
   return new SimpleRedisStore(transport, settingsOf(options))
 }
 
@@ -56,7 +72,7 @@ function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): Redis
   const { mode = 'scripts', prefix = 'hf', timeoutMs = 5000 } = options
   const { clock = systemClock, random = systemRandom } = options
   if (mode !== 'scripts' && mode !== 'simple') throw usage("mode must be 'scripts' or 'simple'.")
-  if (typeof prefix !== 'string' || !/^[\w.:-]+$/.test(prefix) || prefix.length > LONGEST_PREFIX) {
+  if (!isPrefix(prefix)) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
   }
   if (!Number.isFinite(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {

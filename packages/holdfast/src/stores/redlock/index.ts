@@ -40,6 +40,9 @@ const LONGEST_TIMEOUT_MS = 3_600_000
  * option makes no sense.
  */
 export function redlockStore(options: RedlockStoreOptions): Store<false> {
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw usage('it needs options, such as { clients }.')
+  }
   const { clients, nodeTimeoutMs = 500, prefix, timeoutMs } = options
   if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
     throw usage(
