@@ -119,7 +119,8 @@ export interface NodeRedisSentinel {
   sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
   getMasterNode(): unknown
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
-  unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>
+  /** The library asks for a listener of text and of buffers at once, which none of ours is to its type. */
+  unsubscribe(channel: string, listener?: unknown): Promise<unknown>
   /** Since version 6. */
   duplicate?(override: { readonly masterPoolSize: number }): NodeRedisOwnSentinel
   on(event: string, listener: Listener): unknown
