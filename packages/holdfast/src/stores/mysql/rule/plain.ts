@@ -111,6 +111,9 @@ const IS_PLAIN = `a.a_verb in ('attempt', 'renew', 'withdraw')`
  * Requests on as many locks, in one transaction that `turn_1` has begun and ends: all rows are locked, in the order of
  * the requests. Gives the answers of those that were served, and the places of the others, or null when there are none.
  * `a_late` says that an attempt came after its withdrawal, and that all is to be undone.
+ *
+ * The places are put together one by one: the length of what an aggregate makes of them is limited by the session, which
+ * would cut the list in silence, in the middle of a place even, and answers would go to requests of others.
  */
 export const PLAIN = /* sql */ `
 create procedure if not exists holdfast_plain_1(
@@ -120,7 +123,10 @@ modifies sql data sql security invoker
 begin
   declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
   declare v_turn bigint unsigned default uuid_short();
-  declare v_changed int;
+  declare v_changed, v_place int;
+  declare v_none boolean default false;
+  declare c_left cursor for select a.a_place from ${WITH_LOCKS} where l.turn <> v_turn;
+  declare continue handler for not found set v_none = true;
   insert into holdfast_locks ${COLUMNS}
   select unhex(a.a_lock), coalesce(a.a_kind, 'mutex'), coalesce(a.a_capacity, 1),
          if(${MAY_HOLD}, v_now + a.a_tokens - 1, 0), if(${IS_PLAIN}, a.a_id, null), a.a_owner,
@@ -141,7 +147,13 @@ begin
     end if;
     -- A row that was changed counts twice: then there is nobody left.
     if v_changed < 2 * json_length(a_ops) then
-      select group_concat(if(l.turn = v_turn, null, a.a_place)) into a_left from ${WITH_LOCKS};
+      open c_left;
+      fetch c_left into v_place;
+      while not v_none do
+        set a_left = concat_ws(',', a_left, v_place);
+        fetch c_left into v_place;
+      end while;
+      close c_left;
     end if;
     select a.a_place as place, cast(l.last_token - l.sole_tokens + 1 as char) as token from ${WITH_LOCKS} where l.turn = v_turn;
   end if;

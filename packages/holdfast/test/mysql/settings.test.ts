@@ -1,0 +1,40 @@
+/** What a server, a database or a pool may be set to by others: locks are the same under it. */
+import { createLocks, type Locks } from 'holdfast'
+import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+
+const server = await startMariadb()
+server.sql(mysqlSchema())
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+/** A pool each of whose connections is set up so. */
+function poolOf(setting?: string, options: PoolOptions = {}): Pool {
+  const pool = createPool({ uri: server.url, connectionLimit: 3, ...options })
+  if (setting !== undefined) pool.pool.on('connection', (connection) => connection.query(setting))
+  ending.push(() => pool.end())
+  return pool
+}
+
+function locksOf(pool: Pool): Locks<true> {
+  const locks = createLocks(mysqlStore({ pool }))
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+test('a session that cuts long lists short: of many locks asked for at once, just the free ones are granted', async () => {
+  const locks = locksOf(poolOf('set session group_concat_max_len = 4'))
+  const names = Array.from({ length: 14 }, (_, index) => `cut ${String(index).padStart(2, '0')}`)
+  const taken = names.slice(9)
+  const held = await Promise.all(taken.map((name) => locksOf(poolOf()).mutex(name).acquire()))
+  const leases = await Promise.all(names.map((name) => locks.mutex(name).tryAcquire()))
+  expect(names.filter((_name, index) => leases[index] === undefined)).toEqual(taken)
+  for (const lease of leases) expect(await (lease?.release() ?? 'released')).toBe('released')
+  for (const lease of held) expect(await lease.release()).toBe('released')
+})
