@@ -198,3 +198,36 @@ test('a bell that breaks while it is being hung is replaced by one', async () =>
   await lease.release()
   expect((await waiting).held).toBe(true)
 })
+
+/** A pool in which nobody ever sees whether the bell hangs. */
+function blind(pool: Pool): MysqlPool {
+  return {
+    query: (statement) => pool.query(statement),
+    execute: (statement) => pool.execute(statement),
+    async getConnection() {
+      const connection = await pool.getConnection()
+      return {
+        query: (statement) => connection.query(statement),
+        async execute(statement) {
+          if (statement.sql.includes('processlist')) throw new Error('nobody looks')
+          return connection.execute(statement)
+        },
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      }
+    },
+  }
+}
+
+test('a bell that could not be hung properly is taken down as well when nobody waits', async () => {
+  const lease = await locksOf({ pool: poolOf() }).mutex('half hung').acquire()
+  const waiting = locksOf({ pool: blind(poolOf()) })
+    .mutex('half hung')
+    .acquire({ waitMs: 1000 })
+    .catch((error: unknown) => error)
+  await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
+  expect(await waiting).toMatchObject({ code: 'LOCK_TIMEOUT' })
+  // Ten seconds of quiet, and five until the server sees that nobody is there for whom it sleeps.
+  await expect.poll(bells, { timeout: 25_000 }).toBe('')
+  await lease.release()
+}, 40_000)

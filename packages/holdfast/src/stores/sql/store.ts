@@ -132,9 +132,9 @@ export class SqlStore implements Store<true> {
     return this.#listening
   }
 
+  /** Also where listening failed: it may have failed half way, and have a connection all the same. */
   #deafenSoon(): void {
     clearTimeout(this.#quiet)
-    if (!this.#listening) return
     this.#quiet = setTimeout(() => {
       this.#listening = undefined
       this.#listens = false
