@@ -1,6 +1,7 @@
 /** What a server, a database or a pool may be set to by others: locks are the same under it. */
 import { createLocks, type Locks } from 'holdfast'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
@@ -37,4 +38,32 @@ test('a session that cuts long lists short: of many locks asked for at once, jus
   expect(names.filter((_name, index) => leases[index] === undefined)).toEqual(taken)
   for (const lease of leases) expect(await (lease?.release() ?? 'released')).toBe('released')
   for (const lease of held) expect(await lease.release()).toBe('released')
+})
+
+test.each(['ucs2', 'utf16', 'utf32'])('in a database in %s all who are to be woken are', async (charset) => {
+  server.sql(`create database in_${charset} character set ${charset}; use in_${charset};\n${mysqlSchema()}`)
+  const uri = server.url.replace(/app$/, `in_${charset}`)
+  const locks = locksOf(poolOf(undefined, { uri }))
+  const writer = await locks.readWriteLock('wide').write.acquire()
+  const woken = [1, 2].map(async (pid) => {
+    const store = mysqlStore({ pool: poolOf(undefined, { uri }) })
+    ending.push(async () => store.close())
+    const owner = { clientId: `reader ${pid}`, host: 'h', pid }
+    const shape = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1, ttlMs: 60_000 } as const
+    const claim = { ...shape, lock: 'wide', id: `reader-${pid}`, heartbeatMs: 20_000, owner }
+    let ready: unknown
+    const called = new Promise((resolve) => {
+      ready = store.watch(claim, () => resolve('woken')).ready
+    })
+    await ready
+    const result = await store.attempt(claim, { enqueue: true, tokens: 1 })
+    return { outcome: result.outcome, called }
+  })
+  const waiting = await Promise.all(woken)
+  expect(waiting.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting'])
+  await writer.release()
+  // Nobody else calls them, so what is missed is missed for good.
+  const late = new Promise((resolve) => void setTimeout(resolve, 5000, 'not woken'))
+  const calls = waiting.map(({ called }) => Promise.race([called, late]))
+  expect(await Promise.all(calls)).toEqual(['woken', 'woken'])
 })

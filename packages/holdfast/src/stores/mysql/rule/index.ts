@@ -14,19 +14,22 @@ import { ONE, PLAIN } from './plain.js'
 import { SETTLE, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
-/** Rings the bells of clients: each sleeps in a statement that has its channel in it, which is interrupted. */
+/**
+ * Rings the bells of clients: each sleeps in a statement that has its channel in it, which is interrupted. Text without a
+ * character set of its own would be in that of the database, where a comma may have two bytes or four.
+ */
 const RING = /* sql */ `
-create procedure if not exists holdfast_ring_1(in a_bells longtext)
+create procedure if not exists holdfast_ring_1(in a_bells longtext character set ascii)
 reads sql data sql security invoker
 begin
   declare v_bell bigint;
-  declare v_rest longtext default substring(a_bells, 2);
-  declare v_channel varchar(64);
+  declare v_rest longtext character set ascii default substring(a_bells, 2);
+  declare v_channel varchar(64) character set ascii;
   -- Whoever sleeps no more looks by itself.
   declare continue handler for sqlexception begin end;
   while v_rest <> '' do
     set v_channel = substring_index(v_rest, ',', 1);
-    set v_rest = substring(v_rest, length(v_channel) + 2);
+    set v_rest = substring(v_rest, char_length(v_channel) + 2);
     select max(id) into v_bell from information_schema.processlist
      where command = 'Query' and info like concat('select sleep%', v_channel, '%');
     if v_bell is not null then kill query v_bell; end if;
@@ -53,7 +56,7 @@ end`
 const ANSWER = /* sql */ `
 create procedure if not exists holdfast_answer_1(
   in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4, in a_places text character set ascii,
-  out a_answers longtext character set utf8mb4, inout a_bells longtext
+  out a_answers longtext character set utf8mb4, inout a_bells longtext character set ascii
 )
 modifies sql data sql security invoker
 begin
@@ -102,7 +105,7 @@ modifies sql data sql security invoker
 begin
   declare v_name varbinary(512);
   declare v_answers longtext character set utf8mb4;
-  declare v_bells longtext default '';
+  declare v_bells longtext character set ascii default '';
   declare v_left text character set ascii;
   declare v_late boolean default false;
   declare v_index, v_taken int default 0;

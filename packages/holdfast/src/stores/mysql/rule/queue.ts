@@ -5,7 +5,9 @@
  * anything else that is not plain.
  */
 export const SETTLE = /* sql */ `
-create procedure if not exists holdfast_settle_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
+create procedure if not exists holdfast_settle_1(
+  in a_name varbinary(512), in a_now bigint, inout a_bells longtext character set ascii
+)
 modifies sql data sql security invoker
 begin
   declare v_sole, v_expired, v_queued boolean;
@@ -91,7 +93,9 @@ end`
  * is short until its first renewal, since the waiter may have died a moment ago. Whose bells to ring is added to a list.
  */
 export const PROMOTE = /* sql */ `
-create procedure if not exists holdfast_promote_1(in a_name varbinary(512), in a_now bigint, inout a_bells longtext)
+create procedure if not exists holdfast_promote_1(
+  in a_name varbinary(512), in a_now bigint, inout a_bells longtext character set ascii
+)
 modifies sql data sql security invoker
 promote: begin
   declare v_free bigint;
