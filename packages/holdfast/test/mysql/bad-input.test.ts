@@ -53,7 +53,7 @@ describe('a database that is not ready', () => {
   })
 
   test('makes them when asked to, also for several clients at once', async () => {
-    await expectOneSchema(() => mysqlStore({ pool: poolOf(), prefix: 'Made_', autoMigrate: true }))
+    await expectOneSchema(() => mysqlStore({ pool: poolOf(), prefix: 'made_', autoMigrate: true }))
   })
 
   test.each([
@@ -134,7 +134,7 @@ describe('options', () => {
     }
   })
 
-  test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7])('with the prefix %j', (prefix) => {
+  test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7, 'Capital_', 'capitaL_'])('with the prefix %j', (prefix) => {
     expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')
     expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
   })

@@ -22,8 +22,8 @@ export interface MysqlStoreOptions {
   /** `createPool(…)` of `mysql2/promise` or of `mysql2`. It is never closed by the store. */
   readonly pool: MysqlPool | MysqlCallbackPool
   /**
-   * What the names of tables and procedures begin with. Programs that are to exclude each other must use the same one.
-   * Default `holdfast_`.
+   * What the names of tables and procedures begin with: lower-case letters, digits and underscores. Programs that are to
+   * exclude each other must use the same one. Default `holdfast_`.
    */
   readonly prefix?: string
   /** Make tables and procedures when they are missing. Default false: run the SQL of `mysqlSchema()` once instead. */

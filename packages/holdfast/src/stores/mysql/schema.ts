@@ -30,11 +30,15 @@ export function mysqlSchema(prefix: string = DEFAULT_PREFIX): string {
   return `delimiter //\n${schemaStatements(prefix).join('//\n\n')}//\ndelimiter ;\n`
 }
 
-/** The longest name of a procedure takes 13 more characters, of the 64 that a name may have. */
+/**
+ * The longest name of a procedure takes 13 more characters, of the 64 that a name may have. Capitals would make tables of
+ * their own on most servers, and never procedures: those of another prefix would be called, which use the other tables.
+ */
 export function checkPrefix(prefix: unknown): string {
-  if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/i.test(prefix)) return prefix
+  if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   throw new LockUsageError(
-    'The prefix of mysqlStore must be made of letters, digits and underscores, at most 40 of them.',
+    'The prefix of mysqlStore must be made of lower-case letters, digits and underscores, at most 40 of them, and not ' +
+      'begin with a digit.',
     { store: 'mysql' },
   )
 }
