@@ -67,3 +67,27 @@ test.each(['ucs2', 'utf16', 'utf32'])('in a database in %s all who are to be wok
   const calls = waiting.map(({ called }) => Promise.race([called, late]))
   expect(await Promise.all(calls)).toEqual(['woken', 'woken'])
 })
+
+test.each(['CHAIN', 'RELEASE'])(
+  'a session whose commits end in %s locks like any other',
+  async (completion) => {
+    const [one, other] = [locksOf(poolOf(`set session completion_type = '${completion}'`)), locksOf(poolOf())]
+    const names = [`one ${completion}`, `two ${completion}`]
+    for (const name of names) {
+      const lease = await one.mutex(name).acquire()
+      expect(await other.mutex(name).tryAcquire()).toBeUndefined()
+      const waiting = other.mutex(name).acquire({ waitMs: 5000 })
+      expect(await lease.release()).toBe('released')
+      expect(await one.mutex(name).tryAcquire()).toBeUndefined()
+      expect((await one.inspect({ prefix: name })).length).toBe(1)
+      await (await waiting).release()
+    }
+    const leases = await Promise.all(names.map((name) => one.mutex(name).tryAcquire()))
+    expect(leases.map((lease) => lease?.held)).toEqual([true, true])
+    const more = await Promise.all(
+      [...names, `three ${completion}`].map((name) => one.mutex(name).tryAcquire()),
+    )
+    expect(more.map((lease) => lease?.held)).toEqual([undefined, undefined, true])
+    for (const lease of [...leases, ...more]) expect(await (lease?.release() ?? 'released')).toBe('released')
+  },
+)

@@ -9,6 +9,7 @@
  * The number in the names is that of the protocol. Another one would get procedures of its own beside these, so that
  * clients of two versions can share the tables while a new one is rolled out. They run with the rights of their caller.
  */
+import { COMMIT, ROLLBACK } from './ends.js'
 import { PURGE } from './purge.js'
 import { ONE, PLAIN } from './plain.js'
 import { SETTLE, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
@@ -42,11 +43,11 @@ create procedure if not exists holdfast_sweep_1(in a_now bigint)
 modifies sql data sql security invoker
 begin
   -- On the level of most sessions it would also lock the gaps between them, and wait for releases that wait for it.
-  commit;
+  ${COMMIT};
   set transaction isolation level read committed;
   start transaction;
   delete from holdfast_tombstones where until_us <= a_now order by until_us limit 5000;
-  commit;
+  ${COMMIT};
 end`
 
 /**
@@ -110,15 +111,15 @@ begin
   declare v_late boolean default false;
   declare v_index, v_taken int default 0;
   declare v_count int default json_length(a_names);
-  declare exit handler for sqlexception begin rollback; resignal; end;
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
 
   -- Without autocommit the session is in a transaction already, on a level of its own.
-  commit;
+  ${COMMIT};
   if a_apart then
     set transaction isolation level read committed;
     start transaction;
     call holdfast_plain_1(a_ops, v_left, v_late);
-    if v_late then rollback; end if;
+    if v_late then ${ROLLBACK}; end if;
   end if;
   take: while not a_apart or v_late do
     set transaction isolation level read committed;
@@ -130,7 +131,7 @@ begin
       set v_index = v_index + 1;
     end while;
     if v_taken = v_count then leave take; end if;
-    rollback;
+    ${ROLLBACK};
     set v_index = 0;
     while v_index < v_count do
       set v_name = unhex(json_unquote(json_extract(a_names, concat('$[', v_index, ']'))));
@@ -140,12 +141,12 @@ begin
       set v_index = v_index + 1;
     end while;
     -- Without autocommit all this has begun a transaction, and the next one could not choose its level.
-    commit;
+    ${COMMIT};
   end while;
   if not a_apart or v_late or v_left is not null then
     call holdfast_answer_1(a_names, a_ops, v_left, v_answers, v_bells);
   end if;
-  commit;
+  ${COMMIT};
 
   if v_bells <> '' then call holdfast_ring_1(v_bells); end if;
   if v_answers is not null then select v_answers as answers; end if;
@@ -157,15 +158,15 @@ const NAMES = /* sql */ `
 create procedure if not exists holdfast_names_1(in a_prefix varbinary(512), in a_after varbinary(512), in a_limit int)
 reads sql data sql security invoker
 begin
-  declare exit handler for sqlexception begin rollback; resignal; end;
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
   -- Without autocommit this would see what was so when the session last began a transaction, and leave one open.
-  commit;
+  ${COMMIT};
   select hex(name) as name from (
     select name from holdfast_locks where sole_expires_us > 0 union
     select name from holdfast_holders union select name from holdfast_waiters
   ) used
    where name >= a_prefix and name > a_after and left(name, length(a_prefix)) = a_prefix order by used.name limit a_limit;
-  commit;
+  ${COMMIT};
 end`
 
 export const RULE: readonly string[] = [

@@ -10,6 +10,8 @@
  * What is decided here is as of a moment before the row was waited for. That is safe: nothing here takes a lease for ended,
  * a new one ends too soon rather than too late, and a renewal finds nobody else in the row.
  */
+import { COMMIT, ROLLBACK } from './ends.js'
+
 const COLUMNS = /* sql */ `(
     name, kind, capacity, last_token, sole_id, sole_owner, sole_weight, sole_tokens, sole_granted_us, sole_ttl_ms,
     sole_expires_us, turn
@@ -51,9 +53,9 @@ begin
   declare v_until bigint default v_now + round(a_ttl_ms * 1000);
   declare v_token bigint default 0;
   declare v_served boolean;
-  declare exit handler for sqlexception begin rollback; resignal; end;
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
   -- Without autocommit the session is in a transaction already, on a level of its own.
-  commit;
+  ${COMMIT};
   set transaction isolation level read committed;
   start transaction;
   case a_verb
@@ -85,11 +87,11 @@ begin
       end if;
   end case;
   if v_served then
-    commit;
+    ${COMMIT};
     select 1 as place, cast(v_token as char) as token;
     if rand() < 0.02 then call holdfast_sweep_1(v_now); end if;
   else
-    rollback;
+    ${ROLLBACK};
     call holdfast_turn_1(json_array(hex(a_name)), a_ops, false);
   end if;
 end`

@@ -8,6 +8,8 @@
  * A lock is decided about only with its row locked, and so it is here, one lock in a transaction. A row that somebody else
  * has is not waited for, and who waits for one of ours finds it gone and makes it anew.
  */
+import { COMMIT, ROLLBACK } from './ends.js'
+
 export const PURGE = /* sql */ `
 create procedure if not exists holdfast_purge_1(in a_days double, in a_limit int)
 modifies sql data sql security invoker
@@ -22,7 +24,7 @@ begin
   declare c_idle cursor for
     select name from holdfast_locks where last_token > 0 and last_token < v_before limit a_limit;
   declare continue handler for not found set v_none = true;
-  declare exit handler for sqlexception begin rollback; resignal; end;
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
   if a_days < 1 then
     signal sqlstate '45000' set message_text = 'rows of locks must be kept for a day at least';
   end if;
@@ -31,7 +33,7 @@ begin
     fetch c_idle into v_name;
     if v_none then leave each_lock; end if;
     set v_guarded = null;
-    commit;
+    ${COMMIT};
     set transaction isolation level read committed;
     start transaction;
     select guarded into v_guarded from holdfast_locks
@@ -45,7 +47,7 @@ begin
       delete from holdfast_locks where name = v_name;
       set v_count = v_count + 1;
     end if;
-    commit;
+    ${COMMIT};
     set v_none = false;
   end loop;
   close c_idle;
