@@ -34,7 +34,8 @@ export class PostgresDatabase implements Database {
   readonly #turnName: string
   readonly #names: string
   readonly #statements: Statements
-  #closed = false
+  /** Who listens now, if anybody: what was begun for an earlier one ends when it notices. */
+  #listener: BellEvents | undefined
   #probed: (() => void) | undefined
 
   constructor(options: PostgresDatabaseOptions) {
@@ -69,17 +70,18 @@ export class PostgresDatabase implements Database {
   }
 
   async listen(events: BellEvents): Promise<void> {
+    this.#listener = events
     await this.#connect(events)
     await this.#probe()
   }
 
   deafen(): Promise<void> {
+    this.#listener = undefined
     return this.#options.client.rest()
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    await this.#options.client.rest().catch(() => undefined) // the connection is gone already
+    await this.deafen().catch(() => undefined) // the connection is gone already
   }
 
   async #connect(events: BellEvents): Promise<void> {
@@ -89,17 +91,19 @@ export class PostgresDatabase implements Database {
     }
     const onLost = (again: boolean): void => {
       if (again) events.onHint()
-      else void this.#reconnect(events, 0)
+      else if (this.#listener) void this.#reconnect(this.#listener, 0)
     }
     await this.#statements.send(() => this.#options.client.listen(this.channel, { onNotify, onLost }))
+    // Whoever wanted it may have gone while it was made.
+    if (!this.#listener) await this.#options.client.rest()
   }
 
-  /** Tries for as long as the store is open. Waiters do with the floor meanwhile. */
+  /** Tries for as long as somebody listens. Waiters do with the floor meanwhile. */
   async #reconnect(events: BellEvents, tries: number): Promise<void> {
     const [shortestMs, longestMs] = AGAIN_MS
     const delayMs = Math.min(longestMs, shortestMs * 2 ** tries) * (0.5 + systemRandom.next() / 2)
     await new Promise<void>((resolve) => void setTimeout(resolve, delayMs).unref())
-    if (this.#closed) return
+    if (this.#listener !== events) return
     try {
       await this.#connect(events)
       events.onHint()

@@ -1,0 +1,93 @@
+/** The connection that listens is there for those who wait, and for nobody else, however its making and its end coincide. */
+import { EventEmitter, once } from 'node:events'
+import { expect, test } from 'vitest'
+import type { Client, ListenEvents } from '../../dist/stores/postgres/clients.js'
+import { PostgresDatabase } from '../../dist/stores/postgres/database.js'
+
+/** More than the longest pause before a connection is made anew. */
+const PAUSE_MS = 1500
+
+/** A client whose one connection is made when the test says so. */
+class FakeClient implements Client {
+  listens = 0
+  connected = false
+  events: ListenEvents | undefined
+  connect = (): Promise<void> => Promise.resolve()
+
+  query: Client['query'] = ({ text }) => {
+    if (text.includes('pg_notify')) this.events?.onNotify('')
+    return Promise.resolve([])
+  }
+
+  script = (): Promise<void> => Promise.resolve()
+
+  async listen(_channel: string, events: ListenEvents): Promise<void> {
+    this.listens += 1
+    await this.connect()
+    this.connected = true
+    this.events = events
+  }
+
+  rest(): Promise<void> {
+    this.connected = false
+    this.events = undefined
+    return Promise.resolve()
+  }
+
+  lose(): void {
+    const { events } = this
+    void this.rest()
+    events?.onLost(false)
+  }
+}
+
+function makeDatabase(): { client: FakeClient; database: PostgresDatabase } {
+  const client = new FakeClient()
+  const options = { client, schema: 'holdfast', autoMigrate: false, requestTimeoutMs: 5000 }
+  return { client, database: new PostgresDatabase(options) }
+}
+
+const events = () => ({ onGrant: () => undefined, onHint: () => undefined })
+
+/** Time for a connection that is not to come. */
+const whileItMayCome = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, PAUSE_MS))
+
+test('lost and not to be made anew, when nobody waits any more it is left alone', async () => {
+  const { client, database } = makeDatabase()
+  await database.listen(events())
+  client.connect = () => Promise.reject(new Error('refused'))
+  client.lose()
+  await expect.poll(() => client.listens, { timeout: 5000 }).toBe(2)
+  await database.deafen()
+  client.connect = () => Promise.resolve()
+  await whileItMayCome()
+  expect([client.listens, client.connected]).toEqual([2, false])
+})
+
+test('made anew while the last one who waits goes, it ends', async () => {
+  const { client, database } = makeDatabase()
+  await database.listen(events())
+  const connecting = new EventEmitter()
+  client.connect = () => once(connecting, 'made').then(() => undefined)
+  client.lose()
+  await expect.poll(() => client.listens, { timeout: 5000 }).toBe(2)
+  await database.deafen()
+  connecting.emit('made')
+  await expect.poll(() => client.connected, { timeout: 5000 }).toBe(false)
+  await whileItMayCome()
+  expect([client.listens, client.connected]).toEqual([2, false])
+})
+
+test('asked for again while it is to be made anew, it is made once, and made anew when it is lost again', async () => {
+  const { client, database } = makeDatabase()
+  await database.listen(events())
+  client.lose()
+  await database.deafen()
+  await database.listen(events())
+  await whileItMayCome()
+  expect([client.listens, client.connected]).toEqual([2, true])
+  client.lose()
+  await expect.poll(() => [client.listens, client.connected], { timeout: 5000 }).toEqual([3, true])
+  await database.close()
+  expect(client.connected).toBe(false)
+})
