@@ -139,6 +139,14 @@ describe('options', () => {
     expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
   })
 
+  test.each([0, -1, NaN, Infinity, 2 ** 31, '200', 200n, true, [300], null])(
+    'with a time limit of %s',
+    (limit) => {
+      const requestTimeoutMs = limit as number
+      expect(() => mysqlStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
+    },
+  )
+
   test.each<[string, PoolOptions]>([...SHAPES, ['what it makes of them', { typeCast: () => 'made' }]])(
     'a pool that gives %s will do',
     async (_what, config) => {

@@ -113,9 +113,13 @@ describe('options', () => {
     expect(() => postgresSchema(schema as string)).toThrow('schema')
   })
 
-  test.each([0, -1, NaN, Infinity])('with a time limit of %d', (requestTimeoutMs) => {
-    expect(() => postgresStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
-  })
+  test.each([0, -1, NaN, Infinity, 2 ** 31, '200', 200n, true, [300], null])(
+    'with a time limit of %s',
+    (limit) => {
+      const requestTimeoutMs = limit as number
+      expect(() => postgresStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
+    },
+  )
 })
 
 test('labels and reasons may have any characters', async () => {

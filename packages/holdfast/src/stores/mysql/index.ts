@@ -1,9 +1,9 @@
 /**
  * `holdfast/mysql`: locks in MariaDB or MySQL, through the pool of `mysql2` that the program has anyway.
  */
-import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
 import { checkMode, SessionStore } from '../session/store.js'
+import { checkRequestTimeout } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { poolOf, type MysqlCallbackPool, type MysqlPool } from './clients.js'
 import { MysqlDatabase } from './database.js'
@@ -50,14 +50,7 @@ export function mysqlStore(options: MysqlSessionOptions): Store<false>
 export function mysqlStore(options: MysqlStoreOptions): Store<true>
 export function mysqlStore(options: MysqlStoreOptions | MysqlSessionOptions): Store {
   const { pool, requestTimeoutMs = 5000 } = options
-  if (!(requestTimeoutMs > 0 && requestTimeoutMs <= 2 ** 31 - 1)) {
-    throw new LockUsageError(
-      'The requestTimeoutMs of mysqlStore must be a positive number of milliseconds.',
-      {
-        store: 'mysql',
-      },
-    )
-  }
+  checkRequestTimeout(requestTimeoutMs, 'mysql')
   if (options.mode !== undefined) {
     checkMode(options.mode, 'mysql')
     return new SessionStore(new MysqlSessionPort(poolOf(pool)), requestTimeoutMs)

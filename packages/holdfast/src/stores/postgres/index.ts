@@ -1,8 +1,8 @@
 /**
  * `holdfast/postgres`: locks in PostgreSQL, through the pool of `pg` or `postgres` that the program has anyway.
  */
-import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
+import { checkRequestTimeout } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { checkMode, SessionStore } from '../session/store.js'
 import { clientOf, isPostgresJs, type PgPool, type PostgresJs } from './clients.js'
@@ -47,14 +47,7 @@ export function postgresStore(options: PostgresSessionOptions): Store<false>
 export function postgresStore(options: PostgresStoreOptions): Store<true>
 export function postgresStore(options: PostgresStoreOptions | PostgresSessionOptions): Store {
   const { pool, requestTimeoutMs = 5000 } = options
-  if (!(requestTimeoutMs > 0 && requestTimeoutMs <= 2 ** 31 - 1)) {
-    throw new LockUsageError(
-      'The requestTimeoutMs of postgresStore must be a positive number of milliseconds.',
-      {
-        store: 'postgres',
-      },
-    )
-  }
+  checkRequestTimeout(requestTimeoutMs, 'postgres')
   const client = clientOf(pool)
   if (options.mode !== undefined) return sessionStore(options, requestTimeoutMs)
   const { schema = DEFAULT_SCHEMA, autoMigrate = false } = options
