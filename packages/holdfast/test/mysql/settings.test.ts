@@ -1,6 +1,6 @@
 /** What a server, a database or a pool may be set to by others: locks are the same under it. */
 import { createLocks, type Locks } from 'holdfast'
-import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { diagnose, mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, afterEach, expect, test } from 'vitest'
@@ -91,3 +91,17 @@ test.each(['CHAIN', 'RELEASE'])(
     for (const lease of [...leases, ...more]) expect(await (lease?.release() ?? 'released')).toBe('released')
   },
 )
+
+test('a session in safe-updates mode is examined like any other, and locks', async () => {
+  const pool = poolOf('set session sql_safe_updates = 1')
+  expect(await diagnose({ pool })).toMatchObject({ missing: [], denied: [] })
+  server.sql(`create user viewer; grant select on app.* to viewer`)
+  const uri = server.url.replace('root@', 'viewer@')
+  const { denied } = await diagnose({ pool: poolOf('set session sql_safe_updates = 1', { uri }) })
+  for (const right of ['INSERT', 'UPDATE', 'DELETE']) expect(denied).toContain(`${right} on holdfast_locks`)
+  const locks = locksOf(pool)
+  for (const lock of [locks.mutex('safe'), locks.semaphore('safe too', { permits: 2 })]) {
+    const lease = await lock.acquire()
+    expect(await lease.release()).toBe('released')
+  }
+})

@@ -119,7 +119,7 @@ async function compareClocks(connection: MysqlConnection): Promise<MysqlDiagnosi
   return { aheadMs: Number(us) / 1000 - sentMs - withinMs, withinMs }
 }
 
-/** Tries what changes nothing: the server checks rights before it looks for rows. */
+/** Tries what changes nothing: the server checks rights before it looks for rows. In safe-updates mode it wants a key. */
 async function examineTables(
   connection: MysqlConnection,
   prefix: string,
@@ -141,8 +141,8 @@ async function examineTables(
     await attempt('SELECT', table, `select ${column} from ${table} limit 0`)
     if (missing.includes(table) || !writable) continue
     await attempt('INSERT', table, `insert into ${table} select * from ${table} where false`)
-    await attempt('UPDATE', table, `update ${table} set ${column} = ${column} where false`)
-    await attempt('DELETE', table, `delete from ${table} where false`)
+    await attempt('UPDATE', table, `update ${table} set ${column} = ${column} where ${column} = '' limit 0`)
+    await attempt('DELETE', table, `delete from ${table} where ${column} = '' limit 0`)
   }
   if (writable) await attempt('EXECUTE', `${prefix}turn_1`, `call ${prefix}turn_1('[]', '[]', false)`)
   return { missing, denied }
