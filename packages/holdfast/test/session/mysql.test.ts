@@ -80,6 +80,23 @@ test('behind a dead network: the holder is told by its deadline, the next comes 
   expect(await (await mine.mutex('dark').acquire({ waitMs: 6000 })).release()).toBe('released')
 })
 
+test('the longest TTL excludes as any other does, and a longer one is refused', async () => {
+  const pool = createPool({ uri: server.url, connectionLimit: 4 })
+  ending.push(() => pool.end())
+  const store = mysqlStore({ pool, mode: 'session' })
+  const [, longest] = store.traits.ttlMs
+  const mine = createLocks(store, { ttlMs: longest })
+  ending.push(() => mine.close({ graceMs: 0 }))
+  const lease = await mine.mutex('for weeks').acquire()
+  // A limit that no timer can count to would end the session with one of these.
+  for (let index = 0; index < 10; index += 1) {
+    expect(await (await mine.mutex(`beside ${index}`).acquire({ waitMs: 0 })).release()).toBe('released')
+  }
+  expect(await locksOf().mutex('for weeks').tryAcquire()).toBeUndefined()
+  expect([lease.held, await lease.release()]).toEqual([true, 'released'])
+  expect(() => locksOf({ ttlMs: longest + 1 })).toThrow('is not among them')
+})
+
 test('its connection is given back when nobody needs it', async () => {
   await expect.poll(connections, { timeout: 5000 }).toBe('0')
   const locks = locksOf({ ttlMs: 1000 })

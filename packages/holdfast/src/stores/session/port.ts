@@ -22,7 +22,7 @@ export interface SessionPort {
   readonly name: string
   /** Whether a lock can be shared. */
   readonly sharing: boolean
-  /** The longest time that a session can be left silent, in milliseconds. */
+  /** The longest time that a session can be left silent, in milliseconds. With a step more it fits into one timer. */
   readonly longestMs: number
   /** Sessions may be left silent for so many milliseconds, or a multiple: locks of nearly equal TTLs share one. */
   readonly stepMs: number

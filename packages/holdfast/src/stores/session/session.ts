@@ -2,7 +2,7 @@
  * A session with what it holds. The server knows of one owner of a lock, the session; which of our claims it is, is known
  * here alone, so everything about a session is done in one queue.
  */
-import { systemClock } from '../../clock/clock.js'
+import { systemClock, type Timer } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { AttemptResult, Claim, ClaimRef } from '../../store/contract.js'
 import type { LockConnection } from './port.js'
@@ -134,13 +134,13 @@ export class Session {
     const sentMs = systemClock.monotonicMs()
     const { timeoutMs, requestTimeoutMs } = this.#limits
     const limitMs = this.#holds.size > 0 ? timeoutMs : Math.min(timeoutMs, requestTimeoutMs)
-    let timer: NodeJS.Timeout | undefined
+    let timer: Timer | undefined
     const silence = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
+      timer = systemClock.timer(limitMs, () => {
         this.#silent = true
         this.#connection.end()
         reject(this.#endedError())
-      }, limitMs)
+      })
     })
     try {
       const answer = await Promise.race([statement(), silence])
@@ -149,7 +149,7 @@ export class Session {
     } catch (error) {
       throw this.ended ? this.#endedError(error) : error
     } finally {
-      clearTimeout(timer)
+      timer?.cancel()
     }
   }
 

@@ -35,7 +35,7 @@ export class Sessions {
     this.#closed = true
     for (const session of this.#open.values()) {
       if (session.idle) session.end()
-      else setTimeout(() => session.end(), session.remainingMs).unref()
+      else systemClock.timer(session.remainingMs, () => session.end(), true)
     }
   }
 

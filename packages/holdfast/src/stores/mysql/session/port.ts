@@ -6,8 +6,11 @@ import type { LockConnection, SessionPort } from '../../session/port.js'
 import { limitOf, statement, type MysqlConnection, type Connections } from '../clients.js'
 import { explain } from '../errors.js'
 
-/** The largest wait_timeout, a year, in milliseconds. */
-const LONGEST_MS = 31_536_000_000
+/**
+ * The server's limit is a year, and on Windows 2 147 483 s, which is about what a timer here can count to: of a larger number
+ * of milliseconds it makes 1, and the session would be given up while it holds.
+ */
+const LONGEST_MS = 2 ** 31 - 1000
 
 /** As much of the connection below the promises as is used. */
 interface WithEvents {
