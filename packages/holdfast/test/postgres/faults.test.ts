@@ -154,6 +154,39 @@ test('a pool that the caller passed in is not closed', async () => {
 })
 
 test.each(['pg', 'postgres'])(
+  'closing waits for no connection that is silent, through %s',
+  async (library) => {
+    const name = `silent-${library}`
+    const held = await locksOf({ pool: poolOf() }).mutex(name).acquire()
+    const sql = postgres(server.url, {
+      max: 2,
+      fetch_types: false,
+      onnotice: () => undefined,
+      connection: { application_name: name },
+    })
+    ending.push(() => sql.end({ timeout: 1 }))
+    const locks = locksOf({ pool: library === 'pg' ? poolOf({ application_name: name }) : sql })
+    const waiting = locks
+      .mutex(name)
+      .acquire()
+      .catch((error: unknown) => error)
+    await untilWaiting(name, 1)
+    const listening = (): string =>
+      server.psql(
+        `select pid from pg_stat_activity where application_name = '${name}' and query ~* '^listen'`,
+      )
+    await expect.poll(listening, { timeout: 5000 }).not.toBe('')
+    const pid = Number(listening())
+    process.kill(pid, 'SIGSTOP')
+    ending.push(async () => void process.kill(pid, 'SIGCONT'))
+    await locks.close({ graceMs: 100 })
+    expect(await waiting).toMatchObject({ code: 'LOCKS_CLOSED' })
+    expect(await held.release()).toBe('released')
+  },
+  10_000,
+)
+
+test.each(['pg', 'postgres'])(
   'a pooler that lends another connection each time, through %s',
   async (library) => {
     const pooler = await startPgbouncer(server.port, 'transaction')

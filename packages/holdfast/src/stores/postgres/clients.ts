@@ -5,6 +5,7 @@
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
+import { farewell } from './farewell.js'
 import { OwnConnection } from './own-connection.js'
 
 /** A row of an answer. */
@@ -116,7 +117,8 @@ class PostgresJsClient implements Client {
   async rest(): Promise<void> {
     const listening = this.#listening
     this.#listening = undefined
-    await listening?.unlisten()
+    // Where nothing arrives any more the library would wait for an answer for ever.
+    await farewell(listening?.unlisten())
   }
 }
 

@@ -2,6 +2,7 @@
  * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
  * wait while the caller's pool is exhausted. It is made when it is first needed.
  */
+import { farewell } from './farewell.js'
 import type { ListenEvents, PgPool, PgStatement } from './clients.js'
 
 /** As much of a client of `pg` as is used. */
@@ -12,6 +13,7 @@ interface PgConnection {
   unref(): void
   on(event: 'notification', listener: (message: { payload?: string }) => void): unknown
   on(event: 'error' | 'end', listener: () => void): unknown
+  readonly connection?: { readonly stream?: { destroy(): void } }
 }
 
 /** Not in the library's types, but what its pools make their own connections with. */
@@ -60,8 +62,9 @@ export class OwnConnection {
     const connecting = this.#connection
     this.#current = this.#connection = this.#events = undefined
     clearInterval(this.#looking)
-    const connection = await connecting?.catch(() => undefined)
-    await connection?.end()
+    // What is not made yet is ended as soon as it is. Nobody waits for that.
+    const ended = connecting?.then(end, () => undefined) // it was never made
+    await farewell(ended)
   }
 
   #open(): Promise<PgConnection> {
@@ -106,6 +109,12 @@ export class OwnConnection {
     this.#current = this.#connection = this.#events = undefined
     events?.onLost(false)
   }
+}
+
+/** A goodbye would wait for that of the server, for ever where nothing arrives any more. */
+async function end(connection: PgConnection): Promise<void> {
+  const { stream } = connection.connection ?? {}
+  await farewell(connection.end(), () => stream?.destroy())
 }
 
 async function withinLimit(answer: Promise<unknown>): Promise<unknown> {

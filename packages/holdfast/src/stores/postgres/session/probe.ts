@@ -6,6 +6,7 @@ import { EventEmitter, once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { systemRandom } from '../../../clock/clock.js'
 import type { PostgresJs } from '../clients.js'
+import { farewell } from '../farewell.js'
 import type { OwnSession } from './connect.js'
 
 /** A pooler may have several sessions to choose from, so one look proves little. */
@@ -69,6 +70,6 @@ export async function hearsNothing(sql: PostgresJs): Promise<boolean> {
     return true
   } finally {
     done.abort()
-    await listening.unlisten()
+    await farewell(listening.unlisten())
   }
 }
