@@ -97,6 +97,29 @@ test('the longest TTL excludes as any other does, and a longer one is refused', 
   expect(() => locksOf({ ttlMs: longest + 1 })).toThrow('is not among them')
 })
 
+test('an answer that is lost while the session opens keeps nobody waiting for that connection', async () => {
+  const proxy = await Proxy.to(server.port)
+  ending.push(() => proxy.close())
+  const pool = createPool({ uri: `mysql://root@127.0.0.1:${proxy.port}/app`, connectionLimit: 3 })
+  ending.push(() => pool.end())
+  await pool.query('select 1')
+  const locks = createLocks(mysqlStore({ pool, mode: 'session', requestTimeoutMs: 1000 }))
+  ending.push(() => locks.close({ graceMs: 0 }))
+  proxy.faults.dropReplies = true
+  const lost = locks.mutex('lost answer').tryAcquire()
+  await expect(lost).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  proxy.heal()
+  const works = (): Promise<boolean> =>
+    locks
+      .mutex('lost answer')
+      .run(() => true)
+      .catch(() => false)
+  await expect.poll(works, { timeout: 10_000 }).toBe(true)
+  // The pool has back what was given up.
+  const spare = await Promise.all([pool.getConnection(), pool.getConnection()])
+  for (const connection of spare) connection.release()
+}, 20_000)
+
 test('its connection is given back when nobody needs it', async () => {
   await expect.poll(connections, { timeout: 5000 }).toBe('0')
   const locks = locksOf({ ttlMs: 1000 })

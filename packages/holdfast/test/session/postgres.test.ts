@@ -141,6 +141,37 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
     expect(await (await mine.mutex('dark').acquire({ waitMs: 6000 })).release()).toBe('released')
   })
 
+  test('an answer that is lost while the session opens keeps nobody waiting for that connection', async () => {
+    const proxy = await Proxy.to(server.port)
+    ending.push(() => proxy.close())
+    const connectionString = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`
+    const sql = postgres(connectionString, { max: 4, onnotice: () => undefined })
+    const pg = new Pool({ connectionString, max: 4 })
+    ending.push(() => Promise.all([pg.end(), sql.end({ timeout: 1 })]))
+    await sql.unsafe('select 1')
+    const pool = library === 'pg' ? pg : sql
+    const locks = createLocks(postgresStore({ pool, mode: 'session', requestTimeoutMs: 1000 }))
+    ending.push(() => locks.close({ graceMs: 0 }))
+    const sessions = (): string =>
+      server.psql(`select count(*) ${OTHERS} and state = 'idle in transaction' and query !~* '^begin'`)
+    if (library === 'pg') proxy.faults.dropReplies = true
+    else proxy.faults.replyMs = 400
+    const lost = failure(locks.mutex('lost answer').tryAcquire())
+    // Through postgres it gets as far as knowing whom to end: this answer arrives, and a later one is lost.
+    if (library === 'postgres') await expect.poll(sessions, { interval: 20 }).toBe('1')
+    proxy.faults.dropReplies = true
+    expect(await lost).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    proxy.heal()
+    const works = (): Promise<boolean> =>
+      locks
+        .mutex('lost answer')
+        .run(() => true)
+        .catch(() => false)
+    await expect.poll(works, { timeout: 10_000 }).toBe(true)
+    // What was given up is gone from the server as well.
+    await expect.poll(sessions, { timeout: 5000 }).toBe(library === 'pg' ? '0' : '1')
+  }, 20_000)
+
   test('its connection is given back when nobody needs it, and locks are not left on it', async () => {
     const locks = locksOf(library, { ttlMs: 1000 })
     await expect.poll(connections, { timeout: 5000 }).toBe(0)

@@ -26,6 +26,9 @@ export interface SessionPort {
   readonly longestMs: number
   /** Sessions may be left silent for so many milliseconds, or a multiple: locks of nearly equal TTLs share one. */
   readonly stepMs: number
-  /** Opens a session that the server ends by itself when it has been silent for `timeoutMs`, and hardly longer. */
-  open(timeoutMs: number): Promise<LockConnection>
+  /**
+   * Opens a session that the server ends by itself when it has been silent for `timeoutMs`, and hardly longer. Once
+   * `givenUp` is aborted nobody awaits it: its connections, also one that comes late, are to be ended.
+   */
+  open(timeoutMs: number, givenUp: AbortSignal): Promise<LockConnection>
 }

@@ -1,8 +1,14 @@
 /** The sessions of a store: one for each length, shared by all claims that need this length. */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { SessionPort } from './port.js'
+import type { LockConnection, SessionPort } from './port.js'
 import { Session } from './session.js'
+
+/**
+ * Opening takes several questions, and some seconds where a pooler is looked for in vain: the limit of one request would be
+ * too little for it. In milliseconds.
+ */
+const OPEN_LIMIT_MS = 5000
 
 export class Sessions {
   readonly #port: SessionPort
@@ -41,7 +47,7 @@ export class Sessions {
 
   async #connect(timeoutMs: number): Promise<Session> {
     const openedMs = systemClock.monotonicMs()
-    const connection = await this.#port.open(timeoutMs)
+    const connection = await this.#opened(timeoutMs)
     const limits = { timeoutMs, requestTimeoutMs: this.#requestTimeoutMs }
     const session = new Session(connection, this.#port.name, limits, openedMs)
     if (this.#closed) {
@@ -51,6 +57,21 @@ export class Sessions {
     this.#open.set(timeoutMs, session)
     this.#restWhenIdle(timeoutMs, session)
     return session
+  }
+
+  /** An answer that was lost would else keep everybody waiting for this one connection, for as long as it is silent. */
+  #opened(timeoutMs: number): Promise<LockConnection> {
+    const limitMs = Math.max(this.#requestTimeoutMs, OPEN_LIMIT_MS)
+    const givenUp = new AbortController()
+    return new Promise((resolve, reject) => {
+      const timer = systemClock.timer(limitMs, () => {
+        const text = `The database did not open a session for locks within ${limitMs} ms. The next attempt tries it anew.`
+        reject(new StoreUnavailableError(text, { store: this.#port.name }))
+        givenUp.abort()
+      })
+      const opening = this.#port.open(timeoutMs, givenUp.signal).finally(() => timer.cancel())
+      opening.then(resolve, reject)
+    })
   }
 
   /** Nobody needs it any more: ended by us before the server does so and writes of it in its log. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { systemRandom } from '../../../clock/clock.js'
 import { StoreUnavailableError, type LockError } from '../../../errors.js'
+import { endWhen } from '../../session/give-up.js'
 import type { LockConnection, SessionPort } from '../../session/port.js'
 import { limitOf, statement, type MysqlConnection, type Connections } from '../clients.js'
 import { explain } from '../errors.js'
@@ -31,12 +32,13 @@ export class MysqlSessionPort implements SessionPort {
     this.#pool = pool
   }
 
-  async open(timeoutMs: number): Promise<LockConnection> {
+  async open(timeoutMs: number, givenUp: AbortSignal): Promise<LockConnection> {
     if (limitOf(this.#pool) < 2) throw unsuitable(TOO_SMALL)
     try {
       const connection = await this.#pool.getConnection()
+      endWhen(givenUp, () => connection.destroy())
       try {
-        return await this.#prepare(connection, timeoutMs)
+        return await this.#prepare(connection, timeoutMs, givenUp)
       } catch (error) {
         connection.destroy()
         throw error
@@ -46,7 +48,11 @@ export class MysqlSessionPort implements SessionPort {
     }
   }
 
-  async #prepare(connection: MysqlConnection, timeoutMs: number): Promise<LockConnection> {
+  async #prepare(
+    connection: MysqlConnection,
+    timeoutMs: number,
+    givenUp: AbortSignal,
+  ): Promise<LockConnection> {
     const mark = systemRandom.id()
     const locks = new NamedLocks(connection, mark)
     await connection.query(statement(`set @holdfast_session = '${mark}'`))
@@ -54,15 +60,16 @@ export class MysqlSessionPort implements SessionPort {
     if (Number(server?.['replica']) > 0) throw unsuitable(REPLICA)
     const [wsrep] = (await connection.query(statement("show status like 'wsrep_ready'")))[0] as Row[]
     if (wsrep?.['Value'] === 'ON') throw unsuitable(GALERA)
-    if (await this.#isPooled(mark)) throw pooled()
+    if (await this.#isPooled(mark, givenUp)) throw pooled()
     await connection.query(statement(`set session wait_timeout = ${Math.ceil(timeoutMs / 1000)}`))
     await locks.touch()
     return locks
   }
 
   /** A second connection must not find what the first has marked. */
-  async #isPooled(mark: string): Promise<boolean> {
+  async #isPooled(mark: string, givenUp: AbortSignal): Promise<boolean> {
     const other = await this.#pool.getConnection()
+    endWhen(givenUp, () => other.destroy())
     try {
       await other.query(statement('start transaction'))
       return (await ask(other, 'select @holdfast_session as mark'))?.['mark'] === mark

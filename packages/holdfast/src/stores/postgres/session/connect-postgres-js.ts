@@ -1,5 +1,6 @@
 /** A session of our own out of the pool of `postgres`. */
 import { StoreUnavailableError } from '../../../errors.js'
+import { endWhen } from '../../session/give-up.js'
 import type { PostgresJs, Row } from '../clients.js'
 import type { OwnSession } from './connect.js'
 
@@ -17,10 +18,11 @@ interface WithBegin {
  * The library has a `reserve` for this, but a statement on a reserved connection that has broken ends the process. A
  * transaction tells of the end of its connection, and nothing may be sent on it after that, no COMMIT either.
  */
-export async function connectPostgresJs(sql: PostgresJs): Promise<OwnSession> {
+export async function connectPostgresJs(sql: PostgresJs, givenUp: AbortSignal): Promise<OwnSession> {
   const { max } = sql.options as { readonly max?: number }
   if (max !== undefined && max < 2) throw tooSmall()
   const session = new TransactionSession(sql)
+  endWhen(givenUp, () => session.abandon())
   await session.open()
   return session
 }
@@ -53,7 +55,7 @@ class TransactionSession implements OwnSession {
         this.#backend = [String(backend?.['pid']), String(backend?.['start'])]
         const said = new Promise((bye) => this.#farewell.signal.addEventListener('abort', bye))
         resolve()
-        await said
+        if (!this.#farewell.signal.aborted) await said
       })
       lasting.then(
         () => (this.#ended = true),
@@ -85,6 +87,14 @@ class TransactionSession implements OwnSession {
         if (isAnswer(error)) this.#terminate()
       },
     )
+  }
+
+  /** Nothing limits this session yet, and a connection that answers nothing cannot be given back: the server is to end it. */
+  abandon(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#farewell.abort()
+    if (this.#backend.length > 0) this.#terminate()
   }
 
   async #ask(text: string, values: readonly string[] = []): Promise<readonly Row[]> {

@@ -18,17 +18,21 @@ const GRACE_MS = 250
 
 /** How a client library gives a session, and how it finds out about poolers. */
 export interface SessionSource {
-  connect(): Promise<OwnSession>
-  isPooled(own: OwnSession, mark: string): Promise<boolean>
+  /** Once `givenUp` is aborted the session is ended, also when it comes only then. */
+  connect(givenUp: AbortSignal): Promise<OwnSession>
+  isPooled(own: OwnSession, mark: string, givenUp: AbortSignal): Promise<boolean>
 }
 
 export function pgSource(pool: PgPool): SessionSource {
-  const connect = (): Promise<OwnSession> => connectPg(pool)
-  return { connect, isPooled: (own, mark) => sessionsAreShared(own, mark, connect) }
+  const connect = (givenUp: AbortSignal): Promise<OwnSession> => connectPg(pool, givenUp)
+  return {
+    connect,
+    isPooled: (own, mark, givenUp) => sessionsAreShared(own, mark, () => connect(givenUp)),
+  }
 }
 
 export function postgresJsSource(sql: PostgresJs): SessionSource {
-  return { connect: () => connectPostgresJs(sql), isPooled: () => hearsNothing(sql) }
+  return { connect: (givenUp) => connectPostgresJs(sql, givenUp), isPooled: () => hearsNothing(sql) }
 }
 
 export class PostgresSessionPort implements SessionPort {
@@ -43,11 +47,11 @@ export class PostgresSessionPort implements SessionPort {
     this.#source = source
   }
 
-  async open(timeoutMs: number): Promise<LockConnection> {
+  async open(timeoutMs: number, givenUp: AbortSignal): Promise<LockConnection> {
     try {
-      const own = await this.#source.connect()
+      const own = await this.#source.connect(givenUp)
       try {
-        return await this.#prepare(own, timeoutMs)
+        return await this.#prepare(own, timeoutMs, givenUp)
       } catch (error) {
         own.end()
         throw error
@@ -57,14 +61,14 @@ export class PostgresSessionPort implements SessionPort {
     }
   }
 
-  async #prepare(own: OwnSession, timeoutMs: number): Promise<LockConnection> {
+  async #prepare(own: OwnSession, timeoutMs: number, givenUp: AbortSignal): Promise<LockConnection> {
     const mark = systemRandom.id()
     const [row] = await own.query(
       "select set_config('holdfast.session', $1::text, $2::text::boolean) as mark, pg_is_in_recovery()::text as replica",
       [mark, String(own.inTransaction)],
     )
     if (row?.['replica'] === 'true') throw unsuitable(REPLICA)
-    if (!this.#probed && (await this.#source.isPooled(own, mark))) throw pooled()
+    if (!this.#probed && (await this.#source.isPooled(own, mark, givenUp))) throw pooled()
     this.#probed = true
     await limit(own, timeoutMs)
     return new AdvisoryLocks(own, mark)
