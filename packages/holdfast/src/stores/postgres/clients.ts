@@ -7,6 +7,7 @@ import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
 import { farewell } from './farewell.js'
 import { OwnConnection } from './own-connection.js'
+import { checkTransform, untransformed } from './untransformed.js'
 
 /** A row of an answer. */
 export type Row = Readonly<Record<string, unknown>>
@@ -65,9 +66,12 @@ export interface ListenEvents {
   onLost(again: boolean): void
 }
 
-/** @throws LockUsageError for anything else than the two libraries' pools. */
+/** @throws LockUsageError for anything else than the two libraries' pools, and for one whose rows are transformed. */
 export function clientOf(pool: unknown): Client {
-  if (isPostgresJs(pool)) return new PostgresJsClient(pool)
+  if (isPostgresJs(pool)) {
+    checkTransform(pool)
+    return new PostgresJsClient(pool)
+  }
   if (isPgPool(pool)) return new PgClient(pool)
   throw new LockUsageError(
     'postgresStore needs a pool: new pg.Pool(…) of the package "pg", or postgres(…) of the package "postgres".',
@@ -95,9 +99,10 @@ class PostgresJsClient implements Client {
   }
 
   /** The library gives the statement a name of its own, unless `prepare` is false among the options of the instance. */
-  async query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
+  query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
     // The library's type of a parameter does not admit plain strings where it cannot see the query.
-    return (await this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })) as Row[]
+    const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
+    return untransformed(this.#sql, text, pending)
   }
 
   async script(text: string): Promise<void> {

@@ -61,10 +61,9 @@ async function attempt(
   name: string,
   options: Pick<AdvisoryLockOptions, 'shared'>,
 ): Promise<boolean> {
-  // As text: what a library makes of a boolean can be set.
-  const take = `select pg_try_advisory_xact_lock${suffix(options)}($1::text::bigint)::text as taken`
-  const [row] = (await session.query(take, [advisoryKey(name)])) as { taken: string }[]
-  return row?.taken === 'true'
+  // By whether there is a row: what a library makes of a boolean, and of the name of a column, can be set.
+  const take = `select 1 as taken where pg_try_advisory_xact_lock${suffix(options)}($1::text::bigint)`
+  return (await session.query(take, [advisoryKey(name)])).length > 0
 }
 
 function suffix({ shared = false }: Pick<AdvisoryLockOptions, 'shared'>): string {

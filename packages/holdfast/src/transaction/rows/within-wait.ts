@@ -25,12 +25,13 @@ async function onPostgres<T>(
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const limited = async (inner: SqlSession): Promise<T> => {
-    const set =
-      "select current_setting('lock_timeout') as before, set_config('lock_timeout', $1::text, true) as now"
+    // The server keeps what was set before: libraries can be told to rename the columns of an answer. Noted before it is changed.
+    const note = "set_config('holdfast.lock_timeout', current_setting('lock_timeout'), true) is not null"
     const limit = String(Math.min(LONGEST_MS, Math.max(1, Math.ceil(waitMs))))
-    const [setting] = (await inner.query(set, [limit])) as { before: string }[]
+    await inner.query(`select set_config('lock_timeout', $1::text, ${note}) as now`, [limit])
     const result = await work(inner)
-    await inner.query("select set_config('lock_timeout', $1::text, true) as now", [setting?.before ?? '0'])
+    const before = "current_setting('holdfast.lock_timeout')"
+    await inner.query(`select set_config('lock_timeout', ${before}, true) as now`, [])
     return result
   }
   if (session.savepoint) return session.savepoint(limited)

@@ -2,6 +2,7 @@
 import { StoreUnavailableError } from '../../../errors.js'
 import { endWhen } from '../../session/give-up.js'
 import type { PostgresJs, Row } from '../clients.js'
+import { untransformed } from '../untransformed.js'
 import type { OwnSession } from './connect.js'
 
 /** What `begin` gives to its callback. */
@@ -97,8 +98,9 @@ class TransactionSession implements OwnSession {
     if (this.#backend.length > 0) this.#terminate()
   }
 
-  async #ask(text: string, values: readonly string[] = []): Promise<readonly Row[]> {
-    return (await this.#scope.unsafe(text, [...values] as never[], { prepare: false })) as Row[]
+  #ask(text: string, values: readonly string[] = []): Promise<readonly Row[]> {
+    const pending = this.#scope.unsafe(text, [...values] as never[], { prepare: false })
+    return untransformed(this.#sql, text, pending)
   }
 
   /** A statement that failed has doomed the transaction, but not the locks: with a rollback they would go into the pool. */

@@ -1,0 +1,78 @@
+/** Instances of `postgres` whose caller has the answers of the database renamed and remade. */
+import { createLocks, type Locks } from 'holdfast'
+import { postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import { advisoryLock, tryAdvisoryLock } from 'holdfast/transaction'
+import postgres from 'postgres'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { startPostgres } from '@holdfast/servers/postgres'
+
+const server = await startPostgres()
+server.psql(postgresSchema())
+const ending: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ending.splice(0).toReversed()) await end()
+})
+afterAll(() => server.remove())
+
+const TRANSFORMS = {
+  camel: postgres.camel,
+  pascal: postgres.pascal,
+  'upper case': { column: (name: string) => name.toUpperCase() },
+  values: { value: (value: unknown) => ({ value }) },
+} as const
+
+function open(transform: object): postgres.Sql {
+  const sql = postgres(server.url, { max: 4, onnotice: () => undefined, transform })
+  ending.push(() => sql.end({ timeout: 1 }))
+  return sql
+}
+
+function closing<L extends Locks>(locks: L): L {
+  ending.push(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+describe.each(Object.entries(TRANSFORMS))('with a transform: %s', (name, transform) => {
+  test('locks are taken, waited for, listed and given back', async () => {
+    const sql = open(transform)
+    const [one, other] = [0, 1].map(() => closing(createLocks(postgresStore({ pool: sql }))))
+    const lease = await one?.mutex(name).acquire({ waitMs: 2000 })
+    const waiting = other?.mutex(name).acquire({ waitMs: 5000 })
+    expect((await other?.inspect())?.map((info) => info.lock)).toContain(name)
+    expect(await lease?.release()).toBe('released')
+    expect(await (await waiting)?.release()).toBe('released')
+  })
+
+  test('in session mode', async () => {
+    const sql = open(transform)
+    const locks = closing(createLocks(postgresStore({ pool: sql, mode: 'session' })))
+    const lease = await locks.mutex(name).acquire({ waitMs: 2000 })
+    const plain = closing(createLocks(postgresStore({ pool: open({}), mode: 'session' })))
+    expect(await plain.mutex(name).tryAcquire()).toBeUndefined()
+    expect(await lease.release()).toBe('released')
+  })
+
+  test('a transaction is covered, and its advisory locks are what they are said to be', async () => {
+    const sql = open(transform)
+    const db = postgresJsTransactions(sql)
+    const locks = closing(createLocks(postgresStore({ pool: sql })))
+    await locks.transaction(locks.mutex(`covered ${name}`), db, async (tx) => {
+      expect(await tryAdvisoryLock(tx, name)).toBe(true)
+      await db.transaction(async (other) => expect(await tryAdvisoryLock(other, name)).toBe(false))
+      await tx.unsafe("set local lock_timeout = '1234ms'")
+      await advisoryLock(tx, `${name}, waited for`, { waitMs: 500 })
+      const [setting] = await (tx as postgres.TransactionSql)
+        .unsafe("select current_setting('lock_timeout')")
+        .raw()
+      expect(String(setting?.[0])).toBe('1234ms')
+    })
+  })
+})
+
+test('a transform of rows is refused, since nobody else can read those', () => {
+  const sql = open({ row: (row: object) => Object.values(row) })
+  const refused = /instance of its own, without transform\.row/
+  expect(() => postgresStore({ pool: sql })).toThrow(refused)
+  expect(() => postgresStore({ pool: sql, mode: 'session' })).toThrow(refused)
+})
