@@ -11,8 +11,15 @@ export interface Pgbouncer {
   remove(): Promise<void>
 }
 
-/** @param port of the server behind it */
-export async function startPgbouncer(port: number, mode: 'session' | 'transaction'): Promise<Pgbouncer> {
+/**
+ * @param port of the server behind it
+ * @param poolSize how many connections of the server there are to share
+ */
+export async function startPgbouncer(
+  port: number,
+  mode: 'session' | 'transaction',
+  poolSize = 20,
+): Promise<Pgbouncer> {
   const folder = makeFolder('pgbouncer')
   const user = userFor('postgres')
   const [own = 0] = await freePorts(1)
@@ -30,6 +37,7 @@ unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
 pool_mode = ${mode}
+default_pool_size = ${poolSize}
 ignore_startup_parameters = extra_float_digits
 `,
   )

@@ -1,5 +1,6 @@
 /** What `doctor` tells about a PostgreSQL database. */
 import { systemClock } from '../../clock/clock.js'
+import { StoreUnavailableError } from '../../errors.js'
 import type { PgPool } from './clients.js'
 import { explain } from './errors.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
@@ -55,21 +56,36 @@ export async function diagnose({
 }): Promise<PostgresDiagnosis> {
   quoteSchema(schema)
   try {
-    const [one, other] = [(await pool.connect()) as Session, (await pool.connect()) as Session]
-    try {
-      return {
+    const { max } = pool.options as { readonly max?: number }
+    if (max !== undefined && max < 2) throw tooSmall()
+    return await lent(pool, (one) =>
+      lent(pool, async (other) => ({
         ...(await examineServer(one)),
         clock: await compareClocks(one),
         ...(await examineSchema(one, schema)),
         transactionPooler: await changesConnections(one, other),
-      }
-    } finally {
-      one.release()
-      other.release()
-    }
+      })),
+    )
   } catch (error) {
     throw explain(error, schema)
   }
+}
+
+/** What was lent goes back also when no other one is to be had: else the pool would never end. */
+async function lent<T>(pool: PgPool, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = (await pool.connect()) as Session
+  try {
+    return await work(session)
+  } finally {
+    session.release()
+  }
+}
+
+function tooSmall(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'The look at a pooler takes two connections at a time, and this pool has one only. Give it a max of 2 or more.',
+    { code: 'STORE_CONFIG', store: 'postgres' },
+  )
 }
 
 async function first(
@@ -119,33 +135,40 @@ async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock
 
 /** With a pooler in transaction mode, a session that asks again finds its connection taken by another's transaction. */
 async function changesConnections(session: Session, other: Session): Promise<boolean> {
-  const backend = async (): Promise<string | undefined> =>
-    (await first(session, 'select pg_backend_pid()::text as pid'))['pid']
   for (let tries = 0; tries < POOLER_TRIES; tries += 1) {
-    const before = await backend()
+    const before = await backendOf(session)
     await other.query('begin')
-    const after = await backend()
-    await other.query('rollback')
-    if (before !== after) return true
+    try {
+      // Where the pooler has this one only, the session would not be answered before the transaction ends.
+      if ((await backendOf(other)) === before || (await backendOf(session)) !== before) return true
+    } finally {
+      await other.query('rollback')
+    }
   }
   return false
+}
+
+async function backendOf(session: Session): Promise<string | undefined> {
+  return (await first(session, 'select pg_backend_pid()::text as pid'))['pid']
 }
 
 async function examineSchema(
   session: Session,
   schema: string,
 ): Promise<Pick<PostgresDiagnosis, 'missing' | 'denied'>> {
-  const { rows } = await session.query(
-    `select n.nspname is not null as there, coalesce(has_schema_privilege(n.oid, 'usage'), false) as usage
+  // As text throughout: what a library makes of booleans and arrays can be set.
+  const { there, usage } = await first(
+    session,
+    `select (n.nspname is not null)::int::text as there,
+        coalesce(has_schema_privilege(n.oid, 'usage'), false)::int::text as usage
        from (select 1) one left join pg_namespace n on n.nspname = $1`,
     [schema],
   )
-  const { there, usage } = rows[0] as { there: boolean; usage: boolean }
-  if (!there) return { missing: [`the schema ${schema}`], denied: [] }
-  if (!usage) return { missing: [], denied: [`USAGE on the schema ${schema}`] }
+  if (there !== '1') return { missing: [`the schema ${schema}`], denied: [] }
+  if (usage !== '1') return { missing: [], denied: [`USAGE on the schema ${schema}`] }
   const tables = await session.query(
-    `select t as name, c.oid is not null as there,
-        array(select r from unnest($3::text[]) r where not has_table_privilege(c.oid, r)) as denied
+    `select t as name, (c.oid is not null)::int::text as there,
+        array_to_string(array(select r from unnest($3::text[]) r where not has_table_privilege(c.oid, r)), ' ') as denied
        from unnest($2::text[]) t
        left join pg_class c on c.relname = t and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
     [schema, TABLES, TABLE_RIGHTS],
@@ -156,15 +179,17 @@ async function examineSchema(
         coalesce(has_function_privilege(to_regprocedure($1), 'execute'), true)::int::text as allowed`,
     [`${quoteSchema(schema)}.${TURN}`],
   )
-  const found = tables.rows as { name: string; there: boolean; denied: string[] }[]
+  const found = tables.rows as { name: string; there: string; denied: string }[]
   return {
     missing: [
-      ...found.filter((table) => !table.there).map(({ name }) => `${schema}.${name}`),
+      ...found.filter(({ there }) => there !== '1').map(({ name }) => `${schema}.${name}`),
       ...(turn['there'] === '1' ? [] : [`${schema}.${TURN}`]),
     ],
     denied: [
       ...found.flatMap(({ name, there, denied }) =>
-        there ? denied.map((right) => `${right} on ${schema}.${name}`) : [],
+        there === '1' && denied !== ''
+          ? denied.split(' ').map((right) => `${right} on ${schema}.${name}`)
+          : [],
       ),
       ...(turn['allowed'] === '1' ? [] : [`EXECUTE on ${schema}.${TURN}`]),
     ],
