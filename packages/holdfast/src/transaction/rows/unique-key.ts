@@ -17,11 +17,17 @@ const POSTGRES =
   'and i.indpred is null and i.indexprs is null ' +
   'left join pg_attribute a on a.attrelid = c.oid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])'
 
-/** @param schema as SQL says it. Two values of the client's are not compared: their collations may be at odds. */
+/**
+ * Not those that are kept as hashes, which lock the whole table as none would. `s.*` is for what only one of MySQL and MariaDB
+ * has: see `isInUse`.
+ *
+ * @param schema as SQL says it. Two values of the client's are not compared: their collations may be at odds.
+ */
 const mysqlQuestion = (schema: string): string =>
-  'select t.engine as kind, s.index_name as idx, s.column_name as col, c.data_type as type ' +
+  'select t.engine as kind, s.index_name as idx, s.column_name as col, c.data_type as type, s.* ' +
   'from information_schema.tables t left join information_schema.statistics s on s.table_schema = t.table_schema ' +
   'and s.table_name = t.table_name and s.non_unique = 0 and s.sub_part is null ' +
+  "and s.index_type = 'BTREE' " +
   'left join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name ' +
   `and c.column_name = s.column_name where t.table_schema = ${schema} and t.table_name = ?`
 
@@ -37,13 +43,23 @@ export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Prom
   const subject = JSON.stringify([key.table, key.columns, key.values.map(kindOf)])
   const nowMs = systemClock.monotonicMs()
   if ((seen?.get(subject) ?? -Infinity) > nowMs - BELIEVED_MS) return
-  const rows = (await session.query(...question(session, key))) as SqlRow[]
+  const rows = await ask(session, key)
   if (rows.length === 0) {
     throw new LockUsageError(`There is no table ${key.table} that this user can see.`, { lock: key.text })
   }
   if (session.dialect === 'mysql') checkEngine(rows, key)
   checkIndexes(session, key, rows)
   if (session.identity && seen) found.set(session.identity, seen.set(subject, nowMs))
+}
+
+async function ask(session: SqlSession, key: CheckedKey): Promise<SqlRow[]> {
+  const rows = (await session.query(...question(session, key))) as SqlRow[]
+  if (session.dialect === 'mysql') return rows
+  // By their places: a library may be told to give columns other names.
+  return rows.map((row) => {
+    const [kind, idx, col, type] = Object.values(row)
+    return { kind, idx, col, type }
+  })
 }
 
 function question({ dialect }: SqlSession, { table, path }: CheckedKey): [sql: string, values: string[]] {
@@ -67,7 +83,7 @@ function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void
 function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly SqlRow[]): void {
   const folded = (name: unknown): string => (dialect === 'mysql' ? String(name).toLowerCase() : String(name))
   const given = new Set(key.columns.map(folded))
-  const indexed = rows.filter(({ idx }) => idx !== null)
+  const indexed = rows.filter((row) => row['idx'] !== null && isInUse(row))
   const covering = [...new Set(indexed.map(({ idx }) => idx))]
     .map((index) => indexed.filter(({ idx }) => idx === index))
     .find((columns) => columns.every(({ col }) => given.has(folded(col))))
@@ -89,6 +105,14 @@ function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly S
       { lock: key.text },
     )
   }
+}
+
+/** An index may be there and left out of account: MariaDB says that it is ignored, and MySQL that it is not visible. */
+function isInUse(row: SqlRow): boolean {
+  return !Object.entries(row).some(
+    ([name, value]) =>
+      (/^ignored$/i.test(name) && value === 'YES') || (/^is_visible$/i.test(name) && value === 'NO'),
+  )
 }
 
 /** As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it would convert the column. */
