@@ -26,6 +26,8 @@ export interface SqlSession {
   query(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>
   /** How the library wants savepoints made, if it must be told. Rolls back to it when `work` rejects. */
   savepoint?<T>(work: (session: SqlSession) => Promise<T>): Promise<T>
+  /** Rejects when no transaction has begun, where statements would be run all the same. */
+  checkBegun?(): Promise<void>
   /** Something that stays the same for as long as table names mean the same tables. */
   readonly identity?: object
 }

@@ -193,3 +193,30 @@ test.each(['', 'ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'ANSI', 'TRADITIONAL', 'PA
     await locks.close()
   },
 )
+
+describe('transactions', () => {
+  test('a connection on which none has begun is no transaction', async () => {
+    server.sql('create table seats (id int primary key) engine=InnoDB; insert into seats values (1)')
+    const pool = poolOf()
+    const seat = { table: 'seats', key: { id: 1 } }
+    const connection = await pool.getConnection()
+    const outcome: unknown = await lockRow(connection, seat).catch((error: unknown) => error)
+    expect(outcome).toMatchObject({ code: 'LOCK_USAGE' })
+    await connection.query('start transaction')
+    expect(await lockRow(connection, seat)).toMatchObject({ id: 1 })
+    await connection.query('rollback')
+    // Without autocommit each statement begins one.
+    await connection.query('set autocommit = 0')
+    expect(await lockRow(connection, seat)).toMatchObject({ id: 1 })
+    await connection.query('rollback')
+    connection.destroy()
+  })
+
+  test('a pool that takes callbacks will do', async () => {
+    const pool = createCallbackPool({ uri: server.url, connectionLimit: 1 })
+    ending.push(() => pool.promise().end())
+    const db = mysqlTransactions(pool as never)
+    const asked = await db.transaction((tx) => db.query(tx, 'select 1 as one', []))
+    expect(asked).toEqual([{ one: 1 }])
+  })
+})

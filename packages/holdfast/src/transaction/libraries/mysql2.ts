@@ -1,4 +1,5 @@
 /** Transactions of `mysql2`. */
+import { LockUsageError } from '../../errors.js'
 import type { SqlSession, TransactionalDatabase } from '../database.js'
 
 /** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
@@ -24,7 +25,7 @@ export function mysqlTransactions<C extends MysqlTransaction>(
   return {
     dialect: 'mysql',
     async transaction(work) {
-      const connection = await pool.getConnection()
+      const connection = await promised(pool).getConnection()
       let broken = true
       try {
         await connection.query({ sql: 'start transaction' })
@@ -46,10 +47,33 @@ export function mysqlTransactions<C extends MysqlTransaction>(
   }
 }
 
+/** A pool that takes callbacks has one of promises in it. */
+function promised<C extends MysqlTransaction>(pool: MysqlTransactionPool<C>): MysqlTransactionPool<C> {
+  const { promise } = pool as { promise?: () => MysqlTransactionPool<C> }
+  return typeof promise === 'function' ? promise.call(pool) : pool
+}
+
+/** What a connection says of itself with each answer that has no rows. */
+const IN_TRANSACTION = 1
+const AUTOCOMMIT = 2
+
+/** Without one each statement would be a transaction, and a lock end with the statement that took it. */
+async function checkBegun(tx: MysqlTransaction): Promise<void> {
+  const [header] = await tx.query({ sql: 'do 0' })
+  const { serverStatus } = (header ?? {}) as { serverStatus?: unknown }
+  if (typeof serverStatus !== 'number') return
+  if ((serverStatus & IN_TRANSACTION) !== 0 || (serverStatus & AUTOCOMMIT) === 0) return
+  throw new LockUsageError(
+    'This connection is in no transaction, so that a lock would end with the statement that takes it. Begin one first, ' +
+      'or let mysqlTransactions(pool).transaction do so.',
+  )
+}
+
 export function mysqlSession(tx: MysqlTransaction): SqlSession {
   return {
     dialect: 'mysql',
     identity: 'connection' in tx && typeof tx.connection === 'object' && tx.connection ? tx.connection : tx,
+    checkBegun: () => checkBegun(tx),
     async query(sql, values) {
       // Not every statement can be prepared, and one without values need not be.
       const [rows] =
