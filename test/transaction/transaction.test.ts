@@ -180,6 +180,19 @@ describe.each(kits)('through $name', (kit) => {
     expect(await ask(`select amount from ${stock}`)).toEqual([{ amount: 0 }])
   })
 
+  test('refuses what is no lock of its store, before anything is taken', async () => {
+    const locks = locksOf(kit.client())
+    const elsewhere = createLocks(memoryStore())
+    open.push(elsewhere)
+    const several = locks.multi([locks.mutex('m1'), locks.mutex('m2')])
+    for (const lock of [elsewhere.mutex('strange'), 'a name', undefined, several]) {
+      const covering = locks.transaction(lock as never, db, insert)
+      await expect(covering).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    }
+    expect(await elsewhere.inspect()).toEqual([])
+    expect(await locks.inspect({ prefix: 'm' })).toEqual([])
+  })
+
   test('refuses leases that others may share', async () => {
     const locks = locksOf(kit.client())
     for (const lock of [locks.semaphore('shared', { permits: 2 }), locks.readWriteLock('read').read]) {

@@ -7,7 +7,7 @@
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/settings.js'
+import { describe, type AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
 import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
 import { checkTransactional, rolledBack, type Dialect, type TransactionalDatabase } from './database.js'
@@ -58,6 +58,7 @@ export async function transaction<L extends Lease, Tx, T>(
 
 /** @throws LockError when that lock cannot cover a transaction of that database. */
 function coverFor(store: Store, lock: Lockable, db: { readonly dialect: Dialect }): Cover {
+  checkLock(store, lock)
   const { cover } = store
   if (!cover) {
     throw new UnsupportedLockError(
@@ -74,6 +75,27 @@ function coverFor(store: Store, lock: Lockable, db: { readonly dialect: Dialect 
     )
   }
   return cover
+}
+
+/** @throws LockUsageError for what is no single lock of this store. */
+function checkLock(store: Store, lock: unknown): void {
+  const { name, acquire, client } = (lock ?? {}) as {
+    name?: unknown
+    acquire?: unknown
+    client?: { store?: Store }
+  }
+  if (typeof acquire !== 'function' || typeof name !== 'string') {
+    const what = typeof acquire === 'function' ? 'several locks at once' : describe(lock)
+    throw new LockUsageError(
+      `locks.transaction needs a single lock, such as locks.mutex('name'), and cannot cover ${what}.`,
+      { store: store.name },
+    )
+  }
+  if (client === undefined || client.store === store) return
+  throw new LockUsageError(
+    `"${name}" is a lock of another store. Make it with the locks on which transaction is called.`,
+    { store: store.name, lock: name },
+  )
 }
 
 /** What it rejects with, when it has ended. */
