@@ -85,6 +85,7 @@ async function attempt<Row extends object, Tx>(
   const before = versionOf(row as SqlRow, version, key)
   const changes = await change(row as Row, tx)
   if (changes === undefined) return row as Row
+  checkChange(changes, key)
   // Libraries disagree about undefined: one would write NULL, another fail.
   const entries = Object.entries(changes).filter(
     ([column, value]) => column !== version && value !== undefined,
@@ -100,6 +101,17 @@ async function attempt<Row extends object, Tx>(
   // As the library gave it: large numbers come as text from some.
   const given = typeof (row as SqlRow)[version] === 'string' ? String(after) : after
   return { ...(row as Row), ...Object.fromEntries(entries), [version]: given }
+}
+
+/** Whatever else would raise the version and change nothing, or be taken apart. */
+function checkChange(changes: unknown, { text }: CheckedKey): void {
+  const isPlain = typeof changes === 'object' && changes !== null && !(Symbol.iterator in changes)
+  if (isPlain && !(changes instanceof Date)) return
+  throw new LockUsageError(
+    `The change of ${text} must be an object of columns and their values, or undefined to leave the row as it is, not ` +
+      `${describe(changes)}.`,
+    { lock: text },
+  )
 }
 
 /** MySQL does not return rows of an update, but tells how many there were to whoever asks next. */
