@@ -159,6 +159,35 @@ describe.each(kits)('through $name', (kit) => {
     expect(await db.transaction((tx) => lockRow(tx, row))).toEqual({ ...row.key, n: 7 })
   })
 
+  test('a row that cannot be made in time is told of, and the transaction goes on', async () => {
+    // As where each connection of a pool is taken by a transaction that wants one more.
+    const none = { ...db, transaction: () => new Promise<never>(() => undefined) }
+    await other.transaction(async (tx) => {
+      const locking = lockRow(tx, seat(77), { waitMs: 100, create: { db: none } })
+      expect(await locking.catch((reason: unknown) => reason)).toMatchObject({
+        code: 'LOCK_TIMEOUT',
+        waitMs: 100,
+      })
+      expect(await tryLockRow(tx, seat(3))).toMatchObject({ id: 3 })
+    })
+  })
+
+  test('a missing row is made by one of several whose databases read of one moment', async () => {
+    const level = mysql ? [] : ['set transaction isolation level repeatable read']
+    const strict: typeof db = {
+      ...db,
+      transaction: (work) =>
+        db.transaction(async (tx) => {
+          for (const sql of level) await db.query(tx, sql, [])
+          return work(tx)
+        }),
+    }
+    for (let id = 900; id < 905; id += 1) {
+      await Promise.all([1, 2, 3].map(() => createRow(seat(id), { db: strict })))
+      expect(await ask(`select id from ${table} where id = ${id}`)).toEqual([{ id }])
+    }
+  })
+
   test('a missing row is made once, whoever comes first', async () => {
     const clients = Array.from({ length: 3 }, () => kit.client().db)
     const row = seat(50)
@@ -215,6 +244,20 @@ describe.each(kits)('through $name', (kit) => {
         await fresh.query(tx, 'set collation_connection = utf8mb4_general_ci', [])
         expect(await lockRow(tx, seat(1))).toMatchObject({ id: 1 })
         expect(await lockRow(tx, { ...seat(1), table: `app.${table}` })).toMatchObject({ id: 1 })
+      })
+    })
+
+    test('refuses a unique index that the server keeps as hashes, or leaves out of account', async () => {
+      const hashed = `slugs_${kit.name}`
+      await ask(
+        `create table ${hashed} (slug text unique, code int, unique key by_code (code) ignored) engine=InnoDB`,
+      )
+      await ask(`insert into ${hashed} values ('a', 1), ('b', 2)`)
+      await db.transaction(async (tx) => {
+        for (const key of [{ slug: 'a' }, { code: 1 }]) {
+          const locking = lockRow(tx, { table: hashed, key }).catch((reason: unknown) => reason)
+          expect(await locking, JSON.stringify(key)).toHaveProperty('code', 'LOCK_USAGE')
+        }
       })
     })
 

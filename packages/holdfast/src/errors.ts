@@ -64,7 +64,8 @@ export class LockTimeoutError extends LockError {
       lock,
       advice = 'Wait longer (waitMs), try again later, or look up its holder with locks.inspect().',
     } = details
-    super('LOCK_TIMEOUT', `Lock "${lock}" was still busy after ${waitMs} ms. ${advice}`, details)
+    const when = waitMs === Infinity ? "when the server's own limit came" : `after ${waitMs} ms`
+    super('LOCK_TIMEOUT', `Lock "${lock}" was still busy ${when}. ${advice}`, details)
     this.waitMs = waitMs
   }
 }

@@ -6,7 +6,7 @@ import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout } from '../failures.js'
-import { withinWait } from './within-wait.js'
+import { adviceOn, withinWait } from './within-wait.js'
 
 export interface AdvisoryLockOptions {
   /** Beside others who share it, instead of alone. Default false. */
@@ -28,7 +28,7 @@ export async function advisoryLock(
 ): Promise<void> {
   const session = checked(tx, name)
   const waitMs = checkWait(options.waitMs, Infinity)
-  const advice = 'Another transaction has it. Wait longer (waitMs), or try again later.'
+  const advice = adviceOn(waitMs)
   if (waitMs === 0) {
     if (await attempt(session, name, options)) return
     throw new LockTimeoutError(waitMs, { lock: name, advice })

@@ -2,6 +2,7 @@
  * Locks on single rows, by SELECT … FOR UPDATE in the caller's own transaction. They end with the transaction, by its
  * commit or otherwise, and so need no lease, no renewal and no token.
  */
+import { systemClock } from '../../clock/clock.js'
 import { LockTimeoutError } from '../../errors.js'
 import { checkWait } from '../../lease/settings.js'
 import type { SqlRow, SqlSession } from '../database.js'
@@ -10,7 +11,7 @@ import { isLockTimeout } from '../failures.js'
 import { createRow, missingRow, type CreateRow } from './missing.js'
 import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 import { checkUniqueKey } from './unique-key.js'
-import { withinWait } from './within-wait.js'
+import { adviceOn, withinWait } from './within-wait.js'
 
 export interface LockRowOptions<Tx> {
   /**
@@ -36,7 +37,7 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
 ): Promise<Row> {
   const session = sessionOf(tx)
   const waitMs = checkWait(options.waitMs, Infinity)
-  const key = await prepared(session, row, options.create)
+  const key = await prepared(session, row, options.create, waitMs)
   if (waitMs === 0) {
     const locked = await lockNow<Row>(session, key)
     if (locked) return locked
@@ -71,11 +72,27 @@ async function prepared<Tx>(
   session: SqlSession,
   row: RowKey,
   create: CreateRow<Tx> | undefined,
+  waitMs = Infinity,
 ): Promise<CheckedKey> {
   const key = checkKey(row, session.dialect)
+  await session.checkBegun?.()
   await checkUniqueKey(session, key)
-  if (create) await createRow(row, create)
+  if (create) await createInTime(key, createRow(row, create), waitMs)
   return key
+}
+
+/** Where all connections of a pool are taken by transactions that want one more for this, none would ever be free. */
+function createInTime({ text }: CheckedKey, creation: Promise<void>, waitMs: number): Promise<void> {
+  if (waitMs === 0 || waitMs === Infinity) return creation
+  return new Promise((resolve, reject) => {
+    const advice =
+      'It was to be made first, in a transaction of its own, which got no connection or had to wait for somebody else who ' +
+      'makes it. Let the pool have more connections than there are transactions at once, or wait longer (waitMs).'
+    const timer = systemClock.timer(waitMs, () =>
+      reject(new LockTimeoutError(waitMs, { lock: text, advice })),
+    )
+    creation.finally(() => timer.cancel()).then(resolve, reject)
+  })
 }
 
 /** PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped is there. */
@@ -107,6 +124,5 @@ function forUpdate({ dialect }: SqlSession, key: CheckedKey): string {
 }
 
 function stillBusy({ text }: CheckedKey, waitMs: number, cause?: unknown): LockTimeoutError {
-  const advice = 'Another transaction has it. Wait longer (waitMs), or try again later.'
-  return new LockTimeoutError(waitMs, { lock: text, advice, cause })
+  return new LockTimeoutError(waitMs, { lock: text, advice: adviceOn(waitMs), cause })
 }

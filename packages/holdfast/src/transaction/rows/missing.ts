@@ -1,5 +1,6 @@
 /** Making a row before it is locked. */
 import { LockUsageError } from '../../errors.js'
+import { isConflict } from '../failures.js'
 import { checkTransactional, type Dialect, type TransactionalDatabase } from '../database.js'
 import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 
@@ -11,6 +12,9 @@ export interface CreateRow<Tx> {
   readonly values?: Readonly<Record<string, unknown>>
 }
 
+/** Each is refused for another one that went through. */
+const MOST_TRIES = 5
+
 /**
  * Makes a row if it is not there, in a transaction of its own. In the transaction that is to lock it, two who miss the same
  * row would both be granted the gap where it belongs, and then wait for each other. And nothing may be read there before
@@ -20,12 +24,30 @@ export async function createRow<Tx>(row: RowKey, { db, values = {} }: CreateRow<
   checkTransactional(db)
   const { dialect } = db
   const key = checkKey(row, dialect)
-  await db.transaction(async (tx) => {
-    const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
-    if ((await db.query(tx, there, key.values)).length > 0) return
-    const columns = [...key.columns, ...Object.keys(values)]
-    await db.query(tx, insertion(key, columns, dialect), [...key.values, ...Object.values(values)])
-  })
+  const make = (tx: Tx): Promise<void> => insertMissing(db, tx, key, values)
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await db.transaction(make)
+      return
+    } catch (error) {
+      // Where each transaction reads of one moment, as from REPEATABLE READ on, one that comes second is refused for what the
+      // first has made meanwhile. The next one sees it.
+      if (!isConflict(error) || tries === MOST_TRIES) throw error
+    }
+  }
+}
+
+async function insertMissing<Tx>(
+  db: TransactionalDatabase<Tx>,
+  tx: Tx,
+  key: CheckedKey,
+  values: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { dialect } = db
+  const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
+  if ((await db.query(tx, there, key.values)).length > 0) return
+  const columns = [...key.columns, ...Object.keys(values)]
+  await db.query(tx, insertion(key, columns, dialect), [...key.values, ...Object.values(values)])
 }
 
 /** Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than that. */

@@ -70,3 +70,10 @@ async function onMysql<T>(
   await restore()
   return result
 }
+
+/** What to do about a wait that came to its end. With Infinity it was the server's own limit that ended it. */
+export function adviceOn(waitMs: number): string {
+  const more =
+    waitMs === Infinity ? 'Raise that limit (lock_timeout, innodb_lock_wait_timeout)' : 'Wait longer (waitMs)'
+  return `Another transaction has it. ${more}, or try again later.`
+}
