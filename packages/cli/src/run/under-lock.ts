@@ -1,22 +1,22 @@
 /** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
 import { createLocks, type Lease, type Locks } from 'holdfast'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CliError } from '../cli-error.js'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
-import { heldBy } from '../output/holders.js'
 import { failureOf, note } from '../report.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { openStore } from '../stores/registry.js'
 import { assertStartable } from '../supervise/command.js'
 import type { Signals } from '../supervise/signals.js'
 import { acquire } from './acquire.js'
+import { asBusy } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
 import { InterruptedError } from './interrupted.js'
 import type { RunSettings } from './settings.js'
 import type { RunStatus } from './status.js'
 import { stay } from './stay.js'
-import { lookUpLock, refuseToWaitForOneself, tellWhoHolds } from './waiting.js'
+import { refuseToWaitForOneself, tellWhoHolds } from './waiting.js'
 
 export interface RunContext {
   readonly settings: RunSettings
@@ -64,27 +64,23 @@ async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
     status.token = lease.token?.toString() ?? null
     return lease
   } catch (error) {
-    throw interruption.signal.aborted ? interruption.signal.reason : await asBusy(error, locks, settings)
+    const told = await unless(interruption.signal, asBusy(error, locks, settings))
+    throw interruption.signal.aborted ? interruption.signal.reason : told
   } finally {
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
   }
 }
 
-/** The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. */
-async function asBusy(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
-  if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
-  const advice = settings.waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
-  const message = `Lock "${settings.name}" is busy, ${await holderInWords(locks, settings.name)}. ${advice}.`
-  return new CliError(message, EXIT.busy, 'LOCK_TIMEOUT', { cause })
-}
-
-async function holderInWords(locks: Locks, name: string): Promise<string> {
+/** Who has interrupted the wait waits for no explanation either. */
+async function unless<T>(signal: AbortSignal, answer: Promise<T>): Promise<T | undefined> {
+  if (signal.aborted) return undefined
+  const aborted = new AbortController()
+  const over = once(signal, 'abort', { signal: aborted.signal }).catch(() => undefined)
   try {
-    return heldBy(await lookUpLock(locks, name))
-  } catch {
-    // The attempt itself did get an answer: that the lock is busy. Who holds it is an extra.
-    return 'held by somebody whom the store does not name'
+    return await Promise.race([answer, over.then(() => undefined)])
+  } finally {
+    aborted.abort()
   }
 }
 

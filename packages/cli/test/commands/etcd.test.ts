@@ -1,8 +1,10 @@
 /** The commands over etcd, as over the embedded store. */
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { Box } from '../support/holdfast.js'
 import { runOver, type StoreEnv } from '../support/run-over.js'
+import { until } from '../support/wait.js'
 
 let cluster: EtcdCluster
 let env: StoreEnv
@@ -21,6 +23,42 @@ describe('bad luck with etcd', () => {
     const run = new Box().holdfast(['run', 'x', '--', 'true'], { env: nowhere })
     expect(await run.code()).toBe(69)
     expect(run.stderr).toMatch(/^holdfast: .*etcd at 127\.0\.0\.1:1|^holdfast: .*http:\/\/127\.0\.0\.1:1/)
+  })
+
+  it.each([[[]], [['--skip-ok']]])(
+    'does not take a wait without an answer for a busy lock %j',
+    async (options) => {
+      const nowhere = { HOLDFAST_STORE: 'etcd://127.0.0.1:1' }
+      const args = ['run', 'x', '--wait', '500ms', '--json', ...options, '--', 'true']
+      const run = new Box().holdfast(args, { env: nowhere })
+      expect(await run.code(20_000)).toBe(69)
+      expect(JSON.parse(run.stderr)).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'STORE_UNAVAILABLE' },
+      })
+    },
+  )
+
+  it('does not take a server that hangs for a busy lock, and ends its look at a signal', async () => {
+    const silent = createServer(() => {})
+    const sockets: Socket[] = []
+    silent.on('connection', (socket) => sockets.push(socket))
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    try {
+      const hanging = { HOLDFAST_STORE: `etcd://127.0.0.1:${(silent.address() as AddressInfo).port}` }
+      const args = ['run', 'x', '--wait', '1ms', '--skip-ok', '--', 'true']
+      const run = new Box().holdfast(args, { env: hanging })
+      expect(await run.code(20_000)).toBe(69)
+      const before = sockets.length
+      const ended = new Box().holdfast(args, { env: hanging })
+      // In the wait or in the look that follows it: a signal ends both.
+      await until('it asks', () => sockets.length > before)
+      ended.kill('SIGTERM')
+      expect(await ended.code(20_000)).toBe(143)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    }
   })
 })
 

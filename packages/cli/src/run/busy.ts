@@ -1,0 +1,54 @@
+/** What a wait that ended without the lock is told as: busy, or a store that nobody reaches. */
+import { isLockError, type Locks } from 'holdfast'
+import { CliError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+import { heldBy } from '../output/holders.js'
+import { after } from '../timers.js'
+import type { RunSettings } from './settings.js'
+import { lookUpLock } from './waiting.js'
+
+/** Longer than a store takes that is merely slow; whoever said how long to wait does not wait much longer. */
+const LOOK_MS = 5_000
+
+/**
+ * The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. A wait also runs out where
+ * no attempt was ever answered, so the store is asked: only one that answers may be told as a lock that is busy.
+ */
+export async function asBusy(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+  if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
+  const { name, waitMs } = settings
+  try {
+    const holder = await withinTime(holderInWords(locks, name), name)
+    const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
+    return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', { cause })
+  } catch (error) {
+    return error
+  }
+}
+
+async function holderInWords(locks: Locks, name: string): Promise<string> {
+  try {
+    return heldBy(await lookUpLock(locks, name))
+  } catch (error) {
+    if (isLockError(error) && error.code === 'STORE_UNAVAILABLE') throw error
+    // The store is there, and does not list its holders, or not for us. Who they are is an extra.
+    return 'held by somebody whom the store does not name'
+  }
+}
+
+/** A store that hangs is as far away as one that refuses. */
+function withinTime<T>(answer: Promise<T>, name: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = after(LOOK_MS, () => reject(noAnswer(name)))
+    answer.then(resolve, reject).finally(cancel)
+  })
+}
+
+function noAnswer(name: string): CliError {
+  return new CliError(
+    `The store did not say within ${LOOK_MS / 1_000} s who holds the lock "${name}", so it may be free. ` +
+      'Check the service and the network (holdfast doctor), and try again.',
+    EXIT.storeUnreachable,
+    'STORE_UNAVAILABLE',
+  )
+}
