@@ -201,7 +201,7 @@ export const en: Texts = {
       without: 'Each node runs it each night.',
       withLock:
         'Once a night: the lock stays taken for a while after the work, so that late clocks find it busy.',
-      damage: 'runs too many',
+      damage: 'runs too many or missing',
     },
     cache: {
       title: 'A cache entry that expires under a thousand requests',

@@ -173,7 +173,7 @@ export const zh: Texts = {
       story: '五个时钟略有差别的节点跑同一个任务,连着三夜。',
       without: '每夜每个节点都跑一次。',
       withLock: '每夜一次:干完活锁再占一会儿,慢的时钟来时发现它被占着。',
-      damage: '多跑的次数',
+      damage: '多跑或漏跑的次数',
     },
     cache: {
       title: '一千个请求撞上过期的缓存',

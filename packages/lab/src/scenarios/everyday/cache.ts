@@ -29,6 +29,7 @@ async function requests(stage: Stage, answer: () => Promise<string>): Promise<vo
 export const cache: Everyday = {
   id: 'cache',
   processes: PROCESSES,
+  meetsUnderLock: false,
   play: (settings, stage) =>
     settings.withLock
       ? withLocks(settings.folder, (locks) => {

@@ -30,6 +30,7 @@ async function add({ folder, index }: PlaySettings, stage: Stage, number: number
 export const config: Everyday = {
   id: 'config',
   processes: PROGRAMS,
+  meetsUnderLock: true,
   play: (settings, stage) =>
     settings.withLock
       ? withLocks(settings.folder, async (locks) => {

@@ -19,6 +19,7 @@ async function shipOnce({ folder, index }: PlaySettings, stage: Stage): Promise<
 export const payment: Everyday = {
   id: 'payment',
   processes: 3,
+  meetsUnderLock: true,
   play: (settings, stage) =>
     settings.withLock
       ? withLocks(settings.folder, (locks) => locks.mutex('order:42').run(() => shipOnce(settings, stage)))

@@ -19,6 +19,8 @@ export type Play = (settings: PlaySettings, stage: Stage) => Promise<void>
 export interface Everyday {
   readonly id: 'payment' | 'schedule' | 'cache' | 'config'
   readonly processes: number
+  /** Whether they stop for each other while one of them has the lock, which keeps the others from coming. */
+  readonly meetsUnderLock: boolean
   readonly play: Play
   /** Counts the damage when all have ended, and how often the right thing was done. */
   readonly count: (folder: string) => { readonly damage: number; readonly done: number }

@@ -31,6 +31,7 @@ async function eachNight(
 export const schedule: Everyday = {
   id: 'schedule',
   processes: NODES,
+  meetsUnderLock: false,
   play: (settings, stage) =>
     settings.withLock
       ? withLocks(settings.folder, (locks) =>
