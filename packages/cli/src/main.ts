@@ -5,6 +5,7 @@ import { ConfigError, UsageError } from './cli-error.js'
 import type { Command } from './commands/command.js'
 import { COMMANDS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
+import { stdoutFailure, watchStdout } from './output/stdout.js'
 import { MANIFEST } from './paths.js'
 import { failureOf, tellFailure } from './report.js'
 
@@ -75,7 +76,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
 
 /** Whoever reads a listing that is cut off must not take it for all there is. Another failure of ours says more. */
 function withOutput(exitCode: number): number {
-  const error: NodeJS.ErrnoException | null = process.stdout.errored
+  const error = stdoutFailure()
   // `holdfast ls | head`: whoever closes the pipe has seen enough.
   if (error === null || error.code === 'EPIPE' || exitCode !== EXIT.ok) return exitCode
   const failure = failureOf(
@@ -86,7 +87,8 @@ function withOutput(exitCode: number): number {
 }
 
 // What is wrong with stdout is told at the end, and what is wrong with stderr can be told nowhere.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+watchStdout()
+process.stderr.on('error', () => {})
 
 const exitCode = await main(process.argv.slice(2))
 await flushed(process.stdout)

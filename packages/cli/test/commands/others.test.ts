@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
@@ -185,6 +185,23 @@ describe('output that cannot be written', () => {
     const json = throughShell(new Box(), '"$0" "$1" ls --json >/dev/full')
     expect(await json.code()).toBe(78)
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'CONFIG' }, exitCode: 78 })
+  })
+
+  it.runIf(existsSync('/dev/full'))('is said also when it is many writes', async () => {
+    const run = throughShell(new Box(), '"$0" "$1" lab strategies >/dev/full')
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toMatch(/^holdfast: The output could not be written: ENOSPC/)
+  })
+
+  it('is said also when a part of it found room', async () => {
+    const box = new Box()
+    const file = box.file('m.sql')
+    // A limit on the size of files cuts a write off just as a disk that is nearly full does; beyond it is EFBIG.
+    const sql = '"$0" "$1" migrate --print --store postgres://h/d'
+    const run = throughShell(box, `trap '' XFSZ; ulimit -f 16; ${sql} >'${file}'`)
+    expect(await run.code()).toBe(78)
+    expect(run.stderr).toMatch(/^holdfast: The output could not be written: EFBIG/)
+    expect(statSync(file).size).toBe(8192)
   })
 
   it('is all right when the reader has seen enough', async () => {
