@@ -1,8 +1,18 @@
 /** How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys are stable. */
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, lstatSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../cli-error.js'
+import { ConfigError, UsageError } from '../cli-error.js'
 import type { ExitStatus } from '../exit-codes.js'
 
 export type RunOutcome =
@@ -56,6 +66,7 @@ export function newStatus(lock: string, store: string): RunStatus {
 
 /** Looks before the work begins whether its status will find a place: afterwards it is too late to refuse. */
 export function assertStatusFile(file: string): void {
+  if (file === '') throw new UsageError('--status-file names no file. Write --status-file FILE.')
   try {
     const found = statSync(file, { throwIfNoEntry: false })
     if (found?.isDirectory() === true) throw new Error('it is a folder')
@@ -76,7 +87,7 @@ export function writeStatusFile(file: string, status: RunStatus): void {
   const text = `${JSON.stringify(status)}\n`
   try {
     // A pipe or a device cannot be replaced, only written to.
-    if (isSpecial(file)) writeFileSync(file, text)
+    if (isSpecial(file)) writeSpecial(file, text)
     else replaceFile(file, text)
   } catch (cause) {
     throw new ConfigError(`The status could not be written to ${file}: ${reasonOf(cause)}.`, { cause })
@@ -84,6 +95,7 @@ export function writeStatusFile(file: string, status: RunStatus): void {
 }
 
 function reasonOf(cause: unknown): string {
+  if ((cause as { code?: unknown }).code === 'ENXIO') return 'nobody has it open for reading'
   return cause instanceof Error ? cause.message : String(cause)
 }
 
@@ -95,6 +107,17 @@ function replaceFile(file: string, text: string): void {
   } catch (error) {
     rmSync(fresh, { force: true })
     throw error
+  }
+}
+
+/** To open a pipe waits for its reader, for ever and deaf to signals, unless told otherwise. */
+function writeSpecial(file: string, text: string): void {
+  // A link to a file that is not there yet is made, as ever.
+  const fd = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_CREAT | constants.O_TRUNC)
+  try {
+    writeFileSync(fd, text)
+  } finally {
+    closeSync(fd)
   }
 }
 

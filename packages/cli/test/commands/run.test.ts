@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
-import type { Program } from '../support/program.js'
+import { Program } from '../support/program.js'
 import { until } from '../support/wait.js'
 
 function guardianOf(run: Program): number {
@@ -304,6 +305,31 @@ describe('holdfast run', () => {
     expect(await run.code()).toBe(78)
     expect(run.stdout).toBe('')
     expect(run.stderr).toMatch(/^holdfast: The status cannot be written to .*Choose another file\.\n$/)
+  })
+
+  it('refuses a status file without a name before it runs anything', async () => {
+    const run = new Box().holdfast(['run', 'job', '--status-file', '', '--', 'echo', 'did'])
+    expect(await run.code()).toBe(64)
+    expect([run.stdout, run.stderr]).toEqual(['', expect.stringContaining('--status-file')])
+  })
+
+  it('does not wait for a reader of a pipe that is to have the status', async () => {
+    const box = new Box()
+    const pipe = box.file('pipe')
+    execFileSync('mkfifo', [pipe])
+    const alone = box.holdfast(['run', 'job', '--status-file', pipe, '--', 'sh', '-c', 'exit 3'])
+    expect(await alone.code()).toBe(3)
+    expect(alone.stderr).toMatch(
+      /^holdfast: The status could not be written .*nobody has it open for reading/,
+    )
+    // Opened for both, since to open it for reading alone would wait for us.
+    const reader = new Program('sh', ['-c', 'exec 3<>"$0"; echo open >&2; head -n 1 <&3', pipe])
+    await reader.prints('open')
+    const read = box.holdfast(['run', 'job', '--status-file', pipe, '--', 'sh', '-c', 'exit 3'])
+    expect(await read.code()).toBe(3)
+    expect(read.stderr).toBe('')
+    expect(await reader.code()).toBe(0)
+    expect(JSON.parse(reader.stdout)).toMatchObject({ outcome: 'ran', exitCode: 3 })
   })
 
   it('keeps the exit code of the command when its status finds no place any more', async () => {
