@@ -14,7 +14,11 @@ import type { Command } from './command.js'
 const OPTIONS = {
   ...STORE_OPTIONS,
   confirm: { type: 'string', value: 'NAME', help: 'The name of the lock once more.' },
-  reason: { type: 'string', value: 'TEXT', help: 'Why. The holder is told, and inspect shows it.' },
+  reason: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'Why. The holder is told, and inspect shows it; with --now only etcd tells the holder.',
+  },
   now: {
     type: 'boolean',
     help: 'Free the lock at once, under running code. Then only the fencing token protects what the lock protected.',
