@@ -58,7 +58,8 @@ export function explain(error: unknown, prefix: string): LockError {
     )
   }
   if (isUnmigrated(error)) {
-    const advice = 'Run the SQL of mysqlSchema() once, or create the store with autoMigrate: true'
+    const advice =
+      'Run holdfast migrate --store URL or the SQL of mysqlSchema() once, or create the store with autoMigrate: true'
     return failed('STORE_CONFIG', `Tables or procedures "${prefix}…" are missing: ${reason}. ${advice}.`)
   }
   const advice = ADVICE.get(number)

@@ -51,8 +51,8 @@ export function explain(error: unknown, schema: string): LockError {
   }
   if (isUnmigrated(error)) {
     const text =
-      `The schema "${schema}" of Holdfast is not in this database: ${reason}. Run the SQL of postgresSchema() once, ` +
-      'or create the store with autoMigrate: true.'
+      `The schema "${schema}" of Holdfast is not in this database: ${reason}. Run holdfast migrate --store URL ` +
+      'or the SQL of postgresSchema() once, or create the store with autoMigrate: true.'
     return new StoreUnavailableError(text, { ...details, code: 'STORE_CONFIG' })
   }
   if (code.startsWith('42')) {
