@@ -12,7 +12,8 @@ const MAX_MS = 366 * UNIT_MS.d
 export function parseDuration(option: string, text: string): number {
   if (text === '0') return 0
   const match = SHAPE.exec(text)
-  if (!match) throw new UsageError(`${option} ${JSON.stringify(text)} is no duration. ${advice(text)}`)
+  if (!match)
+    throw new UsageError(`${option} ${JSON.stringify(text)} is no duration. ${advice(option, text)}`)
   const [, number, unit] = match
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
   if (ms > MAX_MS) throw new UsageError(`${option} ${text} is longer than a year.`)
@@ -33,10 +34,11 @@ export function parseWait(option: string, text: string): number {
 }
 
 /** A bare number is refused, since some tools read seconds and others milliseconds. */
-function advice(text: string): string {
+function advice(option: string, text: string): string {
   if (BARE_NUMBER.test(text))
     return `A number needs a unit: ${text}s for seconds, ${text}ms for milliseconds.`
-  if (/^(inf|infinity|never|forever)$/i.test(text)) return 'Only --wait can be inf.'
+  if (/^(inf|infinity|never|forever)$/i.test(text))
+    return option === '--wait' ? 'Write inf.' : 'Only --wait can be inf.'
   if (text.startsWith('-')) return 'It must not be negative.'
   return 'Write a number and a unit: 500ms, 5s, 10m, 1.5h.'
 }

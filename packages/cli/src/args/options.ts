@@ -58,6 +58,12 @@ function asUsageError(error: NodeJS.ErrnoException, table: OptionTable, hadSepar
     return new UsageError(`There is no option ${option}. ${suggestion(option, table, hadSeparator)}`)
   }
   if (error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    const [, option] = /'(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(error.message) ?? []
+    if (option !== undefined) {
+      return new UsageError(
+        `The value of ${option} is missing, or begins with -. Such a value is written ${option}=-…; no duration is negative.`,
+      )
+    }
     // Node's first sentence says which option, and whether its value is missing or unwanted.
     return new UsageError(`${error.message.split('\n')[0]?.replace(/\.?$/, '.')} See --help.`)
   }

@@ -74,7 +74,8 @@ export function languageFrom({ lang }: LabValues): Language {
 export function servicesFrom({ services }: LabValues): (name: ServiceName) => boolean {
   if (services === undefined) return () => true
   if (services === 'none') return () => false
-  const chosen = listOf('--services', services, SERVICES)
+  const chosen: readonly string[] = listOf('--services', services, [...SERVICES, 'none'])
+  if (chosen.includes('none')) throw new UsageError('--services none stands alone.')
   return (name) => chosen.includes(name)
 }
 

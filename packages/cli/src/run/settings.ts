@@ -12,7 +12,7 @@ export const RUN_OPTIONS = {
   ttl: {
     type: 'string',
     value: 'DUR',
-    help: 'How long the lock outlives a machine that dies. It is renewed while the command runs. Default 30s.',
+    help: 'How long the lock outlives a machine that dies. It is renewed while the command runs. Default 30s, at least 1s.',
   },
   wait: {
     type: 'string',
@@ -87,6 +87,8 @@ type Values = OptionValues<typeof RUN_OPTIONS>
 
 const DEFAULT_TTL_MS = 30_000
 const SHORTEST_TTL_MS = 1_000
+/** One more is the capacity of a lock that has readers. */
+const MOST_PERMITS = 2 ** 31 - 2
 
 /** Undefined when help was asked for. */
 export function runSettings(argv: readonly string[]): RunSettings | undefined {
@@ -176,7 +178,9 @@ function sharingOf(values: Values): Sharing {
   if (values.shared === true)
     throw new UsageError('--shared and --permits are two kinds of lock; give one of them.')
   const permits = Number(values.permits)
-  if (/^\d+$/.test(values.permits) && permits >= 1 && permits < 2 ** 31 - 1)
+  if (/^\d+$/.test(values.permits) && permits >= 1 && permits <= MOST_PERMITS)
     return { kind: 'permits', permits }
-  throw new UsageError(`--permits ${JSON.stringify(values.permits)} must be a whole number from 1.`)
+  throw new UsageError(
+    `--permits ${JSON.stringify(values.permits)} must be a whole number from 1 to ${MOST_PERMITS}.`,
+  )
 }

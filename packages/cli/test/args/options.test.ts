@@ -21,7 +21,8 @@ describe('options', () => {
     [['--verbose'], 'options of the command to run go after --'],
     [['-x'], 'There is no option -x'],
     [['--ttl'], 'argument missing'],
-    [['--ttl', '--skip-ok'], 'ambiguous'],
+    [['--ttl', '--skip-ok'], 'is missing, or begins with -'],
+    [['--ttl', '-1s'], 'written --ttl=-…'],
     [['--skip-ok=yes'], 'does not take an argument'],
     [['--__proto__'], 'There is no option'],
   ])('explains %j', (argv, advice) => {

@@ -38,6 +38,8 @@ describe('the options of run', () => {
     [['job', 'true'], 'Put -- before the command'],
     [['job', 'b', ...TRUE], 'One lock name is expected'],
     [['job', '--permits', '0', ...TRUE], 'whole number'],
+    [['job', '--permits', '2147483647', ...TRUE], 'from 1 to 2147483646'],
+    [['job', '--wait', 'Infinity', ...TRUE], 'Write inf.'],
     [['job', '--permits', '1.5', ...TRUE], 'whole number'],
     [['job', '--permits', 'NaN', ...TRUE], 'whole number'],
     [['job', '--permits', '2', '--shared', ...TRUE], 'two kinds'],
