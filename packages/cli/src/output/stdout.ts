@@ -26,7 +26,8 @@ function writeAll(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error
 
 function isFile(fd: number): boolean {
   try {
-    return fstatSync(fd).isFile()
+    // As a bigint: of the other kind Node keeps the last answer, and resolves no link to a module while that says "pipe".
+    return fstatSync(fd, { bigint: true }).isFile()
   } catch {
     // It was closed before we began. The first write will say so.
     return false

@@ -68,7 +68,7 @@ export function newStatus(lock: string, store: string): RunStatus {
 export function assertStatusFile(file: string): void {
   if (file === '') throw new UsageError('--status-file names no file. Write --status-file FILE.')
   try {
-    const found = statSync(file, { throwIfNoEntry: false })
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false })
     if (found?.isDirectory() === true) throw new Error('it is a folder')
     if (!isSpecial(file)) accessSync(dirname(file), constants.W_OK | constants.X_OK)
     else if (found !== undefined) accessSync(file, constants.W_OK)
@@ -122,6 +122,6 @@ function writeSpecial(file: string, text: string): void {
 }
 
 function isSpecial(file: string): boolean {
-  const found = lstatSync(file, { throwIfNoEntry: false })
+  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false })
   return found !== undefined && !found.isFile()
 }
