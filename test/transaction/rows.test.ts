@@ -206,6 +206,31 @@ describe.each(kits)('through $name', (kit) => {
   })
 
   if (mysql) {
+    test('where each look is a lock, a row that somebody has is not waited for to be made', async () => {
+      const [before] = (await ask(
+        'select @@global.tx_isolation as level, @@global.innodb_lock_wait_timeout as seconds',
+      )) as [{ level: string; seconds: number }]
+      await ask("set global tx_isolation = 'SERIALIZABLE'")
+      await ask('set global innodb_lock_wait_timeout = 2')
+      try {
+        const [{ db: strict }, { db: rival }] = [kit.client(), kit.client()]
+        await strict.transaction(async (tx) => {
+          for (const id of [1, 60]) {
+            expect(await lockRow(tx, seat(id), { create: { db: strict } })).toMatchObject({ id })
+            expect(await lockRow(tx, seat(id), { create: { db: strict } })).toMatchObject({ id })
+            const trying = rival.transaction((its) => tryLockRow(its, seat(id), { create: { db: rival } }))
+            expect(await trying).toBeUndefined()
+          }
+        })
+        // All of them miss it at once, and it is made all the same.
+        await Promise.all([1, 2, 3].map(() => createRow(seat(61), { db: strict })))
+        expect(await ask(`select id from ${table} where id = 61`)).toEqual([{ id: 61 }])
+      } finally {
+        await ask(`set global tx_isolation = '${before.level}'`)
+        await ask(`set global innodb_lock_wait_timeout = ${before.seconds}`)
+      }
+    })
+
     test('refuses a number for a key of text, for which no index would be used', async () => {
       const open = await begin()
       await expect(lockRow(open.tx, { table, key: { code: 5 } })).rejects.toThrow('whole table')

@@ -1,7 +1,7 @@
 /** Making a row before it is locked. */
 import { LockUsageError } from '../../errors.js'
-import { isConflict } from '../failures.js'
-import { checkTransactional, type Dialect, type TransactionalDatabase } from '../database.js'
+import { isConflict, isLockTimeout } from '../failures.js'
+import { checkTransactional, type Dialect, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 
 /** How a row is made that is not there. */
@@ -44,10 +44,36 @@ async function insertMissing<Tx>(
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { dialect } = db
-  const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
-  if ((await db.query(tx, there, key.values)).length > 0) return
+  const query: Query = (sql, given) => db.query(tx, sql, given)
+  if (await isThere(query, key, dialect)) return
   const columns = [...key.columns, ...Object.keys(values)]
   await db.query(tx, insertion(key, columns, dialect), [...key.values, ...Object.values(values)])
+}
+
+type Query = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>
+
+/** Waits for nobody: a row that is locked is there. */
+async function isThere(query: Query, key: CheckedKey, dialect: Dialect): Promise<boolean> {
+  const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
+  if (dialect === 'postgres' || !(await locksWhatItReads(query))) {
+    return (await query(there, key.values)).length > 0
+  }
+  try {
+    return (await query(`${there} for update nowait`, key.values)).length > 0
+  } catch (error) {
+    if (isLockTimeout(error)) return true
+    throw error
+  }
+}
+
+/**
+ * Whether a mere look waits for who has the row, perhaps the very transaction that it is made for: SERIALIZABLE of MySQL is so.
+ * Elsewhere the look must lock nothing, or two who miss the row would have the gap and then be in each other's way.
+ */
+async function locksWhatItReads(query: Query): Promise<boolean> {
+  // Under which of two names depends on the server and its age.
+  const rows = await query("show session variables like '%isolation'", [])
+  return (rows as SqlRow[]).some((row) => Object.values(row).includes('SERIALIZABLE'))
 }
 
 /** Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than that. */
