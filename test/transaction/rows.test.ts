@@ -205,6 +205,51 @@ describe.each(kits)('through $name', (kit) => {
     expect(await ask(`select amount from ${table} where id = 50`)).toEqual([{ amount: 16 }])
   })
 
+  if (!mysql) {
+    test('a row that is there needs no other connection to be made', async () => {
+      // As where each connection of a pool is taken by a transaction that wants one more.
+      const create = { db: { ...db, transaction: () => new Promise<never>(() => undefined) } }
+      const open = await begin()
+      expect(await lockRow(open.tx, seat(1), { create })).toMatchObject({ id: 1 })
+      expect(await tryLockRow(open.tx, seat(2), { create })).toMatchObject({ id: 2 })
+      await other.transaction(async (tx) => {
+        expect(await tryLockRow(tx, seat(1), { create })).toBeUndefined()
+        await expect(lockRow(tx, seat(1), { create, waitMs: 0 })).rejects.toMatchObject({
+          code: 'LOCK_TIMEOUT',
+        })
+      })
+      await open.commit()
+      const refused = db.transaction((tx) => lockRow(tx, seat(1), { create: { db: {} as never } }))
+      await expect(refused).rejects.toThrow('A database is needed')
+    })
+
+    test.each(['repeatable read', 'serializable'])(
+      'of %s a transaction sees what is made for it',
+      async (level) => {
+        // A connection of its own, on which no table was looked at before.
+        const { db: strict } = kit.client()
+        const id = level === 'serializable' ? 910 : 920
+        const locking = (
+          row: ReturnType<typeof seat>,
+          first: string[],
+          lock: typeof lockRow | typeof tryLockRow,
+        ) =>
+          strict.transaction(async (tx) => {
+            for (const sql of [`set transaction isolation level ${level}`, ...first])
+              await strict.query(tx, sql, [])
+            return lock(tx, row, { create: { db } })
+          })
+        expect(await locking(seat(id), [], lockRow)).toMatchObject({ id })
+        expect(await locking(seat(id + 1), [], tryLockRow)).toMatchObject({ id: id + 1 })
+        const late = locking(seat(id + 2), ['select 1'], lockRow)
+        await expect(late).rejects.toThrow('after the moment of which the transaction reads')
+        const flawed = locking({ table, key: { place: 'z' } } as never, [], lockRow)
+        await expect(flawed).rejects.toThrow('create unique index')
+        expect(await ask(`select id from ${table} where place = 'z'`)).toEqual([])
+      },
+    )
+  }
+
   if (mysql) {
     test('where each look is a lock, a row that somebody has is not waited for to be made', async () => {
       const [before] = (await ask(

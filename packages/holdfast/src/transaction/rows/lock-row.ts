@@ -5,10 +5,10 @@
 import { systemClock } from '../../clock/clock.js'
 import { LockTimeoutError } from '../../errors.js'
 import { checkWait } from '../../lease/settings.js'
-import type { SqlRow, SqlSession } from '../database.js'
+import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout } from '../failures.js'
-import { createRow, missingRow, type CreateRow } from './missing.js'
+import { createChecked, createRow, isThere, missingRow, type CreateRow } from './missing.js'
 import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 import { checkUniqueKey } from './unique-key.js'
 import { adviceOn, withinWait } from './within-wait.js'
@@ -39,7 +39,7 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
   const waitMs = checkWait(options.waitMs, Infinity)
   const key = await prepared(session, row, options.create, waitMs)
   if (waitMs === 0) {
-    const locked = await lockNow<Row>(session, key)
+    const locked = await lockNow<Row>(session, key, options.create !== undefined)
     if (locked) return locked
     throw stillBusy(key, waitMs)
   }
@@ -47,7 +47,7 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
     const rows = await withinWait(session, waitMs, (inner) =>
       inner.query(forUpdate(session, key), key.values),
     )
-    if (rows.length === 0) throw missingRow(key)
+    if (rows.length === 0) throw missingRow(key, options.create !== undefined)
     return rows[0] as Row
   } catch (error) {
     if (isLockTimeout(error)) throw stillBusy(key, waitMs, error)
@@ -65,7 +65,8 @@ export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
   options: Pick<LockRowOptions<Tx>, 'create'> = {},
 ): Promise<Row | undefined> {
   const session = sessionOf(tx)
-  return lockNow<Row>(session, await prepared(session, row, options.create))
+  const key = await prepared(session, row, options.create)
+  return lockNow<Row>(session, key, options.create !== undefined)
 }
 
 async function prepared<Tx>(
@@ -75,10 +76,27 @@ async function prepared<Tx>(
   waitMs = Infinity,
 ): Promise<CheckedKey> {
   const key = checkKey(row, session.dialect)
+  if (create) checkTransactional(create.db)
   await session.checkBegun?.()
+  const made = create !== undefined && (await readsOfOneMoment(session))
+  // First of all, as the check would already settle of which moment the transaction reads. So it is made there, too.
+  if (made) await createInTime(key, createChecked(row, create, checkUniqueKey), waitMs)
   await checkUniqueKey(session, key)
-  if (create) await createInTime(key, createRow(row, create), waitMs)
+  if (!create || made) return key
+  // On PostgreSQL nothing is lost by a look. A row that is there then needs no other connection.
+  if (session.dialect === 'postgres' && (await isThere(session, key))) return key
+  await createInTime(key, createRow(row, create), waitMs)
   return key
+}
+
+/** Whether what this transaction reads first decides of which moment it reads for good. */
+async function readsOfOneMoment(session: SqlSession): Promise<boolean> {
+  if (session.dialect === 'mysql') return false
+  // SHOW is no query, and decides nothing yet.
+  const rows = await session.query('show transaction_isolation', [])
+  return (rows as SqlRow[]).some(
+    (row) => !Object.values(row).some((level) => String(level).startsWith('read ')),
+  )
 }
 
 /** Where all connections of a pool are taken by transactions that want one more for this, none would ever be free. */
@@ -96,19 +114,25 @@ function createInTime({ text }: CheckedKey, creation: Promise<void>, waitMs: num
 }
 
 /** PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped is there. */
-function lockNow<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
-  return session.dialect === 'postgres' ? skipLocked<Row>(session, key) : noWait<Row>(session, key)
+function lockNow<Row>(session: SqlSession, key: CheckedKey, made: boolean): Promise<Row | undefined> {
+  return session.dialect === 'postgres'
+    ? skipLocked<Row>(session, key, made)
+    : noWait<Row>(session, key, made)
 }
 
-async function skipLocked<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
+async function skipLocked<Row>(
+  session: SqlSession,
+  key: CheckedKey,
+  made: boolean,
+): Promise<Row | undefined> {
   const locked = await session.query(`${forUpdate(session, key)} skip locked`, key.values)
   if (locked.length > 0) return locked[0] as Row
   const there = `select 1 as there from ${key.table} where ${whereKey(key, session.dialect)}`
   if ((await session.query(there, key.values)).length > 0) return undefined
-  throw missingRow(key)
+  throw missingRow(key, made)
 }
 
-async function noWait<Row>(session: SqlSession, key: CheckedKey): Promise<Row | undefined> {
+async function noWait<Row>(session: SqlSession, key: CheckedKey, made: boolean): Promise<Row | undefined> {
   try {
     const locked = await session.query(`${forUpdate(session, key)} nowait`, key.values)
     if (locked.length > 0) return locked[0] as Row
@@ -116,7 +140,7 @@ async function noWait<Row>(session: SqlSession, key: CheckedKey): Promise<Row | 
     if (isLockTimeout(error)) return undefined
     throw error
   }
-  throw missingRow(key)
+  throw missingRow(key, made)
 }
 
 function forUpdate({ dialect }: SqlSession, key: CheckedKey): string {

@@ -1,7 +1,13 @@
 /** Making a row before it is locked. */
 import { LockUsageError } from '../../errors.js'
 import { isConflict, isLockTimeout } from '../failures.js'
-import { checkTransactional, type Dialect, type SqlRow, type TransactionalDatabase } from '../database.js'
+import {
+  checkTransactional,
+  type Dialect,
+  type SqlRow,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 
 /** How a row is made that is not there. */
@@ -20,11 +26,24 @@ const MOST_TRIES = 5
  * row would both be granted the gap where it belongs, and then wait for each other. And nothing may be read there before
  * the lock is granted, since MySQL would go on showing what was there then.
  */
-export async function createRow<Tx>(row: RowKey, { db, values = {} }: CreateRow<Tx>): Promise<void> {
+export function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise<void> {
+  return createChecked(row, create, () => Promise.resolve())
+}
+
+/** @param check what is asked first, in that same transaction */
+export async function createChecked<Tx>(
+  row: RowKey,
+  { db, values = {} }: CreateRow<Tx>,
+  check: (session: SqlSession, key: CheckedKey) => Promise<void>,
+): Promise<void> {
   checkTransactional(db)
   const { dialect } = db
   const key = checkKey(row, dialect)
-  const make = (tx: Tx): Promise<void> => insertMissing(db, tx, key, values)
+  const make = async (tx: Tx): Promise<void> => {
+    const session: SqlSession = { dialect, identity: db, query: (sql, given) => db.query(tx, sql, given) }
+    await check(session, key)
+    await insertMissing(session, key, values)
+  }
   for (let tries = 1; ; tries += 1) {
     try {
       await db.transaction(make)
@@ -37,29 +56,25 @@ export async function createRow<Tx>(row: RowKey, { db, values = {} }: CreateRow<
   }
 }
 
-async function insertMissing<Tx>(
-  db: TransactionalDatabase<Tx>,
-  tx: Tx,
+async function insertMissing(
+  session: SqlSession,
   key: CheckedKey,
   values: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { dialect } = db
-  const query: Query = (sql, given) => db.query(tx, sql, given)
-  if (await isThere(query, key, dialect)) return
+  if (await isThere(session, key)) return
   const columns = [...key.columns, ...Object.keys(values)]
-  await db.query(tx, insertion(key, columns, dialect), [...key.values, ...Object.values(values)])
+  const insert = insertion(key, columns, session.dialect)
+  await session.query(insert, [...key.values, ...Object.values(values)])
 }
 
-type Query = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>
-
 /** Waits for nobody: a row that is locked is there. */
-async function isThere(query: Query, key: CheckedKey, dialect: Dialect): Promise<boolean> {
-  const there = `select 1 as there from ${key.table} where ${whereKey(key, dialect)}`
-  if (dialect === 'postgres' || !(await locksWhatItReads(query))) {
-    return (await query(there, key.values)).length > 0
+export async function isThere(session: SqlSession, key: CheckedKey): Promise<boolean> {
+  const there = `select 1 as there from ${key.table} where ${whereKey(key, session.dialect)}`
+  if (session.dialect === 'postgres' || !(await locksWhatItReads(session))) {
+    return (await session.query(there, key.values)).length > 0
   }
   try {
-    return (await query(`${there} for update nowait`, key.values)).length > 0
+    return (await session.query(`${there} for update nowait`, key.values)).length > 0
   } catch (error) {
     if (isLockTimeout(error)) return true
     throw error
@@ -70,9 +85,9 @@ async function isThere(query: Query, key: CheckedKey, dialect: Dialect): Promise
  * Whether a mere look waits for who has the row, perhaps the very transaction that it is made for: SERIALIZABLE of MySQL is so.
  * Elsewhere the look must lock nothing, or two who miss the row would have the gap and then be in each other's way.
  */
-async function locksWhatItReads(query: Query): Promise<boolean> {
+async function locksWhatItReads(session: SqlSession): Promise<boolean> {
   // Under which of two names depends on the server and its age.
-  const rows = await query("show session variables like '%isolation'", [])
+  const rows = await session.query("show session variables like '%isolation'", [])
   return (rows as SqlRow[]).some((row) => Object.values(row).includes('SERIALIZABLE'))
 }
 
@@ -87,7 +102,16 @@ function insertion(key: CheckedKey, columns: readonly string[], dialect: Dialect
   )
 }
 
-export function missingRow({ text }: CheckedKey): LockUsageError {
+/** @param made whether it has just been made, in another transaction */
+export function missingRow({ text }: CheckedKey, made = false): LockUsageError {
+  if (made) {
+    return new LockUsageError(
+      `There is no row ${text} that this transaction could see: it was made after the moment of which the transaction reads, ` +
+        'as it does from REPEATABLE READ on, or was deleted at once. Lock it before anything else is read, or make it ' +
+        'with createRow before the transaction begins.',
+      { lock: text },
+    )
+  }
   return new LockUsageError(
     `There is no row ${text} to lock. Make it before, or let lockRow make it: { create: { db } }.`,
     { lock: text },
