@@ -1,8 +1,30 @@
 /** What is done with a transaction, through every library that stands above a driver, on the real databases. */
 import { createLocks, type Locks } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
-import { advisoryLock, lockRow, optimistic, tryAdvisoryLock, tryLockRow } from 'holdfast/transaction'
+import {
+  advisoryLock,
+  kyselyTransactions,
+  lockRow,
+  optimistic,
+  tryAdvisoryLock,
+  tryLockRow,
+} from 'holdfast/transaction'
 import type { Knex } from 'knex'
+import {
+  DummyDriver,
+  Kysely,
+  MssqlAdapter,
+  MssqlQueryCompiler,
+  MysqlAdapter,
+  MysqlQueryCompiler,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteQueryCompiler,
+  type DialectAdapter,
+  type QueryCompiler,
+} from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adapterKits } from './adapters.js'
 
@@ -152,6 +174,29 @@ describe.each(kits)('through $name', async (kit) => {
   test('what is no transaction is refused', async () => {
     for (const nothing of [db, {}, undefined, 'tx']) {
       await expect(lockRow(nothing as never, item)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    }
+  })
+})
+
+const kyselyOver = (Adapter: new () => DialectAdapter, Compiler: new () => QueryCompiler) =>
+  new Kysely<object>({
+    dialect: {
+      createAdapter: () => new Adapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new Compiler(),
+    },
+  })
+
+describe('Kysely', () => {
+  test('over a database that Holdfast does not know is refused', () => {
+    expect(kyselyTransactions(kyselyOver(PostgresAdapter, PostgresQueryCompiler)).dialect).toBe('postgres')
+    expect(kyselyTransactions(kyselyOver(MysqlAdapter, MysqlQueryCompiler)).dialect).toBe('mysql')
+    for (const strange of [
+      kyselyOver(SqliteAdapter, SqliteQueryCompiler),
+      kyselyOver(MssqlAdapter, MssqlQueryCompiler),
+    ]) {
+      expect(() => kyselyTransactions(strange)).toThrow('neither PostgreSQL nor MySQL')
     }
   })
 })

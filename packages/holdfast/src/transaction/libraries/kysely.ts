@@ -55,8 +55,21 @@ function compiled(db: object): Compiled {
   return (db as WithBuilder).selectFrom('t').selectAll().compile()
 }
 
-/** The library does not name its dialect, but quotes differ. */
+/** The library does not name its dialect. Quotes differ, and where they do not, what its adapter says of the database. */
 function dialectOf(db: object): Dialect {
   const { sql } = compiled(db)
-  return checkDialect(sql.includes('`') ? 'mysql' : sql.includes('"') ? 'postgres' : undefined, 'Kysely')
+  const isPostgres = sql.includes('"') && hasPostgresTraits(db)
+  return checkDialect(sql.includes('`') ? 'mysql' : isPostgres ? 'postgres' : undefined, 'Kysely')
+}
+
+interface WithAdapter {
+  getExecutor(): {
+    readonly adapter: { readonly supportsReturning?: boolean; readonly supportsTransactionalDdl?: boolean }
+  }
+}
+
+/** SQLite has no schema changes in transactions, for Kysely, and SQL Server has no RETURNING. Names would not outlast a bundler. */
+function hasPostgresTraits(db: object): boolean {
+  const { adapter } = (db as WithAdapter).getExecutor()
+  return adapter.supportsReturning === true && adapter.supportsTransactionalDdl === true
 }
