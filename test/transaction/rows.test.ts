@@ -116,6 +116,21 @@ describe.each(kits)('through $name', (kit) => {
     })
   })
 
+  test("a wait that the server's own limit ended is told so", async () => {
+    const limit = mysql ? 'set innodb_lock_wait_timeout = 1' : "set local lock_timeout = '50ms'"
+    const first = await begin()
+    await lockRow(first.tx, seat(1))
+    const { db: limited } = kit.client()
+    const waiting = limited.transaction(async (tx) => {
+      await limited.query(tx, limit, [])
+      await lockRow(tx, seat(1))
+    })
+    const error: unknown = await waiting.catch((reason: unknown) => reason)
+    await first.commit()
+    expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', waitMs: Infinity })
+    expect(String(error)).toMatch(/when the server's own limit came\..* Raise that limit/)
+  })
+
   test('by any unique key, and by more columns than it has', async () => {
     const open = await begin()
     expect(await lockRow(open.tx, { table, key: { code: 'b' } })).toMatchObject({ id: 2 })
@@ -206,6 +221,18 @@ describe.each(kits)('through $name', (kit) => {
   })
 
   if (!mysql) {
+    test("a wait for a name that the server's own limit ended is told so", async () => {
+      const first = await begin()
+      await advisoryLock(first.tx, 'limited')
+      const waiting = other.transaction(async (tx) => {
+        await other.query(tx, "set local lock_timeout = '50ms'", [])
+        await advisoryLock(tx, 'limited')
+      })
+      const error: unknown = await waiting.catch((reason: unknown) => reason)
+      await first.commit()
+      expect(String(error)).toContain("when the server's own limit came")
+    })
+
     test('a row that is there needs no other connection to be made', async () => {
       // As where each connection of a pool is taken by a transaction that wants one more.
       const create = { db: { ...db, transaction: () => new Promise<never>(() => undefined) } }
