@@ -12,14 +12,14 @@ export interface AcquireRequest {
 
 interface Acquirer {
   acquire(options: { waitMs: number; signal: AbortSignal }): Promise<Lease>
+  tryAcquire(): Promise<Lease | undefined>
 }
 
-export function acquire(request: AcquireRequest): Promise<Lease> {
-  const { waitMs, signal } = request
-  return acquirerOf(request).acquire({ waitMs, signal })
+export function acquire({ locks, name, sharing, waitMs, signal }: AcquireRequest): Promise<Lease> {
+  return lockOf(locks, name, sharing).acquire({ waitMs, signal })
 }
 
-function acquirerOf({ locks, name, sharing }: AcquireRequest): Acquirer {
+export function lockOf(locks: Locks, name: string, sharing: Sharing): Acquirer {
   if (sharing.kind === 'permits') return locks.semaphore(name, { permits: sharing.permits })
   return sharing.kind === 'shared' ? locks.readWriteLock(name).read : locks.mutex(name)
 }

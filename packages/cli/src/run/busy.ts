@@ -4,7 +4,8 @@ import { CliError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { heldBy } from '../output/holders.js'
 import { after } from '../timers.js'
-import type { RunSettings } from './settings.js'
+import { lockOf } from './acquire.js'
+import type { RunSettings, Sharing } from './settings.js'
 import { lookUpLock } from './waiting.js'
 
 /** Longer than a store takes that is merely slow; whoever said how long to wait does not wait much longer. */
@@ -18,7 +19,7 @@ export async function asBusy(cause: unknown, locks: Locks, settings: RunSettings
   if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
   const { name, waitMs } = settings
   try {
-    const holder = await withinTime(holderInWords(locks, name), name)
+    const holder = await withinTime(holderInWords(locks, settings), name)
     const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
     return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', { cause })
   } catch (error) {
@@ -26,14 +27,22 @@ export async function asBusy(cause: unknown, locks: Locks, settings: RunSettings
   }
 }
 
-async function holderInWords(locks: Locks, name: string): Promise<string> {
+async function holderInWords(locks: Locks, { name, sharing }: RunSettings): Promise<string> {
   try {
     return heldBy(await lookUpLock(locks, name))
   } catch (error) {
     if (isLockError(error) && error.code === 'STORE_UNAVAILABLE') throw error
+    // Such a store was not asked at all: that it has no list is known without it. An attempt shows whether it answers.
+    if (isLockError(error) && error.code === 'UNSUPPORTED') await attemptOnce(locks, name, sharing)
     // The store is there, and does not list its holders, or not for us. Who they are is an extra.
     return 'held by somebody whom the store does not name'
   }
+}
+
+/** The command's time is over, so a lock that has become free since is given back. */
+async function attemptOnce(locks: Locks, name: string, sharing: Sharing): Promise<void> {
+  const lease = await lockOf(locks, name, sharing).tryAcquire()
+  await lease?.release()
 }
 
 /** A store that hangs is as far away as one that refuses. */

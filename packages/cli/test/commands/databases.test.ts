@@ -4,6 +4,7 @@ import { startMariadb } from '@holdfast/servers/mariadb'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { shownUrl } from '../../dist/stores/url-secrets.js'
 import { BIN, Box } from '../support/holdfast.js'
+import { listenInSilence } from '../support/silent-server.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
 
@@ -134,6 +135,26 @@ describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => 
     expect(await program.code()).toBe(64)
     expect(program.stderr).toContain(told)
   })
+
+  test.each([[[]], [['--skip-ok']]])(
+    'does not take a server that hangs for a busy lock %j',
+    async (options) => {
+      const silent = await listenInSilence()
+      const store = url.replace(/:\d+\//, `:${silent.port}/`)
+      try {
+        const args = ['run', 'job', '--store', store, '--wait', '500ms', '--json', ...options, '--', 'true']
+        const run = new Box().holdfast(args)
+        expect(await run.code(20_000)).toBe(69)
+        expect(JSON.parse(run.stderr)).toMatchObject({
+          outcome: 'failed',
+          error: { code: 'STORE_UNAVAILABLE' },
+        })
+      } finally {
+        silent.stop()
+      }
+    },
+    30_000,
+  )
 
   test('has nothing to migrate', async () => {
     const program = new Box().holdfast(['migrate', '--store', url])

@@ -1,9 +1,9 @@
 /** The commands over etcd, as over the embedded store. */
-import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { Box } from '../support/holdfast.js'
 import { runOver, type StoreEnv } from '../support/run-over.js'
+import { listenInSilence } from '../support/silent-server.js'
 import { until } from '../support/wait.js'
 
 let cluster: EtcdCluster
@@ -40,24 +40,20 @@ describe('bad luck with etcd', () => {
   )
 
   it('does not take a server that hangs for a busy lock, and ends its look at a signal', async () => {
-    const silent = createServer(() => {})
-    const sockets: Socket[] = []
-    silent.on('connection', (socket) => sockets.push(socket))
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const silent = await listenInSilence()
     try {
-      const hanging = { HOLDFAST_STORE: `etcd://127.0.0.1:${(silent.address() as AddressInfo).port}` }
+      const hanging = { HOLDFAST_STORE: `etcd://127.0.0.1:${silent.port}` }
       const args = ['run', 'x', '--wait', '1ms', '--skip-ok', '--', 'true']
       const run = new Box().holdfast(args, { env: hanging })
       expect(await run.code(20_000)).toBe(69)
-      const before = sockets.length
+      const before = silent.connections()
       const ended = new Box().holdfast(args, { env: hanging })
       // In the wait or in the look that follows it: a signal ends both.
-      await until('it asks', () => sockets.length > before)
+      await until('it asks', () => silent.connections() > before)
       ended.kill('SIGTERM')
       expect(await ended.code(20_000)).toBe(143)
     } finally {
-      for (const socket of sockets) socket.destroy()
-      silent.close()
+      silent.stop()
     }
   })
 })
