@@ -72,5 +72,7 @@ export function explain(error: unknown, prefix: string): LockError {
     const text = `The database cannot read the request: ${reason}.`
     return new LockUsageError(text, { store: STORE, cause: error })
   }
-  return failed('STORE_UNAVAILABLE', `The database failed: ${reason}.`)
+  const then =
+    number === 0 ? ' Check that the server runs and can be reached, and that the pool is open.' : ''
+  return failed('STORE_UNAVAILABLE', `The database failed: ${reason}.${then}`)
 }

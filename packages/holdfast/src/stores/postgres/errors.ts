@@ -33,6 +33,14 @@ const ADVICE: Readonly<Record<string, string>> = {
     `options: '-c default_transaction_isolation=read\\ committed'.`,
 }
 
+/** What comes from a server has a SQLSTATE, and all of these have a digit, which the codes of the system have not. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
+const NOT_REACHED = 'Check that the server runs and can be reached, and that the pool is open.'
+
+function adviceFor(code: string): string | undefined {
+  return ADVICE[code] ?? (SQLSTATE.test(code) && !code.startsWith('08') ? undefined : NOT_REACHED)
+}
+
 /** A typed error that says what happened and what to do. */
 export function explain(error: unknown, schema: string): LockError {
   if (isLockError(error)) return error
@@ -64,7 +72,7 @@ export function explain(error: unknown, schema: string): LockError {
   if (code.startsWith('22')) {
     return new LockUsageError(`PostgreSQL cannot read the request: ${reason}.`, details)
   }
-  const advice = ADVICE[code]
+  const advice = adviceFor(code)
   const configuration = code === '3D000' || code === '25006' || code === 'HF001'
   return new StoreUnavailableError(`PostgreSQL failed: ${reason}.${advice ? ` ${advice}` : ''}`, {
     ...details,
