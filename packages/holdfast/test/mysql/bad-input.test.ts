@@ -4,17 +4,14 @@ import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } fr
 import { lockRow } from 'holdfast/transaction'
 import { createConnection, createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startMariadb()
 server.sql(mysqlSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {

@@ -3,17 +3,14 @@ import { createLocks, type Locks } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { outcomeOf } from '../support/world.js'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startMariadb()
 server.sql(mysqlSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {

@@ -2,16 +2,13 @@
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlSchema, mysqlStore, type MysqlPool, type MysqlStoreOptions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startMariadb({ durable: true })
 server.sql(mysqlSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {

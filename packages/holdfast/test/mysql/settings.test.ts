@@ -3,16 +3,13 @@ import { createLocks, type Locks } from 'holdfast'
 import { diagnose, mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startMariadb()
 server.sql(mysqlSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 /** A pool each of whose connections is set up so. */

@@ -3,17 +3,14 @@ import { createLocks, type LockError } from 'holdfast'
 import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(config: PoolConfig = {}): Pool {

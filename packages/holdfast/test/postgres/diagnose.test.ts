@@ -1,17 +1,14 @@
 /** What `diagnose` finds, and that it gives back what it was lent. */
 import { diagnose, postgresSchema } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 /** That it ends at the end of a test shows that nothing was kept of it. */

@@ -3,18 +3,15 @@ import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(config: PoolConfig = {}): Pool {

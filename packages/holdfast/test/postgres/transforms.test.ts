@@ -3,16 +3,13 @@ import { createLocks, type Locks } from 'holdfast'
 import { postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
 import { advisoryLock, tryAdvisoryLock } from 'holdfast/transaction'
 import postgres from 'postgres'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 const TRANSFORMS = {

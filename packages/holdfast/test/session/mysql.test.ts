@@ -3,16 +3,13 @@ import { createHash } from 'node:crypto'
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { Proxy } from '@holdfast/servers/proxy'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startMariadb()
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function locksOf(of: LocksOptions & { url?: string; limit?: number } = {}): Locks<false> {

@@ -5,17 +5,14 @@ import { CAPACITY_ALL } from 'holdfast/store'
 import { advisoryKey, advisoryLock, pgTransactions, tryAdvisoryLock } from 'holdfast/transaction'
 import { Pool } from 'pg'
 import postgres from 'postgres'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
+import { endedAfterEach } from '../support/endings.js'
 
 const server = await startPostgres()
-const ending: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 type Library = 'pg' | 'postgres'

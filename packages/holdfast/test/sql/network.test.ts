@@ -4,10 +4,11 @@ import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
+import { endedAfterEach } from '../support/endings.js'
 
 const REQUEST_MS = 1500
 const TTL_MS = 4000
@@ -17,10 +18,7 @@ const mariadb = await startMariadb({ durable: true })
 postgres.psql(postgresSchema())
 mariadb.sql(mysqlSchema())
 
-const ending: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+const ending = endedAfterEach()
 afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
 
 function through(url: string, port: number): string {
