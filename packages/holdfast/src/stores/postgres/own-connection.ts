@@ -2,6 +2,7 @@
  * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
  * wait while the caller's pool is exhausted. It is made when it is first needed.
  */
+import { inTime } from '../../clock/in-time.js'
 import { farewell } from './farewell.js'
 import type { ListenEvents, PgPool, PgStatement } from './clients.js'
 
@@ -94,7 +95,13 @@ export class OwnConnection {
     // A process may end while it is idle. The limit of each request keeps the process for as long as it has to be.
     connection.unref()
     this.#tail = Promise.resolve()
-    const look = (): Promise<unknown> => withinLimit(this.#inTurn(() => connection.query('select 1')))
+    const look = (): Promise<unknown> =>
+      inTime(
+        this.#inTurn(() => connection.query('select 1')),
+        LOOK_LIMIT_MS,
+        silent,
+        true,
+      )
     this.#looking = setInterval(() => void look().catch(lost), LOOK_EVERY_MS)
     this.#looking.unref()
     return connection
@@ -111,21 +118,12 @@ export class OwnConnection {
   }
 }
 
+function silent(): Error {
+  return new Error('the connection does not answer')
+}
+
 /** A goodbye would wait for that of the server, for ever where nothing arrives any more. */
 async function end(connection: PgConnection): Promise<void> {
   const { stream } = connection.connection ?? {}
   await farewell(connection.end(), () => stream?.destroy())
-}
-
-async function withinLimit(answer: Promise<unknown>): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the connection does not answer')), LOOK_LIMIT_MS)
-    timer.unref()
-  })
-  try {
-    return await Promise.race([answer, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }

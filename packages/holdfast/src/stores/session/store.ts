@@ -4,6 +4,7 @@
  * a lease, whose renewals are signs of life.
  */
 import { systemClock } from '../../clock/clock.js'
+import { inTime } from '../../clock/in-time.js'
 import {
   isLockError,
   LockUsageError,
@@ -181,12 +182,10 @@ export class SessionStore implements Store<false> {
 
   /** The caller is told in time. What was asked goes on in its turn: a lock that is taken late is dropped after that. */
   #bounded<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        const text = `The database did not answer within ${this.#requestTimeoutMs} ms. The outcome is unknown.`
-        reject(new StoreUnavailableError(text, { store: this.name }))
-      }, this.#requestTimeoutMs)
-      work.finally(() => clearTimeout(timer)).then(resolve, reject)
+    const limitMs = this.#requestTimeoutMs
+    return inTime(work, limitMs, () => {
+      const text = `The database did not answer within ${limitMs} ms. The outcome is unknown.`
+      return new StoreUnavailableError(text, { store: this.name })
     })
   }
 

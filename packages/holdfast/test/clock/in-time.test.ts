@@ -1,0 +1,24 @@
+/** The limit on the wait for an answer. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { inTime } from '../../dist/clock/in-time.js'
+
+const late = (): Error => new Error('late')
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('an answer in time is given on, and leaves no timer behind', async () => {
+  await expect(inTime(Promise.resolve('answer'), 100, late)).resolves.toBe('answer')
+  await expect(inTime(Promise.reject(new Error('failed')), 100, late)).rejects.toThrow('failed')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('an answer that does not come is given up at the limit', async () => {
+  let fail!: (error: Error) => void
+  const answer = new Promise<never>((_, reject) => (fail = reject))
+  const outcome = expect(inTime(answer, 100, late)).rejects.toThrow('late')
+  vi.advanceTimersByTime(100)
+  await outcome
+  // Nobody waits for it any more, and nobody has to.
+  fail(new Error('too late'))
+})
