@@ -14,6 +14,9 @@ interface Asked {
 /** A question that is open. Given back to `end` when its answer came. */
 export type Question = Place<Asked>
 
+/** Stands for the timer while it fires. */
+const FIRING: Timer = { cancel: () => undefined }
+
 export class Patience {
   readonly #clock: Clock
   readonly #timeoutMs: number
@@ -44,16 +47,17 @@ export class Patience {
   }
 
   #look(): void {
-    this.#timer = undefined
     const nowMs = this.#clock.monotonicMs()
-    for (let question = this.#open.first; question; question = this.#open.first) {
-      const { untilMs, giveUp } = question.value
-      if (untilMs > nowMs) {
-        this.#timer = this.#clock.timer(untilMs - nowMs, () => this.#look())
-        return
+    // Who gives up may ask anew in the same breath. A timer set for that would be one too many: there is one for all.
+    this.#timer = FIRING
+    try {
+      for (let first = this.#open.first; first && first.value.untilMs <= nowMs; first = this.#open.first) {
+        this.#open.delete(first)
+        first.value.giveUp()
       }
-      this.#open.delete(question)
-      giveUp()
+    } finally {
+      const next = this.#open.first?.value
+      this.#timer = next && this.#clock.timer(next.untilMs - nowMs, () => this.#look())
     }
   }
 }
