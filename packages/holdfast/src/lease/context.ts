@@ -15,7 +15,7 @@ import { Wait, type WaitLimits } from './wait.js'
 export interface Frame {
   readonly client: Client
   readonly lease: HeldLease
-  readonly outer: Frame | undefined
+  outer: Frame | undefined
   alive: boolean
   /** A nested exclusive run is at work inside this frame. */
   occupied: boolean
@@ -48,7 +48,8 @@ export const inNobodysContext: <T>(work: () => T) => T = AsyncLocalStorage.snaps
 /** Runs `work` in a new frame of a lease. */
 export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
   used = true
-  const frame: Frame = { client, lease, outer: contexts.getStore(), alive: true, occupied: false, queue: [] }
+  const outer = withoutTheDead(contexts.getStore())
+  const frame: Frame = { client, lease, outer, alive: true, occupied: false, queue: [] }
   const callback = contexts.run(frame, async () => work())
   lease.track(callback)
   return callback.finally(() => closeFrame(frame))
@@ -123,6 +124,19 @@ function queueUp(frame: Frame, { limits, startedMs }: BegunWait): Promise<HeldLe
   wait.onGiveUp = () => void frame.queue.splice(frame.queue.indexOf(wait), 1)
   frame.queue.push(wait)
   return wait.promise
+}
+
+/** Work that begins its next run out of the last one would otherwise drag all the frames that it ever had behind it. */
+function withoutTheDead(innermostOne: Frame | undefined): Frame | undefined {
+  const first = nextLiving(innermostOne)
+  for (let frame = first; frame; frame = frame.outer) frame.outer = nextLiving(frame.outer)
+  return first
+}
+
+function nextLiving(from: Frame | undefined): Frame | undefined {
+  let frame = from
+  while (frame && !frame.alive) frame = frame.outer
+  return frame
 }
 
 function closeFrame(frame: Frame): void {

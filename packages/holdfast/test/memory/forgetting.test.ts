@@ -1,11 +1,10 @@
 /** Locks that nobody uses any more are forgotten, however their leases ended. */
 import { randomUUID } from 'node:crypto'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { VirtualClock } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
+import { remaining } from '../support/garbage.js'
 
 const TTL_MS = 1000
 
@@ -50,10 +49,4 @@ function makeClaim(lock: string): Claim {
   const owner = { clientId: randomUUID(), host: 'test', pid: 1 }
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   return { lock, id: randomUUID(), kind: 'mutex', ...whole, ttlMs: TTL_MS, heartbeatMs: 500, owner }
-}
-
-function remaining(owners: readonly WeakRef<object>[]): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc()')
-  return owners.filter((owner) => owner.deref() !== undefined).length
 }
