@@ -15,6 +15,9 @@ const RETRY_MS = [20, 200] as const
 export class Withdrawals {
   readonly #client: Client
   readonly #pending = new Set<Promise<void>>()
+  /** Releases that somebody waits for. Counted only: they are what every pair costs. */
+  #releases = 0
+  #onReleased: (() => void) | undefined
   #ended = false
 
   constructor(client: Client) {
@@ -57,7 +60,7 @@ export class Withdrawals {
     await new Promise<void>((resolve) => {
       // It also keeps the process alive while nothing but a pause between two tries goes on.
       const limit = clock.timer(requestTimeoutMs, resolve)
-      void Promise.all(this.#pending).then(() => {
+      void this.#settled().then(() => {
         limit.cancel()
         resolve()
       })
@@ -65,13 +68,29 @@ export class Withdrawals {
     this.#ended = true
   }
 
+  /** A release that fails becomes one in the background, so those come second. */
+  async #settled(): Promise<void> {
+    if (this.#releases > 0) await new Promise<void>((resolve) => (this.#onReleased = resolve))
+    await Promise.all(this.#pending)
+  }
+
+  #released(): void {
+    this.#releases -= 1
+    if (this.#releases === 0) this.#onReleased?.()
+  }
+
   /** Nearly every release is answered at once: what is done about the others is kept out of its way. */
   #release(claim: Claim, deadlineMs: number, first: PromiseLike<WithdrawOutcome>): Promise<WithdrawOutcome> {
     const { clock, requestTimeoutMs } = this.#client
     const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
+    this.#releases += 1
     return new Promise((resolve) => {
+      const answered = (outcome: WithdrawOutcome): void => {
+        this.#released()
+        resolve(outcome)
+      }
       const failed = (error: LockError): void => resolve(this.#releaseAgain(claim, giveUpMs, error))
-      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, resolve, failed)
+      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, answered, failed)
     })
   }
 
@@ -81,6 +100,8 @@ export class Withdrawals {
     } catch (caught) {
       this.inBackground(claim)
       throw this.#unknownRelease(claim, caught)
+    } finally {
+      this.#released()
     }
   }
 

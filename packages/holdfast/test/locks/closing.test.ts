@@ -91,6 +91,20 @@ test('a release after its limit says once that it ended, and how', async () => {
   expect(heard).toEqual(['lost: max-hold'])
 })
 
+test('a release that was under way is through when the end has come', async () => {
+  const { clock, wire, client, store } = makeWorld()
+  const locks = client({ ttlMs: TTL_MS })
+  const lease = await clock.until(locks.mutex('a').acquire())
+  wire.latencyMs = 100
+  // The first one is answered never, and sent again.
+  let withdrawals = 0
+  wire.fate = (verb) => (verb === 'withdraw' && (withdrawals += 1) === 1 ? 'fail' : 'deliver')
+  const released = lease.release()
+  await clock.until(locks.close())
+  expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+  expect(await released).toBe('released')
+})
+
 test('a store that does not answer holds up the end for a bounded time', async () => {
   const { clock, wire, client } = makeWorld()
   const locks = client({ ttlMs: 60_000, requestTimeoutMs: 500 })
