@@ -61,7 +61,7 @@ export class Cohort implements Keepsake, GrantQueue {
    */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
     if (this.idle) {
-      const granted = this.#seekGrant()
+      const granted = this.#seekGrant(false)
       if (granted) {
         announceGrant(granted, 0)
         return this.adopt(granted, nowMs, maxHoldMs)
@@ -112,8 +112,8 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   /** Starts a seek. Gives the grant where the store gives it in the same turn. */
-  #seekGrant(): Grant | undefined {
-    const found = seek(this.#client, this.#shape, this.#terms, this.#onSeekDone)
+  #seekGrant(patient: boolean): Grant | undefined {
+    const found = seek(this.#client, this.#shape, this.#terms, this.#onSeekDone, patient)
     if (found instanceof Grant) return found
     if (!found.over) this.#seek = found
     return undefined
@@ -122,7 +122,7 @@ export class Cohort implements Keepsake, GrantQueue {
   /** For those who queue here already. */
   #startSeek(): void {
     try {
-      const granted = this.#seekGrant()
+      const granted = this.#seekGrant(true)
       if (granted) this.#serve(granted)
     } catch (error) {
       this.#failAll(error)

@@ -37,14 +37,21 @@ interface Sent {
 /**
  * Attempts a new claim. Gives the grant if the store grants it in the same turn; else a seek, which goes on until
  * `done` is called or it is stopped. Throws what the store threw in the same turn.
+ * @param patient whether the claim stands for somebody who waits already: see `Seek.#fail`
  */
-export function seek(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone): Grant | Seek {
+export function seek(
+  client: Client,
+  shape: ClaimShape,
+  terms: SeekTerms,
+  done: SeekDone,
+  patient = false,
+): Grant | Seek {
   const claim = withLocalWaiters(client.newClaim(shape), terms.localWaiters())
   const sentMs = client.clock.monotonicMs()
   const offsetMs = client.clockOffsetMs(sentMs)
   const answer = client.store.attempt(claim, { enqueue: terms.enqueue, tokens: terms.tokens() })
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
-    return new Seek(client, shape, terms, done).begin({ claim, sentMs, offsetMs }, answer)
+    return new Seek(client, shape, terms, done, patient).begin({ claim, sentMs, offsetMs }, answer)
   }
   announceAttempt(client, { claim, sentMs, offsetMs }, answer)
   const { token, tokens, ttlMs } = answer
@@ -100,12 +107,14 @@ export class Seek {
   #leaveBeat: (() => void) | undefined
   #retry: Timer | undefined
   #polls = 0
+  #patient: boolean
 
-  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone) {
+  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone, patient: boolean) {
     this.#client = client
     this.#shape = shape
     this.#terms = terms
     this.#done = done
+    this.#patient = patient
   }
 
   /** Whether it has ended: `done` was called, or it was stopped. */
@@ -302,18 +311,23 @@ export class Seek {
     this.#retry = this.#client.clock.timer(delayMs + 1, () => this.#send())
   }
 
-  /** While it waits a claim outlives a store that is away for less than a TTL; a first attempt fails at once. */
+  /**
+   * While somebody waits a claim outlives a store that is away for less than a TTL; a first attempt fails at once, unless
+   * it goes on a wait that began with another claim.
+   */
   #fail(sent: Sent, caught: unknown): void {
     if (this.#over || sent.claim.id !== this.#claim.id) return
     const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
     const silentMs = this.#client.clock.monotonicMs() - this.#heardMs
-    const waits = this.#waiting !== undefined || this.#polls > 0 || this.#doubtedMs > -Infinity
+    const waits =
+      this.#patient || this.#waiting !== undefined || this.#polls > 0 || this.#doubtedMs > -Infinity
     const hopeful = isRetryable(error) && waits
     if (hopeful && silentMs < sent.claim.ttlMs) {
       if (!this.#leaveBeat) this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
       return
     }
-    if (this.#inFlight > 0 && isRetryable(error)) return
+    // Another attempt may be answered yet. Whoever waits sends one with each heartbeat, so that there is always another one.
+    if (!waits && this.#inFlight > 0 && isRetryable(error)) return
     this.#end()
     this.#client.withdrawals.inBackground(this.#claim)
     this.#done(undefined, error)
@@ -324,6 +338,7 @@ export class Seek {
     this.#forget()
     this.#claim = this.#client.newClaim(this.#shape)
     this.#inFlight = 0
+    this.#patient = true
     this.#doubtedMs = -Infinity
     this.#silentMs = 0
     this.#place = undefined

@@ -129,6 +129,19 @@ describe('a cohort', () => {
     expect(waiting.length).toBe(3)
   })
 
+  test('that waits already outlives an attempt that fails, also the first one of its next claim', async () => {
+    const world = makeWorld()
+    const { first, served, waiting } = await crowd(world, 3)
+    let failures = 0
+    world.wire.fate = (verb) => (verb === 'attempt' && (failures += 1) <= 2 ? 'fail' : 'deliver')
+    // More than half its TTL has gone by, so it is not handed on.
+    world.clock.freeze(20_000)
+    await world.clock.until(first.release())
+    await world.clock.until(Promise.race(waiting))
+    expect(failures).toBeGreaterThan(2)
+    expect(served.length).toBe(1)
+  })
+
   test('publishes how many wait behind its claim', async () => {
     const world = makeWorld()
     const holder = await world.direct().mutex('a').acquire()

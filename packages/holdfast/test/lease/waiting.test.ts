@@ -255,6 +255,20 @@ describe('a store that is away', () => {
     wire.fate = () => 'fail'
     expect(await clock.until(waiting)).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
   })
+
+  test.each(['cohort', 'fifo'] as const)(
+    'and answers nothing at all is told to those who wait: %s',
+    async (fairness) => {
+      const { clock, client, direct, wire } = makeWorld()
+      await direct({ ttlMs: 30_000 }).mutex('a').acquire()
+      // The next attempt always leaves before the last one is given up.
+      const locks = client({ ttlMs: 2000, requestTimeoutMs: 3000 })
+      const waiting = outcomeOf(locks.mutex('a', { fairness }).acquire())
+      await clock.advance(100)
+      wire.fate = () => 'hang'
+      expect(await clock.until(waiting, 10_000)).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
+    },
+  )
 })
 
 describe('renewal', () => {
