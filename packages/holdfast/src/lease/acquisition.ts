@@ -154,6 +154,9 @@ export class Acquisition {
 /**
  * Runs `work` under a lease and gives it back.
  *
+ * What the callback began and did not wait for, nested runs for instance, works under the same lease: the lock is kept until
+ * that has ended too.
+ *
  * Rejects with the loss only if the lease ended before the callback settled. Otherwise the callback's own outcome
  * stands, whatever becomes of the release: a release error after a successful payment must not make anyone pay twice.
  */
@@ -169,6 +172,7 @@ export async function runAndRelease<T>(
     outcome = { error }
   }
   const lost = await lease.endedEarly()
+  await lease.vacated()
   await lease.releaseQuietly()
   if (lost) throw lease.lossError('error' in outcome ? outcome.error : undefined)
   if ('error' in outcome) throw outcome.error

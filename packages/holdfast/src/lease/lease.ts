@@ -84,6 +84,8 @@ export class HeldLease implements WriteLease, GrantHolder {
   #release: 'released' | 'lost' | Promise<'released' | 'lost'> | undefined
   /** How many callbacks run under it; `close` waits for them. */
   #running: Set<Promise<unknown>> | undefined
+  /** Called when it is lost or given back. */
+  #onOver: (() => void) | undefined
 
   constructor(
     client: Client,
@@ -220,6 +222,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
     const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
     this.#release = overdue ? 'lost' : outcome
+    this.#onOver?.()
     if (typeof outcome === 'string') this.#announceRelease(overdue ? 'lost' : outcome, nowMs)
     else {
       outcome.then(
@@ -307,6 +310,17 @@ export class HeldLease implements WriteLease, GrantHolder {
     return this.#running !== undefined && this.#running.size > 0
   }
 
+  /** Resolves when no callback works under it any more, or when it is over whoever does. */
+  async vacated(): Promise<void> {
+    if (!this.busy || !this.open) return
+    const over = new Promise<void>((resolve) => (this.#onOver = resolve))
+    await Promise.race([this.#untilIdle(), over])
+  }
+
+  async #untilIdle(): Promise<void> {
+    while (this.busy) await this.idle()
+  }
+
   /** Stops renewing, for good, and lets the lease end by itself: code may still run under it. */
   abandon(): void {
     this.#client.leases.delete(this.#place)
@@ -323,6 +337,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#lost = error
     this.#maxHold?.cancel()
     this.#abort?.(error)
+    this.#onOver?.()
   }
 
   /** The store is told only now that a stolen or overlong lease is not in use any more. */

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createLocks, LockUsageError, onLockEvent, type Locks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test, vi } from 'vitest'
+import { remaining } from '../support/garbage.js'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
 function setUp(): { locks: Locks<true>; world: ReturnType<typeof makeWorld> } {
@@ -129,6 +130,85 @@ describe('a nested run', () => {
   })
 })
 
+describe('a nested run that nobody awaits', () => {
+  test.each([
+    ['readers', (locks: Locks<true>) => locks.readWriteLock('a').read],
+    ['the holder of a mutex', (locks: Locks<true>) => locks.mutex('a', { reentrant: true })],
+  ])('keeps the lock for %s until it has ended, though the run around it failed', async (_, lockOf) => {
+    const { locks, world } = setUp()
+    const lock = lockOf(locks)
+    const gate = deferred()
+    let nested: Promise<boolean> | undefined
+    const outer = outcomeOf(
+      lock.run(() => {
+        nested = lock.run(async (lease) => {
+          await gate.promise
+          return lease.held
+        })
+        throw new Error('the other one failed')
+      }),
+    )
+    const writer = world.direct().readWriteLock('a').write
+    await world.clock.advance(5)
+    expect(await writer.tryAcquire()).toBeUndefined()
+    gate.resolve()
+    expect(await nested).toBe(true)
+    expect(await outer).toMatchObject({ error: { message: 'the other one failed' } })
+    expect(await writer.tryAcquire()).toBeDefined()
+  })
+
+  test('does not keep the run around it waiting when the lock was lost, or given back', async () => {
+    const { locks, world } = setUp()
+    const lock = locks.readWriteLock('a').read
+    const endless = new Promise<never>(() => undefined)
+    const stolen = lock.run(() => void lock.run(() => endless).catch(() => undefined))
+    await world.clock.advance(5)
+    await world.store.steal('a', { now: true })
+    await world.clock.until(stolen)
+    const givenBack = lock.run(async (lease) => {
+      void lock.run(() => endless).catch(() => undefined)
+      await lease.release()
+    })
+    await world.clock.until(givenBack)
+  })
+})
+
+describe('work that begins its next run', () => {
+  test('out of the last one drags none of the leases behind it that it had', async () => {
+    const { locks } = setUp()
+    const leases: WeakRef<object>[] = []
+    const dragged = await new Promise<number>((resolve) => {
+      const again = (): void =>
+        void locks.mutex('a').run((lease) => {
+          leases.push(new WeakRef(lease))
+          if (leases.length < 50) setImmediate(again)
+          // Out of its own context, which is what would drag them.
+          else setImmediate(() => resolve(remaining(leases)))
+        })
+      again()
+    })
+    expect(dragged).toBeLessThan(5)
+  })
+
+  test('before the last one ends, hand over hand, does so neither', async () => {
+    const { locks } = setUp()
+    const leases: WeakRef<object>[] = []
+    const dragged = await new Promise<number>((resolve) => {
+      const again = (): void =>
+        void locks.mutex(`${leases.length}`).run(async (lease) => {
+          leases.push(new WeakRef(lease))
+          if (leases.length < 50) setImmediate(again)
+          else setImmediate(() => resolve(remaining(leases)))
+          // Until the next one has begun.
+          await new Promise(setImmediate)
+          await new Promise(setImmediate)
+        })
+      again()
+    })
+    expect(dragged).toBeLessThan(5)
+  })
+})
+
 describe('a nested run that has to wait', () => {
   test('waits no longer in all than it was to, though its frame ended under it', async () => {
     const { locks, world } = setUp()
@@ -144,9 +224,10 @@ describe('a nested run that has to wait', () => {
       nested = outcomeOf(mutex.run(() => 1, { waitMs: 500 }))
       await pause(450)
     })
-    await clock.until(run)
+    await clock.advance(1)
     expect(await clock.until(nested)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
     expect(clock.monotonicMs() - startedMs).toBeLessThan(520)
+    await clock.until(run)
   })
 })
 
