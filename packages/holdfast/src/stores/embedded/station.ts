@@ -96,11 +96,16 @@ export class Station {
     if (inodeOf(address.socket) === address.inode) removeFile(address.socket)
   }
 
+  /**
+   * The name goes first. Who is refused while it is there takes this process for dead and ends its claims, and work may
+   * go on under a lease that was left to expire. No other station has this name, and one that is just being made for it
+   * is removed by the server's end.
+   */
   close(): void {
     this.#closed = true
+    removeFile(this.#path)
     this.#server?.close()
     for (const socket of [...this.#links.values(), ...this.#visitors]) socket.destroy()
-    removeFile(this.#path)
   }
 
   async #listen(): Promise<string> {
