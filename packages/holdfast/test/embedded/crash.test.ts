@@ -68,6 +68,27 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     expect(await attempt).toMatchObject({ outcome: 'granted' })
   })
 
+  test('whoever gave up while the dead one was being buried does not get the lock', async () => {
+    const directory = makeDirectory()
+    const semaphore = { kind: 'semaphore', capacity: 6, weight: 1 } as const
+    const holder = new Worker(directory)
+    // More than the withdrawals that a lock remembers.
+    for (let claims = 0; claims < 6; claims += 1) {
+      await holder.ask('hold', { claim: makeClaim('a', semaphore) })
+    }
+    const store = closing(embeddedStore({ directory }))
+    // With its first lock a store looks for the dead: this one still lives.
+    await take(store, makeClaim('other'))
+    await holder.kill()
+    const claim = makeClaim('a', semaphore)
+    const attempt = store.attempt(claim, { enqueue: false, tokens: 1 })
+    // The holder's row was read and its socket is being asked, but nothing is heard of that in this turn.
+    await new Promise((resolve) => process.nextTick(resolve))
+    expect(await store.withdraw(claim)).toBe('absent')
+    expect(await attempt).toEqual({ outcome: 'withdrawn' })
+    expect(await store.inspect({ lock: 'a' })).toMatchObject({ locks: [] })
+  })
+
   test.each(['process.exit(3)', "throw new Error('on purpose')", ''])(
     'a holder that ends without a release frees the lock as well: %s',
     async (end) => {

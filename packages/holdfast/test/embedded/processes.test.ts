@@ -38,6 +38,16 @@ test('a store that is closed leaves the other one alone', async () => {
   expect(await two.withdraw(claim)).toBe('released')
 })
 
+test('claims that are withdrawn before the store has opened make no ghosts', async () => {
+  const store = closing(embeddedStore({ directory: makeDirectory() }))
+  // More than the withdrawals that a lock remembers.
+  const claims = Array.from({ length: 10 }, () => makeClaim('a'))
+  const attempts = claims.map(async (claim) => store.attempt(claim, enqueue))
+  await Promise.all(claims.map(async (claim) => store.withdraw(claim)))
+  expect(await Promise.all(attempts)).toEqual(claims.map(() => ({ outcome: 'withdrawn' })))
+  expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
+})
+
 test('a file that was deleted underneath is made anew', async () => {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))

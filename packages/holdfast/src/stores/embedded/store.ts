@@ -69,6 +69,8 @@ export class EmbeddedStore implements Store<true> {
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
   readonly #interests = new Map<string, number>()
+  /** The claims whose attempts ask the database only when something else is known. */
+  readonly #looks = new Set<{ readonly claimId: string; withdrawn: boolean }>()
   #inode: string | undefined
   #registered = 0
   #closed = false
@@ -89,12 +91,17 @@ export class EmbeddedStore implements Store<true> {
   }
 
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    const answer = await this.#attempt(claim, options)
-    if (answer.result.outcome === 'waiting') for (const holder of answer.holders) this.#station.watch(holder)
-    if (answer.result.outcome !== 'busy') return answer.result
+    const answer =
+      this.#inode === undefined
+        ? await this.#attemptAfter(this.#listen(), claim, options)
+        : await this.#attempt(claim, options)
+    const { result, holders } = answer
+    if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
+    if (result.outcome !== 'busy' || holders.length === 0) return result
     // Nobody will look again for this claim, so a dead holder is to be found now.
-    const ended = await Promise.all(answer.holders.map((holder) => this.#endIfDead(claim.lock, holder)))
-    return ended.includes(true) ? (await this.#attempt(claim, options)).result : answer.result
+    const look = Promise.all(holders.map((holder) => this.#endIfDead(claim.lock, holder)))
+    const stands = look.then((ended) => (ended.includes(true) ? undefined : answer))
+    return (await this.#attemptAfter(stands, claim, options)).result
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
@@ -110,6 +117,7 @@ export class EmbeddedStore implements Store<true> {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    for (const running of this.#looks) if (running.claimId === claim.id) running.withdrawn = true
     return this.#transactions.do({
       claimId: claim.id,
       first: true,
@@ -179,8 +187,27 @@ export class EmbeddedStore implements Store<true> {
     this.#watchers.clear()
   }
 
+  /**
+   * Attempts when a look is over, unless that brought an answer. A claim that was withdrawn meanwhile is not attempted any
+   * more: its withdrawal was done before, and of those a lock remembers so few that nobody might be granted it.
+   */
+  async #attemptAfter(
+    look: Promise<Answer | undefined>,
+    claim: Claim,
+    options: AttemptOptions,
+  ): Promise<Answer> {
+    const running = { claimId: claim.id, withdrawn: false }
+    this.#looks.add(running)
+    try {
+      const answer = await look
+      if (running.withdrawn) return { result: { outcome: 'withdrawn' }, holders: [] }
+      return answer ?? (await this.#attempt(claim, options))
+    } finally {
+      this.#looks.delete(running)
+    }
+  }
+
   async #attempt(claim: Claim, options: AttemptOptions): Promise<Answer> {
-    if (this.#inode === undefined) await this.#listen()
     let generation = 0
     const answer = await this.#transactions.do({
       claimId: claim.id,
@@ -202,10 +229,11 @@ export class EmbeddedStore implements Store<true> {
   }
 
   /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
-  async #listen(): Promise<void> {
+  async #listen(): Promise<undefined> {
     await this.#transactions.ready()
     try {
       this.#inode = await this.#station.listen()
+      return undefined
     } catch (error) {
       throw explain(error, this.#place)
     }
