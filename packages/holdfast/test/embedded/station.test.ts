@@ -1,9 +1,12 @@
 /** What a station does to those who judge by it whether its process lives. */
 import { spawnSync } from 'node:child_process'
-import { Server } from 'node:net'
+import { once } from 'node:events'
+import { renameSync, statSync } from 'node:fs'
+import { createServer, Server, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
-import { after, closing, makeClaim, makeDirectory, take } from './support/world.js'
+import { after, closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('a store that is closed while its claim still holds', () => {
   test('is dead to nobody who looks in the middle of it', async () => {
@@ -17,6 +20,69 @@ describe.skipIf(process.platform === 'win32')('a store that is closed while its 
     expect(answers).toEqual(['busy'])
   })
 })
+
+// So does a process that is out of file descriptors.
+describe.skipIf(process.platform === 'win32')('a holder that ends each connection at once', () => {
+  test('is asked less and less often whether it lives', async () => {
+    const visitsMs: number[] = []
+    await waitBehind((visitor) => {
+      visitsMs.push(performance.now())
+      visitor.destroy()
+    })
+    await until('it was asked a dozen times', () => visitsMs.length >= 14)
+    // The pauses double from a millisecond on, and may be half as long. Two looks at most were for the dead of the folder.
+    expect((visitsMs[13] ?? 0) - (visitsMs[0] ?? 0)).toBeGreaterThan(400)
+  })
+
+  test('is found dead nevertheless', async () => {
+    let visits = 0
+    const { server, granted } = await waitBehind((visitor) => {
+      visits += 1
+      visitor.destroy()
+    })
+    await until('it was asked a few times', () => visits >= 6)
+    server.close()
+    expect(await granted).toBe(true)
+  })
+
+  test('is asked at once again when it ends one that stood', { timeout: 20_000 }, async () => {
+    const visitsMs: number[] = []
+    const { server } = await waitBehind((visitor) => {
+      visitsMs.push(performance.now())
+      if (visitsMs.length === 12) visitor.setTimeout(1500, () => visitor.destroy())
+      else visitor.destroy()
+    })
+    await until('it was asked some times more', () => visitsMs.length >= 16)
+    server.close()
+    // The pauses begin anew. If they went on growing, these three would take a second and a quarter.
+    expect((visitsMs[15] ?? 0) - (visitsMs[12] ?? 0)).toBeLessThan(1000)
+  })
+})
+
+/** A claim that waits for one whose station is another server. Its grant comes by a message, or by a death. */
+async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
+  readonly server: Server
+  readonly granted: Promise<boolean>
+}> {
+  const directory = makeDirectory()
+  await take(closing(embeddedStore({ directory })), makeClaim('a'))
+  const server = createServer(onVisit)
+  const socket = join(directory, 's', 'other.sock')
+  // As a station does it: the end of the server leaves the name.
+  server.listen(`${socket}.new`)
+  await once(server, 'listening')
+  after(() => server.close())
+  renameSync(`${socket}.new`, socket)
+  const raw = openRaw(join(directory, 'locks.db'))
+  raw.prepare('UPDATE stations SET socket = ?, inode = ?').all(socket, String(statSync(socket).ino))
+  raw.close()
+  const store = closing(embeddedStore({ directory }))
+  // No heartbeat looks at the holder meanwhile.
+  const claim = makeClaim('a', { heartbeatMs: 10_000 })
+  const granted = new Promise<boolean>((resolve) => void store.watch(claim, () => resolve(true)))
+  expect(await store.attempt(claim, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+  return { server, granted }
+}
 
 /** What an attempt is answered in another process that has buried the dead before, while this one stands still. */
 function attemptAfterBurials(directory: string, lock: string): string {

@@ -6,28 +6,21 @@
  * certainly has when its socket refuses a new connection, since a stopped process still lets connections queue. A socket
  * file that is gone proves nothing.
  */
-import { renameSync, statSync, unlinkSync } from 'node:fs'
+import { renameSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Place } from './directory.js'
-
-/** Where a station can be reached, as its row in the database says. */
-export interface StationAddress {
-  readonly id: string
-  readonly socket: string
-  readonly inode: string
-  readonly pidNamespace: string
-}
+import { inodeOf, isSocketOf, Link, wasInBacklog, type StationAddress } from './link.js'
 
 export interface StationEvents {
   /** A message of another station. */
   onMessage(text: string): void
   /** A station that we kept a connection to is dead. */
   onDeath(address: StationAddress): void
-  /** A connection that we kept ended, for whatever reason. Told before a death. */
+  /** A station that we kept a connection to cannot be reached any more. Told before a death. */
   onEnd(id: string): void
 }
 
@@ -40,7 +33,7 @@ export class Station {
   readonly #path: string
   readonly #shared: boolean
   readonly #events: StationEvents
-  readonly #links = new Map<string, Socket>()
+  readonly #links = new Map<string, Link>()
   readonly #visitors = new Set<Socket>()
   #server: Server | undefined
   #listening: Promise<string> | undefined
@@ -67,7 +60,7 @@ export class Station {
 
   /** Sends a line to another station. A lost one costs its receiver a heartbeat. */
   send(address: StationAddress, text: string): void {
-    this.#link(address).write(`${text}\n`)
+    this.#link(address).send(text)
   }
 
   /** Keeps a connection to a station, to hear of its death. */
@@ -86,14 +79,14 @@ export class Station {
       })
       probe.once('error', (error: NodeJS.ErrnoException) => {
         if (wasInBacklog(error.code)) resolve(this.isDead(address))
-        else resolve(error.code === 'ECONNREFUSED' && inodeOf(address.socket) === address.inode)
+        else resolve(error.code === 'ECONNREFUSED' && isSocketOf(address))
       })
     })
   }
 
   /** Takes away what a dead station left. */
   bury(address: StationAddress): void {
-    if (inodeOf(address.socket) === address.inode) removeFile(address.socket)
+    if (isSocketOf(address)) removeFile(address.socket)
   }
 
   /**
@@ -105,7 +98,8 @@ export class Station {
     this.#closed = true
     removeFile(this.#path)
     this.#server?.close()
-    for (const socket of [...this.#links.values(), ...this.#visitors]) socket.destroy()
+    for (const visitor of this.#visitors) visitor.destroy()
+    for (const link of this.#links.values()) link.close()
   }
 
   async #listen(): Promise<string> {
@@ -146,45 +140,21 @@ export class Station {
     })
   }
 
-  #link(address: StationAddress): Socket {
+  #link(address: StationAddress): Link {
     const present = this.#links.get(address.id)
     if (present) return present
-    const link = connect(address.socket)
-    link.unref()
-    this.#links.set(address.id, link)
-    let accepted = false
-    let refused = false
-    link.on('connect', () => (accepted = true))
-    link.on('error', ({ code }: NodeJS.ErrnoException) => {
-      refused = code === 'ECONNREFUSED'
-      accepted ||= wasInBacklog(code)
-    })
-    link.on('close', () => {
+    const link = new Link(address, (isDead) => {
       this.#links.delete(address.id)
-      if (this.#closed) return
       this.#events.onEnd(address.id)
-      if (refused && inodeOf(address.socket) === address.inode) this.#events.onDeath(address)
-      // A process that is being torn down may lose this connection before its listening socket, which then still lets a
-      // new one queue. That one ends in a moment, and the next is refused.
-      else if (accepted) this.#link(address)
+      if (isDead) this.#events.onDeath(address)
     })
-    link.resume()
+    this.#links.set(address.id, link)
     return link
   }
 }
 
-/** The station ended after the kernel let us connect to it and before we heard of that: the next look tells more. */
-function wasInBacklog(code: string | undefined): boolean {
-  return code === 'ECONNRESET' || code === 'EPIPE'
-}
-
 function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
-}
-
-/** Tells a file from another one that has its name since; empty when there is none. */
-export function inodeOf(path: string): string {
-  return String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? '')
 }
 
 function removeFile(path: string): void {

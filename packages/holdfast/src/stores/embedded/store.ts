@@ -25,10 +25,11 @@ import type {
 } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 import type { Place } from './directory.js'
+import type { StationAddress } from './link.js'
 import type { Machine } from './machine.js'
 import { isGroupGone } from './process-groups.js'
 import { explain, type OpenedDatabase } from './schema.js'
-import { Station, type StationAddress } from './station.js'
+import { Station } from './station.js'
 import { Transactions, type Promotion, type Transaction } from './transactions.js'
 import { Upkeep } from './upkeep.js'
 

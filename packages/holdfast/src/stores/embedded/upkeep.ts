@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import type { Place } from './directory.js'
 import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
+import { inodeOf, type StationAddress } from './link.js'
 import type { Machine } from './machine.js'
-import { inodeOf, SOCKET_SUFFIX, type Station, type StationAddress } from './station.js'
+import { SOCKET_SUFFIX, type Station } from './station.js'
 import type { Transactions } from './transactions.js'
 
 /** So many sockets are looked at, in one go. */
