@@ -1,5 +1,5 @@
 /** What a station does to those who judge by it whether its process lives. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, statSync } from 'node:fs'
 import { createServer, Server, type Socket } from 'node:net'
@@ -18,6 +18,26 @@ describe.skipIf(process.platform === 'win32')('a store that is closed while its 
     await store.close()
     // Its lease is left to expire, since work may still go on under it.
     expect(answers).toEqual(['busy'])
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a holder that is a worker of a cluster', () => {
+  test('keeps the lock when it is disconnected from the primary', async () => {
+    const directory = makeDirectory()
+    const primary = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'support/cluster.mjs'), directory, JSON.stringify(makeClaim('a'))],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    after(() => primary.kill('SIGKILL'))
+    const [said] = (await once(primary.stdout, 'data')) as [Buffer]
+    const { outcome, pid } = JSON.parse(String(said)) as { outcome: string; pid: number }
+    after(() => process.kill(pid, 'SIGKILL'))
+    expect(outcome).toBe('granted')
+    const store = closing(embeddedStore({ directory }))
+    expect(await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
   })
 })
 

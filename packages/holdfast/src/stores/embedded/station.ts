@@ -115,7 +115,9 @@ export class Station {
       // The store may be closed at any moment: then the server never listens.
       server.once('close', () => reject(closedError()))
       if (this.#closed) throw closedError()
-      server.listen(bound, resolve)
+      // In a worker of a cluster the primary would listen in its place: the socket would tell of the primary's life, and
+      // refuse connections as soon as the worker is disconnected, which may work on.
+      server.listen({ path: bound, exclusive: true }, resolve)
     })
     renameSync(bound, this.#path)
     server.unref()
