@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import type { ProcessGroup } from 'holdfast/store'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Worker } from './support/workers.js'
 import { after, closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
 
@@ -189,6 +189,26 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     process.kill(-group.pgid, 'SIGKILL')
     expect(Number((await acquired)['atMs'])).toBeGreaterThan(goneMs)
     expect(nowMs() - goneMs).toBeLessThan(1000)
+  })
+
+  test('is looked at no more often the more ask for the lock', async () => {
+    const directory = makeDirectory()
+    const { holder, group } = await holdWithGroup(directory)
+    const store = closing(embeddedStore({ directory }))
+    const waiting = makeClaim('a', { heartbeatMs: 10_000 })
+    store.watch(waiting, () => undefined)
+    expect(await store.attempt(waiting, enqueue)).toMatchObject({ outcome: 'waiting' })
+    await holder.kill()
+    for (let attempts = 0; attempts < 8; attempts += 1) {
+      await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })
+    }
+    const looks = vi.spyOn(process, 'kill')
+    after(() => looks.mockRestore())
+    const beganMs = nowMs()
+    const looksAtGroup = (): number => looks.mock.calls.filter(([pid]) => pid === -group.pgid).length
+    await until('it is looked at', () => looksAtGroup() >= 10)
+    // Between two of them are 15 ms at least; a timer may be early by one.
+    expect((nowMs() - beganMs) / (looksAtGroup() - 1)).toBeGreaterThan(14)
   })
 
   test('does not when it was gone before', async () => {

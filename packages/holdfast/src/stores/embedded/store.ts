@@ -72,6 +72,8 @@ export class EmbeddedStore implements Store<true> {
   readonly #interests = new Map<string, number>()
   /** The claims whose attempts ask the database only when something else is known. */
   readonly #looks = new Set<{ readonly claimId: string; withdrawn: boolean }>()
+  /** Dead stations and locks that are looked at again soon. */
+  readonly #lookingAgain = new Set<string>()
   #inode: string | undefined
   #registered = 0
   #closed = false
@@ -362,11 +364,18 @@ export class EmbeddedStore implements Store<true> {
     return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
   }
 
-  /** Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. */
+  /**
+   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All who ask for the lock
+   * meanwhile share the looks, each of which goes through the processes of the machine.
+   */
   #lookAgain(lock: string, address: StationAddress): void {
+    const key = `${address.id} ${lock}`
+    if (this.#lookingAgain.has(key)) return
+    this.#lookingAgain.add(key)
     const [shortestMs, longestMs] = LOOK_AT_GROUP_MS
     const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
     const timer = setTimeout(() => {
+      this.#lookingAgain.delete(key)
       if (this.#closed || !this.#interests.has(lock)) return
       this.#end(lock, address).catch(() => undefined) // the TTL ends it then
     }, delayMs)
