@@ -20,8 +20,6 @@ export interface StationEvents {
   onMessage(text: string): void
   /** A station that we kept a connection to is dead. */
   onDeath(address: StationAddress): void
-  /** A station that we kept a connection to cannot be reached any more. Told before a death. */
-  onEnd(id: string): void
 }
 
 export const SOCKET_SUFFIX = '.sock'
@@ -33,6 +31,7 @@ export class Station {
   readonly #path: string
   readonly #shared: boolean
   readonly #events: StationEvents
+  /** Each goes when its station cannot be reached any more, or a service would keep every process that it woke. */
   readonly #links = new Map<string, Link>()
   readonly #visitors = new Set<Socket>()
   #server: Server | undefined
@@ -56,6 +55,13 @@ export class Station {
 
   get path(): string {
     return this.#path
+  }
+
+  /** Sends a line to a station that we have a connection to. False when we have none, and its address is needed. */
+  tell(id: string, text: string): boolean {
+    const link = this.#links.get(id)
+    link?.send(text)
+    return link !== undefined
   }
 
   /** Sends a line to another station. A lost one costs its receiver a heartbeat. */
@@ -100,6 +106,7 @@ export class Station {
     this.#server?.close()
     for (const visitor of this.#visitors) visitor.destroy()
     for (const link of this.#links.values()) link.close()
+    this.#links.clear()
   }
 
   async #listen(): Promise<string> {
@@ -147,7 +154,6 @@ export class Station {
     if (present) return present
     const link = new Link(address, (isDead) => {
       this.#links.delete(address.id)
-      this.#events.onEnd(address.id)
       if (isDead) this.#events.onDeath(address)
     })
     this.#links.set(address.id, link)

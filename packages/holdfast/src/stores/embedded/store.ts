@@ -85,11 +85,10 @@ export class EmbeddedStore implements Store<true> {
     this.#station = new Station(place, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#takeOver(address),
-      onEnd: (id) => void this.#known.delete(id),
     })
     this.#upkeep = new Upkeep(place, machine, this.#transactions, this.#station, async (dead) => {
-      const known = await this.#lookUp(dead.id)
-      await this.#takeOver({ ...dead, pidNamespace: known?.pidNamespace ?? dead.pidNamespace })
+      const address = await this.#lookUp(dead.id)
+      await this.#takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
     })
   }
 
@@ -244,7 +243,6 @@ export class EmbeddedStore implements Store<true> {
 
   /** Our row is in a database that was opened just now. Whoever deleted the last one may have deleted our socket, too. */
   async #moveIn(): Promise<void> {
-    this.#known.clear()
     this.#upkeep.begin()
     try {
       const inode = await this.#station.listen()
@@ -291,19 +289,16 @@ export class EmbeddedStore implements Store<true> {
   }
 
   async #send(station: string, text: string): Promise<void> {
-    const known = this.#known.get(station) ?? (await this.#lookUp(station))
-    if (known && !this.#closed) this.#station.send(known, text)
+    if (this.#station.tell(station, text)) return
+    const address = await this.#lookUp(station)
+    if (address && !this.#closed) this.#station.send(address, text)
   }
-
-  /** Where to reach those we have a connection to. It ends with each of them, or a service would keep every process it woke. */
-  readonly #known = new Map<string, StationAddress>()
 
   async #lookUp(station: string): Promise<StationAddress | undefined> {
     try {
       const [address] = await this.#transactions.do({
         work: (transaction) => this.#addresses(transaction, new Set([station])),
       })
-      if (address) this.#known.set(station, address)
       return address
     } catch {
       // The receiver's heartbeat does it then.
@@ -320,7 +315,6 @@ export class EmbeddedStore implements Store<true> {
 
   /** A station died: its claims end, first on the locks that somebody here waits for. */
   async #takeOver(address: StationAddress): Promise<void> {
-    this.#known.delete(address.id)
     try {
       await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
       while (await this.#sweep(address));
