@@ -2,8 +2,6 @@
  * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and the death of a
  * holder noticed by the end of its connection.
  */
-import { existsSync } from 'node:fs'
-import { systemRandom } from '../../clock/clock.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -24,10 +22,10 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
+import { Burials } from './burials.js'
 import type { Place } from './directory.js'
 import type { StationAddress } from './link.js'
 import type { Machine } from './machine.js'
-import { isGroupGone } from './process-groups.js'
 import { explain, type OpenedDatabase } from './schema.js'
 import { Station } from './station.js'
 import { Transactions, type Promotion, type Transaction } from './transactions.js'
@@ -47,12 +45,6 @@ const TRAITS: Traits<true> = {
   ttlMs: [1, 366 * 24 * 3_600_000],
 }
 
-/** How often to look whether a dead holder's command is gone, in milliseconds. */
-const LOOK_AT_GROUP_MS = [15, 30] as const
-
-/** So many locks of a dead station are looked at in one go. */
-const SWEEP = 100
-
 interface Answer {
   readonly result: AttemptResult
   /** The stations of those who hold the lock, without our own. */
@@ -66,14 +58,13 @@ export class EmbeddedStore implements Store<true> {
   readonly #machine: Machine
   readonly #transactions: Transactions
   readonly #station: Station
+  readonly #burials: Burials
   readonly #upkeep: Upkeep
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
   readonly #interests = new Map<string, number>()
   /** The claims whose attempts ask the database only when something else is known. */
   readonly #looks = new Set<{ readonly claimId: string; withdrawn: boolean }>()
-  /** Dead stations and locks that are looked at again soon. */
-  readonly #lookingAgain = new Set<string>()
   #inode: string | undefined
   #registered = 0
   #closed = false
@@ -84,11 +75,12 @@ export class EmbeddedStore implements Store<true> {
     this.#transactions = new Transactions(place, machine, (promotions) => this.#wake(promotions))
     this.#station = new Station(place, {
       onMessage: (text) => this.#deliver(text),
-      onDeath: (address) => void this.#takeOver(address),
+      onDeath: (address) => void this.#burials.takeOver(address),
     })
+    this.#burials = new Burials(machine, this.#transactions, this.#station, this.#interests)
     this.#upkeep = new Upkeep(place, machine, this.#transactions, this.#station, async (dead) => {
       const address = await this.#lookUp(dead.id)
-      await this.#takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
+      await this.#burials.takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
     })
   }
 
@@ -101,7 +93,7 @@ export class EmbeddedStore implements Store<true> {
     if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
     if (result.outcome !== 'busy' || holders.length === 0) return result
     // Nobody will look again for this claim, so a dead holder is to be found now.
-    const look = Promise.all(holders.map((holder) => this.#endIfDead(claim.lock, holder)))
+    const look = Promise.all(holders.map((holder) => this.#burials.endIfDead(claim.lock, holder)))
     const stands = look.then((ended) => (ended.includes(true) ? undefined : answer))
     return (await this.#attemptAfter(stands, claim, options)).result
   }
@@ -177,6 +169,7 @@ export class EmbeddedStore implements Store<true> {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#burials.close()
     await this.#upkeep.close()
     if (this.#registered > 0) {
       const remove = (transaction: Transaction): unknown =>
@@ -311,88 +304,6 @@ export class EmbeddedStore implements Store<true> {
     if (!grant) return
     // Where other users can write to our socket a message is only a hint: the database says whether it is true.
     this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
-  }
-
-  /** A station died: its claims end, first on the locks that somebody here waits for. */
-  async #takeOver(address: StationAddress): Promise<void> {
-    try {
-      await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
-      while (await this.#sweep(address));
-    } catch {
-      // The TTL ends what could not be ended here.
-    }
-  }
-
-  /** Resolves to whether the station may be dead: then the lock may be free, whoever ended its claims. */
-  async #endIfDead(lock: string, address: StationAddress): Promise<boolean> {
-    // A socket that is gone proves no death, but somebody may have buried the station since we read its row, our own
-    // upkeep for one. Its claims ended before its socket went, so another attempt tells, and harms nobody who lives.
-    if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
-    await this.#end(lock, address)
-    return true
-  }
-
-  /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
-  #end(lock: string, address: StationAddress): Promise<boolean> {
-    return this.#transactions.do({
-      work: (transaction) =>
-        transaction.onLock(lock, (state, turn, { stations }) => {
-          let ended = false
-          for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
-            if (stations.get(claim.id) !== address.id) continue
-            if (this.#mayStillWork(claim.owner, address)) {
-              this.#lookAgain(lock, address)
-              continue
-            }
-            ended = true
-            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, turn)
-          }
-          return ended
-        }),
-    })
-  }
-
-  /** Whether a command that the dead holder started may be alive. */
-  #mayStillWork(owner: Claim['owner'], address: StationAddress): boolean {
-    if (!owner.group) return false
-    return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
-  }
-
-  /**
-   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All who ask for the lock
-   * meanwhile share the looks, each of which goes through the processes of the machine.
-   */
-  #lookAgain(lock: string, address: StationAddress): void {
-    const key = `${address.id} ${lock}`
-    if (this.#lookingAgain.has(key)) return
-    this.#lookingAgain.add(key)
-    const [shortestMs, longestMs] = LOOK_AT_GROUP_MS
-    const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
-    const timer = setTimeout(() => {
-      this.#lookingAgain.delete(key)
-      if (this.#closed || !this.#interests.has(lock)) return
-      this.#end(lock, address).catch(() => undefined) // the TTL ends it then
-    }, delayMs)
-    timer.unref()
-  }
-
-  /**
-   * Ends claims of a dead station on locks that nobody here waits for: whoever promoted a waiter that had died need not
-   * wait for the lock. Without such claims it removes the station's row and socket. Resolves to whether to go on.
-   */
-  async #sweep(address: StationAddress): Promise<boolean> {
-    const names = await this.#transactions.do({
-      work: ({ db }) => {
-        const found = db
-          .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
-          .all(address.id, SWEEP) as { name: string }[]
-        if (found.length === 0) db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
-        return found.map(({ name }) => name)
-      },
-    })
-    if (names.length === 0) this.#station.bury(address)
-    const left = await Promise.all(names.map((lock) => this.#end(lock, address)))
-    return left.includes(true)
   }
 
   #page(

@@ -1,0 +1,127 @@
+/**
+ * What becomes of the claims of a station that died: they end, unless a command that was started under them may still work.
+ */
+import { existsSync } from 'node:fs'
+import { systemRandom } from '../../clock/clock.js'
+import type { Owner } from '../../store/contract.js'
+import * as rule from '../../store/grant-rule.js'
+import type { StationAddress } from './link.js'
+import type { Machine } from './machine.js'
+import { isGroupGone } from './process-groups.js'
+import type { Station } from './station.js'
+import type { Transactions } from './transactions.js'
+
+/** How often to look whether a dead holder's command is gone, in milliseconds. */
+const LOOK_AT_GROUP_MS = [15, 30] as const
+
+/** So many locks of a dead station are looked at in one go. */
+const SWEEP = 100
+
+export class Burials {
+  readonly #machine: Machine
+  readonly #transactions: Transactions
+  readonly #station: Station
+  readonly #interests: ReadonlyMap<string, number>
+  /** Dead stations and locks that are looked at again soon. */
+  readonly #lookingAgain = new Set<string>()
+  #closed = false
+
+  /** @param interests the locks that claims of ours wait for */
+  constructor(
+    machine: Machine,
+    transactions: Transactions,
+    station: Station,
+    interests: ReadonlyMap<string, number>,
+  ) {
+    this.#machine = machine
+    this.#transactions = transactions
+    this.#station = station
+    this.#interests = interests
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  /** A station died: its claims end, first on the locks that somebody here waits for. */
+  async takeOver(address: StationAddress): Promise<void> {
+    try {
+      await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
+      while (await this.#sweep(address));
+    } catch {
+      // The TTL ends what could not be ended here.
+    }
+  }
+
+  /** Resolves to whether the station may be dead: then the lock may be free, whoever ended its claims. */
+  async endIfDead(lock: string, address: StationAddress): Promise<boolean> {
+    // A socket that is gone proves no death, but somebody may have buried the station since we read its row, our own
+    // upkeep for one. Its claims ended before its socket went, so another attempt tells, and harms nobody who lives.
+    if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
+    await this.#end(lock, address)
+    return true
+  }
+
+  /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
+  #end(lock: string, address: StationAddress): Promise<boolean> {
+    return this.#transactions.do({
+      work: (transaction) =>
+        transaction.onLock(lock, (state, turn, { stations }) => {
+          let ended = false
+          for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
+            if (stations.get(claim.id) !== address.id) continue
+            if (this.#mayStillWork(claim.owner, address)) {
+              this.#lookAgain(lock, address)
+              continue
+            }
+            ended = true
+            rule.withdraw(state, { lock, id: claim.id, ttlMs: claim.ttlMs }, turn)
+          }
+          return ended
+        }),
+    })
+  }
+
+  /** Whether a command that the dead holder started may be alive. */
+  #mayStillWork(owner: Owner, address: StationAddress): boolean {
+    if (!owner.group) return false
+    return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
+  }
+
+  /**
+   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All who ask for the lock
+   * meanwhile share the looks, each of which goes through the processes of the machine.
+   */
+  #lookAgain(lock: string, address: StationAddress): void {
+    const key = `${address.id} ${lock}`
+    if (this.#lookingAgain.has(key)) return
+    this.#lookingAgain.add(key)
+    const [shortestMs, longestMs] = LOOK_AT_GROUP_MS
+    const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
+    const timer = setTimeout(() => {
+      this.#lookingAgain.delete(key)
+      if (this.#closed || !this.#interests.has(lock)) return
+      this.#end(lock, address).catch(() => undefined) // the TTL ends it then
+    }, delayMs)
+    timer.unref()
+  }
+
+  /**
+   * Ends claims of a dead station on locks that nobody here waits for: whoever promoted a waiter that had died need not
+   * wait for the lock. Without such claims it removes the station's row and socket. Resolves to whether to go on.
+   */
+  async #sweep(address: StationAddress): Promise<boolean> {
+    const names = await this.#transactions.do({
+      work: ({ db }) => {
+        const found = db
+          .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
+          .all(address.id, SWEEP) as { name: string }[]
+        if (found.length === 0) db.prepare('DELETE FROM stations WHERE id = ?').run(address.id)
+        return found.map(({ name }) => name)
+      },
+    })
+    if (names.length === 0) this.#station.bury(address)
+    const left = await Promise.all(names.map((lock) => this.#end(lock, address)))
+    return left.includes(true)
+  }
+}
