@@ -92,6 +92,26 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
   })
 }
 
+for (const library of LIBRARIES) {
+  test(`through ${library}: the connection for WAIT is made anew when it has ended unused`, async () => {
+    const { primary } = await startPair()
+    const store = openStore(primary, library, OPTIONS)
+    for (const settled of [false, true]) {
+      await take(store, makeClaim(`warm ${settled}`))
+      const [, id = ''] =
+        /(?:^|\n)(?:\$\d+\r\n)?id=(\d+) .* cmd=wait /.exec(await primary.command('CLIENT', 'LIST')) ?? []
+      expect(await primary.command('CLIENT', 'KILL', 'ID', id)).toBe(':1\r\n')
+      // The client may have heard of the end, or not yet.
+      if (settled) await new Promise((resolve) => setImmediate(resolve))
+      const claim = makeClaim(`lock ${settled}`)
+      const { token } = await take(store, claim)
+      const [info] = (await store.inspect({ lock: claim.lock })).locks
+      expect(info?.holders).toMatchObject([{ claimId: claim.id, token }])
+      expect(await store.withdraw(claim)).toBe('released')
+    }
+  })
+}
+
 for (const library of ['ioredis5', 'ioredis6'] satisfies Library[]) {
   test(`through ${library}: and so in a database that the client has selected`, async () => {
     const { primary, replica } = await startPair()

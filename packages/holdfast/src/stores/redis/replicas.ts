@@ -6,7 +6,7 @@
  * has got everything before it. What is asked while a WAIT lasts goes together in the next round.
  */
 import { StoreUnavailableError } from '../../errors.js'
-import { explain, isUnknownScript, STORE_NAME } from './errors.js'
+import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import { textOf } from './replies.js'
 import type { Script } from './scripts.generated.js'
 import type { OwnConnection, Transport } from './transports/transport.js'
@@ -16,6 +16,11 @@ export interface ReplicaSettings {
   readonly minReplicas: number
   /** How long they may take, in milliseconds. */
   readonly replicaTimeoutMs: number
+}
+
+interface Answers {
+  readonly replies: readonly Settled[]
+  readonly replicas: number
 }
 
 interface Asked {
@@ -76,9 +81,7 @@ export class ReplicatedCalls {
 
   async #round(round: readonly Asked[]): Promise<void> {
     try {
-      this.#connection ??= this.#transport.connect()
-      const connection = this.#connection
-      const { replies, replicas } = await this.#within(this.#ask(connection, round))
+      const { replies, replicas } = await this.#within(this.#answersTo(round))
       for (const [index, asked] of round.entries()) {
         const reply = replies[index] as Settled
         if (reply.status === 'rejected') asked.reject(reply.reason)
@@ -94,10 +97,27 @@ export class ReplicatedCalls {
     }
   }
 
-  async #ask(
-    connection: OwnConnection,
-    round: readonly Asked[],
-  ): Promise<{ readonly replies: readonly PromiseSettledResult<unknown>[]; readonly replicas: number }> {
+  /**
+   * A connection that has served before may have ended while nobody used it, such as by the server's `timeout`: that is
+   * found out by the next call. So it is made anew once. Renewals may be repeated, and grant nothing.
+   */
+  async #answersTo(round: readonly Asked[]): Promise<Answers> {
+    const before = this.#connection
+    if (before) {
+      try {
+        return await this.#ask(before, round)
+      } catch (error) {
+        // Where it was dropped meanwhile, everybody was told, and whoever is told may have withdrawn.
+        if (isServerError(error) || this.#connection !== before) throw error
+        this.#drop()
+      }
+    }
+    const connection = this.#transport.connect()
+    this.#connection = connection
+    return this.#ask(connection, round)
+  }
+
+  async #ask(connection: OwnConnection, round: readonly Asked[]): Promise<Answers> {
     const { minReplicas, replicaTimeoutMs } = this.#settings
     const before = connection.mayChange ? connection.call('CLIENT', 'INFO') : undefined
     const calls = round.map(({ command: [name, ...args] }) => connection.call(name, ...args))
