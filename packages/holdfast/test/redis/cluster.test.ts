@@ -412,6 +412,39 @@ describe('a member that fails', () => {
   }, 40_000)
 })
 
+for (const library of ['redis5', 'redis6'] as const) {
+  test(`through ${library}: the member that the client lists first may be dead before the store has begun`, async () => {
+    const cluster = await startTestCluster()
+    // The one makes all its connections at once, the other none that it does not need.
+    const eager = openClusterClient(library, cluster.ports)
+    const lazy = openClusterClient(library, cluster.ports, { minimizeConnections: true })
+    for (const { ready, end } of [eager, lazy]) {
+      after(() => end())
+      await ready
+    }
+    const port = firstPort(lazy.client)
+    const dead = cluster.members.find(({ server }) => server.port === port)
+    if (!dead) throw new Error('The first member is none of the Cluster.')
+    const names = await oneOfEach(cluster, 'lock')
+    const owners = await Promise.all(names.map((name) => cluster.ownerOf(`hf:{${name}}`)))
+    await dead.server.kill()
+    for (const { client } of [eager, lazy]) {
+      // More of them than members, so that whoever takes any one of these comes upon the dead one.
+      for (let stores = 0; stores < 4; stores += 1) {
+        const store = closing(redisStore({ client, timeoutMs: 5000 }))
+        const living = names.filter((_, index) => owners[index] !== dead)
+        for (const lock of living) await store.withdraw(await takeClaim(store, lock))
+      }
+    }
+  }, 60_000)
+}
+
+function firstPort(client: RedisClient): number {
+  const [first] = (client as unknown as { readonly masters: readonly { readonly port: number }[] }).masters
+  if (!first) throw new Error('The client knows of no members.')
+  return first.port
+}
+
 test('a member that owns no slots any more is left, and so is the connection that listened there', async () => {
   const cluster = await startTestCluster()
   const names = await oneOfEach(cluster, 'left')

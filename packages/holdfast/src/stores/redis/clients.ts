@@ -102,10 +102,15 @@ export interface NodeRedisOwnMember extends NodeRedisMember {
   destroy(): void
 }
 
+/** A member that a cluster of node-redis knows of. It may have no connection yet, or none any more. */
+export interface NodeRedisClusterNode {
+  readonly client?: NodeRedisMember | undefined
+}
+
 /** A client made with `createCluster` of node-redis. */
 export interface NodeRedisCluster {
   readonly isOpen: boolean
-  readonly masters: readonly object[]
+  readonly masters: readonly NodeRedisClusterNode[]
   sendCommand(firstKey: string | undefined, isReadonly: boolean | undefined, args: string[]): Promise<unknown>
   nodeClient(node: never): Promise<NodeRedisMember>
   on(event: string, listener: Listener): unknown

@@ -1,5 +1,5 @@
 /** A client made with `createCluster` of node-redis 5 and 6. */
-import type { NodeRedisCluster, NodeRedisMember } from '../clients.js'
+import type { NodeRedisCluster, NodeRedisClusterNode, NodeRedisMember } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { nodeRedisTransport } from './node-redis.js'
 import { destroy, duplicateOnce, LastingWire } from './node-redis-wire.js'
@@ -10,6 +10,9 @@ import type {
   ShardConnection,
   ShardListener,
 } from './transport.js'
+
+/** One that has not answered for so long is not waited for alone. The library keeps what it cannot send, without an end. */
+const PATIENCE_MS = 300
 
 interface Settings {
   readonly keyPrefix?: unknown
@@ -24,20 +27,18 @@ export function nodeRedisClusterTransport(client: NodeRedisCluster): ClusterTran
     keyPrefix: typeof keyPrefix === 'string' || Buffer.isBuffer(keyPrefix) ? keyPrefix.toString() : '',
     async command(name, ...args) {
       await untilConnected(client)
-      return client.sendCommand(undefined, false, [name, ...args])
+      return askAny(client, [name, ...args])
     },
     mapAddress: (address) => mapAddress(settings.nodeAddressMap, address),
     async open(address) {
-      const [member] = client.masters
-      if (!client.isOpen || !member) throw new Error('The client is closed')
-      return open(await client.nodeClient(member as never), address)
+      return open(await anyMember(client), address)
     },
   }
 }
 
 /** What is sent before it knows its members fails, though `connect()` is under way. */
 function untilConnected(client: NodeRedisCluster): Promise<void> {
-  if (!client.isOpen) return Promise.reject(new Error('The client is closed'))
+  if (!client.isOpen) return Promise.reject(closed())
   if (client.masters.length > 0) return Promise.resolve()
   return new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -55,6 +56,67 @@ function untilConnected(client: NodeRedisCluster): Promise<void> {
     client.on('connect', onConnect)
     client.on('error', onError)
   })
+}
+
+/**
+ * A connection of the library's, for its settings. Whether it works does not matter: one to a member that is dead is
+ * awaited for ever.
+ */
+async function anyMember(client: NodeRedisCluster): Promise<NodeRedisMember> {
+  const [first] = client.masters
+  if (!client.isOpen || !first) throw closed()
+  const made = client.masters.find((node) => node.client !== undefined)?.client
+  if (made) return made
+  // It is there as soon as it is asked for, long before it is connected.
+  const connecting = client.nodeClient(first as never)
+  connecting.catch(() => undefined)
+  return first.client ?? connecting
+}
+
+/** Asks one member after the other until one answers. For what may be asked several times. */
+function askAny(client: NodeRedisCluster, args: readonly string[]): Promise<unknown> {
+  const nodes = mostHopefulFirst(client.masters)
+  if (nodes.length === 0) return Promise.reject(closed())
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    let [asked, failed] = [0, 0]
+    const askNext = (): void => {
+      clearTimeout(timer)
+      const node = nodes[asked]
+      if (!node) return
+      asked += 1
+      timer = setTimeout(askNext, PATIENCE_MS)
+      client
+        .nodeClient(node as never)
+        .then((member) => member.sendCommand([...args]))
+        .then(answered, refused)
+    }
+    const answered = (reply: unknown): void => {
+      asked = nodes.length
+      clearTimeout(timer)
+      resolve(reply)
+    }
+    const refused = (error: unknown): void => {
+      failed += 1
+      if (failed < nodes.length) askNext()
+      else reject(error instanceof Error ? error : new Error(String(error)))
+    }
+    askNext()
+  })
+}
+
+/** Those that are connected, those that may be, and those that have lost their connection. */
+function mostHopefulFirst(nodes: readonly NodeRedisClusterNode[]): NodeRedisClusterNode[] {
+  return [...nodes].sort((one, other) => hopeOf(other) - hopeOf(one))
+}
+
+function hopeOf({ client }: NodeRedisClusterNode): number {
+  if (client === undefined) return 1
+  return client.isReady ? 2 : 0
+}
+
+function closed(): Error {
+  return new Error('The client is closed')
 }
 
 function open(member: NodeRedisMember, { host, port }: Address): MemberConnection {
