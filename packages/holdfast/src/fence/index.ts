@@ -54,7 +54,7 @@ export async function assertFence(
  * @throws LockUsageError when a command failed, with its number. What those before it wrote stays, and so does the token;
  *   those behind it were not done.
  * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke: nobody knows what was
- *   done then, and it may still be done later.
+ *   done then, and it may still be done later. What a client library sends twice is done once.
  */
 export async function fencedWrite(
   client: RedisClient,

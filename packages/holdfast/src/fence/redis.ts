@@ -1,4 +1,5 @@
 /** A resource in Redis that refuses late tokens. */
+import { randomUUID } from 'node:crypto'
 import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import {
   isIoRedis,
@@ -18,6 +19,9 @@ import { fence } from '../stores/redis/scripts.generated.js'
 const LIMIT_MS = 5000
 /** Lua passes on at most 8 000 values at once, less what else it has at hand. */
 const MOST_WORDS = 7900
+
+/** What the script says of a call that it has done before. */
+const SENT_TWICE = 1
 
 /** One command of Redis and its arguments, with complete keys. */
 export type RedisCommand = readonly [name: string, ...args: string[]]
@@ -42,9 +46,14 @@ export async function fencedInRedis(
   commands: readonly RedisCommand[],
   { lock, prefix = 'hf' }: RedisFence,
 ): Promise<readonly unknown[] | undefined> {
-  const send = senderOf(client, keyOf(`${prefix}:fence`, resource))
-  const args = [token, owner, ...commands.flatMap((command) => [String(command.length), ...command])]
-  // Nothing is sent a second time but what the server has refused to begin: commands may not be ones to repeat.
+  const key = keyOf(`${prefix}:fence`, resource)
+  // To look once more is no harm. Commands may not be ones to repeat, and so the call is told apart from all others.
+  const isWrite = commands.length > 0
+  const send = senderOf(client, isWrite ? [key, `${key}:c`] : [key])
+  const words = commands.flatMap((command) => [String(command.length), ...command])
+  const args = [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
+  // Nothing is sent a second time but what the server has refused to begin. What a client library sends again by itself
+  // after its connection broke is known by its id.
   const replies = await within(
     send('hash', args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', args)
@@ -53,6 +62,7 @@ export async function fencedInRedis(
     lock,
   )
   if (Array.isArray(replies)) return replies
+  if (Number(replies) === SENT_TWICE) throw sentTwice(lock)
   const failure = /^(\d+) (.*)$/s.exec(textOf(replies))
   if (failure) throw failedCommand(Number(failure[1]), failure[2] ?? '', commands.length, lock)
   return undefined
@@ -70,6 +80,14 @@ function within<T>(work: Promise<T>, lock: string): Promise<T> {
     const timer = setTimeout(() => reject(silent()), LIMIT_MS)
     work.finally(() => clearTimeout(timer)).then(resolve, (error: unknown) => reject(explain(error, lock)))
   })
+}
+
+function sentTwice(lock: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'Redis: The connection broke before the answer came, and the client library sent the commands again. The server had got them ' +
+      'the first time, and has not done them twice; what they answered is lost. Look at what is there before you write again.',
+    { store: STORE_NAME, lock },
+  )
 }
 
 function failedCommand(number: number, answer: string, count: number, lock: string): Error {
@@ -92,24 +110,27 @@ function failedCommand(number: number, answer: string, count: number, lock: stri
 type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknown>
 
 /**
- * Runs the script of the fence on a key. In a Cluster through the caller's own client, which finds the member by the key:
+ * Runs the script of the fence on its keys. In a Cluster through the caller's own client, which finds the member by the first:
  * connections to each, as a store has them, would be much for one call.
  */
-function senderOf(client: RedisClient, key: string): Sender {
+function senderOf(client: RedisClient, keys: readonly string[]): Sender {
+  const count = String(keys.length)
   if (isIoRedisCluster(client)) {
-    // The library puts its prefix before the key itself.
-    return (by, args) => client.call(...beginning(by), key, ...args)
+    // The library puts its prefix before the keys itself.
+    return (by, args) => client.call(...beginning(by), count, ...keys, ...args)
   }
   if (isNodeRedisCluster(client)) {
-    const complete = `${clusterTransportOf(client)?.keyPrefix ?? ''}${key}`
-    return (by, args) => client.sendCommand(complete, false, [...beginning(by), complete, ...args])
+    const prefix = clusterTransportOf(client)?.keyPrefix ?? ''
+    const complete = keys.map((key) => prefix + key)
+    return (by, args) =>
+      client.sendCommand(complete[0], false, [...beginning(by), count, ...complete, ...args])
   }
   const transport = transportOf(client)
-  return (by, args) => transport.run(by, fence, [key], args)
+  return (by, args) => transport.run(by, fence, keys, args)
 }
 
-function beginning(by: 'hash' | 'source'): [name: string, text: string, keys: string] {
-  return by === 'hash' ? ['EVALSHA', fence.sha, '1'] : ['EVAL', fence.source, '1']
+function beginning(by: 'hash' | 'source'): [name: string, text: string] {
+  return by === 'hash' ? ['EVALSHA', fence.sha] : ['EVAL', fence.source]
 }
 
 /** @throws LockUsageError for anything else than lists of text. */

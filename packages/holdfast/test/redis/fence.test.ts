@@ -1,8 +1,9 @@
 /** A resource in Redis that refuses late tokens, and writes that are made only with one that is not. */
 import { createLocks, type Lease } from 'holdfast'
 import { assertFence, fencedWrite, type RedisCommand } from 'holdfast/fence'
-import { redisStore } from 'holdfast/redis'
+import { redisStore, type RedisClient } from 'holdfast/redis'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { Proxy } from '@holdfast/servers/proxy'
 import { openClient, openClusterClient, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { startRedis } from '@holdfast/servers/redis'
 import { startCluster } from '@holdfast/servers/redis-cluster'
@@ -160,6 +161,89 @@ describe.each(LIBRARIES)('through %s', (library) => {
     for (const name of ['text', 'list']) {
       const failed = assertFence(client, leaseWith(1n), `${name} ${library}`)
       await expect(failed).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    }
+  })
+})
+
+/** A client of ioredis, which sends again what was not answered, and what its connection goes through. */
+async function openThroughProxy(): Promise<{ proxy: Proxy; client: RedisClient }> {
+  const proxy = await Proxy.to(server.port)
+  ends.push(() => proxy.close())
+  const { client, ready, end } = openClient('ioredis6', `redis://127.0.0.1:${proxy.port}`)
+  ends.push(end)
+  await ready
+  return { proxy, client }
+}
+
+const count = async (key: string): Promise<number> =>
+  Number((await server.command('GET', key)).split('\r\n')[1])
+
+const writeSince = (through: RedisClient, token: bigint) =>
+  fencedWrite(through, leaseWith(token), 'since', [['INCR', 'since']])
+
+describe('a call that the library sends again, since the connection broke before the answer', () => {
+  const inDoubt = { code: 'STORE_UNAVAILABLE', name: 'StoreUnavailableError', lock: 'lock' }
+
+  test('is not done twice, and that is told', async () => {
+    const { proxy, client } = await openThroughProxy()
+    const write = () => fencedWrite(client, leaseWith(1n), 'twice', [['INCR', 'twice']])
+    expect(await write()).toEqual([1])
+    proxy.faults.cutReplyAt = 0
+    const failed = write()
+    await expect(failed).rejects.toMatchObject(inDoubt)
+    await expect(failed).rejects.toThrow(/sent the commands again/)
+    expect(await count('twice')).toBe(2)
+    expect(await write()).toEqual([3])
+  })
+
+  test('is not taken for late when a later holder has written since', async () => {
+    const { proxy, client } = await openThroughProxy()
+    const { client: other, end } = openClient('redis6', server.url)
+    ends.push(end)
+    await writeSince(client, 1n)
+    proxy.faults.cutReplyAt = 0
+    proxy.faults.refuse = true
+    const failed = expect(writeSince(client, 1n)).rejects.toMatchObject(inDoubt)
+    await vi.waitUntil(async () => (await count('since')) === 2, { timeout: 3000, interval: 2 })
+    await writeSince(other, 2n)
+    proxy.heal()
+    await failed
+    expect(await count('since')).toBe(3)
+    // One that is sent for the first time is late.
+    await expect(writeSince(client, 1n)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+  })
+
+  test('is done once also when it fails halfway', async () => {
+    const { proxy, client } = await openThroughProxy()
+    const write = () =>
+      fencedWrite(client, leaseWith(1n), 'halfway', [['INCR', 'halfway'], ['NO SUCH COMMAND']])
+    await expect(write()).rejects.toThrow(/command 2 of 2 failed/)
+    proxy.faults.cutReplyAt = 0
+    await expect(write()).rejects.toMatchObject(inDoubt)
+    expect(await count('halfway')).toBe(2)
+  })
+
+  test('is remembered for a while, and only so many of them', async () => {
+    const { client, end } = openClient('ioredis6', server.url)
+    ends.push(end)
+    const calls = Array.from({ length: 4200 }, () =>
+      fencedWrite(client, leaseWith(1n), 'many', [['INCR', 'many']]),
+    )
+    await Promise.all(calls)
+    expect(await server.command('ZCARD', 'hf:fence:{many}:c')).toBe(':4096\r\n')
+    expect(Number((await server.command('PTTL', 'hf:fence:{many}:c')).slice(1))).toBeGreaterThan(0)
+  })
+
+  test('a server that is full still does what needs no room', async () => {
+    const { client, end } = openClient('ioredis6', server.url)
+    ends.push(end)
+    await fencedWrite(client, leaseWith(1n), 'room', [['SET', 'room', 'x']])
+    await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
+    try {
+      expect(await fencedWrite(client, leaseWith(1n), 'room', [['DEL', 'room']])).toEqual([1])
+      expect(await fencedWrite(client, leaseWith(1n), 'room', [['GET', 'room']])).toEqual([null])
+    } finally {
+      await server.command('CONFIG', 'SET', 'maxmemory', '0')
     }
   })
 })
