@@ -1,5 +1,5 @@
 /** What the scripts answer, in the formats of `scripts/work.lua` and `scripts/admin.lua`, decided by the grant rule. */
-import type { Claim, Owner } from 'holdfast/store'
+import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
 import type { LockState, Turn } from '../../../packages/holdfast/dist/store/grant-rule.js'
 import type { Runtime } from '../runtime.js'
@@ -67,15 +67,47 @@ export function downgrade(space: Keyspace, key: string, [id = '']: readonly stri
   return Number(done)
 }
 
-export function steal(space: Keyspace, key: string, [now, because = '']: readonly string[]): unknown[] {
+export function steal(
+  space: Keyspace,
+  key: string,
+  [now, because = '', lastToken]: readonly string[],
+): unknown[] {
   const { state, turn } = space.begin(key)
   const options = {
     now: now === '1',
     ...(because === '' ? {} : { because: JSON.parse(because) as string }),
   }
-  const { holders, freeInMs } = space.rule.steal(state, options, turn)
+  const { holders, freeInMs } = space.rule.steal(state, options, turn, Number(lastToken))
   publishPromoted(space, key)
   return [holders, freeInMs.toFixed(3)]
+}
+
+/** For each key, as `scripts/admin.lua` tells it. */
+export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
+  return keys.map((key) => {
+    const { state, turn } = space.begin(key)
+    const info = space.rule.describe(lockOf(key), state, turn)
+    publishPromoted(space, key)
+    if (!info) return 0
+    const { kind, capacity, lastToken = 0n, holders, waiters } = info
+    return [
+      kind,
+      String(capacity),
+      String(lastToken),
+      holders.map(holderWords),
+      waiters.map(({ claimId, owner, weight, waitedMs }) =>
+        [claimId, JSON.stringify(owner), weight, waitedMs].map(String),
+      ),
+    ]
+  })
+}
+
+function holderWords({ claimId, owner, weight, token, heldMs, remainingMs, ...rest }: HolderInfo): string[] {
+  const { stolen, stolenBecause } = rest
+  const reason = stolenBecause === undefined ? '' : JSON.stringify(stolenBecause)
+  return [claimId, JSON.stringify(owner), weight, token, heldMs, remainingMs, Number(stolen), reason].map(
+    String,
+  )
 }
 
 const VERBS = { a: attempt, r: renew, w: withdraw }

@@ -13,7 +13,7 @@ import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
 import { lockOf, ReplyError, type Peer } from './peer.js'
-import { downgrade, steal, work, type Keyspace } from './scripts.js'
+import { describe, downgrade, steal, work, type Keyspace } from './scripts.js'
 
 export class RedisServer implements Service, Keyspace {
   readonly host: Host
@@ -105,6 +105,7 @@ export class RedisServer implements Service, Keyspace {
     try {
       if (what === 'downgrade') return downgrade(this, key, args)
       if (what === 'steal') return steal(this, key, args)
+      if (what === 'describe') return describe(this, keys)
       return work(this, keys, words)
     } finally {
       for (const touched of new Set(keys)) this.look(touched)

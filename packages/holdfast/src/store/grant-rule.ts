@@ -179,9 +179,15 @@ export function downgrade(state: LockState, claim: ClaimRef, turn: Turn): boolea
   return true
 }
 
-export function steal(state: LockState, options: StealOptions, turn: Turn): StealResult {
+/** @param lastToken whoever has a later one is left alone */
+export function steal(
+  state: LockState,
+  options: StealOptions,
+  turn: Turn,
+  lastToken: number = Infinity,
+): StealResult {
   settle(state, turn)
-  const holders = [...state.holders.values()]
+  const holders = [...state.holders.values()].filter(({ token }) => token <= lastToken)
   let freeInMs = 0
   for (const holder of holders) {
     holder.stolen = true

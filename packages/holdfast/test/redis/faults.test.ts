@@ -1,7 +1,7 @@
 /** Networks that lie, through each client library: TLS to a plain port, answers that never come, and half answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
-import { redisStore } from 'holdfast/redis'
+import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
@@ -27,6 +27,52 @@ async function startProxy(server: RedisServer): Promise<Proxy> {
 
 function openThrough(proxy: Proxy, library: Library) {
   return openStore({ url: `redis://127.0.0.1:${proxy.port}` }, library, { timeoutMs: 1000 })
+}
+
+/** Does something when a client is about to send a command with a word. */
+function onSending(client: RedisClient, word: string, act: () => void): void {
+  const name = 'call' in client ? 'call' : 'sendCommand'
+  const send = Reflect.get(client, name) as (...args: unknown[]) => unknown
+  Reflect.set(client, name, (...args: unknown[]) => {
+    if (args.flat().includes(word)) act()
+    return send.apply(client, args)
+  })
+}
+
+for (const library of ['ioredis6', 'redis6'] as const) {
+  test.each([true, false])(
+    `through ${library}: a steal that is sent again robs nobody who came since, with now: %s`,
+    async (now) => {
+      const server = await startServer()
+      const proxy = await startProxy(server)
+      const client = connectTo(`redis://127.0.0.1:${proxy.port}`, library)
+      const [thief, others] = [closing(redisStore({ client })), openStore(server)]
+      const [former, next] = [makeClaim('lock'), makeClaim('lock')]
+      await take(others, former)
+      // The scripts are known, and so a steal is one command and its answer.
+      await thief.inspect({ lock: 'lock' })
+      let steals = 0
+      onSending(client, 'steal', () => {
+        steals += 1
+        if (steals > 1) return
+        proxy.faults.cutReplyAt = 0
+        proxy.faults.refuse = true
+      })
+      const stealing = thief.steal('lock', { now })
+      await until('it is stolen', async () => {
+        const [info] = (await others.inspect({ lock: 'lock' })).locks
+        return info?.holders.every(({ stolen }) => stolen) ?? true
+      })
+      await others.withdraw(former)
+      await take(others, next)
+      proxy.heal()
+      await stealing
+      expect(await others.renew([next])).toEqual([{ outcome: 'renewed' }])
+      // One that begins now means it.
+      expect((await thief.steal('lock', { now })).holders).toBe(1)
+      expect(await others.renew([next])).toMatchObject([{ outcome: 'lost' }])
+    },
+  )
 }
 
 for (const library of LIBRARIES) {

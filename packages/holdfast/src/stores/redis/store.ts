@@ -183,9 +183,13 @@ export class RedisStore implements Store<true> {
     return this.#wakes.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
+  /** Looks first: what is sent again after a connection broke must not rob whoever was granted the lock meanwhile. */
   async steal(lock: string, { now, because }: StealOptions): Promise<StealResult> {
+    const lastToken = await this.#lastToken(lock)
+    if (lastToken === undefined) return { holders: 0, freeInMs: 0 }
     const reason = because === undefined ? '' : JSON.stringify(because)
-    const [holders, freeInMs] = (await this.#admin(lock, 'steal', now ? '1' : '0', reason)) as unknown[]
+    const words = ['steal', now ? '1' : '0', reason, String(lastToken)]
+    const [holders, freeInMs] = (await this.#admin(lock, ...words)) as unknown[]
     return { holders: Number(textOf(holders)), freeInMs: Number(textOf(freeInMs)) }
   }
 
@@ -201,6 +205,16 @@ export class RedisStore implements Store<true> {
   close(): void {
     this.#wakes.close()
     this.#deployment.close()
+  }
+
+  /** Undefined for a lock that nobody holds. */
+  async #lastToken(lock: string): Promise<bigint | undefined> {
+    try {
+      const [info] = await this.#describe([lock])
+      return info?.lastToken
+    } catch (error) {
+      throw explain(error, lock)
+    }
   }
 
   async #describe(locks: readonly string[]): Promise<LockInfo[]> {

@@ -4,7 +4,8 @@
 -- ARGV 1  the command that publishes, SPUBLISH in a Cluster
 -- ARGV 2  what to do:
 --   "downgrade"  ARGV 3: claim id
---   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
+--   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""  ARGV 5: the last token that was given
+--                when the thief looked: whoever has a later one is left alone
 --   "describe"   ARGV 3: how many locks
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each key 0 where nobody uses
 -- the lock, else {kind, capacity, last token, holders, waiters}, where a holder is
@@ -38,12 +39,16 @@ local function downgrade(key, id)
   return done and 1 or 0
 end
 
-local function steal(key, at_once, because)
+-- It may come a second time, after a connection broke, when somebody else has been granted the lock since the first.
+local function steal(key, at_once, because, last_token)
   local state = load_state(key, call('GET', key))
   local changed = settle(key, state)
-  local holders = all_holders(key, state)
+  local robbed = {}
+  for _, holder in ipairs(all_holders(key, state)) do
+    if holder[TOKEN] <= last_token then table.insert(robbed, holder) end
+  end
   local free_in_ms = 0
-  for _, holder in ipairs(holders) do
+  for _, holder in ipairs(robbed) do
     -- A second thief without a reason leaves that of the first.
     if because ~= '' or not holder[BECAUSE] then holder[BECAUSE] = because end
     free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
@@ -55,8 +60,8 @@ local function steal(key, at_once, because)
     end
   end
   if at_once then promote(key, state, nil, true) end
-  if changed or #holders > 0 then save_state(key, state, write_always) end
-  return { #holders, number(at_once and 0 or free_in_ms) }
+  if changed or #robbed > 0 then save_state(key, state, write_always) end
+  return { #robbed, number(at_once and 0 or free_in_ms) }
 end
 
 local function describe_holder(holder)
@@ -102,7 +107,7 @@ local result
 if ARGV[2] == 'downgrade' then
   result = downgrade(KEYS[1], ARGV[3])
 elseif ARGV[2] == 'steal' then
-  result = steal(KEYS[1], ARGV[3] == '1', ARGV[4])
+  result = steal(KEYS[1], ARGV[3] == '1', ARGV[4], tonumber(ARGV[5]))
 else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
