@@ -5,6 +5,7 @@ import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
+import type { RedisStore } from '../../dist/stores/redis/store.js'
 import {
   after,
   closing,
@@ -129,6 +130,50 @@ for (const library of LIBRARIES) {
       expect(performance.now() - startMs).toBeLessThan(5000)
       expect(await lease.release()).toBe('released')
       await Promise.all([locks.close(), others.close()])
+    })
+
+    test('a claim that was refused when its connection broke takes no lock when it arrives once more', async () => {
+      const server = await startServer()
+      const proxy = await startProxy(server)
+      const [store, other] = [openThrough(proxy, library), openStore(server)]
+      await take(store, makeClaim('warm'))
+      await take(other, makeClaim('lock'))
+      await take(other, makeClaim('rows', { kind: 'semaphore', capacity: 3 }))
+      const [busy, another] = [makeClaim('lock'), makeClaim('rows')]
+      proxy.faults.cutReplyAt = 0
+      expect((await store.attempt(busy, TRY)).outcome).toBe('busy')
+      proxy.faults.cutReplyAt = 0
+      await expect(store.attempt(another, TRY)).rejects.toMatchObject({ code: 'LOCK_MISMATCH' })
+      for (const claim of [busy, another]) {
+        const arrivesOnceMore = async (): Promise<string> => {
+          try {
+            return (await other.attempt(claim, TRY)).outcome
+          } catch (error) {
+            return String(error)
+          }
+        }
+        await until('it is withdrawn', async () => (await arrivesOnceMore()) === 'withdrawn')
+        expect((await store.attempt(claim, TRY)).outcome).toBe('withdrawn')
+      }
+    })
+
+    test('a vote is not taken back where that may arrive once more, or the vote itself', async () => {
+      const server = await startServer()
+      const proxy = await startProxy(server)
+      const store = openThrough(proxy, library) as RedisStore
+      const [vote, late, clear] = [makeClaim('vote'), makeClaim('late'), makeClaim('clear')]
+      const inDoubt = { code: 'STORE_UNAVAILABLE', name: 'StoreUnavailableError' }
+      await take(store, vote)
+      proxy.faults.cutReplyAt = 0
+      await expect(store.retract(vote)).rejects.toMatchObject({ ...inDoubt, lock: 'vote' })
+      proxy.faults.cutReplyAt = 0
+      await take(store, late)
+      await expect(store.retract(late)).rejects.toMatchObject({ ...inDoubt, lock: 'late' })
+      // A withdrawal is what both need then.
+      expect(await store.withdraw(late)).toBe('released')
+      await take(store, clear)
+      await store.retract(clear)
+      await take(store, clear)
     })
 
     test('an answer that breaks off in the middle fails nothing that can be asked again', async () => {

@@ -58,6 +58,11 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
   }
 }
 
+/** Whether the answer to an attempt is that the lock was not to be had: busy, or in use as something else. */
+export function isRefusal(line: string): boolean {
+  return line.startsWith('b') || line.startsWith('m')
+}
+
 /** One for all: a process may renew ten thousand leases in a go. */
 const RENEWED: RenewResult = { outcome: 'renewed' }
 

@@ -126,6 +126,14 @@ export function mismatch(
   )
 }
 
+/** The connection broke under a request that must not arrive twice. */
+export function inDoubt(lock: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'Redis: The connection broke, and what was sent over it may arrive a second time: the claim has to be withdrawn.',
+    { lock, store: STORE_NAME },
+  )
+}
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message

@@ -19,16 +19,17 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { readAttempt, readWithdrawal } from './answers.js'
+import { isRefusal, readAttempt, readWithdrawal } from './answers.js'
 import { Batches, type Item, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
-import { explain, STORE_NAME } from './errors.js'
+import { explain, inDoubt, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { admin, work } from './scripts.generated.js'
 import { Renewals, RenewalItem } from './renewals.js'
 import { textOf } from './replies.js'
 import { EMPTY_SHAPE, Shapes, type Shape } from './shapes.js'
+import { Unclear } from './unclear.js'
 import { Wakes } from './wakes.js'
 
 const TRAITS: Traits<true> = {
@@ -59,9 +60,6 @@ export interface RedisStoreSettings extends Pick<RedisSettings, 'prefix' | 'cloc
   readonly replicated: boolean
 }
 
-/** So many claims whose attempts failed are remembered until they are withdrawn. */
-const UNCLEAR_KEPT = 10_000
-
 export class RedisStore implements Store<true> {
   readonly name = STORE_NAME
   readonly traits = TRAITS
@@ -71,13 +69,13 @@ export class RedisStore implements Store<true> {
   readonly #batches: Batches
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: Batches | undefined
-  /** Claims with an attempt that may arrive late, since nobody knows what became of it. */
-  readonly #unclear = new Set<string>()
+  readonly #unclear: Unclear
   readonly #shapes = new Shapes()
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
+    this.#unclear = new Unclear(clock)
     this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
     const settings = {
       oneLockACall: deployment.oneLockACall,
@@ -104,22 +102,22 @@ export class RedisStore implements Store<true> {
   }
 
   #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
+    if (this.#unclear.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
     const shape = this.#shapes.attempt(claim, enqueue, tokens)
     this.#wakes.asked(claim.id)
     const { breaks } = this.#deployment
     return new Promise((resolve, reject) => {
       this.#add('a', claim, shape, {
         done: (line) => {
+          if (this.#deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
           const result = readAttempt(line, claim, tokens)
-          // It may have been sent twice, by the client library if not by us, and the first may still be on its way.
-          if (this.#deployment.breaks !== breaks) this.#noteUnclear(claim.id)
           this.#wakes.answered(claim.id)
           resolve(result)
         },
         failed: (error) => {
           this.#wakes.answered(claim.id)
           const { code } = explain(error)
-          if (code === 'STORE_UNAVAILABLE') this.#noteUnclear(claim.id)
+          if (code === 'STORE_UNAVAILABLE') this.#unclear.note(claim)
           reject(error)
         },
       })
@@ -151,11 +149,11 @@ export class RedisStore implements Store<true> {
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     // What was answered cannot arrive any more; for anything else the withdrawal has to be remembered for long.
-    const firm = this.#wakes.isAsking(claim.id) || this.#isUnclear(claim.id)
+    const firm = this.#wakes.isAsking(claim.id) || this.#unclear.has(claim.id)
     return new Promise((resolve, reject) => {
       this.#add('w', claim, this.#shapes.withdrawal(claim.ttlMs, firm), {
         done: (line) => {
-          if (firm) this.#unclear.delete(claim.id)
+          if (firm) this.#unclear.settle(claim.id)
           resolve(readWithdrawal(line))
         },
         failed: reject,
@@ -165,12 +163,18 @@ export class RedisStore implements Store<true> {
 
   /**
    * Takes a vote back: the claim does not hold the lock any more, and may be attempted again. Only for a claim none of
-   * whose attempts is under way or unclear, since nothing refuses one that comes late.
+   * whose attempts is under way, since nothing refuses one that comes late. Rejects where one of them may still come, or
+   * this request itself, which would undo a later vote: such a claim has to be withdrawn.
    */
   async retract(claim: ClaimRef): Promise<void> {
+    if (this.#unclear.has(claim.id)) throw inDoubt(claim.lock)
+    const { breaks } = this.#deployment
     await new Promise((resolve, reject) => {
       this.#add('t', claim, EMPTY_SHAPE, { done: resolve, failed: reject })
     })
+    if (this.#deployment.breaks === breaks) return
+    this.#unclear.note(claim)
+    throw inDoubt(claim.lock)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
@@ -203,6 +207,7 @@ export class RedisStore implements Store<true> {
   }
 
   close(): void {
+    this.#unclear.close()
     this.#wakes.close()
     this.#deployment.close()
   }
@@ -227,13 +232,11 @@ export class RedisStore implements Store<true> {
     })
   }
 
-  #noteUnclear(claimId: string): void {
-    if (this.#unclear.size < UNCLEAR_KEPT) this.#unclear.add(claimId)
-  }
-
-  /** When too many are unclear to remember which, all are. */
-  #isUnclear(claimId: string): boolean {
-    return this.#unclear.size >= UNCLEAR_KEPT || this.#unclear.has(claimId)
+  /** An attempt was under way when a connection broke. It may have been sent twice, by the client library if not by us. */
+  #noteSentTwice(claim: Claim, line: string): void {
+    this.#unclear.note(claim)
+    // Nobody withdraws a claim that was refused, and the first arrival may come last, when the lock is free.
+    if (isRefusal(line)) void this.#unclear.giveUp(claim, () => this.withdraw(claim))
   }
 
   #add(verb: Verb, { id, lock }: ClaimRef, shape: Shape, answer: Pick<Item, 'done' | 'failed'>): void {

@@ -1,0 +1,84 @@
+/**
+ * Claims with a request that may still arrive: nobody knows what became of it, or it was sent a second time after its
+ * connection broke, and the first may be on its way. It is not believed to come later than three TTLs after.
+ */
+import type { Clock } from '../../clock/clock.js'
+import type { ClaimRef } from '../../store/contract.js'
+
+const KEPT_TTLS = 3
+/** So many are remembered. */
+const MOST_KEPT = 10_000
+/** Between two withdrawals of a claim that was given up; the time doubles. */
+const FIRST_PAUSE_MS = 500
+
+export class Unclear {
+  readonly #clock: Clock
+  /** Until when, by the claim's id. */
+  readonly #claims = new Map<string, number>()
+  /** Claims that are being withdrawn, since nobody else will. */
+  readonly #givenUp = new Set<string>()
+  #closed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  note({ id, ttlMs }: ClaimRef): void {
+    this.#claims.delete(id)
+    this.#forgetOld()
+    if (this.#claims.size < MOST_KEPT) this.#claims.set(id, this.#clock.monotonicMs() + KEPT_TTLS * ttlMs)
+  }
+
+  /** When too many are unclear to remember which, all are. */
+  has(claimId: string): boolean {
+    if (this.#claims.size === 0) return false
+    this.#forgetOld()
+    return (
+      this.#claims.size >= MOST_KEPT || (this.#claims.get(claimId) ?? -Infinity) > this.#clock.monotonicMs()
+    )
+  }
+
+  /** The claim was buried: whatever comes late is refused. */
+  settle(claimId: string): void {
+    this.#claims.delete(claimId)
+  }
+
+  /** Whether a withdrawal is under way that would undo what the claim is granted meanwhile. */
+  isGivenUp(claimId: string): boolean {
+    return this.#givenUp.size > 0 && this.#givenUp.has(claimId)
+  }
+
+  /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
+  async giveUp(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
+    if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_KEPT) return
+    this.#givenUp.add(claim.id)
+    const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs
+    for (let pauseMs = FIRST_PAUSE_MS; !(await succeeds(withdraw)); pauseMs *= 2) {
+      if (this.#closed || this.#clock.monotonicMs() + pauseMs > untilMs) break
+      await new Promise<void>((resolve) => void this.#clock.timer(pauseMs, resolve, true))
+    }
+    this.#givenUp.delete(claim.id)
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  /** The oldest stand first. One with a long TTL may keep others behind it, which does not matter: each has its own time. */
+  #forgetOld(): void {
+    const nowMs = this.#clock.monotonicMs()
+    for (const [id, untilMs] of this.#claims) {
+      if (untilMs > nowMs) return
+      this.#claims.delete(id)
+    }
+  }
+}
+
+async function succeeds(work: () => PromiseLike<unknown>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch {
+    return false
+  }
+}
