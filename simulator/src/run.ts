@@ -17,6 +17,8 @@ import { MachineClock } from './world/machine-clock.js'
 const DRAIN_MS = 4000
 /** Closing the clients after that takes no longer than this. */
 const CLOSE_MS = 6000
+/** What is on its way by then has arrived after this time: the slowest message takes three seconds. */
+const IN_FLIGHT_MS = 4000
 /** More events than this, and something goes round in circles. */
 const MOST_EVENTS = 500_000
 
@@ -31,7 +33,7 @@ export interface Outcome {
   readonly serverHolds: readonly ServerHold[]
   /** Granted although they had been withdrawn. */
   readonly risen: readonly ServerHold[]
-  /** What the server still held when all clients had given back all they had. */
+  /** What the server held when all clients had given back all they had, and nothing on its way has given back. */
   readonly leftOver: readonly ServerHold[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
@@ -74,13 +76,15 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   const drainedMs = agenda.nowMs - plan.durationMs
   const stuck = sites.flatMap((site) => stuckActors(site, ground.chronicle.events))
   await closeAll(agenda, sites, exhausted)
+  const closedMs = agenda.nowMs
+  await agenda.run(closedMs + IN_FLIGHT_MS, exhausted)
   deafen()
   const living = new Set(sites.map(({ client }) => client.locks.clientId))
   return {
     events: ground.chronicle.events,
     serverHolds: truth.all,
     risen: truth.risen,
-    leftOver: truth.leftOver.filter(({ clientId }) => living.has(clientId)),
+    leftOver: truth.leftOver(closedMs).filter(({ clientId }) => living.has(clientId)),
     counters: ground.counters,
     claimants: ground.claimants,
     stuck,

@@ -29,6 +29,8 @@ export class Truth {
   readonly #agenda: Agenda
   readonly #clock: MachineClock
   readonly #buriedUntilMs = new Map<string, number>()
+  /** When the last withdrawal of each claim arrived. */
+  readonly #withdrawnMs = new Map<string, number>()
   readonly #refused = new Set<string>()
   readonly #tokens = new Map<string, number>()
   readonly #current = new Map<string, Map<string, ServerHold>>()
@@ -62,6 +64,7 @@ export class Truth {
 
   /** A claim was withdrawn: for its TTL it must not be granted. */
   withdrawn({ id, ttlMs }: ClaimRef): void {
+    this.#withdrawnMs.set(id, this.#agenda.nowMs)
     if (this.#buriedUntilMs.has(id)) return
     this.#buriedUntilMs.set(id, this.#clock.trueMs(this.#clock.monotonicMs() + ttlMs))
   }
@@ -72,11 +75,16 @@ export class Truth {
   }
 
   /**
-   * What the server holds now, and should not once all clients are gone. A doubled request that arrives after its claim was
-   * told "busy" may find the lock free; that costs a TTL, and is not worth a withdraw after every busy answer.
+   * What the server held when all clients were gone, and nobody has given back since: a withdrawal may have been on its
+   * way. What is granted to an attempt that arrives later is nobody's to give back. A doubled request that arrives after its
+   * claim was told "busy" may find the lock free; that costs a TTL, and is not worth a withdraw after every busy answer.
    */
-  get leftOver(): ServerHold[] {
-    return this.#standing.filter(({ claimId }) => !this.#refused.has(claimId))
+  leftOver(goneMs: number): ServerHold[] {
+    return this.all.filter(({ claimId, startMs, endMs, ended }) => {
+      const stood = startMs <= goneMs && endMs > goneMs
+      const givenBack = ended === 'withdrawn' || (this.#withdrawnMs.get(claimId) ?? -Infinity) >= startMs
+      return stood && !givenBack && ended !== 'forgotten' && !this.#refused.has(claimId)
+    })
   }
 
   get #standing(): ServerHold[] {
