@@ -21,20 +21,6 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [{ file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' }],
   },
   {
-    name: 'forgotten-after-restart',
-    breaks: 'A waiter that begins anew does not wait for answers about its earlier claim',
-    edits: [
-      {
-        file: 'lease/seek.js',
-        find: 'if (sent.claim.id === this.#claim.id)\n            this.#inFlight -= 1;',
-        replace: 'this.#inFlight -= 1;',
-      },
-      { file: 'lease/seek.js', find: 'this.#inFlight = 0;', replace: '' },
-    ],
-    masked: 'the counter is both reset and kept apart for each claim',
-    scenario: 'restarted-waiter',
-  },
-  {
     name: 'no-withdraw-when-unclear',
     breaks: 'An attempt whose outcome is unclear is withdrawn',
     edits: [

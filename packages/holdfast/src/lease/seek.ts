@@ -93,7 +93,6 @@ export class Seek {
   readonly #done: SeekDone
   #claim!: Claim
   #over = false
-  #inFlight = 0
   #first: Sent | undefined
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
@@ -164,24 +163,12 @@ export class Seek {
   }
 
   #await(sent: Sent, answer: PromiseLike<AttemptResult>): void {
-    this.#inFlight += 1
     this.#client.whenAnswered(
       answer,
       { lock: sent.claim.lock, verb: 'the attempt' },
-      (result) => {
-        this.#answered(sent)
-        this.#take(sent, result)
-      },
-      (error) => {
-        this.#answered(sent)
-        this.#fail(sent, error)
-      },
+      (result) => this.#take(sent, result),
+      (error) => this.#fail(sent, error),
     )
-  }
-
-  /** Answers about an earlier claim do not count: nothing can be hoped of them. */
-  #answered(sent: Sent): void {
-    if (sent.claim.id === this.#claim.id) this.#inFlight -= 1
   }
 
   #take(sent: Sent, result: AttemptResult): void {
@@ -205,10 +192,8 @@ export class Seek {
   }
 
   #granted(sent: Sent, granted: Granted): void {
-    if (sent.sentMs < this.#doubtedMs) {
-      if (this.#inFlight === 0) this.#send()
-      return
-    }
+    // The question that left with the doubt goes on until it is answered.
+    if (sent.sentMs < this.#doubtedMs) return
     // An answer that was overtaken by a later "waiting" tells of a grant from before that.
     const waiting = this.#waiting && this.#waiting.sentMs <= sent.sentMs ? this.#waiting : undefined
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
@@ -326,8 +311,6 @@ export class Seek {
       if (!this.#leaveBeat) this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
       return
     }
-    // Another attempt may be answered yet. Whoever waits sends one with each heartbeat, so that there is always another one.
-    if (!waits && this.#inFlight > 0 && isRetryable(error)) return
     this.#end()
     this.#client.withdrawals.inBackground(this.#claim)
     this.#done(undefined, error)
@@ -337,7 +320,6 @@ export class Seek {
   #restart(): void {
     this.#forget()
     this.#claim = this.#client.newClaim(this.#shape)
-    this.#inFlight = 0
     this.#patient = true
     this.#doubtedMs = -Infinity
     this.#silentMs = 0

@@ -1,6 +1,6 @@
 /** Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of unclear attempts. */
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
-import { CAPACITY_ALL } from 'holdfast/store'
+import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { count, makeWorld, outcomeOf } from '../support/world.js'
 
@@ -245,6 +245,21 @@ describe('a store that is away', () => {
     wire.fate = () => 'deliver'
     await holder.release()
     expect((await clock.until(waiting)).held).toBe(true)
+  })
+
+  test('for a moment is outlived also by one that begins anew just then', async () => {
+    const { clock, client, direct, store, wire } = makeWorld()
+    const holder = await direct({ ttlMs: 30_000 }).mutex('a').acquire()
+    const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
+    await clock.advance(100)
+    const before = wire.sent.length
+    // As if it had slept through its turn: its place is gone.
+    await store.withdraw(wire.sent[0]?.argument as Claim)
+    wire.fate = () => (wire.sent.length === before + 1 ? 'fail' : 'deliver')
+    await clock.advance(5000)
+    await holder.release()
+    expect((await clock.until(waiting)).held).toBe(true)
+    expect(wire.sent.length).toBeGreaterThan(before + 1)
   })
 
   test('for longer is told to those who wait', async () => {
