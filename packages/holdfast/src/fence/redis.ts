@@ -1,5 +1,6 @@
 /** A resource in Redis that refuses late tokens. */
 import { randomUUID } from 'node:crypto'
+import { inTime } from '../clock/in-time.js'
 import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import {
   isIoRedis,
@@ -70,16 +71,17 @@ export async function fencedInRedis(
 
 /** @param lock the lock that is named in errors */
 function within<T>(work: Promise<T>, lock: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const silent = (): StoreUnavailableError =>
-      new StoreUnavailableError(
-        `Redis: No answer within ${LIMIT_MS} ms. Whether the token was noted and the commands were done is unknown, and they may ` +
-          'still be done later. Check that the server runs and can be reached, and look at what is there before you write again.',
-        { store: STORE_NAME, lock },
-      )
-    const timer = setTimeout(() => reject(silent()), LIMIT_MS)
-    work.finally(() => clearTimeout(timer)).then(resolve, (error: unknown) => reject(explain(error, lock)))
+  return inTime(work, LIMIT_MS, () => silent(lock)).catch((error: unknown) => {
+    throw explain(error, lock)
   })
+}
+
+function silent(lock: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `Redis: No answer within ${LIMIT_MS} ms. Whether the token was noted and the commands were done is unknown, and they may ` +
+      'still be done later. Check that the server runs and can be reached, and look at what is there before you write again.',
+    { store: STORE_NAME, lock },
+  )
 }
 
 function sentTwice(lock: string): StoreUnavailableError {

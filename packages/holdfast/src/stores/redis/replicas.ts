@@ -5,6 +5,7 @@
  * time is over. So it has a connection of its own, on which the lease is written once more: a replica that has got this
  * has got everything before it. What is asked while a WAIT lasts goes together in the next round.
  */
+import { inTime } from '../../clock/in-time.js'
 import { StoreUnavailableError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import { textOf } from './replies.js'
@@ -135,11 +136,8 @@ export class ReplicatedCalls {
   }
 
   #within<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const limitMs = this.#roundLimitMs
-      const timer = setTimeout(() => reject(explain(new Error(`No answer within ${limitMs} ms`))), limitMs)
-      work.finally(() => clearTimeout(timer)).then(resolve, reject)
-    })
+    const limitMs = this.#roundLimitMs
+    return inTime(work, limitMs, () => explain(new Error(`No answer within ${limitMs} ms`)))
   }
 
   #tooFew(replicas: number): StoreUnavailableError {

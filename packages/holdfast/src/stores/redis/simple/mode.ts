@@ -1,4 +1,5 @@
 /** Which mode a server allows, found out by trying. */
+import { inTime } from '../../../clock/in-time.js'
 import type { RedisClient } from '../clients.js'
 import { explain, isUnknownScript } from '../errors.js'
 import { Link } from '../link.js'
@@ -46,9 +47,9 @@ async function tryOut(transport: Pick<Transport | ClusterTransport, 'command'>):
 
 /** The client of a Cluster may keep a command for as long as no member can be reached. */
 function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => reject(explain(error))
-    const timer = setTimeout(() => fail(new Error(`No answer within ${timeoutMs} ms`)), timeoutMs)
-    work.finally(() => clearTimeout(timer)).then(resolve, fail)
-  })
+  return inTime(work, timeoutMs, () => new Error(`No answer within ${timeoutMs} ms`)).catch(
+    (error: unknown) => {
+      throw explain(error)
+    },
+  )
 }
