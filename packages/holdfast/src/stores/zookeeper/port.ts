@@ -173,7 +173,9 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       // It may have changed between the look and the watch.
       if (onlyGone || !data) return
       if (data.weight !== place.weight || (waits && data.grantedMs !== undefined)) changed()
-    } catch {
+    } catch (error) {
+      // Whose data we may not read we may not watch. The heartbeats of those who wait look at it, and a look says no more.
+      if (hasCode(error, CODES.noAuth)) return
       // It is gone, or can no longer be seen: a look says which.
       changed()
     }
