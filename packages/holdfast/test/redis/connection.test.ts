@@ -298,6 +298,8 @@ test.each([
 )
 
 test.each([
+  ['ioredis5', { db: 99 }],
+  ['ioredis6', { db: 99 }],
   ['redis5', { database: 99 }],
   ['redis6', { database: 99 }],
   ['redis5', { username: 'nobody', password: 'wrong' }],
@@ -313,6 +315,41 @@ test.each([
     expect(tookMs).toBeLessThan(2000)
   }
   expect(await server.command('EXISTS', 'hf:{lock}')).toBe(':0\r\n')
+})
+
+describe.each(['ioredis5', 'ioredis6'] as const)('a client of %s whose SELECT was refused', (library) => {
+  test.each([
+    ['by the rights of its user', { db: 3, username: 'bound', password: 'secret' }, 'STORE_AUTH'],
+    ['for there is no such database', { db: 99 }, 'STORE_CONFIG'],
+  ] as const)('takes no lock in another database, early or late: %s', async (_, options, code) => {
+    const server = await startServer()
+    await server.command('ACL', 'SETUSER', 'bound', 'on', '>secret', '~*', '&*', '+@all', '-select')
+    const client = connectTo(server.url, library, options)
+    const early = closing(redisStore({ client }))
+    await expect(early.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
+    await until('the library calls it ready', () => Reflect.get(client, 'status') === 'ready')
+    const late = closing(redisStore({ client }))
+    for (const store of [late, early]) {
+      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
+    }
+    expect(await server.command('DBSIZE')).toBe(':0\r\n')
+  })
+
+  test('is heard of again when it may', async () => {
+    const server = await startServer()
+    await server.command('ACL', 'SETUSER', 'bound', 'on', '>secret', '~*', '&*', '+@all', '-select')
+    const client = connectTo(server.url, library, { db: 3, username: 'bound', password: 'secret' })
+    const store = closing(redisStore({ client }))
+    await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+    await server.command('ACL', 'SETUSER', 'bound', '+select')
+    await take(store, makeClaim('lock'))
+    await killConnections(server, 'normal')
+    await until('it is back', async () => {
+      await store.attempt(makeClaim('other'), TRY)
+      return true
+    })
+    expect(await server.command('DBSIZE')).toBe(':0\r\n')
+  })
 })
 
 test.each(['redis5', 'redis6'] as const)(

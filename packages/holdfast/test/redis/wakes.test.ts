@@ -120,6 +120,8 @@ test('a waiter that hears no message at all is served by its heartbeats', async 
   const server = await startServer()
   const deaf = clientLike(connectTo(server.url) as IoRedisClient, {
     duplicate: () => ({
+      status: 'ready',
+      options: {},
       call: () => Promise.resolve(undefined),
       subscribe: () => new Promise(() => undefined),
       on: () => undefined,

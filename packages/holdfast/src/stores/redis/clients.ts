@@ -8,7 +8,7 @@ type Listener = (...args: unknown[]) => void
 /** A `Redis` of ioredis. */
 export interface IoRedisClient {
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined }
+  readonly options: { readonly keyPrefix?: string | undefined; readonly db?: number | undefined }
   call(command: string, ...args: string[]): Promise<unknown>
   duplicate(override?: IoRedisOverride): IoRedisDuplicate
   on(event: string, listener: Listener): unknown
@@ -32,6 +32,8 @@ export interface IoRedisOverride {
 }
 
 export interface IoRedisDuplicate {
+  readonly status: string
+  readonly options: { readonly db?: number | undefined }
   call(command: string, ...args: string[]): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   on(event: string, listener: Listener): unknown

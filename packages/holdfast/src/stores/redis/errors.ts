@@ -83,7 +83,9 @@ export function explain(error: unknown, lock?: string): LockError {
   const word = message.startsWith("ERR The user executing the script can't")
     ? 'NOPERM'
     : SERVER_ERROR.exec(message)?.[1]
-  const { code, text } = ADVICE.get(word ?? '') ?? adviceFor(word)
+  const { code, text } = /^ERR (DB index|invalid DB index)/.test(message)
+    ? config('Name a database that the server has: see its setting databases.')
+    : (ADVICE.get(word ?? '') ?? adviceFor(word))
   return new StoreUnavailableError(`Redis: ${message}${message.endsWith('.') ? '' : '.'} ${text}`, {
     code,
     store: STORE_NAME,

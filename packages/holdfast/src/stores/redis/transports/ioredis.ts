@@ -1,6 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
+import { inDatabase, selectedBy } from './ioredis-database.js'
 import { repeatedly, retryMs } from './repeatedly.js'
 import { watchShared } from './shared-state.js'
 import type {
@@ -19,14 +20,16 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
       return client.status === 'ready'
     },
     run: (by, { sha, source }, keys, args) =>
-      client.call(
-        by === 'hash' ? 'EVALSHA' : 'EVAL',
-        by === 'hash' ? sha : source,
-        String(keys.length),
-        ...keys,
-        ...args,
+      inDatabase(client, () =>
+        client.call(
+          by === 'hash' ? 'EVALSHA' : 'EVAL',
+          by === 'hash' ? sha : source,
+          String(keys.length),
+          ...keys,
+          ...args,
+        ),
       ),
-    command: (name, ...args) => client.call(name, ...args),
+    command: (name, ...args) => inDatabase(client, () => client.call(name, ...args)),
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
@@ -78,12 +81,13 @@ function listen(client: IoRedisClient, channel: string, listener: ChannelListene
 }
 
 function connect(client: IoRedisClient): OwnConnection {
+  const db = selectedBy(client)
   const own = client.duplicate({
     lazyConnect: false,
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
     keyPrefix: '',
-    ...databaseOf(client),
+    ...(db === undefined ? {} : { db }),
     // Without it the library does not connect again, and rejects what it still has.
     retryStrategy: null,
     reconnectOnError: null,
@@ -93,7 +97,7 @@ function connect(client: IoRedisClient): OwnConnection {
   return {
     async call(name, ...args) {
       try {
-        return await own.call(name, ...args)
+        return await inDatabase(own, () => own.call(name, ...args))
       } catch (error) {
         // The library only says that the connection is closed; the event said why.
         throw isServerError(error) ? error : (failure ?? error)
@@ -101,17 +105,4 @@ function connect(client: IoRedisClient): OwnConnection {
     },
     close: () => own.disconnect(),
   }
-}
-
-/** Where SELECT has moved the client to, which is not among its settings. Not public in the library. */
-function databaseOf(client: IoRedisClient): { readonly db?: number } {
-  // While a connection is being made anew, the one before tells: the library goes back to its database.
-  const [before, now] = [Reflect.get(client, 'prevCondition'), Reflect.get(client, 'condition')] as unknown[]
-  const db = selectedIn(before) ?? selectedIn(now)
-  return db === undefined ? {} : { db }
-}
-
-function selectedIn(condition: unknown): number | undefined {
-  if (typeof condition !== 'object' || condition === null || !('select' in condition)) return undefined
-  return typeof condition.select === 'number' ? condition.select : undefined
 }
