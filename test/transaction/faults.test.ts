@@ -118,6 +118,37 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     expect(await (await locks.mutex('killed').acquire({ waitMs: 2000 })).release()).toBe('released')
   })
 
+  test('a commit whose answer is lost: the next one of the same process waits for it, too', async () => {
+    const { locks, db } = client({})
+    const mutex = locks.mutex('unanswered')
+    const read = async (tx: Tx): Promise<string> =>
+      JSON.stringify(await tx.query('select count(*) as n from writes'))
+    let committed: Promise<unknown> = Promise.resolve()
+    const unanswered: TransactionalDatabase<Tx> = {
+      ...db,
+      // As libraries do when the connection breaks under a COMMIT that the server is still at work on.
+      transaction: <T>(work: (tx: Tx) => Promise<T>) =>
+        new Promise<T>((_, reject) => {
+          committed = db.transaction(async (tx) => {
+            await work(tx)
+            reject(new Error('read ECONNRESET'))
+            await new Promise((resolve) => setTimeout(resolve, 300))
+          })
+        }),
+    }
+    const holder = await mutex.acquire()
+    const lost = locks.transaction(mutex, unanswered, (tx) => tx.query('insert into writes values (3)'))
+    const failure = lost.catch((error: unknown) => error)
+    // Several, so that a grant brings tokens for all of them.
+    const next = [1, 2].map(() => locks.transaction(mutex, db, read))
+    await holder.release()
+    expect(await failure).toMatchObject({ message: 'read ECONNRESET' })
+    const [first, second] = await Promise.all(next)
+    await committed
+    const now = await db.transaction(read)
+    expect([first, second]).toEqual([now, now])
+  })
+
   test('a session that ends under the work: nobody is granted the lock before the work has ended', async () => {
     const [{ locks, db }, other] = [client({}), client({})]
     const before = writes()

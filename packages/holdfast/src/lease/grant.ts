@@ -54,6 +54,8 @@ export class Grant {
   provisional: boolean
   /** What the store shows was said by one holder about itself. */
   described = false
+  /** What one holder has done under it may still come into force: the store has to say who is next, and when. */
+  unsettled = false
   /** Who has the grant now: it is told of a loss, once. */
   holder: GrantHolder | undefined
   /** How often it passed from one caller of this process to the next. */

@@ -18,6 +18,7 @@ export function mayHandOn(grant: Grant, nowMs: number): boolean {
     grant.renews &&
     // The next holder is not whom the store would show.
     !grant.described &&
+    !grant.unsettled &&
     grant.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&

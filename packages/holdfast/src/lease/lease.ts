@@ -260,6 +260,11 @@ export class HeldLease implements WriteLease, GrantHolder {
     }
   }
 
+  /** Something that was done under it may come into force later: nobody gets the lock but through the store. */
+  markUnsettled(): void {
+    this.#grant.unsettled = true
+  }
+
   /** Asks the store soon whether it still holds the lock for this lease. */
   look(): void {
     if (this.open) this.#client.keeper.renewSoon(this.#grant)

@@ -44,8 +44,12 @@ export async function transaction<L extends Lease, Tx, T>(
       return result
     })
   } catch (error) {
+    if (error === (await failureOf(working))) throw error
+    // It may be the commit whose answer was lost, and which is still to be done. The store keeps the next holder waiting for
+    // that, by the guard; a caller of this process that the lease were passed on to would not be.
+    ;(lease as unknown as Partial<HeldLease>).markUnsettled?.()
     // Here, too, a loss is said first, but for what the work itself has thrown.
-    if (error !== (await failureOf(working))) lease.assertHeld()
+    lease.assertHeld()
     throw error
   } finally {
     // A library may call the transaction ended while the work goes on: `postgres` does when the connection has ended, and
