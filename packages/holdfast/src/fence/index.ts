@@ -100,6 +100,8 @@ async function isNewest(
 ): Promise<boolean> {
   if (isRedis(tx)) return (await fencedInRedis(tx, values, [], { lock, prefix })) !== undefined
   const session = sessionOf(tx)
+  // Outside of a transaction the resource would be locked for no longer than this statement lasts.
+  await session.checkBegun?.()
   if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
   const [write, read] = mysqlFence(prefix)
   const [resource, ...rest] = values

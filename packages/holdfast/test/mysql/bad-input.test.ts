@@ -1,6 +1,7 @@
 /** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
 import { createLocks, type LockError, type Store } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
+import { assertFence } from 'holdfast/fence'
 import { lockRow } from 'holdfast/transaction'
 import { createConnection, createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
@@ -201,6 +202,10 @@ describe('transactions', () => {
     const connection = await pool.getConnection()
     const outcome: unknown = await lockRow(connection, seat).catch((error: unknown) => error)
     expect(outcome).toMatchObject({ code: 'LOCK_USAGE' })
+    const locks = createLocks(mysqlStore({ pool }))
+    ending.push(() => locks.close())
+    const lease = await locks.mutex('fenced').acquire()
+    await expect(assertFence(connection, lease, 'resource')).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     await connection.query('start transaction')
     expect(await lockRow(connection, seat)).toMatchObject({ id: 1 })
     await connection.query('rollback')
