@@ -138,6 +138,23 @@ describe.each(['pg', 'postgres'] as const)('through %s', (library) => {
     expect(await (await mine.mutex('dark').acquire({ waitMs: 6000 })).release()).toBe('released')
   })
 
+  test('a release whose answer comes late is a release', async () => {
+    const proxy = await Proxy.to(server.port)
+    ending.push(() => proxy.close())
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`
+    const pool = library === 'pg' ? new Pool({ connectionString: url }) : postgres(url, { max: 4 })
+    ending.push(() => pool.end())
+    const locks = createLocks(postgresStore({ pool, mode: 'session', requestTimeoutMs: 500 }), {
+      ttlMs: 20_000,
+    })
+    ending.push(() => locks.close({ graceMs: 0 }))
+    const lease = await locks.mutex('late answer').acquire()
+    // For longer than one request may take, and for less than the release is tried.
+    proxy.faults.replyMs = 1200
+    expect(await lease.release()).toBe('released')
+    proxy.heal()
+  })
+
   test('an answer that is lost while the session opens keeps nobody waiting for that connection', async () => {
     const proxy = await Proxy.to(server.port)
     ending.push(() => proxy.close())

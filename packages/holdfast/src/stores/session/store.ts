@@ -31,6 +31,8 @@ interface Tombstone {
   readonly untilMs: number
   /** Undefined while nobody knows. */
   outcome?: WithdrawOutcome
+  /** A release that is under way: whoever asks again shares its answer, which may come late. */
+  release?: Promise<WithdrawOutcome> | undefined
 }
 
 export class SessionStore implements Store<false> {
@@ -91,8 +93,12 @@ export class SessionStore implements Store<false> {
     const key = keyOf(claim)
     const session = this.#claims.get(claim.id)
     const tombstone = this.#tombstones.get(key) ?? this.#bury(key, claim.ttlMs)
-    tombstone.outcome ??= session ? await this.#bounded(this.#release(session, claim)) : 'absent'
-    return tombstone.outcome
+    if (tombstone.outcome === undefined && !session) tombstone.outcome = 'absent'
+    if (tombstone.outcome !== undefined || !session) return tombstone.outcome ?? 'absent'
+    tombstone.release ??= this.#release(session, claim)
+      .then((outcome) => (tombstone.outcome = outcome))
+      .finally(() => (tombstone.release = undefined))
+    return this.#bounded(tombstone.release)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
