@@ -141,6 +141,24 @@ describe.each(kits)('through $name', (kit) => {
     expect(await stored()).toEqual(before)
   })
 
+  test('refuses a key that several rows have, and changes none of them', async () => {
+    await ask(`insert into ${table} values (11, 10, 'twin', 0), (12, 70, 'twin', 0)`)
+    const change = ({ amount }: Stock): Partial<Stock> => ({ amount: amount - 1 })
+    const changing = optimistic<Stock>(db, { table, key: { note: 'twin' } }, change)
+    await expect(changing).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    const twins = await ask(`select amount from ${table} where note = 'twin' order by id`)
+    expect(twins).toEqual([{ amount: 10 }, { amount: 70 }])
+    // One more that comes between the look and the change.
+    await ask(`delete from ${table} where id = 12`)
+    const late = optimistic<Stock>(db, { table, key: { note: 'twin' } }, async () => {
+      await ask(`insert into ${table} values (12, 70, 'twin', 0)`)
+      return { amount: 1 }
+    })
+    await expect(late).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    const after = await ask(`select amount from ${table} where note = 'twin' order by id`)
+    expect(after).toEqual([{ amount: 10 }, { amount: 70 }])
+  })
+
   test('refuses what it cannot work on', async () => {
     const asIs = (row: Stock): Stock => row
     const refused = { code: 'LOCK_USAGE' }

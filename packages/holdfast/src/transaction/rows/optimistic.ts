@@ -37,7 +37,7 @@ export type Change<Row> = Partial<Row> | undefined
  * several times and must do nothing that cannot be undone.
  * @returns the row as it was written, with its new version
  * @throws VersionConflictError when it came too late each time.
- * @throws LockUsageError when there is no such row, or it has no such version. Otherwise what `change` or the client library
+ * @throws LockUsageError when there is no such row, or several, or it has no such version. Otherwise what `change` or the client library
  *   throws.
  */
 export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
@@ -80,8 +80,10 @@ async function attempt<Row extends object, Tx>(
   change: (row: Row, tx: Tx) => Change<Row> | Promise<Change<Row>>,
 ): Promise<Row> {
   const { dialect } = db
-  const [row] = await db.query(tx, `select * from ${key.table} where ${whereKey(key, dialect)}`, key.values)
+  const found = await db.query(tx, `select * from ${key.table} where ${whereKey(key, dialect)}`, key.values)
+  const [row] = found
   if (row === undefined) throw missingRow(key)
+  if (found.length > 1) throw severalRows(key)
   const before = versionOf(row as SqlRow, version, key)
   const changes = await change(row as Row, tx)
   if (changes === undefined) return row as Row
@@ -96,7 +98,10 @@ async function attempt<Row extends object, Tx>(
     `update ${key.table} set ${[...sets, `${column} = ${column} + 1`].join(', ')} ` +
     `where ${whereKey(key, dialect, entries.length + 1)} and ${column} = ${before}`
   const values = [...entries.map(([, value]) => value), ...key.values]
-  if (!(await hasChanged(db, tx, update, values))) throw new Outdated()
+  const changed = await countOfChanged(db, tx, update, values)
+  if (changed === 0) throw new Outdated()
+  // Another one has come since the look.
+  if (changed > 1) throw severalRows(key)
   const after = typeof before === 'bigint' ? before + 1n : before + 1
   // As the library gave it: large numbers come as text from some.
   const given = typeof (row as SqlRow)[version] === 'string' ? String(after) : after
@@ -115,17 +120,25 @@ function checkChange(changes: unknown, { text }: CheckedKey): void {
 }
 
 /** MySQL does not return rows of an update, but tells how many there were to whoever asks next. */
-async function hasChanged<Tx>(
+async function countOfChanged<Tx>(
   db: TransactionalDatabase<Tx>,
   tx: Tx,
   update: string,
   values: readonly unknown[],
-): Promise<boolean> {
+): Promise<number> {
   if (db.dialect === 'postgres')
-    return (await db.query(tx, `${update} returning 1 as changed`, values)).length > 0
+    return (await db.query(tx, `${update} returning 1 as changed`, values)).length
   await db.query(tx, update, values)
   const [row] = (await db.query(tx, 'select row_count() as changed', [])) as { changed: unknown }[]
-  return Number(row?.changed) > 0
+  return Number(row?.changed)
+}
+
+function severalRows({ text }: CheckedKey): LockUsageError {
+  return new LockUsageError(
+    `There are several rows ${text}, and a change is made from one of them alone. Name the columns of a unique index, with values ` +
+      'of their own types: to MySQL the number 7 is as much as the texts "7" and "007".',
+    { lock: text },
+  )
 }
 
 /** A number that is written into the SQL, so it must be nothing else. Libraries give large ones as text. */
