@@ -6,6 +6,7 @@ import { checkName } from '../../store/names.js'
 import type { SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout } from '../failures.js'
+import { inTurn } from './in-turn.js'
 import { adviceOn, withinWait } from './within-wait.js'
 
 export interface AdvisoryLockOptions {
@@ -30,12 +31,12 @@ export async function advisoryLock(
   const waitMs = checkWait(options.waitMs, Infinity)
   const advice = adviceOn(waitMs)
   if (waitMs === 0) {
-    if (await attempt(session, name, options)) return
+    if (await inTurn(tx, () => attempt(session, name, options))) return
     throw new LockTimeoutError(waitMs, { lock: name, advice })
   }
   const take = `select pg_advisory_xact_lock${suffix(options)}($1::text::bigint)::text as done`
   try {
-    await withinWait(session, waitMs, (inner) => inner.query(take, [advisoryKey(name)]))
+    await inTurn(tx, () => withinWait(session, waitMs, (inner) => inner.query(take, [advisoryKey(name)])))
   } catch (error) {
     if (isLockTimeout(error)) throw new LockTimeoutError(waitMs, { lock: name, advice, cause: error })
     throw error
@@ -48,7 +49,8 @@ export async function tryAdvisoryLock(
   name: string,
   options: Pick<AdvisoryLockOptions, 'shared'> = {},
 ): Promise<boolean> {
-  return attempt(checked(tx, name), name, options)
+  const session = checked(tx, name)
+  return inTurn(tx, () => attempt(session, name, options))
 }
 
 /** The key of a name: programs that are not written in JavaScript can make it too. The first 64 bits of SHA-256. */

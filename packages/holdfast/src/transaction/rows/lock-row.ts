@@ -8,6 +8,7 @@ import { checkWait } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout } from '../failures.js'
+import { inTurn } from './in-turn.js'
 import { createChecked, createRow, isThere, missingRow, type CreateRow } from './missing.js'
 import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 import { checkUniqueKey } from './unique-key.js'
@@ -24,7 +25,10 @@ export interface LockRowOptions<Tx> {
 }
 
 /**
- * Locks a row until the transaction ends, and resolves to what is in it now.
+ * Locks a row until the transaction ends, and resolves to what is in it now. Await it before anything else is asked in this
+ * transaction: on PostgreSQL a wait that comes to its end takes back whatever was written meanwhile. Calls beside one another
+ * take turns. A lock on the whole table, such as that of ALTER TABLE, is waited for by PostgreSQL also where nothing else is
+ * (`tryLockRow`, and `waitMs: 0`).
  * @throws LockTimeoutError when another transaction kept it for longer than `waitMs`. The transaction goes on, unless the
  *   server's own limit came first, which dooms it on PostgreSQL.
  * @throws LockUsageError when there is no such row, or no unique index over columns of the key. Otherwise what the client
@@ -37,22 +41,38 @@ export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
 ): Promise<Row> {
   const session = sessionOf(tx)
   const waitMs = checkWait(options.waitMs, Infinity)
-  const key = await prepared(session, row, options.create, waitMs)
-  if (waitMs === 0) {
-    const locked = await lockNow<Row>(session, key, options.create !== undefined)
-    if (locked) return locked
-    throw stillBusy(key, waitMs)
-  }
+  return inTurn(tx, () => lockWithin<Row, Tx>(session, row, options, waitMs))
+}
+
+async function lockWithin<Row, Tx>(
+  session: SqlSession,
+  row: RowKey,
+  options: LockRowOptions<Tx>,
+  waitMs: number,
+): Promise<Row> {
+  const { text } = checkKey(row, session.dialect)
   try {
-    const rows = await withinWait(session, waitMs, (inner) =>
-      inner.query(forUpdate(session, key), key.values),
-    )
-    if (rows.length === 0) throw missingRow(key, options.create !== undefined)
-    return rows[0] as Row
+    const key = await prepared(session, row, options.create, waitMs)
+    const made = options.create !== undefined
+    const locked =
+      waitMs === 0 ? await lockNow<Row>(session, key, made) : await lockSoon<Row>(session, key, made, waitMs)
+    if (locked) return locked
   } catch (error) {
-    if (isLockTimeout(error)) throw stillBusy(key, waitMs, error)
+    if (isLockTimeout(error)) throw stillBusy(text, waitMs, error)
     throw error
   }
+  throw stillBusy(text, waitMs)
+}
+
+async function lockSoon<Row>(
+  session: SqlSession,
+  key: CheckedKey,
+  made: boolean,
+  waitMs: number,
+): Promise<Row> {
+  const rows = await withinWait(session, waitMs, (inner) => inner.query(forUpdate(session, key), key.values))
+  if (rows.length === 0) throw missingRow(key, made)
+  return rows[0] as Row
 }
 
 /**
@@ -65,8 +85,10 @@ export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
   options: Pick<LockRowOptions<Tx>, 'create'> = {},
 ): Promise<Row | undefined> {
   const session = sessionOf(tx)
-  const key = await prepared(session, row, options.create)
-  return lockNow<Row>(session, key, options.create !== undefined)
+  return inTurn(tx, async () => {
+    const key = await prepared(session, row, options.create)
+    return lockNow<Row>(session, key, options.create !== undefined)
+  })
 }
 
 async function prepared<Tx>(
@@ -84,7 +106,8 @@ async function prepared<Tx>(
   await checkUniqueKey(session, key)
   if (!create || made) return key
   // On PostgreSQL nothing is lost by a look. A row that is there then needs no other connection.
-  if (session.dialect === 'postgres' && (await isThere(session, key))) return key
+  const look = (): Promise<boolean> => withinWait(session, waitMs, (inner) => isThere(inner, key))
+  if (session.dialect === 'postgres' && (await look())) return key
   await createInTime(key, createRow(row, create), waitMs)
   return key
 }
@@ -147,6 +170,6 @@ function forUpdate({ dialect }: SqlSession, key: CheckedKey): string {
   return `select * from ${key.table} where ${whereKey(key, dialect)} for update`
 }
 
-function stillBusy({ text }: CheckedKey, waitMs: number, cause?: unknown): LockTimeoutError {
+function stillBusy(text: string, waitMs: number, cause?: unknown): LockTimeoutError {
   return new LockTimeoutError(waitMs, { lock: text, advice: adviceOn(waitMs), cause })
 }

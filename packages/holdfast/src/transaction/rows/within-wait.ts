@@ -54,11 +54,12 @@ async function onMysql<T>(
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const seconds = Math.min(LONGEST_MS / 2000, Math.max(1, Math.ceil(waitMs / 1000)))
-  await session.query(
-    `set @holdfast_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ${Math.floor(seconds)}`,
-    [],
-  )
-  const restore = (): Promise<unknown> => session.query('set innodb_lock_wait_timeout = @holdfast_wait', [])
+  // One limit is for rows, and the other one for tables, which somebody may change or have locked as a whole.
+  const limits = ['innodb_lock_wait_timeout', 'lock_wait_timeout']
+  const note = limits.map((limit) => `@holdfast_${limit} = @@${limit}, ${limit} = ${Math.floor(seconds)}`)
+  await session.query(`set ${note.join(', ')}`, [])
+  const before = limits.map((limit) => `${limit} = @holdfast_${limit}`)
+  const restore = (): Promise<unknown> => session.query(`set ${before.join(', ')}`, [])
   let result: T
   try {
     result = await work(session)
