@@ -276,24 +276,6 @@ describe('settings', () => {
     })
   })
 
-  test('a node that may not be read is left to the heartbeats, and not asked for again and again', async () => {
-    const [open, holder] = [makeClaim('mixed'), makeClaim('mixed')]
-    const anybody = openStore()
-    // The lock's own node is everybody's, and that of its holder is not.
-    await anybody.attempt(open, QUEUE)
-    await anybody.withdraw(open)
-    const auth = { scheme: 'digest', user: 'me', password: 'secret' } as const
-    await openStore({ auth }).attempt(holder, QUEUE)
-    const key = await nodeOf(holder)
-    const port = new ZooKeeperPort({ connect: ensemble.connect, tickMs: TICK_MS })
-    after(() => port.close(0))
-    let told = 0
-    port.watch({ places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false }, () => (told += 1))
-    // Asked after it on the same session, and so answered after it.
-    await port.list({ lock: 'elsewhere' })
-    expect(told).toBe(0)
-  })
-
   test('nodes made with an identity refuse others', async () => {
     await raw.ask(create('/guarded', '', FLAGS.persistent, false))
     const connect = `${ensemble.connect}/guarded`

@@ -1,16 +1,11 @@
 /** What the verbs of a sequenced store share. */
-import type { Clock, Timer } from '../../clock/clock.js'
+import type { Clock } from '../../clock/clock.js'
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { Claim, ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EnterResult, Look, LookedAt, PortSession, SequencedPort } from './port.js'
 import { Neighbours } from './neighbours.js'
 import { Records, type ClaimRecord, type Standpoint } from './record.js'
-import { Sessions } from './session.js'
-
-/** How often to try what is left to be done, in milliseconds. */
-const SWEEP_MS = 1000
-/** So many claims that could not be refused are remembered: of older ones nothing is likely to be on its way. */
-const UNBANISHED_KEPT = 10_000
+import { Sessions, type Session } from './session.js'
 
 export class StoreContext<S extends PortSession> {
   readonly name: string
@@ -20,33 +15,17 @@ export class StoreContext<S extends PortSession> {
   readonly neighbours = new Neighbours()
   readonly sessions: Sessions<S>
   /** Records whose withdrawal brought no answer, or whose stolen lease ran out: their entries must go. */
-  readonly #doomed = new Set<ClaimRecord<S>>()
+  readonly doomed = new Set<ClaimRecord<S>>()
   /** Claims that could not be refused: an attempt whose answer was lost may have entered them. */
   readonly #unbanished = new Map<ClaimRecord<S>, ClaimRef>()
-  #sweeping: Timer | undefined
-  #closed = false
+  closed = false
   #asked: { at: LookedAt; resolve: (look: Look) => void; reject: (error: unknown) => void }[] = []
 
   constructor(name: string, port: SequencedPort<S>, clock: Clock) {
     this.name = name
     this.port = port
     this.clock = clock
-    this.sessions = new Sessions(port, clock, () => this.#sweep())
-  }
-
-  get closed(): boolean {
-    return this.#closed
-  }
-
-  close(): void {
-    this.#closed = true
-    this.#sweeping?.cancel()
-  }
-
-  /** The entry of this claim has to go: now if it was withdrawn, else when its lease ends, whoever has forgotten it by then. */
-  doom(record: ClaimRecord<S>): void {
-    this.#doomed.add(record)
-    this.#sweepSoon()
+    this.sessions = new Sessions(port, clock, (session) => this.#sweep(session))
   }
 
   /** Looks at an entry. All looks of one turn of the event loop travel together: a heartbeat is one request. */
@@ -86,40 +65,21 @@ export class StoreContext<S extends PortSession> {
 
   /**
    * A session that lives on would keep alive what its owner could not withdraw, for ever. The runtime stops trying after
-   * a TTL, since other stores have forgotten the claim by then; here the entry is taken out as soon as the service answers:
-   * a sign of life may tell so at once. It may also come too late, or from another session only, so there is a timer too.
+   * a TTL, since other stores have forgotten the claim by then; here the entry is taken out as soon as the service answers.
    */
-  #sweep(): void {
-    if (this.#closed) return
+  #sweep(session: Session<S>): void {
     const nowMs = this.clock.monotonicMs()
     const unbanished = [...this.#unbanished]
     this.#unbanished.clear()
     for (const [record, claim] of unbanished) this.banish(record, claim).catch(() => undefined)
-    for (const record of this.#doomed) {
+    for (const record of this.doomed) {
       const standpoint = record.standpoint
-      if (standpoint && !standpoint.session.lost && !record.withdrawn && standpoint.endMs > nowMs) continue
-      this.#doomed.delete(record)
-      if (standpoint && !standpoint.session.lost) void this.takeOut(record)
+      if (!standpoint || standpoint.session.lost) this.doomed.delete(record)
+      else if (standpoint.session === session && (record.withdrawn || standpoint.endMs <= nowMs)) {
+        this.doomed.delete(record)
+        void this.takeOut(record)
+      }
     }
-    this.#sweepSoon()
-  }
-
-  #sweepSoon(): void {
-    if (this.#closed || this.#sweeping || this.#doomed.size + this.#unbanished.size === 0) return
-    const nowMs = this.clock.monotonicMs()
-    let delayMs = SWEEP_MS
-    for (const { standpoint } of this.#doomed) {
-      const leftMs = (standpoint?.endMs ?? Infinity) - nowMs
-      if (leftMs > 0) delayMs = Math.min(delayMs, leftMs + 1)
-    }
-    this.#sweeping = this.clock.timer(
-      delayMs,
-      () => {
-        this.#sweeping = undefined
-        this.#sweep()
-      },
-      true,
-    )
   }
 
   /** Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again when somebody does. */
@@ -132,11 +92,6 @@ export class StoreContext<S extends PortSession> {
       return outcome
     } catch (error) {
       this.#unbanished.set(record, claim)
-      for (const [oldest] of this.#unbanished) {
-        if (this.#unbanished.size <= UNBANISHED_KEPT) break
-        this.#unbanished.delete(oldest)
-      }
-      this.#sweepSoon()
       throw error
     }
   }
@@ -153,7 +108,8 @@ export class StoreContext<S extends PortSession> {
     try {
       await this.leaving(standpoint, leave)
     } catch {
-      if (record.standpoint) this.doom(record)
+      // The next sign of life of the session tries again.
+      if (record.standpoint) this.doomed.add(record)
     }
   }
 

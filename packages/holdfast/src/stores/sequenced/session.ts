@@ -12,7 +12,7 @@ export class Session<S extends PortSession = PortSession> {
   /** How long it lives unheard of. */
   readonly timeoutMs: number
   readonly #clock: Clock
-  readonly #sweep: () => void
+  readonly #sweep: (session: Session<S>) => void
   #lost = false
   /** When the last request that was acknowledged left, on both clocks: the monotonic one stands still in a suspend. */
   #heardMs: number
@@ -20,7 +20,13 @@ export class Session<S extends PortSession = PortSession> {
   #latest: { sentMs: number; answer: Promise<boolean> } | undefined
 
   /** @param openedMs when the request that opened it left */
-  constructor(handle: S, timeoutMs: number, clock: Clock, openedMs: number, sweep: () => void) {
+  constructor(
+    handle: S,
+    timeoutMs: number,
+    clock: Clock,
+    openedMs: number,
+    sweep: (session: Session<S>) => void,
+  ) {
     this.handle = handle
     this.timeoutMs = timeoutMs
     this.#clock = clock
@@ -68,7 +74,7 @@ export class Session<S extends PortSession = PortSession> {
     })
     this.#latest = { sentMs, answer }
     const alive = await answer
-    if (alive) this.#sweep()
+    if (alive) this.#sweep(this)
     return alive
   }
 
@@ -84,14 +90,14 @@ const SPARE_MS = 1000
 export class Sessions<S extends PortSession> {
   readonly #port: SequencedPort<S>
   readonly #clock: Clock
-  readonly #sweep: () => void
+  readonly #sweep: (session: Session<S>) => void
   /** By the timeout that was granted. */
   readonly #open = new Map<number, Session<S>>()
   readonly #opening = new Map<number, Promise<Session<S>>>()
   /** The shortest session that the service grants, once it has shown that it grants none so short as was asked for. */
   #shortestMs = 0
 
-  constructor(port: SequencedPort<S>, clock: Clock, sweep: () => void) {
+  constructor(port: SequencedPort<S>, clock: Clock, sweep: (session: Session<S>) => void) {
     this.#port = port
     this.#clock = clock
     this.#sweep = sweep

@@ -101,7 +101,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   async close(): Promise<void> {
     const { records, sessions, port, clock } = this.#context
     if (this.#context.closed) return
-    this.#context.close()
+    this.#context.closed = true
     let heldMs = 0
     for (const standpoint of records.standpoints()) {
       standpoint.stopWatching()

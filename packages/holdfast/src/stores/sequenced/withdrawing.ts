@@ -54,7 +54,7 @@ export class Withdrawing<S extends PortSession> {
   }
 
   async #leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {
-    const { port, records, neighbours } = this.#context
+    const { port, records, doomed, neighbours } = this.#context
     const { entry, claim, grant } = standpoint
     const leave = (): Promise<boolean> => port.leave(entry)
     let removed: boolean
@@ -62,7 +62,7 @@ export class Withdrawing<S extends PortSession> {
       removed = await (grant && wantsAll(claim) ? neighbours.leave(entry.key, leave) : leave())
     } catch (error) {
       standpoint.leaveUnclear = true
-      this.#context.doom(record)
+      doomed.add(record)
       throw error
     }
     if (record.outcome) return record.outcome

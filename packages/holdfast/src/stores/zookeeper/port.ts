@@ -173,9 +173,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       // It may have changed between the look and the watch.
       if (onlyGone || !data) return
       if (data.weight !== place.weight || (waits && data.grantedMs !== undefined)) changed()
-    } catch (error) {
-      // Whose data we may not read we may not watch. The heartbeats of those who wait look at it, and a look says no more.
-      if (hasCode(error, CODES.noAuth)) return
+    } catch {
       // It is gone, or can no longer be seen: a look says which.
       changed()
     }

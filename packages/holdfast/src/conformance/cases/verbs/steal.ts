@@ -37,17 +37,6 @@ steal.test(
   { needs: [leaseExpiry] },
 )
 
-steal.test(
-  'a stolen lock is free when the lease ends, also where its holder has heard of it and does nothing',
-  async (context) => {
-    const holder = context.claim({ ttlMs: context.shortMs })
-    await context.take(holder)
-    await context.store.steal(holder.lock, { now: false })
-    assert.deepEqual(await context.store.renew([holder]), STOLEN)
-    await context.granted(context.claim(), context.shortMs + context.slackMs)
-  },
-)
-
 steal.test('a lock stolen with now is free at once', async (context) => {
   const holder = context.claim()
   await context.take(holder)
