@@ -339,6 +339,17 @@ const ADMINISTRATION: readonly Breakage[] = [
     'renewals of a stolen lease are refused, and the lock is not free yet',
     (sound) => (state, _options, turn) => sound.steal(state, { now: true }, turn),
   ),
+  verb(
+    'renew',
+    'keeps a stolen lease while its client lives',
+    'a stolen lock is free when the lease ends, also where its holder has heard of it and does nothing',
+    (sound) => (state, renewal, turn) => {
+      const result = sound.renew(state, renewal, turn)
+      const holder = state.holders.get(renewal.id)
+      if (holder?.stolen) holder.expiresMs = Infinity
+      return result
+    },
+  ),
   {
     name: 'lets a stolen lease come back',
     caughtBy: 'a resent attempt does not bring a lease back that was stolen with now',

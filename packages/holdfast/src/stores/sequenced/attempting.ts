@@ -33,7 +33,7 @@ export class Attempting<S extends PortSession> {
     } finally {
       record.entering = undefined
       // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take it out.
-      if (record.withdrawn) void this.#context.takeOut(record)
+      if (record.withdrawn) void this.#context.removing.takeOut(record)
     }
   }
 }

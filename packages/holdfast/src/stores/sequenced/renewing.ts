@@ -78,7 +78,7 @@ export class Renewing<S extends PortSession> {
     if (look.state === 'present') {
       if (look.data.stolen !== true) return undefined
       // Its holder lets go of it, or does not: it must not live for as long as the session does.
-      this.#context.doomed.add(record)
+      this.#context.removing.doom(record)
       return stolen(look.data.stolenBecause)
     }
     this.#context.records.settle(record, 'absent')

@@ -12,25 +12,22 @@ export class Session<S extends PortSession = PortSession> {
   /** How long it lives unheard of. */
   readonly timeoutMs: number
   readonly #clock: Clock
-  readonly #sweep: (session: Session<S>) => void
+  readonly #heard: () => void
   #lost = false
   /** When the last request that was acknowledged left, on both clocks: the monotonic one stands still in a suspend. */
   #heardMs: number
   #heardWallMs: number
   #latest: { sentMs: number; answer: Promise<boolean> } | undefined
 
-  /** @param openedMs when the request that opened it left */
-  constructor(
-    handle: S,
-    timeoutMs: number,
-    clock: Clock,
-    openedMs: number,
-    sweep: (session: Session<S>) => void,
-  ) {
+  /**
+   * @param openedMs when the request that opened it left
+   * @param heard called at every sign of life
+   */
+  constructor(handle: S, timeoutMs: number, clock: Clock, openedMs: number, heard: () => void) {
     this.handle = handle
     this.timeoutMs = timeoutMs
     this.#clock = clock
-    this.#sweep = sweep
+    this.#heard = heard
     this.#heardMs = openedMs
     this.#heardWallMs = clock.wallMs() - (clock.monotonicMs() - openedMs)
   }
@@ -74,7 +71,7 @@ export class Session<S extends PortSession = PortSession> {
     })
     this.#latest = { sentMs, answer }
     const alive = await answer
-    if (alive) this.#sweep(this)
+    if (alive) this.#heard()
     return alive
   }
 
@@ -90,17 +87,17 @@ const SPARE_MS = 1000
 export class Sessions<S extends PortSession> {
   readonly #port: SequencedPort<S>
   readonly #clock: Clock
-  readonly #sweep: (session: Session<S>) => void
+  readonly #heard: () => void
   /** By the timeout that was granted. */
   readonly #open = new Map<number, Session<S>>()
   readonly #opening = new Map<number, Promise<Session<S>>>()
   /** The shortest session that the service grants, once it has shown that it grants none so short as was asked for. */
   #shortestMs = 0
 
-  constructor(port: SequencedPort<S>, clock: Clock, sweep: (session: Session<S>) => void) {
+  constructor(port: SequencedPort<S>, clock: Clock, heard: () => void) {
     this.#port = port
     this.#clock = clock
-    this.#sweep = sweep
+    this.#heard = heard
   }
 
   /** The session for those who wait, if it is open and not in doubt. */
@@ -157,7 +154,7 @@ export class Sessions<S extends PortSession> {
     const grantedMs = handle.timeoutMs
     if (grantedMs > timeoutMs) this.#shortestMs = grantedMs
     const promisedMs = grantedMs - this.#port.graceMs
-    const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#sweep)
+    const session = new Session(handle, promisedMs, this.#clock, openedMs, this.#heard)
     this.#open.set(grantedMs, session)
     return session
   }

@@ -99,9 +99,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
 
   /** Leaves what is still held to run out by itself: nothing is released under code that runs. */
   async close(): Promise<void> {
-    const { records, sessions, port, clock } = this.#context
+    const { records, removing, sessions, port, clock } = this.#context
     if (this.#context.closed) return
     this.#context.closed = true
+    removing.stop()
     let heldMs = 0
     for (const standpoint of records.standpoints()) {
       standpoint.stopWatching()

@@ -9,8 +9,7 @@
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { PortSession } from './port.js'
-import { wantsAll } from './queue-rule.js'
-import type { ClaimRecord, Standpoint } from './record.js'
+import type { ClaimRecord } from './record.js'
 
 /** How long to wait for the answer to an attempt: longer than a server is given for it. */
 const PATIENCE_MS = 3000
@@ -29,15 +28,15 @@ export class Withdrawing<S extends PortSession> {
     if (record.outcome) return record.outcome
     records.bury(record)
     const answered = record.entering === undefined || (await this.#isAnswered(record.entering))
-    return answered ? this.#end(record, claim) : this.#context.banish(record, claim)
+    return answered ? this.#end(record, claim) : this.#context.removing.banish(record, claim)
   }
 
   /** No attempt is under way any more. */
   async #end(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     const { standpoint, outcome } = record
     if (outcome) return outcome
-    if (standpoint) return this.#context.leaving(standpoint, () => this.#leave(record, standpoint))
-    if (record.unclear) return this.#context.banish(record, claim)
+    if (standpoint) return this.#context.removing.leave(record, standpoint)
+    if (record.unclear) return this.#context.removing.banish(record, claim)
     this.#context.records.settle(record, 'absent')
     return 'absent'
   }
@@ -51,34 +50,5 @@ export class Withdrawing<S extends PortSession> {
       }
       entering.then(answered, answered)
     })
-  }
-
-  async #leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {
-    const { port, records, doomed, neighbours } = this.#context
-    const { entry, claim, grant } = standpoint
-    const leave = (): Promise<boolean> => port.leave(entry)
-    let removed: boolean
-    try {
-      removed = await (grant && wantsAll(claim) ? neighbours.leave(entry.key, leave) : leave())
-    } catch (error) {
-      standpoint.leaveUnclear = true
-      doomed.add(record)
-      throw error
-    }
-    if (record.outcome) return record.outcome
-    const outcome = removed || (await this.#wasDoneBefore(standpoint)) ? standpoint.outcome : 'absent'
-    records.settle(record, outcome)
-    return outcome
-  }
-
-  /**
-   * Whether an earlier request of ours, whose answer was lost, has taken the entry out. It has if the session was never
-   * interrupted and nobody stole the entry: then nothing else can have.
-   */
-  async #wasDoneBefore(standpoint: Standpoint<S>): Promise<boolean> {
-    if (!standpoint.leaveUnclear) return false
-    const look = await this.#context.look({ entry: standpoint.entry, claim: standpoint.claim })
-    if (look.state === 'present' || look.stolenBecause !== undefined) return false
-    return standpoint.session.keepAlive()
   }
 }

@@ -37,6 +37,19 @@ steal.test(
   { needs: [leaseExpiry] },
 )
 
+steal.test(
+  'a stolen lock is free when the lease ends, also where its holder has heard of it and does nothing',
+  async (context) => {
+    const holder = context.claim({ ttlMs: context.shortMs })
+    const thief = await context.open()
+    await context.take(holder)
+    await thief.steal(holder.lock, { now: false })
+    // The client lives on, and its connection with it. On a slow machine the lease has ended before it was stolen.
+    assert.equal((await context.store.renew([holder]))[0]?.outcome, 'lost')
+    await context.granted(context.claim(), context.shortMs + context.slackMs, thief)
+  },
+)
+
 steal.test('a lock stolen with now is free at once', async (context) => {
   const holder = context.claim()
   await context.take(holder)

@@ -1,0 +1,138 @@
+/**
+ * Taking entries out, and trying that again where it failed.
+ *
+ * The session of a client that lives on keeps alive whatever stands on it: what could not be withdrawn, and a lease that was
+ * stolen from a holder that does nothing. The runtime stops trying after a TTL, since other stores have forgotten the claim by
+ * then. Here it is tried until somebody answers, at every sign of life of a session and each second, also when nobody
+ * asks for anything any more. An entry that went with its session is an answer, too.
+ */
+import type { Timer } from '../../clock/clock.js'
+import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
+import type { StoreContext } from './context.js'
+import type { PortSession } from './port.js'
+import { wantsAll } from './queue-rule.js'
+import type { ClaimRecord, Standpoint } from './record.js'
+
+const SWEEP_MS = 1000
+/** So many are tried at once: a service that refuses them all need not hear of all of them each second. */
+const AT_ONCE = 100
+/** So many are remembered. Where more fail than that the service has not answered for long, and sessions end there. */
+const KEPT = 10_000
+
+export class Removing<S extends PortSession> {
+  readonly #context: StoreContext<S>
+  /** What must go, the oldest first. With a reference where the claim is to be refused: its entry may still be made. */
+  readonly #owed = new Map<ClaimRecord<S>, ClaimRef | undefined>()
+  #timer: Timer | undefined
+
+  constructor(context: StoreContext<S>) {
+    this.#context = context
+  }
+
+  /** Its entry has to go: at once when the claim was withdrawn, else when its lease has ended. */
+  doom(record: ClaimRecord<S>): void {
+    if (record.standpoint) this.#owe(record, undefined)
+  }
+
+  /** Tries again whatever is due. */
+  sweep(): void {
+    const nowMs = this.#context.clock.monotonicMs()
+    let tries = 0
+    for (const [record, claim] of this.#owed) {
+      const { standpoint, withdrawn } = record
+      if (standpoint && !withdrawn && standpoint.endMs > nowMs) continue
+      if (tries === AT_ONCE) break
+      this.#owed.delete(record)
+      // It was settled meanwhile.
+      if (record.outcome || (!standpoint && !claim)) continue
+      tries += 1
+      if (claim) this.banish(record, claim).catch(() => undefined)
+      else void this.takeOut(record)
+    }
+    this.#sweepSoon()
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#owed.clear()
+  }
+
+  /** Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again later. */
+  async banish(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
+    if (record.outcome) return record.outcome
+    const { port, records } = this.#context
+    try {
+      const found = await port.banish(claim)
+      const outcome = record.standpoint?.outcome ?? (found ? 'left' : 'absent')
+      records.settle(record, outcome)
+      return outcome
+    } catch (error) {
+      this.#owe(record, claim)
+      throw error
+    }
+  }
+
+  /** Takes out the entry of a claim, now or as soon as the service answers. */
+  async takeOut(record: ClaimRecord<S>): Promise<void> {
+    const { standpoint } = record
+    // What went wrong is told to whoever withdraws it.
+    if (standpoint) await this.leave(record, standpoint).catch(() => undefined)
+  }
+
+  /** Takes out an entry. Whoever asks while that is being done already shares the answer. */
+  leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {
+    standpoint.leaving ??= this.#leave(record, standpoint).finally(() => (standpoint.leaving = undefined))
+    return standpoint.leaving
+  }
+
+  async #leave(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<WithdrawOutcome> {
+    const { port, records, neighbours } = this.#context
+    const { entry, claim, grant } = standpoint
+    const leave = (): Promise<boolean> => port.leave(entry)
+    // One that nobody has withdrawn is taken out after its end: to withdraw it then is too late.
+    const held = record.withdrawn ? standpoint.outcome : 'absent'
+    try {
+      const removed = await (grant && wantsAll(claim) ? neighbours.leave(entry.key, leave) : leave())
+      if (record.outcome) return record.outcome
+      const outcome = removed || (await this.#wasDoneBefore(standpoint)) ? held : 'absent'
+      records.settle(record, outcome)
+      return outcome
+    } catch (error) {
+      standpoint.leaveUnclear = true
+      this.doom(record)
+      throw error
+    }
+  }
+
+  /**
+   * Whether an earlier request of ours, whose answer was lost, has taken the entry out. It has if the session was never
+   * interrupted and nobody stole the entry: then nothing else can have.
+   */
+  async #wasDoneBefore(standpoint: Standpoint<S>): Promise<boolean> {
+    if (!standpoint.leaveUnclear) return false
+    const look = await this.#context.look({ entry: standpoint.entry, claim: standpoint.claim })
+    if (look.state === 'present' || look.stolenBecause !== undefined) return false
+    return standpoint.session.keepAlive()
+  }
+
+  #owe(record: ClaimRecord<S>, claim: ClaimRef | undefined): void {
+    this.#owed.delete(record)
+    this.#owed.set(record, claim)
+    for (const oldest of this.#owed.keys()) {
+      if (this.#owed.size <= KEPT) break
+      this.#owed.delete(oldest)
+      this.#context.records.settle(oldest, 'absent')
+    }
+    this.#sweepSoon()
+  }
+
+  #sweepSoon(): void {
+    const { clock, closed } = this.#context
+    if (closed || this.#timer || this.#owed.size === 0) return
+    const fire = (): void => {
+      this.#timer = undefined
+      this.sweep()
+    }
+    this.#timer = clock.timer(SWEEP_MS, fire, true)
+  }
+}
