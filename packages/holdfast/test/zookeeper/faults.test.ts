@@ -5,7 +5,7 @@ import { TICK_MS } from '@holdfast/servers/zookeeper'
 import { newEntryData } from '../../dist/stores/sequenced/entry.js'
 import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import {
   after,
   fallSilent,
@@ -187,6 +187,60 @@ test(
     expect(await entering).toEqual({ outcome: 'no-session' })
     expect(await enter(claim, two)).toMatchObject({ outcome: 'entered', entry: { id: claim.id } })
     expect(await nodesOf(raw, 'sought')).toHaveLength(2)
+    await raw.end()
+  },
+)
+
+test(
+  'whoever waits and comes back after its session has ended waits anew, and is granted',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const lease = await openLocks({ connect: direct }).mutex('back').acquire()
+    const waiting = openLocks({ connect }).mutex('back').acquire({ waitMs: 50_000 })
+    // It would be an unhandled rejection while the test looks elsewhere.
+    waiting.catch(() => undefined)
+    await expect.poll(() => nodesOf(raw, 'back')).toHaveLength(2)
+    proxy.faults.refuse = true
+    proxy.reset()
+    await expect.poll(() => nodesOf(raw, 'back'), { timeout: 20_000 }).toHaveLength(1)
+    proxy.heal()
+    // Far sooner than its TTL of half a minute, after which it would give up.
+    await expect.poll(() => nodesOf(raw, 'back'), { timeout: 20_000 }).toHaveLength(2)
+    expect(await lease.release()).toBe('released')
+    expect((await waiting).held).toBe(true)
+    await raw.end()
+  },
+)
+
+test(
+  'an entry that moved without an answer is taken out, also when the session that it came from has ended',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const raw = await openRaw(direct)
+    const port = new ZooKeeperPort({ connect, tickMs: TICK_MS })
+    after(() => port.close(0))
+    const [from, to] = [await port.openSession(20_000, 'exact'), await port.openSession(20_000, 'exact')]
+    const claim = makeClaim('moved')
+    const data = newEntryData(claim, Date.now())
+    const entered = await port.enter(claim, data, { holder: from, waiter: undefined, openWaiter: undefined })
+    if (entered.outcome !== 'entered') throw new Error(entered.outcome)
+    proxy.faults.dropReplies = true
+    await expect(port.amend(entered.entry, data, entered.version, to)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+    const ownerOf = async (): Promise<bigint | undefined> =>
+      (await readNode(raw, await nodeOf(raw, claim)))?.stat.ephemeralOwner
+    await expect.poll(ownerOf).toBe(to.id)
+    proxy.heal()
+    proxy.reset()
+    await from.end()
+    expect(await port.leave(entered.entry)).toBe(true)
+    expect(await nodesOf(raw, 'moved')).toEqual([])
     await raw.end()
   },
 )

@@ -12,7 +12,7 @@ import { findEntry } from './looking.js'
 import { goneName, parentOf } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { ONLOOKER_MS } from './sessions.js'
-import { inLock, readNode, removeNode } from './tree.js'
+import { inLock, readNode, removeNode, removeOrOwe } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
 export class Banishing {
@@ -38,16 +38,14 @@ export class Banishing {
         if (!hasCode(error, CODES.nodeExists)) throw error
       }
     })
-    const forget = (): void => {
-      removeNode(session, path).catch(() => session.owe(() => removeNode(session, path)))
-    }
+    const forget = (): void => void removeOrOwe(session, path).catch(() => undefined)
     setTimeout(forget, ttlMs + ONLOOKER_MS).unref()
     return takeOut(session, claim)
   }
 
   /** An attempt on this session was cut off: should its claim be given up, it leaves nothing behind. */
   followUp(session: ZooKeeperSession, claim: ClaimRef): void {
-    session.owe(async () => {
+    session.owe(claim.id, async () => {
       if (this.#banished.has(claim.id)) await takeOut(session, claim)
     })
   }

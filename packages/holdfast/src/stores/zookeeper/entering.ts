@@ -14,7 +14,7 @@ import { decodeNode } from './node-data.js'
 import { areAlike, childPrefix, goneName, parentOf, queueOf, shapeOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import type { OwnEntry } from './sessions.js'
-import { childrenOf, inLock, readNode, removeNode } from './tree.js'
+import { childrenOf, inLock, readNode, removeNode, removeOrOwe } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
 export interface Entrance {
@@ -56,7 +56,7 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
   const waits = !mayGo(claim, before)
   const busy = waits && !entrance.openWaiter
   if (refusal || busy || own < 0) {
-    await takeBack(session, made.key)
+    await removeOrOwe(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
   const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
@@ -106,13 +106,4 @@ async function refusalOf(
   // It has left just now: whoever is told so may ask again.
   const capacity = Number(other.shape.slice(1)) || claim.capacity
   return { outcome: 'mismatch', kind: 'semaphore', capacity }
-}
-
-async function takeBack(session: ZooKeeperSession, key: string): Promise<void> {
-  try {
-    await removeNode(session, key)
-  } catch (error) {
-    session.owe(() => removeNode(session, key))
-    throw error
-  }
 }

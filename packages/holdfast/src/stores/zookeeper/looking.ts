@@ -9,8 +9,15 @@ import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
 import { sync } from './wire/messages.js'
 
-export async function look(sessions: OpenSessions, { entry, claim }: LookedAt): Promise<Look> {
-  const session = await sessions.of(entry)
+export function look(sessions: OpenSessions, at: LookedAt): Promise<Look> {
+  return sessions.through(at.entry, (session) => lookFrom(session, sessions, at))
+}
+
+async function lookFrom(
+  session: ZooKeeperSession,
+  sessions: OpenSessions,
+  { entry, claim }: LookedAt,
+): Promise<Look> {
   const [node, children] = await Promise.all([
     readNode(session, entry.key),
     childrenOf(session, parentOf(entry.lock)),

@@ -24,7 +24,7 @@ import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session.js'
 import { isOwn, OpenSessions } from './sessions.js'
-import { listQueues, removeNode } from './tree.js'
+import { listQueues, removeNode, removeOrOwe } from './tree.js'
 import { setData } from './wire/messages.js'
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
@@ -109,14 +109,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   async leave(entry: Entry): Promise<boolean> {
-    const session = await this.#sessions.of(entry)
-    try {
-      return await removeNode(session, entry.key)
-    } catch (error) {
-      if (isSessionGone(error)) return false
-      session.owe(() => removeNode(session, entry.key))
-      throw asLockError(error, this.#options.connect)
-    }
+    return this.#typed(() => this.#sessions.through(entry, (session) => removeOrOwe(session, entry.key)))
   }
 
   async banish(claim: ClaimRef): Promise<EntryData | undefined> {

@@ -30,7 +30,7 @@ export class ZooKeeperSession implements PortSession {
   readonly #held = new Set<Asked>()
   readonly #watchers = new Map<string, Set<() => void>>()
   /** What could not be taken out when that was asked for: it is done when the connection is back. */
-  readonly #debts = new Set<() => Promise<unknown>>()
+  readonly #debts = new Map<string, () => Promise<unknown>>()
   #link: Link | undefined
   #server: number
   #lastZxid = 0n
@@ -153,9 +153,12 @@ export class ZooKeeperSession implements PortSession {
     if (watchers?.delete(changed) && watchers.size === 0) this.#watchers.delete(path)
   }
 
-  /** Does it again when the connection is back; the session would keep alive what was left behind. */
-  owe(debt: () => Promise<unknown>): void {
-    this.#debts.add(debt)
+  /**
+   * Does it again when the connection is back; the session would keep alive what was left behind.
+   * @param key names what is owed: it is owed once, however often it failed
+   */
+  owe(key: string, debt: () => Promise<unknown>): void {
+    if (!this.#lost) this.#debts.set(key, debt)
   }
 
   #send(asked: Asked): void {
@@ -216,10 +219,9 @@ export class ZooKeeperSession implements PortSession {
   }
 
   #payDebts(): void {
-    for (const debt of this.#debts) {
-      this.#debts.delete(debt)
-      debt().catch(() => void this.#debts.add(debt))
-    }
+    const debts = [...this.#debts]
+    this.#debts.clear()
+    for (const [key, debt] of debts) debt().catch(() => this.owe(key, debt))
   }
 
   #tell(path: string): void {
@@ -237,6 +239,7 @@ export class ZooKeeperSession implements PortSession {
     this.#link = undefined
     for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
     this.#held.clear()
+    this.#debts.clear()
     this.#tellAll()
   }
 }

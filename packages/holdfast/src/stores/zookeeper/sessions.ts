@@ -1,6 +1,7 @@
 /** The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses. */
 import { LockUsageError } from '../../errors.js'
 import type { Entry, Exactness } from '../sequenced/port.js'
+import { isSessionGone } from './failures.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
@@ -33,6 +34,19 @@ export class OpenSessions {
   /** The one an entry stands on; any one for an entry of somebody else. */
   async of(entry: Entry): Promise<ZooKeeperSession> {
     return isOwn(entry) ? entry.session : this.any()
+  }
+
+  /**
+   * Asks through the session that an entry stands on. Where that is gone another one tells: the entry may have moved by a
+   * request that was not answered, and stand on a session that lives.
+   */
+  async through<T>(entry: Entry, ask: (session: ZooKeeperSession) => Promise<T>): Promise<T> {
+    try {
+      return await ask(await this.of(entry))
+    } catch (error) {
+      if (!isOwn(entry) || !isSessionGone(error)) throw error
+      return ask(await this.any())
+    }
   }
 
   async any(): Promise<ZooKeeperSession> {

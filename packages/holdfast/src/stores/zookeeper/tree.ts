@@ -81,6 +81,16 @@ export async function removeNode(session: ZooKeeperSession, path: string): Promi
   return (await orNothing(session.ask(remove(path)).then(() => true))) ?? false
 }
 
+/** The same for a node that the session would keep alive: when nobody answers, it is done once the connection is back. */
+export async function removeOrOwe(session: ZooKeeperSession, path: string): Promise<boolean> {
+  try {
+    return await removeNode(session, path)
+  } catch (error) {
+    session.owe(path, () => removeNode(session, path))
+    throw error
+  }
+}
+
 /** Undefined where there is no such node. */
 async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
