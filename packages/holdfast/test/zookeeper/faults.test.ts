@@ -21,6 +21,7 @@ import {
   openStore,
   QUEUE,
   renewed,
+  settled,
   start,
   waitsOnLonger,
 } from './support/world.js'
@@ -244,6 +245,34 @@ test(
     await raw.end()
   },
 )
+
+describe('behind an entry that it may not read', () => {
+  const auth = { scheme: 'digest', user: 'other', password: 'secret' } as const
+
+  /** The node of the lock is everybody's, and the entry of its holder is not. */
+  async function hold(lock: string) {
+    const { ports, connect: direct } = await start()
+    const [holder, maker] = [openStore({ connect: direct, auth }), openStore({ connect: direct })]
+    const first = makeClaim(lock)
+    await maker.attempt(first, QUEUE)
+    await maker.withdraw(first)
+    const held = makeClaim(lock)
+    expect(await holder.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
+    const { proxy, connect } = await openProxy(ports[0])
+    return { proxy, store: openStore({ connect }), release: () => holder.withdraw(held), direct }
+  }
+
+  test('a mutex is waited for without a flood of looks', TIMEOUT, async () => {
+    const { proxy, store, release } = await hold('unreadable')
+    const waiter = longClaim('unreadable')
+    expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    store.watch(waiter, () => undefined)
+    await expect.poll(() => settled(() => proxy.packets), { timeout: 10_000 }).toBe(true)
+    expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    expect(await release()).toBe('released')
+    expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted' })
+  })
+})
 
 test('whoever was killed while it waited is passed over after a few heartbeats', TIMEOUT, async () => {
   const { ports, connect: direct } = await start()

@@ -166,7 +166,10 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       // It may have changed between the look and the watch.
       if (onlyGone || !data) return
       if (data.weight !== place.weight || (waits && data.grantedMs !== undefined)) changed()
-    } catch {
+    } catch (error) {
+      // What may not be read cannot be watched, and a look, which need not read it, would lead here again at once, and so on
+      // without end. The heartbeats of the waiter find out that it is its turn.
+      if (hasCode(error, CODES.noAuth)) return
       // It is gone, or can no longer be seen: a look says which.
       changed()
     }
