@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { Claim, Store } from 'holdfast/store'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
 import { newEntryData } from '../../dist/stores/sequenced/entry.js'
+import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
-import { readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
+import { collectGarbage } from '../embedded/support/world.js'
 import {
   after,
   fallSilent,
@@ -272,6 +274,27 @@ describe('behind an entry that it may not read', () => {
     expect(await release()).toBe('released')
     expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted' })
   })
+
+  test(
+    'who would have to read it is refused, and leaves neither an entry nor a word behind',
+    TIMEOUT,
+    async () => {
+      const { store, direct } = await hold('unreadable')
+      const raw = await openRaw(direct)
+      const refused: WeakRef<Claim>[] = []
+      for (let times = 0; times < 5; times += 1) {
+        const reader = makeClaim('unreadable', { kind: 'readWriteLock', weight: 1 })
+        await expect(store.attempt(reader, QUEUE)).rejects.toMatchObject({ code: 'STORE_AUTH' })
+        expect(await nodesOf(raw, 'unreadable')).toHaveLength(1)
+        expect(await store.withdraw(reader)).toBe('absent')
+        refused.push(new WeakRef(reader))
+      }
+      expect(await childrenOf(raw, parentOf('unreadable'))).toHaveLength(1)
+      // The last one may still stand in a register.
+      await expect.poll(() => left(refused)).toBeLessThanOrEqual(1)
+      await raw.end()
+    },
+  )
 })
 
 test('whoever was killed while it waited is passed over after a few heartbeats', TIMEOUT, async () => {
@@ -350,3 +373,8 @@ test.each([{ maxSessionTimeout: 8000 }, { minSessionTimeout: 12_000 }])(
     expect(await onlooker.steal('seen', { now: true })).toMatchObject({ holders: 1 })
   },
 )
+
+function left(claims: readonly WeakRef<Claim>[]): number {
+  collectGarbage()
+  return claims.filter((claim) => claim.deref()).length
+}

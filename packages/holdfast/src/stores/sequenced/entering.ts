@@ -63,6 +63,7 @@ export class Entering<S extends PortSession> {
       opened ??= await this.#context.sessions.readyToWait(waitingTtlMs(claim))
       return opened.handle
     }
+    const wasUnclear = record.unclear
     record.unclear = true
     // The sign of life and the entry travel together; the grant counts only when both were answered.
     const [assured, entering] = await Promise.allSettled([
@@ -76,7 +77,7 @@ export class Entering<S extends PortSession> {
     if (entering.status === 'rejected') throw entering.reason
     const result = entering.value
     // A session that ended may have done so after an earlier request, which was not answered, had made the entry on the other.
-    record.unclear = result.outcome === 'no-session'
+    record.unclear = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
     const made = { claim, options, data, holder, waiter, startMs }
     if (result.outcome !== 'entered') {
       if (record.withdrawn) return { outcome: 'withdrawn' }
@@ -101,6 +102,7 @@ export class Entering<S extends PortSession> {
     { claim, options, holder, waiter }: Made<S>,
     result: Exclude<EnterResult, Entered>,
   ): Promise<AttemptResult | undefined> {
+    if (result.outcome === 'refused') throw result.error
     if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
     if (result.outcome === 'withdrawn') return this.#forget(record, result)
     if (result.outcome === 'no-session') {

@@ -5,6 +5,7 @@
  * tells when one of them changes or goes. It decides no grant: position is the grant, and the recipe reads positions.
  */
 import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
+import type { LockError } from '../../errors.js'
 import type { EntryData } from './entry.js'
 
 /** A session as the service knows it: its entries go when it ends. */
@@ -83,6 +84,8 @@ export type EnterResult =
   | { readonly outcome: 'withdrawn' }
   /** The session is gone: nothing was entered. */
   | { readonly outcome: 'no-session' }
+  /** The service has refused what was asked, and nothing of it was left behind. Where that is not sure, `enter` rejects. */
+  | { readonly outcome: 'refused'; readonly error: LockError }
   /** The lock is in use in another shape. Nothing was left behind. */
   | { readonly outcome: 'mismatch'; readonly kind: LockKind; readonly capacity: number }
 

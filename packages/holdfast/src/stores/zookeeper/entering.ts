@@ -8,6 +8,7 @@ import type { Claim } from '../../store/contract.js'
 import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 import type { EnterResult } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
+import { asLockError, isRefusal } from './failures.js'
 import { findEntry, standing } from './looking.js'
 import { move } from './moving.js'
 import { decodeNode } from './node-data.js'
@@ -43,11 +44,37 @@ interface Made {
 
 export async function enter(entrance: Entrance): Promise<EnterResult> {
   const { claim, holder, waiter, crowded, restricted } = entrance
-  const found = entrance.unclear ? await findMade(entrance) : undefined
-  const session = found?.session ?? (crowded && waiter ? waiter : holder)
-  const [made, children] = await inLock(session, claim.lock, restricted, () =>
-    Promise.all([found ?? make(entrance, session), childrenOf(session, parentOf(claim.lock))]),
-  )
+  let made = entrance.unclear ? await findMade(entrance) : undefined
+  const session = made?.session ?? (crowded && waiter ? waiter : holder)
+  const makeAndList = async (): Promise<[Made, readonly string[]]> => {
+    const [making, listing] = await Promise.allSettled([
+      made ? Promise.resolve(made) : make(entrance, session),
+      childrenOf(session, parentOf(claim.lock)),
+    ])
+    if (making.status === 'rejected') throw making.reason
+    // It is there, whatever became of the list.
+    made = making.value
+    if (listing.status === 'rejected') throw listing.reason
+    return [made, listing.value]
+  }
+  try {
+    return await stay(entrance, session, ...(await inLock(session, claim.lock, restricted, makeAndList)))
+  } catch (error) {
+    // An earlier request may have made an entry that was not found: whoever withdraws the claim has to look for it.
+    if (entrance.unclear || !isRefusal(error)) throw error
+    if (made) await removeOrOwe(session, made.key)
+    return { outcome: 'refused', error: asLockError(error, session.connect) }
+  }
+}
+
+/** Finds its place in the queue, and goes again when it may not stay. */
+async function stay(
+  entrance: Entrance,
+  session: ZooKeeperSession,
+  made: Made,
+  children: readonly string[],
+): Promise<EnterResult> {
+  const { claim, waiter, restricted } = entrance
   const queue = queueOf(children)
   const own = queue.findIndex(({ name }) => made.key.endsWith(`/${name}`))
   const all = queue.slice(0, Math.max(0, own))

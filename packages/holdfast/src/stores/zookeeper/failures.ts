@@ -35,6 +35,16 @@ export function isSessionGone(error: unknown): boolean {
   return hasCode(error, CODES.sessionExpired)
 }
 
+/** What ZooKeeper itself answers is below this; what is said of a connection is above. */
+const ANSWERS_BELOW = -100
+
+/** Whether it was refused in an answer, here or there, so that it certainly did nothing. */
+export function isRefusal(error: unknown): boolean {
+  if (isLockError(error)) return error.code !== 'STORE_UNAVAILABLE'
+  if (hasCode(error, CODES.sessionExpired, CODES.sessionMoved)) return false
+  return error instanceof ZooKeeperFailure && error.code < ANSWERS_BELOW
+}
+
 /** Any failure as an error of Holdfast, with advice where there is some. */
 export function asLockError(error: unknown, connect: string): LockError {
   if (isLockError(error)) return error

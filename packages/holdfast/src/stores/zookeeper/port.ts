@@ -113,6 +113,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   async banish(claim: ClaimRef): Promise<EntryData | undefined> {
+    // It does not enter any more.
+    this.#unclear.delete(claim.id)
     return this.#typed(() => this.#banishing.banish(() => this.#sessions.any(), claim))
   }
 
