@@ -13,10 +13,13 @@ import {
   fallSilent,
   leaveMinority,
   leavesNothing,
+  keys,
   makeClaim,
+  ONCE,
   openLocks,
   openProxy,
   openStore,
+  outlasting,
   QUEUE,
   renewed,
   settled,
@@ -227,3 +230,40 @@ test('an attempt without an answer, given up without an answer, leaves nothing b
   const [one, two] = [openStore({ endpoints }), openStore({ endpoints: [endpoint] })]
   await leavesNothing(proxy, one, two)
 })
+
+test(
+  'a request that was not answered makes no entry later on, when the lock was busy meanwhile',
+  TIMEOUT,
+  async () => {
+    const [endpoint = ''] = (await start()).endpoints
+    const slow = await openProxy(endpoint)
+    const store = openStore({ endpoints: [...slow.endpoints, endpoint] })
+    const [first, holder, late] = [outlasting('late'), outlasting('late'), outlasting('late')]
+    // The session is there.
+    await store.attempt(first, QUEUE)
+    await store.withdraw(first)
+    const other = openStore({ endpoints: [endpoint] })
+    await other.attempt(holder, QUEUE)
+    // An answer that comes meanwhile: a connection that brings nothing at all is given up, with all that travels on it.
+    slow.proxy.faults.replyMs = 1000
+    const { packets } = slow.proxy
+    const inspected = store.inspect({ lock: 'nobody has it' })
+    await expect.poll(() => slow.proxy.packets).toBeGreaterThan(packets)
+    // Longer than a request waits for its answer.
+    slow.proxy.faults.requestMs = 8000
+    const before = slow.proxy.packets
+    const attempt = Promise.resolve(store.attempt(late, ONCE))
+    await expect.poll(() => slow.proxy.packets).toBeGreaterThan(before)
+    // It is not called back.
+    slow.proxy.faults.dropRequests = true
+    expect(await attempt).toMatchObject({ outcome: 'busy' })
+    await inspected
+    expect(await other.withdraw(holder)).toBe('released')
+    slow.proxy.faults.dropRequests = false
+    // What comes after it on the same way has arrived.
+    await ask(slow.endpoints[0] ?? '', 'maintenance/status')
+    await expect.poll(() => settled(() => slow.proxy.packets)).toBe(true)
+    expect(await keys(endpoint, 'holdfast/locks/late/')).toEqual([])
+    expect(await other.attempt(outlasting('late'), ONCE)).toMatchObject({ outcome: 'granted' })
+  },
+)

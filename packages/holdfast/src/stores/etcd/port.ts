@@ -16,6 +16,7 @@ import type {
 import { Batches } from './batches.js'
 import type { Connection } from './connection.js'
 import { enter } from './entering.js'
+import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './listing.js'
 import { goneKey, queueOf } from './keys.js'
 import { grantLease, Graveyard, type EtcdSession } from './leases.js'
@@ -35,7 +36,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly #connection: Connection
   readonly #batches: Batches
   readonly #slots = new Slots()
-  /** Keys whose entry a lost request may make once more. */
+  /** Claims whose entry a lost request may make once more, by the key of the word that they are gone. */
   readonly #doubted = new Set<string>()
   readonly #watches: Watches
   readonly #graveyard: Graveyard
@@ -55,16 +56,21 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     const key = this.#slots.take(claim)
     const unclear = this.#connection.unclear
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
+    let result: EnterResult
     try {
-      const result = await enter(run, claim, key, data, sessions)
-      if (result.outcome !== 'entered') this.#slots.giveBack(claim)
-      return result
+      result = await enter(run, claim, key, data, sessions)
+    } catch (error) {
+      const inDoubt = this.#connection.unclear !== unclear || this.#doubted.has(goneKey(claim))
+      if (inDoubt || !isRefusal(error)) throw error
+      result = { outcome: 'refused', error: asLockError(error) }
     } finally {
       if (this.#connection.unclear !== unclear) {
         this.#slots.abandon()
-        this.#doubted.add(key)
+        this.#doubted.add(goneKey(claim))
       }
     }
+    if (result.outcome !== 'entered') await this.#leaveOut(claim, result)
+    return result
   }
 
   async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
@@ -95,10 +101,11 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
 
   async leave(entry: Entry): Promise<boolean> {
     const then = [op.remove(entry.key)]
-    if (this.#doubted.has(entry.key)) {
+    const word = goneKey(entry)
+    if (this.#doubted.has(word)) {
       // A try to make it may still be under way, and must not make it again.
       const lease = await this.#graveyard.lease(WORD_MS)
-      then.push(op.put(goneKey(entry), encodeGone(undefined), lease))
+      then.push(op.put(word, encodeGone(undefined), lease))
     }
     // Not repeated here: a second one would find nothing, and nobody would know who took it out.
     const { succeeded } = await this.#change(
@@ -106,8 +113,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
       { when: [when.created(entry.key, entry.number)], then },
       false,
     )
-    this.#doubted.delete(entry.key)
-    this.#slots.giveBack(entry)
+    this.#forget(entry)
     return succeeded
   }
 
@@ -120,6 +126,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
       true,
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
+    this.#doubted.delete(goneKey(claim))
     for (const { key: place, value, createRevision: number } of answers[1]?.found ?? []) {
       const decoded = decodeValue(value)
       if (decoded?.id !== claim.id) continue
@@ -169,9 +176,24 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return entries.map(({ entry }, index) => {
       const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
       const look = readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
-      if (look.state === 'absent') this.#slots.giveBack(entry)
+      if (look.state === 'absent') this.#forget(entry)
       return look
     })
+  }
+
+  /** What was not entered must not be made later on, by a request that was not answered: nobody would take it out. */
+  async #leaveOut(claim: Claim, { outcome }: EnterResult): Promise<void> {
+    const inDoubt = this.#doubted.has(goneKey(claim))
+    // Without a session it comes again, and finds under the same key what was made.
+    if (inDoubt && outcome === 'no-session') return
+    if (inDoubt && outcome !== 'withdrawn') await this.banish(claim)
+    else this.#forget(claim)
+  }
+
+  /** Its entry is gone for certain, and none will be made. */
+  #forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
+    this.#doubted.delete(goneKey(claim))
+    this.#slots.giveBack(claim)
   }
 
   #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {

@@ -186,7 +186,7 @@ export function longClaim(lock: string): Claim {
 }
 
 /** Outlives that, and two long waits on a slow machine. */
-function outlasting(lock: string): Claim {
+export function outlasting(lock: string): Claim {
   return makeClaim({ lock, ttlMs: 40_000 })
 }
 
