@@ -123,14 +123,14 @@ describe.each(kits)('through $name', (kit) => {
     const first = await begin()
     await lockRow(first.tx, seat(2))
     const second = await begin()
-    const before = await db.query(second.tx as never, limit, [])
+    const before = await db.query(second.tx, limit, [])
     const [one, two] = await Promise.allSettled([
       lockRow(second.tx, seat(1), { waitMs: 1500 }),
       lockRow(second.tx, seat(2), { waitMs: 200 }),
     ])
     expect([one.status, two.status]).toEqual(['fulfilled', 'rejected'])
     expect(await busy(1)).toBe(true)
-    expect(await db.query(second.tx as never, limit, [])).toEqual(before)
+    expect(await db.query(second.tx, limit, [])).toEqual(before)
     await second.commit()
     await first.commit()
   })
@@ -138,14 +138,14 @@ describe.each(kits)('through $name', (kit) => {
   test('a wait for a table that somebody has locked as a whole comes to its end, too', async () => {
     const whole = await begin()
     const lock = mysql ? `lock tables ${table} write` : `lock table ${table} in access exclusive mode`
-    await db.query(whole.tx as never, lock, [])
+    await db.query(whole.tx, lock, [])
     try {
       await other.transaction(async (tx) => {
         const waiting = lockRow(tx, seat(1), { waitMs: 500, create: { db: other } })
         expect(await waiting.catch((reason: unknown) => reason)).toMatchObject({ code: 'LOCK_TIMEOUT' })
       })
     } finally {
-      if (mysql) await db.query(whole.tx as never, 'unlock tables', [])
+      if (mysql) await db.query(whole.tx, 'unlock tables', [])
       await whole.commit()
     }
   })

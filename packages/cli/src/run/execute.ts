@@ -43,6 +43,8 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   const forward = forwardTo(job, terminal)
   options.signals.handle((signal) => {
     toldToEnd ||= !isMessage(signal)
+    // Shells let what they run in the background ignore the others, and so does nohup: it may stay for days.
+    if (signal === 'SIGTERM') termination.passOn()
     forward(signal)
   })
   const letGo = stopTogether(job, terminal, () => watch.resume())

@@ -111,7 +111,8 @@ class RunningJob implements Job {
   }
 
   guardFor(ms: number): void {
-    if (!this.#ended) this.#guardian.until(ms)
+    // Also for those that outlive the command: the guardian strikes when it hears of no later time.
+    this.#guardian.until(ms)
   }
 
   close(): void {

@@ -2,8 +2,9 @@
  * Ends a job: SIGTERM first, SIGKILL when it has not gone by then. Several reasons can come one after the other (a
  * cap, then a loss): the first one gives the outcome its name, the earliest SIGKILL counts.
  *
- * The command itself may go at once and leave a child that ignores SIGTERM. So whoever was there at SIGTERM is
- * remembered, and `settled` waits for all of them.
+ * The command itself may go at once and leave a child that ignores SIGTERM, or cleans up for a while: a shell does so with
+ * the program that it waits for. So whoever was there at SIGTERM is remembered, whether it came from us or was passed on,
+ * and `settled` waits for all of them: they work under the lock.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'
@@ -18,6 +19,7 @@ export class Termination {
   #timer: NodeJS.Timeout | undefined
   #killAtMs = Infinity
   #told: readonly ProcessInfo[] = []
+  #commandGone = false
 
   constructor(job: Job) {
     this.#job = job
@@ -27,23 +29,32 @@ export class Termination {
   begin(reason: EndReason, graceMs: number): void {
     if (this.reason === undefined) {
       this.reason = reason
-      this.#told = this.#job.members()
+      this.#remember()
       if (graceMs > 0) this.#ask()
     }
     this.#killIn(Math.max(0, graceMs))
   }
 
-  /** Resolves when the command has ended and, if it was ended by us, when nothing of it is left. */
+  /** SIGTERM is about to be passed on. Those that outlive the command get it from here. */
+  passOn(): void {
+    if (this.#commandGone) this.#signalRest('SIGTERM')
+    else this.#remember()
+  }
+
+  /** Resolves when the command has ended and, if it was told to, when nothing is left of those that were there then. */
   async settled(): Promise<void> {
     await this.#job.exited
+    this.#commandGone = true
     while (this.#told.some((member) => isAlive(member.pid, member.startTime))) await sleep(LOOK_EVERY_MS)
     clearTimeout(this.#timer)
   }
 
   /** A stopped process handles SIGTERM when it goes on, so it is told to. */
   #ask(): void {
-    this.#job.signal('SIGTERM')
-    this.#job.signal('SIGCONT')
+    for (const signal of ['SIGTERM', 'SIGCONT'] as const) {
+      if (this.#commandGone) this.#signalRest(signal)
+      else this.#job.signal(signal)
+    }
   }
 
   #killIn(graceMs: number): void {
@@ -58,10 +69,20 @@ export class Termination {
   /** Kills the job, and those of it that outlived the command and are out of the job's reach. */
   #kill(): void {
     this.#job.kill()
+    this.#signalRest('SIGKILL')
+  }
+
+  #remember(): void {
+    const known = new Set(this.#told.map(({ pid, startTime }) => `${pid} ${startTime}`))
+    const fresh = this.#job.members().filter(({ pid, startTime }) => !known.has(`${pid} ${startTime}`))
+    this.#told = [...this.#told, ...fresh]
+  }
+
+  #signalRest(signal: NodeJS.Signals): void {
     for (const { pid, startTime } of this.#told) {
       if (!isAlive(pid, startTime)) continue
       try {
-        process.kill(pid, 'SIGKILL')
+        process.kill(pid, signal)
       } catch {
         // Gone since the look.
       }

@@ -382,6 +382,21 @@ describe('a run that loses its lock', () => {
     })
   })
 
+  it('keeps the lock after a SIGTERM until those that it reached have ended, though the command went at once', async () => {
+    const box = new Box()
+    // The shell is gone at once, and the program that it waits for cleans up, for longer than a first lease lasts.
+    const cleanUp = `trap 'echo cleaning; sleep 3; echo cleaned' TERM; echo held; sleep 60 & wait`
+    const worker = `sh -c "${cleanUp}"; true`
+    const holder = box.holdfast(['run', 'a', '--ttl', '2s', '--', 'sh', '-c', worker])
+    await holder.prints('held')
+    const next = box.holdfast(['run', 'a', '--', 'echo', 'next'])
+    holder.kill('SIGTERM')
+    await holder.prints('cleaning')
+    expect(await next.code(20_000)).toBe(0)
+    expect(holder.stdout).toContain('cleaned')
+    expect(await holder.code()).toBe(143)
+  }, 30_000)
+
   it('kills at once with --on-lost kill, and lets the command be with warn', async () => {
     const box = new Box()
     const killed = await box.holder('a', ['--ttl', '1500ms', '--on-lost', 'kill'], careful)
