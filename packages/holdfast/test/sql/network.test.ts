@@ -1,4 +1,5 @@
 /** The way to the database, and the database itself, going away and coming back: on both in the same way. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLocks, isLockError, type Lease, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
@@ -57,12 +58,27 @@ const DATABASES = [
     server: postgres,
     locksOf: postgresLocks,
     waiters: () => postgres.psql('select count(*) from holdfast.waiters'),
+    endAllConnections: () =>
+      postgres.psql(
+        "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+      ),
   },
   {
     name: 'mysql',
     server: mariadb,
     locksOf: mysqlLocks,
     waiters: () => mariadb.sql('select count(*) from holdfast_waiters'),
+    endAllConnections: () => {
+      const others = mariadb.sql(
+        "select id from information_schema.processlist where user = 'root' and id <> connection_id()",
+      )
+      return mariadb.sql(
+        others
+          .split(/\s+/)
+          .map((id) => `kill ${id};`)
+          .join('\n'),
+      )
+    },
   },
 ]
 
@@ -89,7 +105,15 @@ async function healed(locks: Locks<true>, name: string): Promise<Lease<true>> {
   }
 }
 
-describe.each(DATABASES)('$name', ({ server, locksOf, waiters }) => {
+/** Takes so many locks at once that the pool makes all the connections that the store uses. */
+async function takeTwo(locks: Locks<true>): Promise<Lease<true>[]> {
+  const first = locks.mutex('idle 1').acquire()
+  // In a turn of its own, or both would travel together.
+  await nextTurn()
+  return Promise.all([first, locks.mutex('idle 2').acquire()])
+}
+
+describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections }) => {
   test('a black hole: the holder is told by its deadline, others get an error in time, and all heals', async () => {
     const proxy = await proxied(server.port)
     const locks = locksOf(proxy.port, { ttlMs: TTL_MS })
@@ -135,6 +159,27 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters }) => {
     // Far less than the TTL: the attempt arrived, and its withdrawal followed it.
     const lease = await locksOf(server.port).mutex('unheard').acquire({ waitMs: 8000 })
     expect(await lease.release()).toBe('released')
+  })
+
+  test('idle connections that the server has ended, as nobody has heard yet: what is asked is answered all the same', async () => {
+    const locks = locksOf(server.port)
+    const leases = await takeTwo(locks)
+    // Nothing of it is read before the next request leaves.
+    endAllConnections()
+    const lease = await locks.mutex('idle').tryAcquire()
+    expect(lease?.held).toBe(true)
+    endAllConnections()
+    expect(await Promise.all(leases.map((held) => held.release()))).toEqual(['released', 'released'])
+    expect(await lease?.release()).toBe('released')
+  })
+
+  test('a steal that was cut off is not done again, since it may have been done', async () => {
+    const locks = locksOf(server.port)
+    const [lease, other] = await takeTwo(locks)
+    endAllConnections()
+    await expect(locks.steal('idle 1')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await lease?.release()).toBe('released')
+    expect(await other?.release()).toBe('released')
   })
 
   test('a server that restarts under held locks: leases live on, and whoever waits is served', async () => {

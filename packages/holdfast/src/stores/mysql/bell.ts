@@ -51,7 +51,7 @@ export class Bell {
       if (this.#over || limit.over) return connection.destroy()
       this.#connection = connection
       void this.#listen(connection)
-    })
+    }, false)
     await this.#untilAsleep()
   }
 
@@ -118,7 +118,7 @@ export class Bell {
     )
     const endMs = systemClock.monotonicMs() + READY_MS
     while (systemClock.monotonicMs() < endMs) {
-      const rows = await this.#statements.send((limit) => execute(this.#pool, look, limit))
+      const rows = await this.#statements.send((limit) => execute(this.#pool, look, limit), true)
       if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(LOOK_EVERY_MS)
     }

@@ -1,12 +1,12 @@
 /** The database of the MySQL store: one call of a procedure for all that is asked, and a bell for those who wait. */
 import { systemRandom } from '../../clock/clock.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
-import type { Answers, Request } from '../sql/requests.js'
+import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { Bell } from './bell.js'
 import { execute, statement, type Connections } from './clients.js'
 import { coverOf } from './cover.js'
-import { explain, isRetriable, isUnmigrated } from './errors.js'
+import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './migrate.js'
 import { hexOf, nameOf } from './names.js'
 import { checkPrefix } from './schema.js'
@@ -37,6 +37,7 @@ export class MysqlDatabase implements Database {
       requestTimeoutMs,
       migrate: autoMigrate ? () => migrate(pool, prefix) : undefined,
       isRetriable,
+      isCutOff,
       isUnmigrated,
       explain: (error) => explain(error, prefix),
     })
@@ -46,12 +47,13 @@ export class MysqlDatabase implements Database {
 
   async run(requests: readonly Request[]): Promise<Answers> {
     const call = callOf(this.#prefix, requests)
-    return answersOf(await this.#rows(call.sql, call.values), call, requests)
+    const rows = await this.#rows(call.sql, call.values, areRepeatable(requests))
+    return answersOf(rows, call, requests)
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
     const sql = `call ${this.#prefix}names_1(unhex(?), unhex(?), ?)`
-    const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)])) as [
+    const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)], true)) as [
       { name: string }[],
     ]
     return rows.map(({ name }) => nameOf(name))
@@ -73,7 +75,7 @@ export class MysqlDatabase implements Database {
     return this.deafen()
   }
 
-  #rows(sql: string, values: readonly string[]): Promise<unknown> {
-    return this.#statements.send((limit) => execute(this.#pool, statement(sql, values), limit))
+  #rows(sql: string, values: readonly string[], repeatable: boolean): Promise<unknown> {
+    return this.#statements.send((limit) => execute(this.#pool, statement(sql, values), limit), repeatable)
   }
 }

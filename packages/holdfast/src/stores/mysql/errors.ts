@@ -30,6 +30,16 @@ export function isRetriable(error: unknown): boolean {
   return RETRIABLE.has(numberOf(error))
 }
 
+const CUT_OFF = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
+
+/** Whether the connection ended under the statement, or before it was sent, of which the library has no code. */
+export function isCutOff(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (
+    CUT_OFF.has(String((error as NodeJS.ErrnoException).code)) || error.message.includes('in closed state')
+  )
+}
+
 export function isUnmigrated(error: unknown): boolean {
   return UNMIGRATED.has(numberOf(error))
 }

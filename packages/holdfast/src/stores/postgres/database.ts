@@ -4,11 +4,11 @@ import { systemRandom } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
-import type { Answer, Request } from '../sql/requests.js'
+import { areRepeatable, type Answer, type Request } from '../sql/requests.js'
 import type { Client, Row } from './clients.js'
 import { coverOf } from './cover.js'
 import { Statements } from '../sql/statements.js'
-import { explain, isRetriable, isUnmigrated } from './errors.js'
+import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 
 /** How long to wait before the connection that listens is made anew, in milliseconds. */
@@ -46,6 +46,7 @@ export class PostgresDatabase implements Database {
       requestTimeoutMs,
       migrate: autoMigrate ? () => client.script(postgresSchema(options.schema)) : undefined,
       isRetriable,
+      isCutOff,
       isUnmigrated,
       explain: (error) => explain(error, options.schema),
     })
@@ -60,12 +61,13 @@ export class PostgresDatabase implements Database {
   }
 
   run(requests: readonly Request[]): Promise<readonly Answer[]> {
-    const rows = this.#query(this.#turn, [JSON.stringify(requests)], this.#turnName)
+    const values = [JSON.stringify(requests)]
+    const rows = this.#query(this.#turn, values, areRepeatable(requests), this.#turnName)
     return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
-    const rows = await this.#query(this.#names, [prefix, after, String(limit)])
+    const rows = await this.#query(this.#names, [prefix, after, String(limit)], true)
     return rows.map((row) => row['name'] as string)
   }
 
@@ -93,7 +95,7 @@ export class PostgresDatabase implements Database {
       if (again) events.onHint()
       else if (this.#listener) void this.#reconnect(this.#listener, 0)
     }
-    await this.#statements.send(() => this.#options.client.listen(this.channel, { onNotify, onLost }))
+    await this.#statements.send(() => this.#options.client.listen(this.channel, { onNotify, onLost }), false)
     // Whoever wanted it may have gone while it was made.
     if (!this.#listener) await this.#options.client.rest()
   }
@@ -118,7 +120,7 @@ export class PostgresDatabase implements Database {
       this.#probed = () => resolve(true)
       setTimeout(() => resolve(false), PROBE_MS).unref()
     })
-    await this.#query('select pg_notify($1::text, $2::text)', [this.channel, ''])
+    await this.#query('select pg_notify($1::text, $2::text)', [this.channel, ''], true)
     if (await heard) return
     throw new StoreUnavailableError(
       'NOTIFY does not reach the connection that listens: a pooler in transaction mode is in between, it seems. ' +
@@ -136,7 +138,8 @@ export class PostgresDatabase implements Database {
     events.onGrant(id, grant)
   }
 
-  #query(text: string, values: string[], name?: string): Promise<readonly Row[]> {
-    return this.#statements.send((limit) => this.#options.client.query({ name, text, values }, limit))
+  #query(text: string, values: string[], repeatable: boolean, name?: string): Promise<readonly Row[]> {
+    const statement = { name, text, values }
+    return this.#statements.send((limit) => this.#options.client.query(statement, limit), repeatable)
   }
 }

@@ -18,6 +18,17 @@ export function isRetriable(error: unknown): boolean {
   return RETRIABLE.has(codeOf(error))
 }
 
+/** A session that an operator or a crash ended, and what the system and `postgres` say of one that ended. */
+const CUT_OFF = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED'])
+
+/** Whether the connection ended under the statement. `pg` has no code for that. */
+export function isCutOff(error: unknown): boolean {
+  if (CUT_OFF.has(codeOf(error))) return true
+  return (
+    error instanceof Error && /^Connection terminated unexpectedly$|is not queryable$/.test(error.message)
+  )
+}
+
 export function isUnmigrated(error: unknown): boolean {
   return UNMIGRATED.has(codeOf(error))
 }

@@ -28,6 +28,13 @@ export interface Request {
   readonly [detail: string]: string | number | boolean | undefined
 }
 
+/** What changes nothing more when it is done again, and is answered as if it were done now. */
+const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew', 'withdraw', 'inspect'])
+
+export function areRepeatable(requests: readonly Request[]): boolean {
+  return requests.every(({ verb }) => REPEATABLE.has(verb))
+}
+
 /** The database's answer to one request; which properties it has depends on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,13 @@
-/** Sending a statement: with a time limit, again when it was rolled back, and after making the schema when it is missing. */
+/**
+ * Sending a statement: with a time limit, again when it was rolled back or the connection had ended, and after making the
+ * schema when it is missing.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
 import { Patience } from '../../clock/patience.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 
-/** A deadlock or a serialization failure is tried again so often. */
+/** A statement that was rolled back or whose connection was lost is tried again so often. */
 const TRIES = 5
 
 export interface StatementOptions {
@@ -14,6 +18,11 @@ export interface StatementOptions {
   readonly migrate: (() => Promise<void>) | undefined
   /** Whether the failure undid the statement, and another try may succeed. */
   isRetriable(error: unknown): boolean
+  /**
+   * Whether the connection ended under the statement, which may have been done or not. A server that restarted, or a
+   * firewall, leaves a pool full of such connections, and nobody knows before they are used.
+   */
+  isCutOff(error: unknown): boolean
   /** Whether the tables or routines are not there. */
   isUnmigrated(error: unknown): boolean
   /** A typed error that says what happened and what to do. */
@@ -36,6 +45,13 @@ export function tooLate(): Error {
 /** Sends a statement once. */
 type Send<T> = (limit: TimeLimit) => Promise<T>
 
+interface Task<T> {
+  readonly statement: Send<T>
+  readonly repeatable: boolean
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
 export class Statements {
   readonly #options: StatementOptions
   readonly #patience: Patience
@@ -46,40 +62,44 @@ export class Statements {
     this.#patience = new Patience(systemClock, options.requestTimeoutMs)
   }
 
-  /** Rejects with a `LockError`. */
-  send<T>(statement: Send<T>): Promise<T> {
-    return new Promise((resolve, reject) => this.#try(statement, 1, resolve, reject))
+  /**
+   * Rejects with a `LockError`.
+   * @param repeatable whether it may be done twice, as when the connection ended before its answer came
+   */
+  send<T>(statement: Send<T>, repeatable: boolean): Promise<T> {
+    return new Promise((resolve, reject) => this.#try({ statement, repeatable, resolve, reject }, 1))
   }
 
   /** With callbacks, since most of what a client does for a lock of a database is this. */
-  #try<T>(
-    statement: Send<T>,
-    tries: number,
-    resolve: (value: T) => void,
-    reject: (error: unknown) => void,
-  ): void {
+  #try<T>(task: Task<T>, tries: number): void {
     const limit: TimeLimit = { over: false, giveUp: undefined }
     const question = this.#patience.begin(() => {
       limit.over = true
       limit.giveUp?.()
-      reject(this.#noAnswer())
+      task.reject(this.#noAnswer())
     })
-    statement(limit).then(
+    task.statement(limit).then(
       (value) => {
-        if (this.#patience.end(question)) resolve(value)
+        if (this.#patience.end(question)) task.resolve(value)
       },
       (error: unknown) => {
         if (!this.#patience.end(question)) return
-        this.#mend(error, tries).then(() => this.#try(statement, tries + 1, resolve, reject), reject)
+        this.#mend(error, tries, task.repeatable).then(
+          () => this.#try(task, tries + 1),
+          (told: unknown) => task.reject(told),
+        )
       },
     )
   }
 
   /** Resolves when the statement may be tried again. Rejects with the error as a `LockError`. */
-  async #mend(error: unknown, tries: number): Promise<void> {
+  async #mend(error: unknown, tries: number, repeatable: boolean): Promise<void> {
     const options = this.#options
     if (tries < TRIES && options.isRetriable(error)) return
-    if (tries < TRIES && options.migrate && options.isUnmigrated(error)) await this.#migrate(options.migrate)
+    // What ended together is told one after the other: the pool has to hear of all before it lends the next one.
+    if (tries < TRIES && repeatable && options.isCutOff(error)) await nextTurn()
+    else if (tries < TRIES && options.migrate && options.isUnmigrated(error))
+      await this.#migrate(options.migrate)
     else throw options.explain(error)
   }
 
