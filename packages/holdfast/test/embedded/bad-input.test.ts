@@ -176,6 +176,14 @@ describe('the folder', () => {
     await take(closing(embeddedStore({ directory: join(file, 'below') })), makeClaim('a'))
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'one below a folder of the kernel, which has no place for it: said at once',
+    async () => {
+      const store = closing(embeddedStore({ directory: '/proc/holdfast/locks' }))
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /cannot be used/)
+    },
+  )
+
   test.skipIf(isRoot)('a folder without the right to write', async () => {
     const directory = join(makeDirectory(), 'locked')
     mkdirSync(directory, { mode: 0o500 })
@@ -228,6 +236,13 @@ describe('the folder', () => {
 })
 
 describe.skipIf(!canMount)('the file system', () => {
+  test('a read-only one without the folder is told as what it is', async () => {
+    const root = mount('size=4m')
+    await remount(root, 'ro')
+    const store = closing(embeddedStore({ directory: join(root, 'below', 'locks') }))
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /EROFS/)
+  })
+
   test('a read-only one, and then not', async () => {
     const directory = mount('size=4m')
     await remount(directory, 'ro')

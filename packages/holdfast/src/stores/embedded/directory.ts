@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { LockUsageError, StoreUnavailableError } from '../../errors.js'
 import type { Machine } from './machine.js'
@@ -134,10 +134,26 @@ export function unusable(place: Place, cause: unknown): StoreUnavailableError {
 }
 
 function makeFolder(path: string, mode: number): void {
-  const made = mkdirSync(path, { recursive: true, mode })
-  // The process may mask bits.
-  if (made !== undefined) chmodSync(path, mode)
+  if (!statSync(path, { throwIfNoEntry: false })) makeWithThoseAbove(path, mode)
   if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`)
+}
+
+/**
+ * Step by step: Node's own way to make them all loops for ever where folders are refused as if there were none above, as
+ * in /proc, and says "no such file" of a file system that may only be read.
+ */
+function makeWithThoseAbove(path: string, mode: number): void {
+  const above = dirname(path)
+  if (above !== path && !statSync(above, { throwIfNoEntry: false })) makeWithThoseAbove(above, mode)
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    // Somebody else was faster.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw error
+  }
+  // The process may mask bits.
+  chmodSync(path, mode)
 }
 
 /** Makes the database readable for nobody else, before SQLite makes it readable for all. Its log gets the same rights. */
