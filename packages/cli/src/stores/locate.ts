@@ -44,11 +44,33 @@ function folderOfUser(): string {
 }
 
 function location(url: string, source: StoreLocation['source']): StoreLocation {
-  const absolute = withAbsoluteFolder(url)
+  const absolute = withAbsoluteFiles(withAbsoluteFolder(url))
   return { url: absolute, shown: shownUrl(absolute), source }
 }
 
-/** The command inherits the URL and may change its folder: a relative path would then name another store, silently. */
+// The command inherits the URL and may change its folder: a relative path would then name another store, silently, or a file
+// that is not there.
+
+/** Options of URLs that name files, of ours and of the client libraries. */
+const FILE_OPTIONS = new Set([
+  ...['passwordFile', 'sentinelPasswordFile', 'ca', 'cert', 'key'],
+  ...['sslcert', 'sslkey', 'sslrootcert'],
+])
+
+function withAbsoluteFiles(url: string): string {
+  const mark = url.indexOf('?')
+  // A folder may have any sign in its name.
+  if (mark < 0 || /^embedded:/i.test(url)) return url
+  const pairs = url.slice(mark + 1).split('&')
+  return `${url.slice(0, mark)}?${pairs.map(withAbsoluteFile).join('&')}`
+}
+
+function withAbsoluteFile(pair: string): string {
+  const [[name, path] = ['', '']] = new URLSearchParams(pair)
+  if (path === '' || !FILE_OPTIONS.has(name)) return pair
+  return `${name}=${encodeURIComponent(resolve(path)).replaceAll('%2F', '/')}`
+}
+
 function withAbsoluteFolder(url: string): string {
   const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
   if (folder?.startsWith('~') === true) {

@@ -8,6 +8,7 @@ import type { Pool } from 'mysql2/promise'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { closing } from './closing.js'
 import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
+import { shownOption } from './url-secrets.js'
 
 export async function open(text: string): Promise<Store> {
   const { url, own: prefix, mode } = sqlUrl(text, 'prefix')
@@ -44,12 +45,24 @@ export async function examine(text: string): Promise<MysqlDiagnosis> {
 }
 
 async function connect(uri: string): Promise<Pool> {
+  refuseForeignTls(uri)
   const { createPool } = await load()
   try {
     return createPool({ uri, connectionLimit: 3 })
   } catch (error) {
     throw refused(error as Error)
   }
+}
+
+/** How other programs ask for an encrypted connection. The library does not know these, and would connect in the clear. */
+function refuseForeignTls(uri: string): void {
+  const foreign = [...new URL(uri).searchParams.keys()].find(
+    (name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name),
+  )
+  if (foreign === undefined) return
+  throw new UsageError(
+    `The URL of MySQL has ${shownOption(foreign)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
+  )
 }
 
 /** The library reads the URL when it makes the pool. It shows what it cannot read, and that may be a key and its password. */

@@ -1,6 +1,7 @@
 /** URLs of databases: what is ours in the query is taken out, and the client library gets the rest. */
+import { nearest, editDistance } from '../args/suggest.js'
 import { UsageError } from '../cli-error.js'
-import { shownUrl } from './url-secrets.js'
+import { shownOption, shownUrl } from './url-secrets.js'
 
 export interface SqlUrl {
   /** For the client library. */
@@ -25,6 +26,7 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
     url.searchParams.delete(name)
     return values[0]
   })
+  for (const name of url.searchParams.keys()) refuseMisspelt(name, parameter, text)
   if (mode !== undefined && mode !== 'session') {
     throw new UsageError(
       `${shownUrl(text)} has the mode ${JSON.stringify(mode)}. Write mode=session, or leave it out for locks in tables.`,
@@ -36,6 +38,24 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
     )
   }
   return { url: url.href, own, mode }
+}
+
+/** What of ours is written a little differently, the client library would take and ignore: locks in another place, silently. */
+function refuseMisspelt(name: string, parameter: string, text: string): void {
+  const near = nearestWithin(name.toLowerCase(), [...PLACES, 'mode'])
+  if (near === undefined) return
+  const meant = near === 'mode' ? near : parameter
+  throw new UsageError(`${shownUrl(text)} has ${shownOption(name)}. Did you mean ${meant}?`)
+}
+
+/** What says where the tables are: in PostgreSQL and in MySQL. */
+const PLACES = ['schema', 'prefix']
+/** Options of the client libraries are further away than this. */
+const MISSPELT = 2
+
+function nearestWithin(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known)
+  return near !== undefined && editDistance(name, near) <= MISSPELT ? near : undefined
 }
 
 /** PostgreSQL's own way to name a folder with a socket; `mysql2` wants a host beside the path of one. */

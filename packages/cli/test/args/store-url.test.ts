@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { childEnv } from '../../dist/run/child-env.js'
 import { locateStore } from '../../dist/stores/locate.js'
@@ -10,6 +11,8 @@ import { sqlUrl } from '../../dist/stores/sql-url.js'
 import { withoutCredentials } from '../../dist/stores/url-secrets.js'
 
 const NONE = { store: undefined, system: undefined }
+
+const located = (store: string): string => locateStore({ ...NONE, store }, {}).url
 
 describe('which store', () => {
   it('asks --store, then HOLDFAST_STORE, then the state folder', () => {
@@ -60,6 +63,19 @@ describe('which store', () => {
     expect(locateStore({ ...NONE, store: 'embedded:file:///x' }, {}).url).toBe('embedded:file:///x')
   })
 
+  it('makes the relative path of a file in a URL absolute, for the same reason, and leaves the rest as it is', () => {
+    const here = process.cwd()
+    expect(located('redis://h/0?prefix=a%20b&passwordFile=a%20file')).toBe(
+      `redis://h/0?prefix=a%20b&passwordFile=${here}/a%20file`,
+    )
+    expect(located('etcds://h?ca=/x&cert=y')).toBe(`etcds://h?ca=/x&cert=${here}/y`)
+    expect(located('postgres://h/db?sslrootcert=../ca')).toBe(
+      `postgres://h/db?sslrootcert=${dirname(here)}/ca`,
+    )
+    expect(located('redis://h/0?prefix=ca')).toBe('redis://h/0?prefix=ca')
+    expect(located('embedded:/a?ca=b')).toBe('embedded:/a?ca=b')
+  })
+
   it('refuses a ~ that the shell has left, which would become a folder', () => {
     for (const store of ['embedded:~', 'embedded:~/locks', 'embedded:~me/locks'])
       expect(() => locateStore({ ...NONE, store }, {})).toThrow(expect.objectContaining({ exitCode: 64 }))
@@ -99,6 +115,12 @@ describe('which store', () => {
     ['mysql://app@h/db?ssl=notjson', 64, 'notjson'],
     ['mysql://app@h/db?ssl={"passphrase"', 64, 'no JSON'],
     ['mysql://app@h/db?charset=none', 64, 'Unknown charset'],
+    ['mysql://app@h/db?ssl-mode=REQUIRED', 64, 'Write ssl={}'],
+    ['mysql://app@h/db?useSSL=true', 64, 'Write ssl={}'],
+    ['mysql://app@h/db?schema=s', 64, 'Did you mean prefix?'],
+    ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
+    ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
+    ['postgres://app@h/db?mod=session', 64, 'Did you mean mode?'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })
   })
