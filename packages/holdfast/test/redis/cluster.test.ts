@@ -162,6 +162,33 @@ for (const library of LIBRARIES) {
   })
 }
 
+test('members that let nobody listen say so to who waits, and are listened to when they do', async () => {
+  const cluster = await sharedCluster()
+  const setUser = (...rules: string[]): Promise<unknown> =>
+    Promise.all(
+      cluster.members.map(({ server }) =>
+        server.command('ACL', 'SETUSER', 'deaf', 'on', '>secret', ...rules),
+      ),
+    )
+  await setUser('~*', 'resetchannels', '+@all')
+  const user = { username: 'deaf', password: 'secret' }
+  const opened = openClusterClient('ioredis5', cluster.ports, { redisOptions: user })
+  after(() => opened.end())
+  await opened.ready
+  const store = closing(redisStore({ client: opened.client }))
+  await take(store, makeClaim('unheard'))
+  const waiter = makeClaim('unheard', { heartbeatMs: 60_000 })
+  expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  let woken = false
+  const watch = store.watch(waiter, () => (woken = true))
+  await expect(watch.ready).rejects.toMatchObject({ code: 'STORE_AUTH', lock: 'unheard' })
+  await setUser('&*')
+  await until('what was missed is looked for', () => woken)
+  watch.close()
+  // Another test looks there for what it was refused.
+  await Promise.all(cluster.members.map(({ server }) => server.command('ACL', 'LOG', 'RESET')))
+})
+
 test('the rule of the ACL suffices for a Cluster, through each library', async () => {
   const cluster = await sharedCluster()
   const [first] = cluster.members

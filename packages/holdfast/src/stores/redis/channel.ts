@@ -2,6 +2,7 @@
  * Where the waiters of this client listen on one server: one channel for all locks, on a connection of the store's own that
  * is opened when somebody waits first.
  */
+import { notHeard } from './errors.js'
 import { Readiness } from './readiness.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from './wakes.js'
@@ -15,6 +16,7 @@ export class OneChannel implements Subscriptions {
   readonly #readiness = new Readiness()
   #connection: ChannelConnection | undefined
   #listening = false
+  #refused = false
 
   constructor(transport: Transport, name: string, listener: MessageListener) {
     this.#transport = transport
@@ -42,13 +44,20 @@ export class OneChannel implements Subscriptions {
     this.#connection = this.#transport.listen(this.#name, {
       message: (text) => this.#listener.message(text),
       listening: () => this.#onListening(),
+      refused: (error) => this.#onRefused(error),
     })
   }
 
   #onListening(): void {
-    // After a gap.
-    if (this.#listening) this.#listener.missed()
+    // After a gap, or where some have waited without it.
+    if (this.#listening || this.#refused) this.#listener.missed()
     this.#listening = true
+    this.#refused = false
     this.#readiness.tell()
+  }
+
+  #onRefused(error: unknown): void {
+    this.#refused = true
+    this.#readiness.refuse(notHeard(error))
   }
 }

@@ -94,6 +94,13 @@ export function explain(error: unknown, lock?: string): LockError {
   })
 }
 
+/** The server refuses a subscription. Nothing but time is lost. */
+export function notHeard(error: unknown, lock?: string): LockError {
+  const { message, code, cause } = explain(error, lock)
+  const text = `${message} Locks work, but until then whoever waits only looks again with each heartbeat.`
+  return new StoreUnavailableError(text, { code: code as UnavailableCode, store: STORE_NAME, lock, cause })
+}
+
 /** Whether a key of the lock is somebody else's. Other errors of the same code tell of a server that has no such keys. */
 export function isForeign({ message }: LockError): boolean {
   return /^Redis: (?:FOREIGN|WRONGTYPE) /.test(message)

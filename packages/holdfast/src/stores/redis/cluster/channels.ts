@@ -5,7 +5,7 @@
  * A slot that moves takes the subscription with it. Waiters attempt again once a second, meet with the new owner, and
  * then the channel follows; whoever was granted the lock in between finds out by the wake-up that says so.
  */
-import { isServerError } from '../errors.js'
+import { isServerError, notHeard } from '../errors.js'
 import { Readiness } from '../readiness.js'
 import type { ShardConnection } from '../transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from '../wakes.js'
@@ -150,9 +150,17 @@ export class Channels implements Subscriptions {
         const message = error instanceof Error ? error.message : ''
         if (this.#router.learn(message, station.member.address) && this.#isWanted(channel))
           this.#attach(channel)
-        else this.#attachLater(channel, isServerError(error) ? REFUSED_RETRY_MS : RETRY_MS)
+        else if (isServerError(error)) this.#refused(channel, error)
+        else this.#attachLater(channel)
       },
     )
+  }
+
+  #refused(channel: Channel, error: unknown): void {
+    channel.readiness.refuse(notHeard(error, channel.lock))
+    // Whoever waits on without it has to look when it is heard after all.
+    channel.heardBefore = true
+    this.#attachLater(channel, REFUSED_RETRY_MS)
   }
 
   #heard(channel: Channel): void {

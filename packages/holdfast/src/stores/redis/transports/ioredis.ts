@@ -63,14 +63,15 @@ function listen(client: IoRedisClient, channel: string, listener: ChannelListene
   // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
   subscriber.on('error', () => undefined)
   subscriber.on('message', (_channel, text) => listener.message(String(text)))
+  const subscribe = async (): Promise<void> => {
+    await subscriber.subscribe(channel)
+    listener.listening()
+  }
   let stop: (() => void) | undefined
   subscriber.on('close', () => stop?.())
   subscriber.on('ready', () => {
     stop?.()
-    stop = repeatedly(async () => {
-      await subscriber.subscribe(channel)
-      listener.listening()
-    })
+    stop = repeatedly(subscribe, (error) => listener.refused(error))
   })
   return {
     close() {

@@ -102,12 +102,13 @@ function listen(client: NodeRedisSentinel, channel: string, listener: ChannelLis
     (all) => watchState(client, all),
   )
   // Such as when there is no primary.
-  const stop = repeatedly(async () => {
+  const subscribe = async (): Promise<void> => {
     await client.subscribe(channel, onMessage)
     subscribed = true
     if (closed) await client.unsubscribe(channel, onMessage)
     else listener.listening()
-  })
+  }
+  const stop = repeatedly(subscribe, (error) => listener.refused(error))
   return {
     close() {
       closed = true

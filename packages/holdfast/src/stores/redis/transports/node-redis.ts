@@ -44,13 +44,14 @@ function listen(client: NodeRedisClient, channel: string, listener: ChannelListe
   const drop = (): void => {
     if (subscriber) destroy(subscriber)
   }
-  const stop = repeatedly(async () => {
+  const begin = async (): Promise<void> => {
     // The library forgets a subscription that did not go well at first: the next one gets a connection of its own.
     drop()
     // Also where the caller's gives up: that one is still there, and its waiters would never hear anything again.
     subscriber = client.duplicate({ socket: { ...socket, reconnectStrategy: retryMs } })
     await subscribe(subscriber, channel, listener)
-  })
+  }
+  const stop = repeatedly(begin, (error) => listener.refused(error))
   return {
     close() {
       stop()

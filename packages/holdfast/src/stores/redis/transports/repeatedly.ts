@@ -1,5 +1,7 @@
 /** Subscriptions that a server refuses at first, or that break with their connection. Waiters have their heartbeats meanwhile. */
 
+import { isServerError } from '../errors.js'
+
 const PAUSE_MS = 500
 const LONGEST_RETRY_MS = 1000
 
@@ -8,13 +10,18 @@ export function retryMs(times: number): number {
   return Math.min(times * 50, LONGEST_RETRY_MS)
 }
 
-/** Does it until it has gone well once, or until the returned function is called. */
-export function repeatedly(work: () => Promise<void>): () => void {
+/**
+ * Does it until it has gone well once, or until the returned function is called.
+ * @param refused told of each answer of a server that refuses it
+ */
+export function repeatedly(work: () => Promise<void>, refused: (error: unknown) => void): () => void {
   let stopped = false
   let retry: NodeJS.Timeout | undefined
   const once = (): void => {
-    work().catch(() => {
-      if (!stopped) retry = setTimeout(once, PAUSE_MS).unref()
+    work().catch((error: unknown) => {
+      if (stopped) return
+      if (isServerError(error)) refused(error)
+      retry = setTimeout(once, PAUSE_MS).unref()
     })
   }
   once()

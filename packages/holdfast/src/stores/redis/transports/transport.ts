@@ -46,6 +46,8 @@ export interface ChannelListener {
   message(text: string): void
   /** The channel is heard now. Called again after each gap, in which messages were lost. */
   listening(): void
+  /** The server refuses to let it be heard, with this error. It goes on being tried. */
+  refused(error: unknown): void
 }
 
 export interface ChannelConnection {
