@@ -71,14 +71,14 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
   test('whoever gave up while the dead one was being buried does not get the lock', async () => {
     const directory = makeDirectory()
     const semaphore = { kind: 'semaphore', capacity: 6, weight: 1 } as const
+    const store = closing(embeddedStore({ directory }))
+    // With its first lock a store looks for the dead, and would bury the holder if it came late: so that comes before it.
+    await take(store, makeClaim('other'))
     const holder = new Worker(directory)
     // More than the withdrawals that a lock remembers.
     for (let claims = 0; claims < 6; claims += 1) {
       await holder.ask('hold', { claim: makeClaim('a', semaphore) })
     }
-    const store = closing(embeddedStore({ directory }))
-    // With its first lock a store looks for the dead: this one still lives.
-    await take(store, makeClaim('other'))
     await holder.kill()
     const claim = makeClaim('a', semaphore)
     const attempt = store.attempt(claim, { enqueue: false, tokens: 1 })
