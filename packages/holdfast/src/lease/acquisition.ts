@@ -76,7 +76,7 @@ export class Acquisition {
     const limits = this.#limits(options)
     const frame = frameToReenter(this.#client, this.#shape, this.#settings.reentrant)
     const startedMs = this.#client.clock.monotonicMs()
-    const inside = frame && (await runInside(frame, { limits, startedMs }, work))
+    const inside = frame && (await runInside(frame, { shape: this.#shape, limits, startedMs }, work))
     if (inside) return inside.value
     const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
     if (this.#client.closed) {

@@ -90,8 +90,9 @@ export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
   }
 }
 
-/** A wait that began at some time by the monotonic clock. */
+/** A wait for a claim of this shape, which began at some time by the monotonic clock. */
 export interface BegunWait {
+  readonly shape: ClaimShape
   readonly limits: WaitLimits
   readonly startedMs: number
 }
@@ -107,14 +108,22 @@ export async function runInside<T>(
   if (takesTurns) {
     while (frame.alive && frame.occupied) await queueUp(frame, begun)
   }
-  if (!frame.alive || !frame.lease.open) return undefined
-  frame.occupied = takesTurns
   try {
+    if (!frame.alive || !frame.lease.open) return undefined
+    refuseWriterUnderReader(frame, begun.shape)
+    frame.occupied = takesTurns
     return { value: await runUnder(frame.client, frame.lease, () => work(frame.lease)) }
   } finally {
+    // The next one has its turn also where this one made no use of its own: nobody else would call it.
     if (takesTurns) frame.occupied = false
     frame.queue.shift()?.serve(frame.lease)
   }
+}
+
+/** The lease may have been downgraded while this one waited for its turn. */
+function refuseWriterUnderReader(frame: Frame, shape: ClaimShape): void {
+  if (shape.weight !== shape.capacity || frame.lease.exclusive) return
+  throw selfDeadlock(shape, 'Its writer has become a reader meanwhile; write before the downgrade')
 }
 
 function queueUp(frame: Frame, { limits, startedMs }: BegunWait): Promise<HeldLease> {

@@ -68,6 +68,29 @@ describe('a nested run', () => {
     expect(await outcomes).toMatchObject([{ value: undefined }, { error: { code: 'LOCK_TIMEOUT' } }])
   })
 
+  test.each(['given back', 'stolen'])('siblings all have their turn when the lease is %s', async (how) => {
+    const { locks, world } = setUp()
+    const mutex = locks.mutex('a', { reentrant: true })
+    const order: string[] = []
+    const siblings = mutex.run(async (lease) => {
+      const lost = new Promise((resolve) => {
+        lease.signal.addEventListener('abort', resolve)
+      })
+      const all = deferred()
+      const first = mutex.run(async () => {
+        await all.promise
+        if (how === 'given back') await lease.release()
+        else await Promise.all([locks.steal('a', { now: true }), lost])
+        order.push('first')
+      })
+      const later = ['second', 'third', 'fourth'].map((name) => mutex.run(() => order.push(name)))
+      all.resolve()
+      await Promise.all([first, ...later])
+    })
+    await outcomeOf(world.clock.until(siblings))
+    expect(order).toEqual(['first', 'second', 'third', 'fourth'])
+  })
+
   test('of a third level re-enters the innermost frame', async () => {
     const { locks } = setUp()
     const mutex = locks.mutex('a', { reentrant: true })
@@ -260,6 +283,22 @@ describe('readers and writers', () => {
     const { locks } = setUp()
     const lock = locks.readWriteLock('c', { reentrant: true })
     expect(await lock.write.run(() => lock.read.run(() => 'read'))).toBe('read')
+  })
+
+  test('writers that wait for their turn are refused when the lease became a reader meanwhile', async () => {
+    const { locks, world } = setUp()
+    const { write } = locks.readWriteLock('c', { reentrant: true })
+    const all = deferred()
+    let written = 0
+    const nested = write.run((lease) => {
+      const first = write.run(() => all.promise.then(() => lease.downgrade()))
+      const later = [1, 2].map(() => write.run(() => (written += 1)))
+      all.resolve()
+      return Promise.all([first, ...later].map((one) => outcomeOf<unknown>(one)))
+    })
+    const refused = { error: { code: 'LOCK_USAGE', lock: 'c' } }
+    expect(await world.clock.until(nested)).toMatchObject([{ value: undefined }, refused, refused])
+    expect(written).toBe(0)
   })
 
   test('a writer that was downgraded shares with other readers', async () => {
