@@ -12,6 +12,9 @@ import {
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
+/** So many weights have a lock ready. Where permits are bytes nearly every weight is a new one, and none is asked for again. */
+const WEIGHTS_KEPT = 64
+
 export interface SemaphoreOptions extends LockOptions {
   /** How many permits there are. All clients of one semaphore must agree. */
   readonly permits: number
@@ -45,8 +48,10 @@ export function semaphore<F extends boolean>(
 
   function weighing(weight = 1): BasicLock<Lease<F>> {
     checkPermits('weight', weight, permits, name)
-    let lock = byWeight.get(weight)
-    if (!lock) byWeight.set(weight, (lock = new BasicLock(client, { ...shape, weight }, settings)))
+    const known = byWeight.get(weight)
+    if (known) return known
+    const lock = new BasicLock<Lease<F>>(client, { ...shape, weight }, settings)
+    if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
     return lock
   }
 

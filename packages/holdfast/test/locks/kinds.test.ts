@@ -1,5 +1,6 @@
 /** The kinds of lock beyond the mutex: semaphores, multi-locks, stripes, elections, single flight. */
 import { describe, expect, test } from 'vitest'
+import { remaining } from '../support/garbage.js'
 import { makeWorld, outcomeOf } from '../support/world.js'
 
 describe('a semaphore', () => {
@@ -11,6 +12,15 @@ describe('a semaphore', () => {
     expect(await gpu.tryAcquire({ weight: 2 })).toBeUndefined()
     await two.release()
     expect(await gpu.tryAcquire({ weight: 2 })).toBeDefined()
+  })
+
+  test('forgets weights that nobody asks for any more', async () => {
+    const bytes = makeWorld().direct().semaphore('bytes', { permits: 1_000_000 })
+    const asked = Array.from({ length: 1000 }, (_, index) => new WeakRef(bytes.weighing(index + 1)))
+    // What a weak reference was made of stays until the turn is over.
+    await new Promise((resolve) => void setImmediate(resolve))
+    expect(remaining(asked)).toBeLessThan(100)
+    expect(await bytes.run((lease) => lease.held, { weight: 1000 })).toBe(true)
   })
 
   test('refuses another number of permits while it is in use', async () => {
