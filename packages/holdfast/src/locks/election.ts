@@ -16,7 +16,10 @@ import type { Lockable } from './lock.js'
 export interface ElectionEvents<F extends boolean = boolean> {
   /** This candidate leads from now on. */
   elected: [lease: Lease<F>]
-  /** This candidate led and does not any more, against its will. */
+  /**
+   * This candidate led and does not any more, against its will. A leadership that was stolen, or reached `maxHoldMs`, still
+   * keeps others out for up to a TTL, for the work that has to stop first: `resign()` says that it has.
+   */
   lost: [error: unknown]
   /** This candidate gave its leadership back. */
   resigned: []
@@ -36,7 +39,10 @@ export interface Election<F extends boolean = boolean> {
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
   campaign(options?: AcquireOptions): Promise<Lease<F>>
-  /** Gives the leadership back, or ends a campaign. Resolves to whether there was a leadership to give back. */
+  /**
+   * Gives the leadership back, or ends a campaign, or lets go of a leadership that was lost. Resolves to whether there was a
+   * leadership to give back.
+   */
   resign(): Promise<boolean>
   /** Who leads now, as the store sees it. */
   leader(): Promise<HolderInfo | undefined>
@@ -66,6 +72,8 @@ export class LockElection<F extends boolean> implements Election<F> {
   /** Those under way: one that waits at most, and those that try once. */
   readonly #campaigns = new Set<Campaign>()
   #lease: Lease<F> | undefined
+  /** The leadership that was lost last, until this candidate lets go of it: the store may wait for that. */
+  #lostLease: Lease<F> | undefined
 
   constructor(client: Client, lock: Lockable<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
     this.name = lock.name
@@ -132,6 +140,7 @@ export class LockElection<F extends boolean> implements Election<F> {
 
   #lead(lease: Lease<F>): void {
     const former = this.#lease
+    this.#letGoOfLost()
     this.#lease = lease
     lease.signal.addEventListener('abort', () => this.#ended(lease), { once: true })
     // All campaigns of this candidate are won with this one.
@@ -159,6 +168,7 @@ export class LockElection<F extends boolean> implements Election<F> {
       lock: this.name,
     })
     for (const campaign of this.#campaigns) this.#end(campaign, reason)
+    this.#letGoOfLost()
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined
@@ -204,8 +214,18 @@ export class LockElection<F extends boolean> implements Election<F> {
   #ended(lease: Lease<F>): void {
     if (this.#lease !== lease) return
     const { reason } = lease.signal as { reason: unknown }
-    if (reason instanceof LockLostError) this.#lease = undefined
+    if (reason instanceof LockLostError) {
+      this.#lease = undefined
+      this.#lostLease = lease
+    }
     this.#emit('lost', reason)
+  }
+
+  #letGoOfLost(): void {
+    const lease = this.#lostLease
+    this.#lostLease = undefined
+    // It is lost whatever the store answers, which nobody needs to wait for.
+    void lease?.[Symbol.asyncDispose]()
   }
 
   /** A listener that throws is reported by Node, as an uncaught exception, and not to whoever campaigns or resigns. */

@@ -66,6 +66,25 @@ describe('resign', () => {
   })
 })
 
+describe('resign after a loss', () => {
+  test.each(['stolen', 'max-hold'])('lets the next one lead at once (%s)', async (reason) => {
+    const { client, direct, clock } = makeWorld()
+    const options = reason === 'max-hold' ? { maxHoldMs: 100 } : {}
+    const election = client({ ttlMs: 10_000 }).election('scheduler', options)
+    const lost = new Promise<unknown>((resolve) => void election.on('lost', resolve))
+    await clock.until(election.campaign())
+    const next = direct().election('scheduler')
+    const campaign = next.campaign()
+    if (reason === 'stolen') await direct().steal('scheduler')
+    expect(await clock.until(lost, 5000)).toMatchObject({ reason })
+    await clock.advance(50)
+    expect(next.isLeader).toBe(false)
+    expect(await election.resign()).toBe(false)
+    await clock.until(campaign, 50)
+    expect(next.isLeader).toBe(true)
+  })
+})
+
 describe('callers of one campaign', () => {
   test('each has limits of its own, and the campaign goes on for the others', async () => {
     const { direct, clock } = makeWorld()
