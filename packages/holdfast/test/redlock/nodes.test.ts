@@ -144,6 +144,8 @@ test('when a majority forgot, the former holder learns it from its next renewal'
   const [store, other] = [world.open(), world.open()]
   const former = claimOf('order:1')
   expect(await attempt(store, former)).toBe('granted')
+  // A majority decides: a vote that is still under way when its node goes is sent again, and would count when it is back.
+  await soon(async () => expect(await holders(world, 'order:1')).toEqual([former.id, former.id, former.id]))
   for (const server of world.servers.slice(0, 2)) {
     await server.kill()
     await server.start()
