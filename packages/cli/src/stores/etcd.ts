@@ -56,7 +56,7 @@ function tlsOf(options: URLSearchParams): EtcdTls {
     else if (name === 'serverName') tls.serverName = value
     else
       throw new UsageError(
-        `etcds: URLs know the options ca, cert, key and serverName; this one has ${shownOption(name)}.`,
+        `etcds: URLs know the options ca, cert, key and serverName; this one has ${shownOption(name, options)}.`,
       )
   }
   return tls
@@ -65,7 +65,9 @@ function tlsOf(options: URLSearchParams): EtcdTls {
 function refuseAny(options: URLSearchParams): object {
   const [name] = options.keys()
   if (name === undefined) return {}
-  throw new UsageError(`etcd: URLs have no options; this one has ${shownOption(name)}. For TLS write etcds:.`)
+  throw new UsageError(
+    `etcd: URLs have no options; this one has ${shownOption(name, options)}. For TLS write etcds:.`,
+  )
 }
 
 function read(path: string): Buffer {

@@ -56,12 +56,11 @@ async function connect(uri: string): Promise<Pool> {
 
 /** How other programs ask for an encrypted connection. The library does not know these, and would connect in the clear. */
 function refuseForeignTls(uri: string): void {
-  const foreign = [...new URL(uri).searchParams.keys()].find(
-    (name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name),
-  )
+  const options = new URL(uri).searchParams
+  const foreign = [...options.keys()].find((name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name))
   if (foreign === undefined) return
   throw new UsageError(
-    `The URL of MySQL has ${shownOption(foreign)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
+    `The URL of MySQL has ${shownOption(foreign, options)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
   )
 }
 

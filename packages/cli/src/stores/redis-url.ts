@@ -160,9 +160,10 @@ function optionsOf(query: string, { kind, secure }: Scheme, fail: Fail): Readonl
     ...(secure ? [...TLS_FILES, 'serverName'] : []),
   ]
   const options = new Map<string, string>()
-  for (const [name, value] of new URLSearchParams(query)) {
+  const given = new URLSearchParams(query)
+  for (const [name, value] of given) {
     if (!known.includes(name)) {
-      throw fail(`has ${shownOption(name)}; known here are ${known.join(', ')}`)
+      throw fail(`has ${shownOption(name, given)}; known here are ${known.join(', ')}`)
     }
     if (options.has(name)) throw fail(`has the option ${name} twice`)
     options.set(name, value)

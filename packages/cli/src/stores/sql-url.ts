@@ -26,7 +26,7 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
     url.searchParams.delete(name)
     return values[0]
   })
-  for (const name of url.searchParams.keys()) refuseMisspelt(name, parameter, text)
+  for (const name of url.searchParams.keys()) refuseMisspelt(name, parameter, text, url.searchParams)
   if (mode !== undefined && mode !== 'session') {
     throw new UsageError(
       `${shownUrl(text)} has the mode ${JSON.stringify(mode)}. Write mode=session, or leave it out for locks in tables.`,
@@ -41,11 +41,11 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
 }
 
 /** What of ours is written a little differently, the client library would take and ignore: locks in another place, silently. */
-function refuseMisspelt(name: string, parameter: string, text: string): void {
+function refuseMisspelt(name: string, parameter: string, text: string, query: URLSearchParams): void {
   const near = nearestWithin(name.toLowerCase(), [...PLACES, 'mode'])
   if (near === undefined) return
   const meant = near === 'mode' ? near : parameter
-  throw new UsageError(`${shownUrl(text)} has ${shownOption(name)}. Did you mean ${meant}?`)
+  throw new UsageError(`${shownUrl(text)} has ${shownOption(name, query)}. Did you mean ${meant}?`)
 }
 
 /** What says where the tables are: in PostgreSQL and in MySQL. */

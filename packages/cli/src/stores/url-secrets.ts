@@ -37,9 +37,12 @@ function userAlone(start: string, user: string | undefined): string {
   return name === '' || isRefused ? '' : `${name}@`
 }
 
-/** The name of an option that there is not. A password with a `?` that was not escaped ends in one, up to its @. */
-export function shownOption(name: string): string {
-  return name.includes('@') ? 'an option that is unknown' : `the option ${JSON.stringify(name)}`
+/**
+ * The name of an option that there is not. A password with a `?` that was not escaped goes on in the query, up to its @, and a
+ * `=` or `&` in it makes names and values of it.
+ */
+export function shownOption(name: string, query: URLSearchParams): string {
+  return /%40/.test(query.toString()) ? 'an option that is unknown' : `the option ${JSON.stringify(name)}`
 }
 
 function startOf(url: string): string {

@@ -112,6 +112,8 @@ describe('what makes no sense', () => {
     ['redis://:open/sesame@host', {}, 64, '%2F'],
     ['redis://:open?sesame@host', {}, 64, 'an option that is unknown'],
     ['redis://open:1?sesame@host', {}, 64, 'an option that is unknown'],
+    ['redis://:open?sesame=1@host', {}, 64, 'an option that is unknown'],
+    ['redis://:open?sesame&1@host', {}, 64, 'an option that is unknown'],
     ['redis://:open#sesame@host', {}, 64, '%2F'],
     ['redis://:open%sesame@host', {}, 64, '%25'],
     ['redis://host/path', {}, 64, 'number of a database'],

@@ -121,6 +121,7 @@ describe('which store', () => {
     ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?mod=session', 64, 'Did you mean mode?'],
+    ['postgres://app@h/db?sslrootcert=/no/such/file', 78, 'cannot be read'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })
   })
@@ -158,6 +159,10 @@ describe('what is shown of a store', () => {
     'etcd://app:x?hunter2@h',
     'zk://app:x?hunter2@h',
     'zk://app:x/hunter2@h',
+    'etcd://app:x?hunter2=1@h',
+    'etcds://app:x?hunter2&1@h',
+    'zk://app:x?hunter2=1@h',
+    'mysql://app:1?tlshunter2=1@h',
   ])('is nothing of the password when %s is refused', async (store) => {
     const error: unknown = await Promise.resolve(openStore(store)).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ exitCode: 64 })
