@@ -2,7 +2,7 @@
 import type { LockErrorCode } from 'holdfast'
 import { CliError } from './cli-error.js'
 import { EXIT } from './exit-codes.js'
-import { redact } from './output/text.js'
+import { printableLines, redact } from './output/text.js'
 
 export interface Failure {
   readonly code: string
@@ -45,15 +45,17 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** One line on stderr; with `json` an object instead. */
+/** One line on stderr, which may quote a name or a reason that somebody else wrote; with `json` an object instead. */
 export function tellFailure(failure: Failure, json: boolean): void {
   const { code, message, exitCode } = failure
   process.stderr.write(
-    json ? `${JSON.stringify({ error: { code, message }, exitCode })}\n` : `holdfast: ${message}\n`,
+    json
+      ? `${JSON.stringify({ error: { code, message }, exitCode })}\n`
+      : `holdfast: ${printableLines(message)}\n`,
   )
 }
 
 /** A remark of the wrapper, kept apart from the command's own output by its name. */
 export function note(text: string): void {
-  process.stderr.write(`holdfast: ${text}\n`)
+  process.stderr.write(`holdfast: ${printableLines(text)}\n`)
 }

@@ -15,6 +15,7 @@ import { checkMachine } from '../doctor/machine.js'
 import { checkStore } from '../doctor/store.js'
 import { EXIT } from '../exit-codes.js'
 import { printJson } from '../output/json.js'
+import { printableLines } from '../output/text.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
 import { REDIS_SCHEMES } from '../stores/redis-url.js'
 import { openStore, schemeOf } from '../stores/registry.js'
@@ -112,5 +113,5 @@ async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILED ' } as const
 
 function line({ check, verdict, text }: Finding): string {
-  return `${MARKS[verdict]}  ${check.padEnd(12)}${text}\n`
+  return `${MARKS[verdict]}  ${check.padEnd(12)}${printableLines(text)}\n`
 }

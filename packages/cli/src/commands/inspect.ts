@@ -60,7 +60,7 @@ function holdersText(info: LockInfo): string {
     { title: 'TTL LEFT', cell: ({ remainingMs }) => formatDuration(remainingMs), right: true },
     { title: 'TOKEN', cell: ({ token }) => token?.toString() ?? '-', right: true },
     { title: 'GROUP', cell: ({ owner }) => owner.group?.pgid.toString() ?? '-', right: true },
-    { title: 'CLAIM', cell: ({ claimId }) => claimId },
+    { title: 'CLAIM', cell: ({ claimId }) => printable(claimId) },
     { title: 'LABEL', cell: (holder) => `${stolenText(holder)}${labelText(holder.owner, 80)}` },
   ]
   return renderTable(info.holders, columns)
@@ -78,7 +78,7 @@ function waitersText(info: LockInfo): string {
     { title: 'AS', cell: ({ weight }) => modeText(info, weight) },
     { title: 'FOR', cell: ({ waitedMs }) => formatDuration(waitedMs), right: true },
     { title: 'BEHIND IT', cell: ({ owner }) => String(owner.localWaiters ?? 0), right: true },
-    { title: 'CLAIM', cell: ({ claimId }) => claimId },
+    { title: 'CLAIM', cell: ({ claimId }) => printable(claimId) },
     { title: 'LABEL', cell: ({ owner }) => labelText(owner, 80) },
   ]
   return renderTable(info.waiters, columns)

@@ -12,6 +12,11 @@ export function printable(text: string): string {
   })
 }
 
+/** The same for what may have several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
 export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }

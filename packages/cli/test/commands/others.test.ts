@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:
 import { hostname } from 'node:os'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
+import { CAPACITY_ALL } from 'holdfast/store'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { Program } from '../support/program.js'
@@ -121,6 +122,21 @@ describe('holdfast ls and inspect', () => {
     expect(await run.code()).toBe(0)
     expect(run.stdout).toContain('No lock is held')
     expect(await box.json(['ls'])).toEqual({ store: box.env.HOLDFAST_STORE, locks: [], truncated: false })
+  })
+
+  it('show the claim ids of other programs without their escape sequences', async () => {
+    const box = new Box()
+    const store = embeddedStore({ directory: box.file('store') })
+    const owner = { clientId: 'c', host: 'h', pid: 1 }
+    const claim = { lock: 'job', kind: 'mutex', capacity: CAPACITY_ALL, weight: CAPACITY_ALL, owner } as const
+    const times = { ttlMs: 60_000, heartbeatMs: 1_000 }
+    const options = { enqueue: true, tokens: 1 }
+    await store.attempt({ ...claim, ...times, id: 'one\u001b[31m' }, options)
+    await store.attempt({ ...claim, ...times, id: 'two\u001b[31m' }, options)
+    await store.close()
+    const shown = box.holdfast(['inspect', 'job'])
+    expect(await shown.code()).toBe(0)
+    expect(shown.stdout).toMatch(/one\\x1b\[31m[^]*two\\x1b\[31m/)
   })
 
   it('list by prefix, and show labels without their escape sequences', async () => {

@@ -15,6 +15,9 @@ const WRONG = 'wrong-password'
 /** node-redis tells of the command after the login, which is refused as well. */
 const WRONG_ADVICE = /Check the user name and the password|one that it accepts/
 
+/** Of another program, and one that would give the terminal a title. */
+const KEY = 'hf:{a\u001b]0;title\u0007}'
+
 let server: RedisServer
 
 beforeAll(async () => {
@@ -123,6 +126,15 @@ describe.each([
     expect(await run()).toBe(0)
     box.variables = { HOLDFAST_REDIS_PASSWORD: WRONG }
     expect(await box.failing(77)).toMatch(WRONG_ADVICE)
+  })
+
+  it('shows names that others gave without their escape sequences', async () => {
+    const box = project()
+    box.url = `${server.url}/5`
+    await server.command('EVAL', "redis.call('SELECT', '5') return redis.call('SET', KEYS[1], 'x')", '1', KEY)
+    const list = box.holdfast(['ls'])
+    expect(await list.code()).toBe(78)
+    expect(list.stderr).toContain('\\x1b]0;title\\x07')
   })
 
   it('keeps its locks under the prefix and in the database of the URL', async () => {
