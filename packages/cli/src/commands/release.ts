@@ -1,4 +1,5 @@
 /** `holdfast release`: gives back a claim whose id is known, for scripts that ended badly. */
+import type { Locks } from 'holdfast'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
@@ -40,6 +41,7 @@ its command. To take a lock from somebody in an orderly way use steal.`,
     return withLocks(parsed.values, async (locks) => {
       // Only to have the name checked as everywhere else.
       locks.mutex(name)
+      assertReachable(locks)
       const outcome = await locks.store.withdraw({ lock: name, id, ttlMs: REFUSED_MS })
       if (outcome === 'absent') throw notHeld(name, id)
       if (parsed.values.json === true) printJson({ lock: name, claimId: id, outcome })
@@ -50,6 +52,16 @@ its command. To take a lock from somebody in an orderly way use steal.`,
       return EXIT.ok
     })
   },
+}
+
+/** Where a lock belongs to a connection no other process can give it back, nor even see whether it is held. */
+function assertReachable({ store: { name, traits } }: Locks): void {
+  if (traits.inspect) return
+  throw new CliError(
+    `The ${name} store cannot release the claim of another process. End the process that holds the lock.`,
+    EXIT.config,
+    'UNSUPPORTED',
+  )
 }
 
 function notHeld(name: string, id: string): CliError {

@@ -1,4 +1,5 @@
 /** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are; with `?mode=session` there are none. */
+import { accessSync, constants } from 'node:fs'
 import {
   diagnose,
   migratePostgres,
@@ -11,6 +12,9 @@ import type { Pool } from 'pg'
 import { ConfigError } from '../cli-error.js'
 import { closing } from './closing.js'
 import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
+
+/** As long as a request may take, by default. */
+const CONNECT_LIMIT_MS = 5_000
 
 export async function open(text: string): Promise<Store> {
   const { url, own: schema, mode } = sqlUrl(text, 'schema')
@@ -46,9 +50,31 @@ export async function examine(text: string): Promise<PostgresDiagnosis> {
   }
 }
 
+/** The library reads these when it connects, and its error would look like that of a server that is not there. */
+const FILES = ['sslcert', 'sslkey', 'sslrootcert']
+
+function assertFiles(url: string): void {
+  const options = new URL(url).searchParams
+  for (const path of FILES.map((name) => options.get(name))) {
+    if (path === null || path === '') continue
+    try {
+      accessSync(path, constants.R_OK)
+    } catch (cause) {
+      throw new ConfigError(`The file ${path}, which the URL of PostgreSQL names, cannot be read.`, { cause })
+    }
+  }
+}
+
 async function connect(connectionString: string): Promise<Pool> {
+  assertFiles(connectionString)
   const { Pool } = await load()
-  const pool = new Pool({ connectionString, max: 2, application_name: 'holdfast' })
+  const pool = new Pool({
+    connectionString,
+    max: 2,
+    application_name: 'holdfast',
+    // Without it the library waits for ever for a server that accepts and is silent, also when the pool ends.
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+  })
   // A connection that ends while it is idle is replaced when it is needed.
   pool.on('error', () => undefined)
   return pool

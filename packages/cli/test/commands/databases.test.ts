@@ -62,6 +62,34 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
   })
 })
 
+const COMMANDS = [
+  ['ls'],
+  ['inspect', 'job'],
+  ['release', 'job', 'claim'],
+  ['steal', 'job', '--confirm', 'job', '--reason', 'test'],
+  ['doctor'],
+  ['migrate'],
+]
+
+test.each(DATABASES)(
+  '$name: commands end, and say so, when the server accepts and is silent',
+  async ({ url }) => {
+    const silent = await listenInSilence()
+    try {
+      const env = { HOLDFAST_STORE: url.replace(/:\d+\//, `:${silent.port}/`) }
+      const box = new Box()
+      const programs = COMMANDS.map((args) => box.holdfast(args, { env }))
+      const codes = await Promise.all(programs.map((program) => program.code(40_000)))
+      expect(codes).toEqual(COMMANDS.map(() => 69))
+      const said = programs.map(({ stdout, stderr }) => stdout + stderr).join('')
+      expect(said).not.toContain('fault of Holdfast')
+    } finally {
+      silent.stop()
+    }
+  },
+  50_000,
+)
+
 function asGuest(url: string, user: string): string {
   return url.replace(/\/\/[^@/]*@/, `//${user}@`)
 }
@@ -118,6 +146,7 @@ describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => 
   test.each([
     ['ls', ['ls']],
     ['inspect', ['inspect', 'job']],
+    ['release', ['release', 'job', 'claim']],
     ['steal', ['steal', 'job', '--confirm', 'job', '--reason', 'stuck']],
     ['permits', ['run', 'job', '--permits', '2', '--', 'true']],
   ])('says that it has no %s', async (_, args) => {
