@@ -123,6 +123,25 @@ describe('over three nodes', () => {
     })
   })
 
+  test('the end of a lease does not move when it is asked for again more quickly, but by a renewal', async () => {
+    const store = world.open({ throughProxies: [0, 1, 2] })
+    const remainingMs = async (): Promise<number> => {
+      const result = await store.attempt(claim, { enqueue: false, tokens: 1 })
+      if (result.outcome !== 'granted') throw new Error(`It was ${result.outcome}.`)
+      return result.remainingMs
+    }
+    expect(await attempt(store, claimOf('warm'))).toBe('granted')
+    const claim = claimOf(LOCK, { ttlMs: 60_000 })
+    // The nodes grant it so much later than the store must assume.
+    for (const proxy of world.proxies) proxy.faults.requestMs = 200
+    const firstMs = await remainingMs()
+    for (const proxy of world.proxies) proxy.faults.requestMs = 0
+    // Several times, since votes of the first time may still be on their way.
+    for (let times = 0; times < 5; times += 1) expect(await remainingMs()).toBeLessThanOrEqual(firstMs)
+    expect(await store.renew([{ ...claim, ttlMs: 120_000 }])).toEqual([{ outcome: 'renewed' }])
+    await soon(async () => expect(await remainingMs()).toBeGreaterThan(60_000))
+  })
+
   test('votes that end in a moment make no lease', async () => {
     // The clocks may differ by a hundredth of the TTL, a minute here, which is more than the votes still last. Both are
     // long, so that no vote ends before the store has asked for it.

@@ -26,6 +26,8 @@ export class Ballot {
   claim: Claim
   /** A majority was found, and the caller was told. From then on no vote is taken back before the withdrawal. */
   held = false
+  /** When the lease ends on our clock: as the caller was told, and as renewals have moved it since. */
+  #endMs = Infinity
   readonly #panel: Panel
   readonly #seats: readonly Seat[]
   readonly #onOver: () => void
@@ -78,6 +80,11 @@ export class Ballot {
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */
   heal(index: number): void {
     if (this.held) this.#seats[index]?.ask(this.claim)
+  }
+
+  /** A majority has renewed the lease. From here on it ends at `endMs` of our clock. */
+  renewed(endMs: number): void {
+    this.#endMs = endMs
   }
 
   /** @param deaf the nodes that have not confirmed it; those that still do are taken out */
@@ -156,23 +163,22 @@ export class Ballot {
     const quorum = quorumOf(this.#panel)
     const { ttlMs } = this.claim
     const votes = this.#seats.flatMap(({ state }) => (state.is === 'voted' ? [state] : []))
-    const endMs = reachedBy(
+    const reachedMs = reachedBy(
       votes.map((vote) => vote.endMs),
       quorum,
     )
     const nowMs = clock.monotonicMs()
-    if (endMs === undefined || endMs - driftMs(ttlMs) <= nowMs) return undefined
-    // New only if this very attempt made it: else the caller must not count from when it asked.
+    if (reachedMs === undefined) return undefined
+    // New only if this very attempt made it: else the caller must not count from when it asked, and the end that it was
+    // told stands, though answers that came quicker now, or votes that came late, would let it seem later.
     const made = votes.filter(({ newSince }) => newSince !== undefined && newSince >= startMs).length
+    const existing = made < quorum
+    const endMs = existing ? Math.min(reachedMs, this.#endMs) : reachedMs
+    if (endMs - driftMs(ttlMs) <= nowMs) return undefined
+    // An old vote may still be among those that were heard now, and says less than was proven: it is passed on, not kept.
+    if (!existing || !this.held) this.#endMs = endMs
     this.held = true
-    return {
-      outcome: 'granted',
-      token: undefined,
-      tokens: 1,
-      ttlMs,
-      existing: made < quorum,
-      remainingMs: endMs - nowMs,
-    }
+    return { outcome: 'granted', token: undefined, tokens: 1, ttlMs, existing, remainingMs: endMs - nowMs }
   }
 
   /** Takes back what was voted, and says whether there was any. Does not wait for a slow node for long. */

@@ -75,7 +75,10 @@ export class RedlockStore implements Store<false> {
     const elapsedMs = clock.monotonicMs() - sentMs
     return judge(answers).map((result, index) => {
       const renewal = renewals[index] as Renewal
-      if (result?.outcome === 'renewed') this.#heal(renewal, answers, index)
+      if (result?.outcome === 'renewed') {
+        this.#ballots.get(renewal.id)?.renewed(sentMs + renewal.ttlMs)
+        this.#heal(renewal, answers, index)
+      }
       // An answer that came after the end of what it grants says nothing any more.
       if (result && (result.outcome === 'lost' || elapsedMs < renewal.ttlMs)) return result
       const failures = renewalFailures(answers, index, nodeTimeoutMs)
