@@ -105,6 +105,26 @@ describe('over three nodes', () => {
     expect(await attempt(store, claim)).toBe('granted')
   })
 
+  test('whoever tries again while late votes are taken back waits for that', async () => {
+    const store = world.open({ throughProxies: [1, 2], nodeTimeoutMs: 1500 })
+    expect(await attempt(store, claimOf('warm'))).toBe('granted')
+    world.servers[1]!.pause()
+    world.servers[2]!.pause()
+    const claim = claimOf(LOCK)
+    await expect(attempt(store, claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    const late = world.proxies.slice(1)
+    const before = late.map(({ packets }) => packets)
+    for (const { faults } of late) faults.requestMs = 300
+    world.servers[1]!.resume()
+    world.servers[2]!.resume()
+    // The votes have come, and what takes them back has left.
+    await soon(async () => {
+      for (const [index, { packets }] of late.entries()) expect(packets).toBeGreaterThan(before[index]!)
+    })
+    for (const { faults } of late) faults.requestMs = 0
+    expect(await attempt(store, claim)).toBe('granted')
+  })
+
   test('a lease of which nothing is left is not returned, and its votes go back', async () => {
     const store = world.open({ throughProxies: [0, 1], nodeTimeoutMs: 5000 })
     const warm = claimOf('warm')

@@ -215,6 +215,8 @@ export class Ballot {
   #changed(seat: Seat): void {
     // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any case.
     if (!this.held && !this.#withdrawn) this.#tidy(seat)
+    // What was left of the try before this one is gone from there now, and nothing can overtake the new question.
+    if (this.#trying && !this.#withdrawn && seat.state.is === 'idle') seat.ask(this.claim)
     this.#onChange?.()
     if (this.over) this.#onOver()
   }

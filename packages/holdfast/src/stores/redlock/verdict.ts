@@ -14,7 +14,8 @@ const HEARD = ['voted', 'busy', 'buried'] as const
 export function isDecided(states: States): boolean {
   const quorum = majorityOf(states.length)
   const votes = count(states, 'voted')
-  const open = count(states, 'asking')
+  // A node that is still taking back an older vote is asked as soon as it has.
+  const open = count(states, 'asking', 'retracting')
   const heard = count(states, ...HEARD)
   if (votes >= quorum) return true
   return votes + open < quorum && (heard >= quorum || heard + open < quorum)
