@@ -7,6 +7,7 @@
 import type { Timer } from '../clock/clock.js'
 import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
+import { onAbort } from './abort.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
 import { checkObject, checkWait, type AcquireOptions } from './settings.js'
@@ -52,8 +53,7 @@ export class Wait<T = HeldLease> {
   #resolve!: (lease: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
-  #signal: AbortSignal | undefined
-  #onAbort: (() => void) | undefined
+  #stopListening: (() => void) | undefined
 
   constructor(client: Client, lock: string, startedMs: number, maxHoldMs = Infinity) {
     this.#client = client
@@ -70,10 +70,7 @@ export class Wait<T = HeldLease> {
   /** Starts the clock of the wait and listens to the caller's signal, which is not aborted yet. */
   limit(waitMs: number, signal: AbortSignal | undefined): void {
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
-    if (!signal) return
-    this.#signal = signal
-    this.#onAbort = () => this.giveUp(signal.reason)
-    signal.addEventListener('abort', this.#onAbort, { once: true })
+    if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
   }
 
   serve(lease: T): void {
@@ -112,6 +109,6 @@ export class Wait<T = HeldLease> {
     this.settled = true
     this.#client.waits.delete(this.#place)
     this.#timer?.cancel()
-    if (this.#signal && this.#onAbort) this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#stopListening?.()
   }
 }

@@ -1,4 +1,5 @@
 /** Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of unclear attempts. */
+import { getEventListeners } from 'node:events'
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -34,6 +35,34 @@ describe('a wait', () => {
     const reason = new Error('the user went home')
     controller.abort(reason)
     expect(await waiting).toEqual({ error: reason })
+  })
+
+  test('shares one listener with the others of its signal, however many they are', async () => {
+    const { clock, client, direct } = makeWorld()
+    const holder = await direct().mutex('a').acquire()
+    const controller = new AbortController()
+    const { signal } = controller
+    const locks = client()
+    const first = locks.mutex('a').acquire({ signal })
+    const waits = Array.from({ length: 20 }, () => outcomeOf(locks.mutex('a').acquire({ signal })))
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    await clock.advance(50)
+    await holder.release()
+    const lease = await clock.until(first)
+    const reason = new Error('the server shuts down')
+    controller.abort(reason)
+    expect(await Promise.all(waits)).toEqual(waits.map(() => ({ error: reason })))
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    expect(lease.held).toBe(true)
+  })
+
+  test('leaves no listener behind when it has ended', async () => {
+    const { clock, client, direct } = makeWorld()
+    await direct().mutex('a').acquire()
+    const { signal } = new AbortController()
+    const waiting = client().mutex('a').acquire({ signal, waitMs: 300 })
+    expect(await clock.until(outcomeOf(waiting))).toHaveProperty('error.code', 'LOCK_TIMEOUT')
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
   test('does not begin when its signal is aborted already', async () => {
