@@ -32,7 +32,7 @@ export interface LockEvents {
   unknown: LockEvent & { readonly error: unknown }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
-  /** A lease was released. `durationMs`: how long it was held. */
+  /** A lease was released. `lost`: too late, of which there was a `lost` before. `durationMs`: how long it was held. */
   released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
   /** Something failed in the background, where no caller could be told. */
   error: LockEvent & { readonly during: 'release' | 'withdraw' | 'watch' | 'close'; readonly error: unknown }

@@ -2,7 +2,7 @@
  * A lease: a caller's hold on a lock, and what it may know and do about it.
  */
 import type { Timer } from '../clock/clock.js'
-import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockLostError, LockUsageError, UnsupportedLockError, type LossReason } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import type { Client } from './client.js'
@@ -217,20 +217,52 @@ export class HeldLease implements WriteLease, GrantHolder {
     this.#client.leases.delete(this.#place)
     if (this.#lost) return this.#giveBackLost()
     const nowMs = this.#client.clock.monotonicMs()
-    const overdue = nowMs >= this.endsMs
+    const late = this.#lateness(nowMs)
     this.#grant.holder = undefined
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
     const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
-    this.#release = overdue ? 'lost' : outcome
+    this.#release = late ? 'lost' : outcome
+    if (late) this.#learnOfLoss(late, nowMs)
     this.#onOver?.()
-    if (typeof outcome === 'string') this.#announceRelease(overdue ? 'lost' : outcome, nowMs)
+    if (typeof outcome === 'string') this.#releasedAs(outcome, nowMs)
     else {
       outcome.then(
-        (settled) => this.#announceRelease(overdue ? 'lost' : settled, nowMs),
+        (settled) => this.#releasedAs(settled, nowMs),
         () => undefined, // whoever awaits the release is told
       )
     }
     return this.#release
+  }
+
+  /** Whether it had ended by the clock before it was given back, and of what. */
+  #lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
+    if (nowMs >= this.endsMs) return 'max-hold'
+    return nowMs >= this.#grant.deadlineMs ? 'deadline' : undefined
+  }
+
+  /** @param outcome what the store says; the clock may have said otherwise before */
+  #releasedAs(outcome: 'released' | 'lost', nowMs: number): void {
+    if (outcome === 'lost' && !this.#lost) this.#learnOfLoss('expired', nowMs)
+    this.#announceRelease(this.#lost ? 'lost' : outcome, nowMs)
+  }
+
+  /**
+   * The release came too late. A holder that blocked the event loop past the deadline is here before the timer that would
+   * have told of the loss, which tells nobody any more: the grant is not ours to watch.
+   */
+  #learnOfLoss(reason: LossReason, nowMs: number): void {
+    const { store } = this.#client
+    this.#lost = new LockLostError(reason, { lock: this.name, store: store.name })
+    this.#announceLoss(reason, nowMs)
+    this.#abort?.(this.#lost)
+  }
+
+  #announceLoss(reason: LossReason, nowMs: number): void {
+    publish('lost', () => ({
+      ...this.#client.event(this.#grant.claim),
+      reason,
+      durationMs: nowMs - this.#startedMs,
+    }))
   }
 
   #announceRelease(outcome: 'released' | 'lost', nowMs: number): void {
@@ -372,11 +404,7 @@ export class HeldLease implements WriteLease, GrantHolder {
         const error = new LockLostError('max-hold', { lock: this.name, store: this.#client.store.name })
         this.#client.keeper.stopRenewing(this.#grant)
         this.#grant.told = true
-        publish('lost', () => ({
-          ...this.#client.event(this.#grant.claim),
-          reason: 'max-hold',
-          durationMs: this.#client.clock.monotonicMs() - this.#startedMs,
-        }))
+        this.#announceLoss('max-hold', this.#client.clock.monotonicMs())
         this.onLoss(error)
       },
       true,

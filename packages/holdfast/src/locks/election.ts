@@ -7,6 +7,7 @@
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
+import { boundHere } from '../lease/context.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
 import { describe, type AcquireOptions } from '../lease/settings.js'
 import { limitsOf, Wait } from '../lease/wait.js'
@@ -156,11 +157,11 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   /**
-   * Tells of the end of a lease whose signal has not. After a pause a grant, or a resignation, may come in the same turn as
-   * that signal's timer and before it; by then the lease is not ours to note any more, and the signal would tell nobody.
+   * Tells of the end of a lease whose signal has not. After a pause a grant may come in the same turn as that signal's timer
+   * and before it; by then the lease is not ours to note any more, and the signal would tell nobody.
    */
-  #tellLate(lease: Lease<F>, ended = (lease as unknown as HeldLease).lossError()): void {
-    if (!lease.signal.aborted) this.#emit('lost', ended)
+  #tellLate(lease: Lease<F>): void {
+    if (!lease.signal.aborted) this.#emit('lost', (lease as unknown as HeldLease).lossError())
   }
 
   async resign(): Promise<boolean> {
@@ -172,17 +173,19 @@ export class LockElection<F extends boolean> implements Election<F> {
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined
-    const { held } = lease
-    const outcome = await lease.release()
+    // Whoever listens was told of a loss with the signal; if it comes to light only now, the signal is not ours any more.
+    const told = lease.signal.aborted
+    let outcome: 'released' | 'lost'
+    try {
+      outcome = await lease.release()
+    } catch (error) {
+      // It goes on being released, and this candidate does not lead, whatever comes of it.
+      if (!told) this.#emit('resigned')
+      throw error
+    }
     if (outcome === 'released') this.#emit('resigned')
-    // It led by its own clock, and the store knew better.
-    else if (held) this.#tellLate(lease, this.#expired())
-    else this.#tellLate(lease)
+    else if (!told) this.#emit('lost', lease.signal.reason)
     return outcome === 'released'
-  }
-
-  #expired(): LockLostError {
-    return new LockLostError('expired', { lock: this.name, store: this.#client.store.name })
   }
 
   async leader(): Promise<HolderInfo | undefined> {
@@ -205,7 +208,8 @@ export class LockElection<F extends boolean> implements Election<F> {
         { lock: this.name },
       )
     }
-    const untyped = listener as (...args: unknown[]) => void
+    // In the context of whoever listens, not of whoever happens to campaign, whose locks it would re-enter.
+    const untyped = boundHere(listener as (...args: unknown[]) => void)
     this.#emitter.on(event, untyped)
     return () => void this.#emitter.off(event, untyped)
   }

@@ -1,4 +1,5 @@
 /** Elections in the turns that matter: a grant that meets a resignation, callers who share a campaign, listeners that fail. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawnSync } from 'node:child_process'
 import type { Election, LockLostError } from 'holdfast'
 import { describe, expect, test } from 'vitest'
@@ -190,6 +191,34 @@ describe('a leadership that ended while nobody looked', () => {
     await clock.advance(50)
     expect(events).toEqual(['elected', 'lost: expired'])
   })
+})
+
+test('a resignation of which nobody knows whether it arrived is one nevertheless', async () => {
+  const { client, clock, wire } = makeWorld()
+  const election = client({ ttlMs: 1000 }).election('scheduler')
+  const events = noted(election)
+  await clock.until(election.campaign())
+  wire.fate = () => 'hang'
+  const resigned = await clock.until(outcomeOf(election.resign()))
+  expect(resigned).toHaveProperty('error.code', 'RELEASE_UNKNOWN')
+  expect(election.isLeader).toBe(false)
+  expect(events).toEqual(['elected', 'resigned'])
+})
+
+test('a listener hears of it in its own context, not in that of whoever campaigns', async () => {
+  const { direct } = makeWorld()
+  const context = new AsyncLocalStorage<string>()
+  const election = direct().election('scheduler')
+  const heard: unknown[] = []
+  context.run('the listener', () => {
+    for (const event of ['elected', 'resigned'] as const)
+      election.on(event, () => heard.push(context.getStore()))
+  })
+  await context.run('a candidate', async () => {
+    await election.campaign()
+    await election.resign()
+  })
+  expect(heard).toEqual(['the listener', 'the listener'])
 })
 
 test('a listener that throws is an uncaught exception, and fails neither the campaign nor the other listeners', () => {

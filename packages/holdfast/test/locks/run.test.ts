@@ -32,6 +32,52 @@ describe('run', () => {
     expect(await direct().mutex('a').tryAcquire()).toBeDefined()
   })
 
+  test.each([
+    ['the deadline', {}, 'deadline'],
+    ['maxHoldMs', { maxHoldMs: 100 }, 'max-hold'],
+  ] as const)(
+    'tells of a loss that no timer has told of, since the callback blocked past %s',
+    async (_, limits, reason) => {
+      const { clock, direct } = makeWorld()
+      const heard: string[] = []
+      const stops = [
+        onLockEvent('lost', (event) => heard.push(`lost: ${event.reason}`)),
+        onLockEvent('released', ({ outcome }) => heard.push(`released: ${outcome}`)),
+      ]
+      let signal: AbortSignal | undefined
+      const outcome = await outcomeOf(
+        direct({ ttlMs: TTL_MS })
+          .mutex('a', limits)
+          .run((lease) => {
+            signal = lease.signal
+            clock.freeze(2 * TTL_MS)
+          }),
+      )
+      await clock.advance(10)
+      for (const stop of stops) stop()
+      expect(outcome).toMatchObject({ error: { code: 'LOCK_LOST', reason } })
+      expect(signal?.reason).toMatchObject({ code: 'LOCK_LOST', reason })
+      expect(heard).toEqual([`lost: ${reason}`, 'released: lost'])
+    },
+  )
+
+  test("tells of a loss that only the release brought to light, and which is not the callback's", async () => {
+    const { clock, direct, store } = makeWorld()
+    let signal: AbortSignal | undefined
+    const outcome = await outcomeOf(
+      direct()
+        .mutex('a')
+        .run(async (lease) => {
+          signal = lease.signal
+          await store.steal('a', { now: true })
+          return 'done'
+        }),
+    )
+    await clock.advance(10)
+    expect(outcome).toEqual({ value: 'done' })
+    expect(signal?.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+  })
+
   test('rejects with the loss when the lease ended before the callback settled, with its error as the cause', async () => {
     const { clock, client, wire } = makeWorld()
     const cause = new Error('half done')
