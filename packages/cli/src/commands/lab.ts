@@ -1,5 +1,14 @@
 /** `holdfast lab`: distributed locks to look at, on real servers. */
-import { EVERYDAY, fill, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '@holdfast/lab'
+import {
+  EVERYDAY,
+  fill,
+  STRATEGIES,
+  textsOf,
+  Visit,
+  type LabReport,
+  type OversellResult,
+  type Texts,
+} from '@holdfast/lab'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
@@ -120,8 +129,11 @@ async function show(
 ): Promise<Partial<LabReport>> {
   const scenario = EVERYDAY.find(({ id }) => id === topic)
   if (scenario) return { everyday: [await showEveryday(scenario, visit, screen, texts)] }
-  if (topic === 'oversell')
-    return { oversell: await showOversell(oversellFrom(values), visit, screen, texts) }
+  if (topic === 'oversell') {
+    const oversell = await showOversell(oversellFrom(values), visit, screen, texts)
+    if (oversell.rows.length === 0) throw nothingPlayed(oversell, visit)
+    return { oversell }
+  }
   if (topic === 'choose') return { choice: await showChoice(values, visit, screen, texts) }
   if (topic === 'ladder') {
     const ladder = await showLadder(visit, screen, texts)
@@ -132,6 +144,14 @@ async function show(
   }
   visit.services.allow(() => false)
   return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
+}
+
+function nothingPlayed({ leftOut }: OversellResult, { services }: Visit): ConfigError {
+  const missing = Array.from(new Set(leftOut.map((one) => one.missing)), (name) => {
+    const command = services.leftOut.find(({ service }) => service === name)?.command
+    return `${name} (${command ?? '--services leaves it out'})`
+  })
+  return new ConfigError(`Nothing of it can be played without ${missing.join(', ')}.`)
 }
 
 /** Whether something broke that should have held, or the other way round. */

@@ -1,5 +1,5 @@
 /** `lab choose` on a terminal: a few questions, a recommendation, and the stores measured here. */
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline/promises'
 import {
   measureStores,
   milliseconds,
@@ -81,16 +81,29 @@ function haveFrom(text: string): Answers['have'] {
   return text === 'nothing' || text === '' ? [] : listOf('--have', text, HAVE)
 }
 
-function asker(
-  texts: Texts,
-): ((question: keyof Texts['choose']['questions']) => Promise<string>) & { end(): void } {
-  let lines: ReturnType<typeof createInterface> | undefined
-  const ask = async (question: keyof Texts['choose']['questions']): Promise<string> => {
+type Question = keyof Texts['choose']['questions']
+
+function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(): void } {
+  let lines: Interface | undefined
+  const ask = async (question: Question): Promise<string> => {
     if (!process.stdin.isTTY) {
       throw new UsageError(`lab choose needs --${question} when nobody sits at a terminal.`)
     }
-    lines ??= createInterface({ input: process.stdin, output: process.stderr })
-    return (await lines.question(`${texts.choose.questions[question]} `)).trim()
+    lines ??= reader()
+    try {
+      return (await lines.question(`${texts.choose.questions[question]} `)).trim()
+    } catch {
+      // Ctrl-D: the cursor still stands behind the question.
+      process.stderr.write('\n')
+      throw new UsageError(`Nobody answered. lab choose takes --${question} as well.`)
+    }
   }
   return Object.assign(ask, { end: () => lines?.close() })
+}
+
+function reader(): Interface {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  // While a line is read the terminal sends Ctrl-C as a key, and not as the signal that ends the lab.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  return lines
 }

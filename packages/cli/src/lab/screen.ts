@@ -1,4 +1,5 @@
 /** What the lab shows while it works: one line that changes on a terminal, and nothing of it elsewhere. */
+import { cutTo } from '../output/table.js'
 
 export class Screen {
   readonly #live = process.stderr.isTTY
@@ -11,7 +12,9 @@ export class Screen {
 
   /** What goes on right now. Replaced by the next. */
   progress(text: string): void {
-    if (this.#live && !this.#quiet) process.stderr.write(`\r\u001b[K${text}`)
+    // A line that wraps could not be taken back, and the last column may wrap already.
+    if (this.#live && !this.#quiet)
+      process.stderr.write(`\r\u001b[K${cutTo(process.stderr.columns - 1, text)}`)
   }
 
   print(text: string): void {

@@ -34,3 +34,15 @@ export function displayWidth(text: string): number {
   for (const char of text) width += NO_WIDTH.test(char) ? 0 : WIDE.test(char) ? 2 : 1
   return width
 }
+
+/** As much of a text as fits into so many columns. */
+export function cutTo(columns: number, text: string): string {
+  let width = 0
+  let cut = ''
+  for (const char of text) {
+    width += displayWidth(char)
+    if (width > columns) break
+    cut += char
+  }
+  return cut
+}

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
+import { KEYS } from '../support/terminal.js'
 import { until } from '../support/wait.js'
 
 const CHOICE = [
@@ -90,6 +91,25 @@ describe('holdfast lab', () => {
     const { stderr, code } = await ended(new Box().holdfast(['lab', 'ladder', '--services', 'none']))
     expect(stderr).toMatch(/needs a Redis server.*apt-get install -y redis-server/)
     expect(code).toBe(78)
+  })
+
+  test('says what is missing when nothing of it can be played', async () => {
+    const only = ['--strategies', 'holdfast-redis', '--services', 'none']
+    const { stdout, stderr, code } = await ended(new Box().holdfast(['lab', 'oversell', ...only, '--json']))
+    expect(stderr).toMatch(/without redis \(--services leaves it out\)/)
+    expect(stdout).toBe('')
+    expect(code).toBe(78)
+  })
+
+  test.each([
+    ['Ctrl-C', KEYS.ctrlC, 130, /Interrupted/],
+    ['Ctrl-D', KEYS.ctrlD, 64, /Nobody answered\. lab choose takes --machines/],
+  ])('ends when its question is answered by %s', async (_, key, exitCode, message) => {
+    const terminal = new Box().inTerminal(['lab', 'choose', '--lang', 'en'])
+    await terminal.shows('Where are the processes')
+    terminal.types(key)
+    expect(await terminal.code()).toBe(exitCode)
+    expect(terminal.screen).toMatch(message)
   })
 
   test('says so at once when the page cannot be written', async () => {

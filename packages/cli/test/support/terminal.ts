@@ -10,7 +10,13 @@ afterEach(() => {
   open.clear()
 })
 
-export const KEYS = { ctrlC: '\x03', ctrlZ: '\x1a', ctrlBackslash: '\x1c', enter: '\r' } as const
+export const KEYS = {
+  ctrlC: '\x03',
+  ctrlD: '\x04',
+  ctrlZ: '\x1a',
+  ctrlBackslash: '\x1c',
+  enter: '\r',
+} as const
 
 export class Terminal {
   /** All that appeared on the screen, echoes of the keyboard included. */
