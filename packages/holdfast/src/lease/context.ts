@@ -62,7 +62,7 @@ export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | Pr
 export function frameToReenter(client: Client, shape: ClaimShape, reentrant: boolean): Frame | undefined {
   if (!used) return undefined
   const frame = innermost(client, shape.lock)
-  if (!frame) return undefined
+  if (!frame || isAnotherLock(frame, shape)) return undefined
   const exclusive = shape.weight === shape.capacity
   if (frame.lease.weight === shape.capacity) {
     if (reentrant) return frame
@@ -80,7 +80,7 @@ export function frameToReenter(client: Client, shape: ClaimShape, reentrant: boo
 export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
   if (!used) return
   const frame = innermost(client, shape.lock)
-  if (!frame) return
+  if (!frame || isAnotherLock(frame, shape)) return
   if (shape.kind === 'semaphore') assertPermitsLeft(client, shape)
   else if (frame.lease.weight === shape.capacity || shape.weight === shape.capacity) {
     throw selfDeadlock(shape, 'Use run, which can re-enter with reentrant: true')
@@ -158,6 +158,11 @@ function innermost(client: Client, lock: string): Frame | undefined {
     if (frame.alive && frame.client === client && frame.lease.name === lock && frame.lease.open) return frame
   }
   return undefined
+}
+
+/** Of the same name, in use as something else: the store says so at once (`LOCK_MISMATCH`). */
+function isAnotherLock({ lease }: Frame, { kind, capacity }: ClaimShape): boolean {
+  return lease.capacity !== capacity || (lease.kind === 'semaphore') !== (kind === 'semaphore')
 }
 
 function assertPermitsLeft(client: Client, shape: ClaimShape): void {

@@ -4,6 +4,7 @@
 import type { Timer } from '../clock/clock.js'
 import { LockLostError, LockUsageError, UnsupportedLockError, type LossReason } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
+import type { LockKind } from '../store/contract.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import type { Client } from './client.js'
 import { boundHere, runUnder } from './context.js'
@@ -124,8 +125,16 @@ export class HeldLease implements WriteLease, GrantHolder {
     return this.#grant.weight
   }
 
+  get kind(): LockKind {
+    return this.#grant.claim.kind
+  }
+
+  get capacity(): number {
+    return this.#grant.claim.capacity
+  }
+
   get exclusive(): boolean {
-    return this.#grant.weight === this.#grant.claim.capacity
+    return this.weight === this.capacity
   }
 
   /** Whether it has neither been released nor reported lost. */

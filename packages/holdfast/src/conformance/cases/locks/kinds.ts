@@ -1,5 +1,6 @@
 /** The other kinds of locks, as far as they rest on the store. */
 import assert from 'node:assert/strict'
+import type { Semaphore } from '../../../locks/semaphore.js'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectError } from '../../expect.js'
@@ -35,6 +36,29 @@ kinds.test(
       await expectError('LOCK_USAGE', () => locks.semaphore(context.name(), { permits }))
     }
     assert.equal(store.sent.length, 0)
+  },
+  { needs: [semaphore] },
+)
+
+kinds.test(
+  'whoever holds a lock and asks for it as something else is told, and does not wait for itself',
+  async (context) => {
+    const locks = await context.locks()
+    const permits = (count: number): Semaphore =>
+      locks.semaphore(context.name(), { permits: count, reentrant: true })
+    const mutex = locks.mutex(context.name(), { reentrant: true })
+    const pairs = [
+      [permits(3), permits(4)],
+      [permits(3), mutex],
+      [mutex, permits(3)],
+    ] as const
+    for (const [outer, inner] of pairs) {
+      const running = outer.run(async () => {
+        await expectError('LOCK_MISMATCH', () => inner.run(() => undefined))
+        await expectError('LOCK_MISMATCH', () => inner.acquire())
+      })
+      await context.soon(running)
+    }
   },
   { needs: [semaphore] },
 )
