@@ -1,4 +1,5 @@
 /** What the command learns about its lock through its environment. */
+import { resolve } from 'node:path'
 import type { StoreLocation } from '../stores/locate.js'
 import { heldAbove, heldText } from './held-above.js'
 import { withoutCredentials } from '../stores/url-secrets.js'
@@ -16,6 +17,7 @@ export interface LockFacts {
 export function childEnv(inherited: Env, facts: LockFacts): Record<string, string | undefined> {
   return {
     ...inherited,
+    ...absoluteFiles(inherited),
     HOLDFAST_HELD: heldText([...heldAbove(inherited), { lock: facts.name, claimId: facts.claimId }]),
     HOLDFAST_LOCK_NAME: facts.name,
     HOLDFAST_OWNER: facts.claimId,
@@ -26,10 +28,23 @@ export function childEnv(inherited: Env, facts: LockFacts): Record<string, strin
   }
 }
 
+const FILES = ['HOLDFAST_REDIS_PASSWORD_FILE', 'HOLDFAST_SENTINEL_PASSWORD_FILE']
+
+/** The command may change its folder before it starts an inner run. */
+function absoluteFiles(inherited: Env): Record<string, string> {
+  const absolute: Record<string, string> = {}
+  for (const name of FILES) {
+    const path = inherited[name]
+    if (path !== undefined && path !== '') absolute[name] = resolve(path)
+  }
+  return absolute
+}
+
 /**
  * A password on our command line was not meant for the command, nor for those who read /proc. It is passed on only
  * when the command would have inherited it anyway.
  */
 function storeFor(inherited: Env, store: StoreLocation): string {
-  return inherited['HOLDFAST_STORE'] === store.url ? store.url : withoutCredentials(store.url)
+  const isInherited = store.source === 'HOLDFAST_STORE' || inherited['HOLDFAST_STORE'] === store.url
+  return isInherited ? store.url : withoutCredentials(store.url)
 }

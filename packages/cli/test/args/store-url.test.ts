@@ -193,6 +193,23 @@ describe('the environment of the command', () => {
     expect(childEnv({ HOLDFAST_STORE: url }, { ...facts, store })).toMatchObject({ HOLDFAST_STORE: url })
   })
 
+  it('keeps credentials that were inherited with the name of a file, which it may look for from elsewhere', () => {
+    const env = { HOLDFAST_STORE: 'rediss://:secret@host?ca=./ca.pem' }
+    const inner = childEnv(env, {
+      ...facts,
+      store: locateStore({ store: undefined, system: undefined }, env),
+    })
+    expect(inner['HOLDFAST_STORE']).toBe(`rediss://:secret@host?ca=${process.cwd()}/ca.pem`)
+  })
+
+  it('names the files of passwords so that they are found from elsewhere', () => {
+    const env = { HOLDFAST_REDIS_PASSWORD_FILE: './secret', HOLDFAST_SENTINEL_PASSWORD_FILE: '/run/secret' }
+    expect(childEnv(env, { ...facts, store })).toMatchObject({
+      HOLDFAST_REDIS_PASSWORD_FILE: `${process.cwd()}/secret`,
+      HOLDFAST_SENTINEL_PASSWORD_FILE: '/run/secret',
+    })
+  })
+
   it('has the locks of all runs around it, each once, and not without end', () => {
     const third = within(within(within({}, 'a', '1'), 'b "', '2'), 'a', '3')
     expect(third['HOLDFAST_HELD']).toBe('[["a","1"],["b \\"","2"],["a","3"]]')
