@@ -205,6 +205,31 @@ test.each(['pg', 'postgres'])(
   },
 )
 
+test.each(['pg', 'postgres'])(
+  'a database or a user that a pooler does not let in, through %s',
+  async (library) => {
+    const pooler = await startPgbouncer(server.port, 'transaction')
+    ending.push(() => pooler.remove())
+    const refusalOf = (url: string): Promise<unknown> => {
+      const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined })
+      ending.push(() => sql.end({ timeout: 1 }))
+      const pool = library === 'pg' ? poolOf({ connectionString: url }) : sql
+      return locksOf({ pool })
+        .mutex('a')
+        .acquire({ waitMs: 0 })
+        .catch((error: unknown) => error)
+    }
+    expect(await refusalOf(pooler.url.replace(/postgres$/, 'nowhere'))).toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('Make the database'),
+    })
+    expect(await refusalOf(pooler.url.replace('postgres@', 'nobody@'))).toMatchObject({
+      code: 'STORE_AUTH',
+      message: expect.stringContaining('Check user'),
+    })
+  },
+)
+
 // As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the failure of that question.
 test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
   const proxy = await Proxy.to(server.port)

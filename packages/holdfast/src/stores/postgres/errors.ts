@@ -52,11 +52,25 @@ function adviceFor(code: string): string | undefined {
   return ADVICE[code] ?? (SQLSTATE.test(code) && !code.startsWith('08') ? undefined : NOT_REACHED)
 }
 
+/** PgBouncer gives whatever it does not let in the code of a broken protocol, and says in words what it is. */
+const BROKEN_PROTOCOL = '08P01'
+const REFUSED_BY_POOLER: readonly (readonly [RegExp, string])[] = [
+  [/^no such database|^database ".*" does not exist$/, '3D000'],
+  [/^no such user|authentication failed/, '28000'],
+]
+
+function stateOf(error: unknown, reason: string): string {
+  const code = codeOf(error)
+  if (code !== BROKEN_PROTOCOL) return code
+  return REFUSED_BY_POOLER.find(([words]) => words.test(reason))?.[1] ?? code
+}
+
 /** A typed error that says what happened and what to do. */
 export function explain(error: unknown, schema: string): LockError {
   if (isLockError(error)) return error
-  const code = codeOf(error)
-  const reason = error instanceof Error && error.message !== '' ? error.message : code || String(error)
+  const reason =
+    error instanceof Error && error.message !== '' ? error.message : codeOf(error) || String(error)
+  const code = stateOf(error, reason)
   const details = { store: STORE, cause: error }
   if (code.startsWith('28')) {
     const text = `PostgreSQL refused the connection: ${reason}. Check user, password and pg_hba.conf.`
