@@ -74,6 +74,7 @@ test.each(['CHAIN', 'RELEASE'])(
       const lease = await one.mutex(name).acquire()
       expect(await other.mutex(name).tryAcquire()).toBeUndefined()
       const waiting = other.mutex(name).acquire({ waitMs: 5000 })
+      await expect.poll(async () => (await one.inspect({ prefix: name }))[0]?.waiters.length).toBe(1)
       expect(await lease.release()).toBe('released')
       expect(await one.mutex(name).tryAcquire()).toBeUndefined()
       expect((await one.inspect({ prefix: name })).length).toBe(1)
