@@ -3,9 +3,12 @@ import { createLocks, type Locks } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
 import {
   advisoryLock,
+  drizzleTransactions,
+  knexTransactions,
   kyselyTransactions,
   lockRow,
   optimistic,
+  prismaTransactions,
   tryAdvisoryLock,
   tryLockRow,
 } from 'holdfast/transaction'
@@ -35,6 +38,13 @@ afterAll(async () => {
   for (const locks of open) await locks.close({ graceMs: 0 })
   for (const kit of kits) await kit.end()
 })
+
+/** Those whose transactions have transactions in them, which are savepoints. */
+const NESTING: Readonly<Record<string, ((tx: never) => unknown) | undefined>> = {
+  drizzle: drizzleTransactions,
+  knex: knexTransactions,
+  prisma: prismaTransactions,
+}
 
 interface Stock {
   readonly id: number
@@ -113,6 +123,17 @@ describe.each(kits)('through $name', async (kit) => {
       await expect(uncovered).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     })
   }
+
+  const nested = NESTING[kit.name.split('_')[0] ?? '']
+  test.runIf(nested)(
+    'a transaction in place of the database is refused: its lock would end at a savepoint',
+    async () => {
+      await db.transaction(async (tx) => {
+        await Promise.resolve()
+        expect(() => nested?.(tx as never)).toThrow('only a savepoint could begin')
+      })
+    },
+  )
 
   test('a fence refuses what comes too late', async () => {
     const early = await locks.mutex(kit.name).acquire()

@@ -55,6 +55,19 @@ export function checkTransactional(db: unknown): void {
   )
 }
 
+/**
+ * What begins in a transaction is a savepoint. Its end is no commit, so a lock would be given back before what it covers is
+ * there to be seen, and what is tried again would still see what the transaction saw before.
+ * @throws LockUsageError for a transaction in place of the database that it is of
+ */
+export function refuseTransaction(isTransaction: boolean, library: string): void {
+  if (!isTransaction) return
+  throw new LockUsageError(
+    `This is a transaction of ${library}, in which only a savepoint could begin. Give the database itself, and let the ` +
+      'transaction begin there.',
+  )
+}
+
 /** A statement failed, somebody swallowed its error, and what is left of the transaction cannot be committed. */
 export function rolledBack(cause?: unknown): LockUsageError {
   return new LockUsageError(

@@ -1,5 +1,11 @@
 /** Transactions of Drizzle, over `pg`, `postgres` and `mysql2`. */
-import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkDialect,
+  refuseTransaction,
+  type Dialect,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 import { checkNotOver, untilOver } from './until-over.js'
 
 /** What `db.transaction` gives to its callback. */
@@ -22,8 +28,10 @@ export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
 export function drizzleTransactions<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  const dialect = drizzleDialect(db)
+  refuseTransaction('rollback' in db, 'Drizzle')
   return {
-    dialect: drizzleDialect(db),
+    dialect,
     // Below it may be `postgres`.
     transaction: (work) => untilOver((boxed) => db.transaction(boxed), work),
     query: (tx, sql, values) => drizzleSession(tx).query(sql, values),

@@ -1,6 +1,12 @@
 /** Transactions of Knex, over `pg` and `mysql2`. */
 import { LockUsageError } from '../../errors.js'
-import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkDialect,
+  refuseTransaction,
+  type Dialect,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 import { rowsOf } from './mysql2.js'
 
 /** What `knex.transaction` gives to its callback. */
@@ -12,6 +18,7 @@ export interface KnexTransaction {
 
 /** As much of a Knex instance as is used. */
 export interface KnexDatabase<Tx extends KnexTransaction> {
+  readonly isTransaction?: boolean
   readonly client: { readonly dialect?: string }
   transaction(work: (tx: Tx) => Promise<unknown>): PromiseLike<unknown>
 }
@@ -20,8 +27,10 @@ export interface KnexDatabase<Tx extends KnexTransaction> {
 export function knexTransactions<Tx extends KnexTransaction>(
   knex: KnexDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  const dialect = dialectOf(knex)
+  refuseTransaction(knex.isTransaction === true, 'Knex')
   return {
-    dialect: dialectOf(knex),
+    dialect,
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
       let working: Promise<{ result: T } | undefined> = Promise.resolve(undefined)
       const committed = await knex.transaction((tx) => (working = work(tx).then((result) => ({ result }))))

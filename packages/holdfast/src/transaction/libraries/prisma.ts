@@ -1,5 +1,11 @@
 /** Transactions of Prisma, over its adapters for PostgreSQL and MariaDB. */
-import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkDialect,
+  refuseTransaction,
+  type Dialect,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 
 /** What `prisma.$transaction` gives to its callback. */
 export interface PrismaTransaction {
@@ -24,8 +30,11 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaDatabase<Tx>,
   options?: PrismaTransactionOptions,
 ): TransactionalDatabase<Tx> {
+  const dialect = dialectOf(prisma)
+  // Only the client itself can be connected.
+  refuseTransaction(!('$connect' in prisma), 'Prisma')
   return {
-    dialect: dialectOf(prisma),
+    dialect,
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
       const boxed = async (tx: Tx): Promise<{ result: T }> => ({ result: await work(tx) })
       return ((await prisma.$transaction(boxed, options)) as { result: T }).result
