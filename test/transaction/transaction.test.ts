@@ -144,6 +144,32 @@ describe.each(kits)('through $name', (kit) => {
     },
   )
 
+  test('who closes the locks waits for the commit, and not for the work alone', async () => {
+    const locks = locksOf(kit.client())
+    const before = await count()
+    let closing: Promise<void> | undefined
+    const slowly: typeof db = {
+      ...db,
+      transaction: (work) =>
+        db.transaction(async (tx) => {
+          const result = await work(tx)
+          await pass(50) // as a COMMIT may take
+          return result
+        }),
+    }
+    const buying = locks.transaction(locks.mutex('closing'), slowly, async (tx, lease) => {
+      await pass(1)
+      closing = locks.close({ graceMs: 5000 })
+      expect(lease.signal.aborted).toBe(true)
+      await insert(tx)
+      await pass(50)
+      return 'bought'
+    })
+    expect(await buying).toBe('bought')
+    await closing
+    expect(await count()).toBe(before + 1)
+  })
+
   test('a statement that failed and was swallowed does not seem to commit', async () => {
     const locks = locksOf(kit.client())
     const before = await count()

@@ -28,20 +28,24 @@ export async function transaction<L extends Lease, Tx, T>(
     checkExclusive(lease)
     const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
     const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
-    if (!(await cover.prepare(covered))) throw lost()
-    return await db.transaction(async (tx) => {
-      const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
-      if (!(await cover.begin(query, covered))) throw lost()
-      const outcome = lease.run(() => work(tx, lease))
-      working = outcome
-      const result = await outcome
-      // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
-      lease.assertHeld()
-      if (!(await stillLasts(cover, query, covered))) throw ended(lease)
-      // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
-      // lasts until the commit is done.
-      lease.assertHeld()
-      return result
+    // All of it is a callback, and not the work alone: whoever closes the locks waits for callbacks, and then releases.
+    return await lease.run(async () => {
+      if (!(await cover.prepare(covered))) throw lost()
+      return db.transaction(async (tx) => {
+        const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
+        if (!(await cover.begin(query, covered))) throw lost()
+        // Once more, since some libraries call back in the context of somebody else.
+        const outcome = lease.run(() => work(tx, lease))
+        working = outcome
+        const result = await outcome
+        // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
+        lease.assertHeld()
+        if (!(await stillLasts(cover, query, covered))) throw ended(lease)
+        // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
+        // lasts until the commit is done.
+        lease.assertHeld()
+        return result
+      })
     })
   } catch (error) {
     if (error === (await failureOf(working))) throw error
