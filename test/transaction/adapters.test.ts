@@ -28,6 +28,7 @@ import {
   type DialectAdapter,
   type QueryCompiler,
 } from 'kysely'
+import type { EntityManager } from 'typeorm'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adapterKits } from './adapters.js'
 
@@ -135,6 +136,23 @@ describe.each(kits)('through $name', async (kit) => {
     },
   )
 
+  test.runIf(kit.name.startsWith('typeorm'))(
+    'what is in no transaction is refused, for all that it takes queries',
+    async () => {
+      const source = await db.transaction((tx) => Promise.resolve((tx as EntityManager).dataSource))
+      const runner = source.createQueryRunner()
+      for (const outside of [source, source.manager, runner]) {
+        await expect(lockRow(outside as never, item)).rejects.toThrow(
+          'the manager that dataSource.transaction(work) of TypeORM gives',
+        )
+      }
+      await runner.startTransaction()
+      expect(await lockRow(runner.manager, item)).toMatchObject({ id: 1 })
+      await runner.rollbackTransaction()
+      await runner.release()
+    },
+  )
+
   test('a fence refuses what comes too late', async () => {
     const early = await locks.mutex(kit.name).acquire()
     await db.transaction((tx) => assertFence(tx, early, kit.name))
@@ -197,6 +215,13 @@ describe.each(kits)('through $name', async (kit) => {
       await expect(lockRow(nothing as never, item)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     }
   })
+})
+
+test('what takes queries and answers otherwise than pg is no client of it', async () => {
+  const database = { query: () => Promise.resolve([]) }
+  for (const ask of [advisoryLock, tryAdvisoryLock]) {
+    await expect(ask(database as never, 'order:1')).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+  }
 })
 
 const kyselyOver = (Adapter: new () => DialectAdapter, Compiler: new () => QueryCompiler) =>

@@ -5,10 +5,10 @@ import { drizzleSession, isDrizzle, type DrizzleTransaction } from './libraries/
 import { knexSession, type KnexTransaction } from './libraries/knex.js'
 import { kyselySession, type KyselyTransaction } from './libraries/kysely.js'
 import { mysqlSession, type MysqlTransaction } from './libraries/mysql2.js'
-import { checkPgTransaction, pgSession, type PgTransaction } from './libraries/pg.js'
+import { checkedPgSession, type PgTransaction } from './libraries/pg.js'
 import { postgresJsSession, type PostgresJsTransaction } from './libraries/postgres-js.js'
 import { prismaSession, type PrismaTransaction } from './libraries/prisma.js'
-import { typeormSession, type TypeormTransaction } from './libraries/typeorm.js'
+import { isTypeorm, typeormSession, type TypeormTransaction } from './libraries/typeorm.js'
 
 /** A transaction of any library that Holdfast knows, or of any other as a `SqlSession`. */
 export type SqlTransaction =
@@ -45,15 +45,11 @@ function recognised(tx: object): SqlSession | undefined {
   if (has(tx, 'raw') && 'client' in tx) return knexSession(tx as KnexTransaction)
   if (has(tx, 'unsafe'))
     return has(tx, 'savepoint') ? postgresJsSession(tx as PostgresJsTransaction) : undefined
-  if ('queryRunner' in tx && ('dataSource' in tx || 'connection' in tx)) {
-    return typeormSession(tx as TypeormTransaction)
-  }
+  if (isTypeorm(tx)) return typeormSession(tx as TypeormTransaction)
   if (has(tx, 'execute') && has(tx, 'query')) {
     return has(tx, 'getConnection') ? undefined : mysqlSession(tx as MysqlTransaction)
   }
-  if (!has(tx, 'query')) return undefined
-  checkPgTransaction(tx)
-  return pgSession(tx as PgTransaction)
+  return has(tx, 'query') ? checkedPgSession(tx) : undefined
 }
 
 function isObject(value: unknown): value is object {

@@ -71,14 +71,29 @@ export function pgSession(tx: PgTransaction): SqlSession {
   }
 }
 
-/** @throws LockUsageError for a pool, and for a client that has not begun: a lock would last for one statement. */
-export function checkPgTransaction(tx: object): void {
+/**
+ * @throws LockUsageError for a pool, for a client that has not begun, and at the first statement for what only looks like a
+ *   client and answers otherwise: a lock would last for one statement.
+ */
+export function checkedPgSession(tx: object): SqlSession {
   const status =
     'getTransactionStatus' in tx && typeof tx.getTransactionStatus === 'function'
       ? (tx.getTransactionStatus() as unknown)
       : undefined
-  if (!('totalCount' in tx) && status !== 'I') return
-  throw new LockUsageError(
+  if ('totalCount' in tx || status === 'I') throw noTransaction()
+  const session = pgSession(tx as PgTransaction)
+  return {
+    ...session,
+    async query(sql, values) {
+      const rows: unknown = await session.query(sql, values)
+      if (!Array.isArray(rows)) throw noTransaction()
+      return rows
+    },
+  }
+}
+
+function noTransaction(): LockUsageError {
+  return new LockUsageError(
     'A transaction is needed here: a client of pg after BEGIN, as pgTransactions(pool).transaction(work) gives to work. ' +
       'Outside of one a lock would last for one statement.',
   )

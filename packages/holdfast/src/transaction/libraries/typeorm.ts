@@ -37,6 +37,15 @@ export function typeormTransactions<Tx extends TypeormTransaction>(
   }
 }
 
+/**
+ * Whether it is a manager, and also what could be taken for a client of `pg`, by its `query`: a data source, and a query runner,
+ * in a transaction or not.
+ */
+export function isTypeorm(tx: object): boolean {
+  if ('queryRunner' in tx && ('dataSource' in tx || 'connection' in tx)) return true
+  return '@instanceof' in tx || 'isTransactionActive' in tx
+}
+
 /** @throws LockUsageError outside of a transaction. */
 export function typeormSession(tx: TypeormTransaction): SqlSession {
   const runner = tx.queryRunner
