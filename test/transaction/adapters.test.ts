@@ -184,6 +184,16 @@ describe.each(kits)('through $name', async (kit) => {
     await expect(unindexed).rejects.toMatchObject({ code: 'LOCK_USAGE' })
   })
 
+  test('a name may look like the place of a value', async () => {
+    const strange = `${table}$1`
+    await ask(`create table ${strange} (id int primary key, price$2 int, version int not null)`)
+    await ask(`insert into ${strange} values (1, 4, 0)`)
+    const row = { table: strange, key: { id: 1 } }
+    const changed = await optimistic(db, row, () => ({ price$2: 5 }))
+    expect(changed).toEqual({ id: 1, price$2: 5, version: 1 })
+    expect(await db.transaction((tx) => lockRow(tx, row))).toEqual(changed)
+  })
+
   test('a name is locked until the commit, on PostgreSQL', async () => {
     await db.transaction(async (tx) => {
       if (mysql) {

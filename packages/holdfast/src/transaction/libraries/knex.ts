@@ -70,10 +70,10 @@ function endedByWork(cause?: unknown): LockUsageError {
   )
 }
 
-/** Knex writes `?` for a value, and numbers them by itself. */
+/** Knex writes `?` for a value, and numbers them by itself. Behind a letter `$1` is part of a name. */
 function questionMarks(sql: string, values: readonly unknown[]): [string, unknown[]] {
   const bindings: unknown[] = []
-  const text = sql.replaceAll('?', '\\?').replaceAll(/\$(\d+)/g, (_all, number) => {
+  const text = sql.replaceAll('?', '\\?').replaceAll(/(?<![\w$"\u0080-\uffff])\$(\d+)/g, (_all, number) => {
     bindings.push(values[Number(number) - 1])
     return '?'
   })
