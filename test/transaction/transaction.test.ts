@@ -170,6 +170,24 @@ describe.each(kits)('through $name', (kit) => {
     expect(await count()).toBe(before + 1)
   })
 
+  test('a nested run that nobody waits for keeps the lock until it ends', async () => {
+    const locks = locksOf(kit.client())
+    const lock = locks.mutex('nested', { reentrant: true })
+    const next = locksOf(kit.client()).mutex('nested')
+    let nested: Promise<unknown> = Promise.resolve()
+    let seen: unknown = 'nothing'
+    await locks.transaction(lock, db, async () => {
+      nested = lock.run(async () => {
+        await pass(150)
+        seen = await next.tryAcquire()
+      })
+      await pass(10)
+    })
+    await nested
+    expect(seen).toBeUndefined()
+    expect(await (await next.tryAcquire())?.release()).toBe('released')
+  })
+
   test('a statement that failed and was swallowed does not seem to commit', async () => {
     const locks = locksOf(kit.client())
     const before = await count()

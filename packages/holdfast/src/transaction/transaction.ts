@@ -59,6 +59,8 @@ export async function transaction<L extends Lease, Tx, T>(
     // A library may call the transaction ended while the work goes on: `postgres` does when the connection has ended, and
     // Knex when the work has ended it. Nothing is released under running code.
     await failureOf(working)
+    // As with `run`: what the work began and did not wait for, nested runs for instance, works under the same lease.
+    await (lease as unknown as Partial<HeldLease>).vacated?.()
     // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
     await lease.release().catch(() => undefined)
   }
