@@ -2,6 +2,7 @@
 import { createLocks, type LockLostError, type Locks, type LocksOptions } from 'holdfast'
 import { assertFence, type FenceTransaction } from 'holdfast/fence'
 import { memoryStore } from 'holdfast/memory'
+import { pgTransactions } from 'holdfast/transaction'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { mysqlKits, postgresKits, type KitClient } from './kits.js'
 
@@ -282,6 +283,17 @@ describe.each(kits)('through $name', (kit) => {
     const fenced = db.transaction((tx) => assertFence(tx, reader, 'resource'))
     await expect(fenced).rejects.toMatchObject({ code: 'LOCK_USAGE' })
   })
+})
+
+test('a client of pg is no pool, and is refused before anything is written', async () => {
+  const statements: unknown[] = []
+  const client = {
+    connect: (lent: (error: undefined, client: unknown) => void) => void lent(undefined, client),
+    query: (text: string) => Promise.resolve({ rows: statements.push(text) }),
+  }
+  const working = pgTransactions(client as never).transaction(() => Promise.resolve('committed'))
+  await expect(working).rejects.toThrow('a pool of pg, and not a single client')
+  expect(statements).toEqual([])
 })
 
 test('a statement that commits by itself is told, on MySQL', async () => {

@@ -57,10 +57,16 @@ function lend<C extends PgTransaction>(pool: PgTransactionPool<C>): Promise<Lent
   return new Promise((resolve, reject) => {
     pool.connect((error, client) => {
       if (!client) return reject(error)
+      // A client that is no pool's answers as well, and could not be given back after the commit.
+      if (typeof client.release !== 'function') return reject(noPool())
       client.on?.('error', noted)
       resolve(client)
     })
   })
+}
+
+function noPool(): LockUsageError {
+  return new LockUsageError('pgTransactions needs a pool of pg, and not a single client: new Pool({ ... }).')
 }
 
 export function pgSession(tx: PgTransaction): SqlSession {
