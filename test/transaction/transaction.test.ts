@@ -288,7 +288,7 @@ describe.each(kits)('through $name', (kit) => {
 test('a client of pg is no pool, and is refused before anything is written', async () => {
   const statements: unknown[] = []
   const client = {
-    connect: (lent: (error: undefined, client: unknown) => void) => void lent(undefined, client),
+    connect: (lent: (error: undefined, client: unknown) => void) => lent(undefined, client),
     query: (text: string) => Promise.resolve({ rows: statements.push(text) }),
   }
   const working = pgTransactions(client as never).transaction(() => Promise.resolve('committed'))
