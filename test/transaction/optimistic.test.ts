@@ -167,6 +167,12 @@ describe.each(kits)('through $name', (kit) => {
     await expect(optimistic<Stock>(db, { ...item, version: 'nowhere' }, asIs)).rejects.toThrow('alter table')
     await expect(optimistic<Stock>(db, item, asIs, { tries: 0 })).rejects.toMatchObject(refused)
     await expect(optimistic<Stock>(db, item, asIs, { backoffMs: -1 })).rejects.toMatchObject(refused)
+    for (const options of [null, 7, { signal: 'stop' }]) {
+      await expect(optimistic<Stock>(db, item, asIs, options as never)).rejects.toMatchObject(refused)
+    }
+    for (const change of [undefined, { amount: 1 }]) {
+      await expect(optimistic<Stock>(db, item, change as never)).rejects.toThrow('needs a function')
+    }
     for (const change of [null, 5, true, 'x', ['x'], new Map(), new Date()]) {
       const changing = optimistic<Stock>(db, item, () => change as never)
       await expect(changing).rejects.toMatchObject(refused)

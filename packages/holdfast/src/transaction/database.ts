@@ -3,6 +3,7 @@
  * used of each is written down in `libraries/`, and for anything else a few lines make a `TransactionalDatabase`.
  */
 import { LockUsageError } from '../errors.js'
+import { describe } from '../lease/settings.js'
 
 /** Whose SQL is spoken. MariaDB counts as MySQL. */
 export type Dialect = 'postgres' | 'mysql'
@@ -40,6 +41,19 @@ export function checkDialect(name: unknown, library: string): Dialect {
   if (name === 'postgres' || name === 'mysql') return name
   throw new LockUsageError(
     `This ${library} database is neither PostgreSQL nor MySQL or MariaDB, which are the ones that Holdfast knows.`,
+  )
+}
+
+/**
+ * @param wanted what the library calls its handle
+ * @param sign a property by which it is known
+ * @throws LockUsageError for anything else in its place
+ */
+export function checkHandle(handle: unknown, wanted: string, sign: string): void {
+  if ((typeof handle === 'object' || typeof handle === 'function') && handle !== null && sign in handle)
+    return
+  throw new LockUsageError(
+    `${wanted} is needed here, to begin transactions with, and not ${describe(handle)}.`,
   )
 }
 

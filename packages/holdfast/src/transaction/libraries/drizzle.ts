@@ -1,5 +1,6 @@
 /** Transactions of Drizzle, over `pg`, `postgres` and `mysql2`. */
 import {
+  checkHandle,
   checkDialect,
   refuseTransaction,
   type Dialect,
@@ -28,6 +29,7 @@ export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
 export function drizzleTransactions<Tx extends DrizzleTransaction>(
   db: DrizzleDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  checkHandle(db, 'A database of Drizzle', 'transaction')
   const dialect = drizzleDialect(db)
   refuseTransaction('rollback' in db, 'Drizzle')
   return {

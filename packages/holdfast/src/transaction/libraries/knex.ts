@@ -1,6 +1,7 @@
 /** Transactions of Knex, over `pg` and `mysql2`. */
 import { LockUsageError } from '../../errors.js'
 import {
+  checkHandle,
   checkDialect,
   refuseTransaction,
   type Dialect,
@@ -27,6 +28,7 @@ export interface KnexDatabase<Tx extends KnexTransaction> {
 export function knexTransactions<Tx extends KnexTransaction>(
   knex: KnexDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  checkHandle(knex, 'An instance of Knex', 'client')
   const dialect = dialectOf(knex)
   refuseTransaction(knex.isTransaction === true, 'Knex')
   return {

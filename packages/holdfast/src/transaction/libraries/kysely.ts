@@ -1,6 +1,12 @@
 /** Transactions of Kysely, over its dialects for PostgreSQL and MySQL. */
 import { LockUsageError } from '../../errors.js'
-import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkHandle,
+  checkDialect,
+  type Dialect,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 
 /** What `db.transaction().execute` gives to its callback. */
 export interface KyselyTransaction {
@@ -17,6 +23,7 @@ export interface KyselyDatabase<Tx extends KyselyTransaction> {
 export function kyselyTransactions<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  checkHandle(db, 'An instance of Kysely', 'getExecutor')
   return {
     dialect: dialectOf(db),
     transaction: (work) => db.transaction().execute(work),

@@ -1,6 +1,6 @@
 /** Transactions of `mysql2`. */
 import { LockUsageError } from '../../errors.js'
-import type { SqlSession, TransactionalDatabase } from '../database.js'
+import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 
 /** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
@@ -22,6 +22,7 @@ export interface MysqlTransactionPool<C extends MysqlTransaction> {
 export function mysqlTransactions<C extends MysqlTransaction>(
   pool: MysqlTransactionPool<C>,
 ): TransactionalDatabase<C> {
+  checkHandle(pool, 'A pool of mysql2', 'getConnection')
   return {
     dialect: 'mysql',
     async transaction(work) {

@@ -1,6 +1,6 @@
 /** Transactions of `pg`. */
 import { LockUsageError } from '../../errors.js'
-import { rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { checkHandle, rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
 export interface PgTransaction {
@@ -20,6 +20,7 @@ type Lent<C extends PgTransaction> = C & { release(error?: boolean): void }
 export function pgTransactions<C extends PgTransaction>(
   pool: PgTransactionPool<C>,
 ): TransactionalDatabase<C> {
+  checkHandle(pool, 'A pool of pg', 'connect')
   return {
     dialect: 'postgres',
     async transaction(work) {

@@ -1,5 +1,5 @@
 /** Transactions of `postgres` (postgres.js). */
-import type { SqlSession, TransactionalDatabase } from '../database.js'
+import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 import { checkNotOver, untilOver } from './until-over.js'
 
 /** What `sql.begin` gives to its callback. */
@@ -21,6 +21,7 @@ export interface PostgresJsTransactions<Tx extends PostgresJsTransaction> {
 export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
   sql: PostgresJsTransactions<Tx>,
 ): TransactionalDatabase<Tx> {
+  checkHandle(sql, 'An instance of postgres', 'begin')
   return {
     dialect: 'postgres',
     transaction: (work) => untilOver((boxed) => sql.begin(boxed), work),

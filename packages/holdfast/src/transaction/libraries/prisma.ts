@@ -1,5 +1,6 @@
 /** Transactions of Prisma, over its adapters for PostgreSQL and MariaDB. */
 import {
+  checkHandle,
   checkDialect,
   refuseTransaction,
   type Dialect,
@@ -30,6 +31,7 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaDatabase<Tx>,
   options?: PrismaTransactionOptions,
 ): TransactionalDatabase<Tx> {
+  checkHandle(prisma, 'A Prisma client', '$queryRawUnsafe')
   const dialect = dialectOf(prisma)
   // Only the client itself can be connected.
   refuseTransaction(!('$connect' in prisma), 'Prisma')

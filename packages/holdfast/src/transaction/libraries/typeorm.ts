@@ -1,6 +1,12 @@
 /** Transactions of TypeORM, over `pg` and `mysql2`. */
 import { LockUsageError } from '../../errors.js'
-import { checkDialect, type Dialect, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkHandle,
+  checkDialect,
+  type Dialect,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 
 /** The entity manager that `dataSource.transaction` gives to its callback. */
 export interface TypeormTransaction {
@@ -30,6 +36,7 @@ export interface TypeormDatabase<Tx extends TypeormTransaction> extends TypeormO
 export function typeormTransactions<Tx extends TypeormTransaction>(
   dataSource: TypeormDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
+  checkHandle(dataSource, 'A data source of TypeORM', 'options')
   return {
     dialect: dialectOf(dataSource),
     transaction: (work) => dataSource.transaction(work),

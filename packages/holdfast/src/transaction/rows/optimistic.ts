@@ -5,7 +5,7 @@
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
-import { checkDuration, describe } from '../../lease/settings.js'
+import { checkDuration, checkObject, describe } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { isConflict } from '../failures.js'
 import { missingRow } from './missing.js'
@@ -48,6 +48,14 @@ export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
 ): Promise<Row> {
   checkTransactional(db)
   const target = targetOf(row, db)
+  if (typeof change !== 'function') {
+    throw new LockUsageError(
+      `optimistic needs a function that makes the change, and not ${describe(change)}.`,
+      {
+        lock: target.key.text,
+      },
+    )
+  }
   const { tries, backoffMs, maxBackoffMs, signal } = settings(options)
   let conflict: unknown
   for (let count = 0; count < tries; count += 1) {
@@ -162,7 +170,11 @@ function targetOf<Tx>(row: VersionedRow, { dialect }: TransactionalDatabase<Tx>)
 }
 
 function settings(options: OptimisticOptions) {
+  checkObject('the options of optimistic', options)
   const { tries = 10, backoffMs = 5, maxBackoffMs = 500, signal } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new LockUsageError('signal must be an AbortSignal.')
+  }
   if (!Number.isSafeInteger(tries) || tries < 1) {
     throw new LockUsageError(`tries must be a whole number of at least 1, not ${describe(tries)}.`)
   }
