@@ -194,6 +194,35 @@ describe('over three nodes', () => {
     await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
   })
 
+  test('a vote that is still to be withdrawn renews no lease', async () => {
+    let refusing = true
+    let refused = 0
+    const store = world.openThrough(2, async (send, args) => {
+      // Withdrawals find no way there, and what attempts are answered finds none back.
+      if (refusing && args.includes('w')) {
+        refused += 1
+        throw new Error('no way')
+      }
+      const reply = await send()
+      if (refusing && args.includes('a')) throw new Error('no way')
+      return reply
+    })
+    const others = [claimOf(LOCK), claimOf(LOCK)]
+    for (const [index, other] of others.entries())
+      expect(await attempt(world.node(index), other)).toBe('granted')
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('busy')
+    await soon(async () => expect(refused).toBeGreaterThan(0))
+    for (const [index, other] of others.entries()) await world.node(index).withdraw(other)
+    expect(await attempt(store, claim)).toBe('granted')
+    expect(await holders(world, LOCK)).toEqual([claim.id, claim.id, claim.id])
+    await world.servers[1]!.kill()
+    // The last one still has the vote of the first attempt, but soon it will not: one of three is no majority.
+    expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown' }])
+    refusing = false
+    await soon(async () => expect(await holderAt(world, 2, LOCK)).toBeUndefined())
+  })
+
   test('a wrong password at all nodes is told as such', async () => {
     for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })

@@ -23,9 +23,9 @@ import type {
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { Ballot } from './ballot.js'
-import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
+import { noMajority, noSemaphore, owing, STORE_NAME } from './errors.js'
 import { look, lookAt } from './look.js'
-import { quorumOf, type Panel, type Voter } from './node.js'
+import { quorumOf, type Node, type Panel, type Voter } from './node.js'
 import { poll, type Answers } from './poll.js'
 import { judgeRenewal, renewalFailures } from './renewals.js'
 
@@ -69,7 +69,7 @@ export class RedlockStore implements Store<false> {
     const judge = (answers: Answers<readonly RenewResult[]>): (RenewResult | undefined)[] =>
       renewals.map((_, index) => judgeRenewal(answers, index, this.#quorum))
     const answers = await this.#poll(
-      (node) => node.renew(renewals),
+      (_, index) => this.#renewAt(index, renewals),
       (sofar) => !judge(sofar).includes(undefined),
     )
     const elapsedMs = clock.monotonicMs() - sentMs
@@ -161,6 +161,17 @@ export class RedlockStore implements Store<false> {
       this.#ballots.set(claim.id, ballot)
     }
     return ballot
+  }
+
+  /** A vote that a withdrawal on its way will end, or may have ended since the node answered, renews nothing. */
+  async #renewAt(index: number, renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+    const { store, debts } = this.#panel.nodes[index] as Node
+    const owed = renewals.map(({ id }) => debts.has(id))
+    const results = await store.renew(renewals)
+    return results.map((result, renewal) => {
+      const isOwed = owed[renewal] === true || debts.has((renewals[renewal] as Renewal).id)
+      return isOwed && result.outcome === 'renewed' ? { outcome: 'unknown', cause: owing() } : result
+    })
   }
 
   /** A node that does not answer may hold a vote, now or later: it is asked until it says that the claim is gone. */

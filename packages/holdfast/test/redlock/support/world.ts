@@ -27,6 +27,11 @@ export interface World {
   readonly proxies: readonly Proxy[]
   /** A store over all servers, as one process has. */
   open(options?: OpenOptions): Store<false>
+  /** Likewise, where every command for one of the servers passes through `pass`, which sends it or does not. */
+  openThrough(
+    index: number,
+    pass: (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>,
+  ): Store<false>
   /** The store of one server alone: what a node itself says. */
   node(index: number): Store<true>
   end(): Promise<void>
@@ -54,6 +59,15 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
         clients: urls.map((url) => connect(url, enableOfflineQueue)),
         ...settings,
       })
+      stores.push(store)
+      return store
+    },
+    openThrough(index, pass) {
+      const all = servers.map(({ url }) => connect(url))
+      const client = all[index] as { call(...args: string[]): Promise<unknown> }
+      const call = client.call.bind(client)
+      client.call = (...args) => pass(async () => call(...args), args)
+      const store = redlockStore({ clients: all })
       stores.push(store)
       return store
     },
