@@ -223,6 +223,33 @@ describe('over three nodes', () => {
     await soon(async () => expect(await holderAt(world, 2, LOCK)).toBeUndefined())
   })
 
+  test('a vote of which nobody knows whether it was taken back renews no lease', async () => {
+    let lose: ((error: Error) => void) | undefined
+    let arrive: (() => Promise<unknown>) | undefined
+    const store = world.openThrough(2, (send, args) => {
+      if (!args.includes('t')) return send()
+      arrive = send
+      return new Promise((_, reject) => (lose = reject))
+    })
+    const others = [claimOf(LOCK), claimOf(LOCK)]
+    for (const [index, other] of others.entries()) {
+      expect(await attempt(world.node(index), other)).toBe('granted')
+    }
+    const claim = claimOf(LOCK)
+    const attempted = attempt(store, claim)
+    await soon(async () => expect(lose).toBeDefined())
+    for (const [index, other] of others.entries()) await world.node(index).withdraw(other)
+    // It was refused before the vote came, or tries on.
+    await attempted
+    expect(await attempt(store, claim)).toBe('granted')
+    lose?.(new Error('no way'))
+    await world.servers[1]!.kill()
+    expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown' }])
+    await arrive?.()
+    expect(await holderAt(world, 2, LOCK)).toBeUndefined()
+    expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown' }])
+  })
+
   test('a wrong password at all nodes is told as such', async () => {
     for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })

@@ -61,6 +61,8 @@ export class Seat {
       await this.#call(() => this.#node.store.retract(claim))
       this.#become({ is: 'idle' })
     } catch (error) {
+      // Whatever has become of the claim since: what may still arrive would end a vote that is counted.
+      this.owe(claim)
       this.#become({ is: 'failed', error: asLockError(error) })
     }
   }
