@@ -143,6 +143,17 @@ describe('over three nodes', () => {
     })
   })
 
+  test('a renewal of which nothing is left says so, and blames no node', async () => {
+    const store = world.open({ throughProxies: [0, 1, 2], nodeTimeoutMs: 5000 })
+    expect(await attempt(store, claimOf('warm'))).toBe('granted')
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('granted')
+    for (const proxy of world.proxies) proxy.faults.replyMs = 200
+    expect(await store.renew([{ ...claim, ttlMs: 150 }])).toMatchObject([
+      { outcome: 'unknown', cause: { message: expect.stringMatching(/majority renewed.*nothing was left/) } },
+    ])
+  })
+
   test('the end of a lease does not move when it is asked for again more quickly, but by a renewal', async () => {
     const store = world.open({ throughProxies: [0, 1, 2] })
     const remainingMs = async (): Promise<number> => {

@@ -51,9 +51,14 @@ export function noMajority(
   )
 }
 
-export function tooLate(lock: string, ttlMs: number, elapsedMs: number): StoreUnavailableError {
+export function tooLate(
+  what: 'granted' | 'renewed',
+  lock: string,
+  ttlMs: number,
+  elapsedMs: number,
+): StoreUnavailableError {
   return new StoreUnavailableError(
-    `Redlock: a majority granted "${lock}", but after ${Math.round(elapsedMs)} ms nothing was left of its TTL of ${ttlMs} ms. ` +
+    `Redlock: a majority ${what} "${lock}", but after ${Math.round(elapsedMs)} ms nothing was left of its TTL of ${ttlMs} ms. ` +
       'Use a longer TTL, or nodes that are nearer.',
     { lock, store: STORE_NAME },
   )

@@ -23,7 +23,7 @@ import type {
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { Ballot } from './ballot.js'
-import { noMajority, noSemaphore, owing, STORE_NAME } from './errors.js'
+import { noMajority, noSemaphore, owing, STORE_NAME, tooLate } from './errors.js'
 import { look, lookAt } from './look.js'
 import { quorumOf, type Node, type Panel, type Voter } from './node.js'
 import { poll, type Answers } from './poll.js'
@@ -80,7 +80,10 @@ export class RedlockStore implements Store<false> {
         this.#heal(renewal, answers, index)
       }
       // An answer that came after the end of what it grants says nothing any more.
-      if (result && (result.outcome === 'lost' || elapsedMs < renewal.ttlMs)) return result
+      if (result?.outcome === 'renewed' && elapsedMs >= renewal.ttlMs) {
+        return { outcome: 'unknown', cause: tooLate('renewed', renewal.lock, renewal.ttlMs, elapsedMs) }
+      }
+      if (result) return result
       const failures = renewalFailures(answers, index, nodeTimeoutMs)
       return { outcome: 'unknown', cause: noMajority('the renewal', nodes.length, failures, renewal.lock) }
     })

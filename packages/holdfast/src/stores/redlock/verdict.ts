@@ -35,7 +35,7 @@ export interface Try {
 export function refusalOf(states: States, failed: Try): Exclude<AttemptResult, Granted> {
   const quorum = majorityOf(states.length)
   const { lock, ttlMs } = failed.claim
-  if (count(states, 'voted') >= quorum) throw tooLate(lock, ttlMs, failed.elapsedMs)
+  if (count(states, 'voted') >= quorum) throw tooLate('granted', lock, ttlMs, failed.elapsedMs)
   for (const state of states) {
     if (state.is === 'failed' && state.error instanceof LockUsageError) throw state.error
   }
