@@ -261,6 +261,40 @@ describe('over three nodes', () => {
     expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown' }])
   })
 
+  test('an attempt that is withdrawn while its votes are taken back asks for none again', async () => {
+    let goOn: (() => void) | undefined
+    const store = world.openThrough(
+      2,
+      async (send, args) => {
+        if (args.includes('t')) await new Promise<void>((resolve) => (goOn = resolve))
+        return send()
+      },
+      { nodeTimeoutMs: 10_000 },
+    )
+    const others = [claimOf(LOCK), claimOf(LOCK)]
+    for (const [index, other] of others.entries()) {
+      expect(await attempt(world.node(index), other)).toBe('granted')
+    }
+    // Those that refuse answer last, so that there is a vote to take back.
+    for (const server of world.servers.slice(0, 2)) server.pause()
+    const claim = claimOf(LOCK)
+    const attempted = attempt(store, claim)
+    await soon(async () => expect(await holderAt(world, 2, LOCK)).toBe(claim.id))
+    for (const server of world.servers.slice(0, 2)) server.resume()
+    await soon(async () => expect(goOn).toBeDefined())
+    expect(await store.withdraw(claim)).toBe('absent')
+    // The nodes remember only the last of many withdrawals.
+    for (const [index, other] of others.entries()) {
+      await world.node(index).withdraw(other)
+      for (let times = 0; times < 300; times += 1) await world.node(index).withdraw(claimOf(LOCK))
+    }
+    goOn?.()
+    expect(await attempted).toBe('withdrawn')
+    // Comes after whatever was sent before it.
+    expect((await store.inspect({ lock: LOCK })).locks).toEqual([])
+    expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined])
+  })
+
   test('a wrong password at all nodes is told as such', async () => {
     for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })

@@ -109,6 +109,8 @@ export class Ballot {
     const startMs = this.#panel.clock.monotonicMs()
     if (!this.held) this.claim = claim
     for (let round = 1; ; round += 1) {
+      // The nodes do not remember every withdrawal for long of which they were told that nothing comes after it.
+      if (this.#withdrawn) return { outcome: 'withdrawn' }
       const timedOutMs = await this.#try()
       // Only here: a vote that came since the try was decided counts as well.
       this.#trying = false

@@ -31,6 +31,7 @@ export interface World {
   openThrough(
     index: number,
     pass: (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>,
+    options?: Pick<OpenOptions, 'nodeTimeoutMs'>,
   ): Store<false>
   /** The store of one server alone: what a node itself says. */
   node(index: number): Store<true>
@@ -62,12 +63,12 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
       stores.push(store)
       return store
     },
-    openThrough(index, pass) {
+    openThrough(index, pass, settings = {}) {
       const all = servers.map(({ url }) => connect(url))
       const client = all[index] as { call(...args: string[]): Promise<unknown> }
       const call = client.call.bind(client)
       client.call = (...args) => pass(async () => call(...args), args)
-      const store = redlockStore({ clients: all })
+      const store = redlockStore({ clients: all, ...settings })
       stores.push(store)
       return store
     },
