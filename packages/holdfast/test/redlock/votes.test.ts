@@ -295,6 +295,20 @@ describe('over three nodes', () => {
     expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined])
   })
 
+  test('a lease that is found to have ended leaves no vote behind', async () => {
+    const store = world.open()
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('granted')
+    await soon(async () => expect(await holders(world, LOCK)).toEqual([claim.id, claim.id, claim.id]))
+    // As after its TTL. The last node has forgotten all about it.
+    for (const index of [0, 1]) expect(await world.node(index).withdraw(claim)).toBe('released')
+    await world.servers[2]!.command('FLUSHALL')
+    // Whoever is told so begins again with another claim, and withdraws nothing.
+    expect(await attempt(store, claim)).toBe('withdrawn')
+    await soon(async () => expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]))
+    expect(await attempt(store, claimOf(LOCK))).toBe('granted')
+  })
+
   test('a wrong password at all nodes is told as such', async () => {
     for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })

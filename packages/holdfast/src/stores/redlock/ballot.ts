@@ -13,7 +13,7 @@ import { lookAt } from './look.js'
 import { quorumOf, type Panel } from './node.js'
 import { Seat, type SeatState } from './seat.js'
 import { driftMs, reachedBy } from './tally.js'
-import { isDecided, refusalOf } from './verdict.js'
+import { isBuried, isDecided, refusalOf } from './verdict.js'
 
 /** How often votes that were split are tried for again in one attempt. After that it is the caller who comes back. */
 const ROUNDS = 8
@@ -118,6 +118,8 @@ export class Ballot {
       const granted = this.#grant(startMs)
       if (granted) return granted
       const states = this.#states
+      // Whoever is told that the lease has ended does not withdraw it.
+      if (isBuried(states)) this.held = false
       // Of a claim that is held already each vote counts, whoever has not answered this time.
       const hadVotes = !this.held && (await this.#takeBack())
       const nowMs = this.#panel.clock.monotonicMs()

@@ -21,6 +21,11 @@ export function isDecided(states: States): boolean {
   return votes + open < quorum && (heard >= quorum || heard + open < quorum)
 }
 
+/** Whether no majority can be reached with this claim any more. */
+export function isBuried(states: States): boolean {
+  return count(states, 'buried') > states.length - majorityOf(states.length)
+}
+
 /** How a try without a grant went. */
 export interface Try {
   readonly claim: Claim
@@ -39,8 +44,8 @@ export function refusalOf(states: States, failed: Try): Exclude<AttemptResult, G
   for (const state of states) {
     if (state.is === 'failed' && state.error instanceof LockUsageError) throw state.error
   }
-  // No majority can be reached with this claim any more; its owner makes a new one.
-  if (count(states, 'buried') > states.length - quorum) return { outcome: 'withdrawn' }
+  // Its owner makes a new one.
+  if (isBuried(states)) return { outcome: 'withdrawn' }
   if (count(states, ...HEARD) < quorum) {
     throw noMajority('the attempt', states.length, failuresOf(states, failed.timedOutMs), lock)
   }
