@@ -143,6 +143,13 @@ export function inDoubt(lock: string): StoreUnavailableError {
   )
 }
 
+export function withdrawing(lock: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'Redis: The client is withdrawing this claim, since an attempt that was refused may have arrived a second time.',
+    { lock, store: STORE_NAME },
+  )
+}
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message

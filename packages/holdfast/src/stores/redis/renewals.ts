@@ -5,17 +5,25 @@
 import type { Renewal, RenewResult } from '../../store/contract.js'
 import { readRenewal } from './answers.js'
 import type { Item } from './batches.js'
-import { explain } from './errors.js'
+import { explain, withdrawing } from './errors.js'
 import type { Shape } from './shapes.js'
+import type { Unclear } from './unclear.js'
 
 export class Renewals {
+  readonly #unclear: Unclear
   readonly #results: RenewResult[] = []
   readonly #resolve: (results: readonly RenewResult[]) => void
   #open: number
 
-  constructor(count: number, resolve: (results: readonly RenewResult[]) => void) {
+  constructor(count: number, unclear: Unclear, resolve: (results: readonly RenewResult[]) => void) {
     this.#open = count
+    this.#unclear = unclear
     this.#resolve = resolve
+  }
+
+  /** Whether a withdrawal is under way that ends whatever this claim holds. */
+  isGivenUp(claimId: string): boolean {
+    return this.#unclear.isGivenUp(claimId)
   }
 
   settle(index: number, result: RenewResult): void {
@@ -33,6 +41,7 @@ export class RenewalItem implements Item {
   readonly shape: Shape
   readonly #all: Renewals
   readonly #index: number
+  readonly #wasGivenUp: boolean
 
   constructor(all: Renewals, index: number, key: string, { lock, id }: Renewal, shape: Shape) {
     this.#all = all
@@ -41,10 +50,15 @@ export class RenewalItem implements Item {
     this.lock = lock
     this.claimId = id
     this.shape = shape
+    this.#wasGivenUp = all.isGivenUp(id)
   }
 
+  /** The withdrawal may reach the server after the renewal, or may have reached it since the server answered. */
   done(line: string): void {
-    this.#all.settle(this.#index, readRenewal(line))
+    const result = readRenewal(line)
+    const isGivenUp = this.#wasGivenUp || this.#all.isGivenUp(this.claimId)
+    const counts = result.outcome !== 'renewed' || !isGivenUp
+    this.#all.settle(this.#index, counts ? result : { outcome: 'unknown', cause: withdrawing(this.lock) })
   }
 
   failed(error: unknown): void {

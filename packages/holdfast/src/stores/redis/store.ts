@@ -128,7 +128,7 @@ export class RedisStore implements Store<true> {
   renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const all = new Renewals(renewals.length, resolve)
+      const all = new Renewals(renewals.length, this.#unclear, resolve)
       const batches = this.#replicated ?? this.#batches
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as Renewal
