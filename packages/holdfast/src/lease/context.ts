@@ -45,8 +45,23 @@ export function boundHere<A extends unknown[]>(work: (...args: A) => void): (...
 /** Runs `work` outside of anybody's context: for what serves many and outlasts the one who happened to begin it. */
 export const inNobodysContext: <T>(work: () => T) => T = AsyncLocalStorage.snapshot()
 
-/** Runs `work` in a new frame of a lease. */
+/**
+ * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be held, since the process
+ * may have been stopped after the grant.
+ * @throws LockLostError when the lease has ended; `work` does not start.
+ */
 export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
+  return lease.held ? startUnder(client, lease, work) : startInDoubt(client, lease, work)
+}
+
+/** The clocks may merely disagree. The store knows, so the client asks it. */
+async function startInDoubt<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
+  await lease.endedEarly()
+  lease.assertHeld()
+  return startUnder(client, lease, work)
+}
+
+function startUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
   used = true
   const outer = withoutTheDead(contexts.getStore())
   const frame: Frame = { client, lease, outer, alive: true, occupied: false, queue: [] }

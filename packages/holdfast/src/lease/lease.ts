@@ -284,7 +284,6 @@ export class HeldLease implements WriteLease, GrantHolder {
   }
 
   async run<T>(work: (lease: Lease<never>) => T | PromiseLike<T>): Promise<T> {
-    this.assertHeld()
     return runUnder(this.#client, this, () => work(this))
   }
 

@@ -111,9 +111,15 @@ export class LockElection<F extends boolean> implements Election<F> {
 
   async #run(campaign: Campaign): Promise<void> {
     const { stop, callers, waits } = campaign
+    const options = { waitMs: waits ? Infinity : 0, signal: stop.signal }
     this.#campaigns.add(campaign)
     try {
-      const lease = await this.#lock.acquire({ waitMs: waits ? Infinity : 0, signal: stop.signal })
+      let lease = await this.#lock.acquire(options)
+      // The process may have been stopped since the grant, and a lease that has ended makes no leader.
+      while (!lease.held && !stop.signal.aborted) {
+        await lease[Symbol.asyncDispose]()
+        lease = await this.#lock.acquire(options)
+      }
       if (stop.signal.aborted) {
         // The grant was on its way here when the campaign ended.
         await lease[Symbol.asyncDispose]()

@@ -130,7 +130,10 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
       }
       leases.push(lease)
     }
-    return new HeldMultiLease(leases)
+    const lease = new HeldMultiLease(leases)
+    if (lease.held) return lease
+    await lease.release()
+    return undefined
   }
 
   async #acquireAll(

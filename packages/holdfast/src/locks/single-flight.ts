@@ -37,7 +37,8 @@ export function singleFlight<F extends boolean>(lock: Lockable<Lease<F>>): Singl
       const { read, ...wait } = options
       const early = await read()
       if (early !== undefined && early !== null) return early
-      return lock.run(async (lease) => (await read()) ?? (await load(lease)), wait)
+      // `load` starts through `lease.run`, which looks at the lease again: the second `read` takes time.
+      return lock.run(async (lease) => (await read()) ?? (await lease.run(load)), wait)
     },
   }
 }
