@@ -71,7 +71,7 @@ function endedByGuardian({ signal }: ExitStatus, { lease, settings }: ExecuteOpt
   return lease.remainingMs <= safetyMs(settings.ttlMs, settings.killAfterMs) ? 'lost' : undefined
 }
 
-/** A signal that comes during the start stops it: the gate is never opened. */
+/** A signal during the start, or a lease that ends meanwhile, stops it: the gate is never opened. */
 async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
   const { lease, settings, env, signals } = options
   let pending: HandledSignal | undefined
@@ -85,6 +85,8 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
     record: (group) => lease.annotate({ group }),
     assertWanted: () => {
       if (pending !== undefined) throw new InterruptedError(settings.name, pending)
+      // This process may have been stopped since the grant, and another may hold the lock by now.
+      lease.assertHeld()
     },
     guardForMs: () =>
       settings.onLost === 'warn'

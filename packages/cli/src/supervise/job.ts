@@ -19,7 +19,7 @@ export interface JobOptions {
   /** After how many milliseconds the guardian kills the command unless told otherwise. Asked just before the start. */
   readonly guardForMs: () => number | undefined
   readonly onGuardianDeath: () => void
-  /** Throws when the command is not to start after all. Asked in the very turn in which the gate opens. */
+  /** Throws when the command must not start after all. Called in the tick in which the gate opens, right before. */
   readonly assertWanted: () => void
 }
 
@@ -59,10 +59,11 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
     const group = groupOf(gate.pid)
     // A gate that is gone was killed by somebody; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
-    options.assertWanted()
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
     guardian.onDeath(options.onGuardianDeath)
+    // After `until`: if this process is stopped between the check and the opening, the guardian kills the gate in time.
+    options.assertWanted()
     gate.open()
     return new RunningJob(gate, guardian, target)
   } catch (error) {
