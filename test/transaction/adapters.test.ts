@@ -66,7 +66,7 @@ describe.each(kits)('through $name', async (kit) => {
   open.push(locks, other)
 
   test('commits what the work did, and rolls back when it fails', async () => {
-    await ask(`create table ${table} (id int primary key, amount int not null, version int not null)`)
+    kit.sql(`create table ${table} (id int primary key, amount int not null, version int not null)`)
     const place = mysql ? '?, ?, ?' : '$1, $2, $3'
     await db.transaction((tx) => db.query(tx, `insert into ${table} values (${place})`, [1, 10, 0]))
     const lock = locks.mutex(kit.name)
@@ -186,7 +186,7 @@ describe.each(kits)('through $name', async (kit) => {
 
   test('a name may look like the place of a value', async () => {
     const strange = `${table}$1`
-    await ask(`create table ${strange} (id int primary key, price$2 int, version int not null)`)
+    kit.sql(`create table ${strange} (id int primary key, price$2 int, version int not null)`)
     await ask(`insert into ${strange} values (1, 4, 0)`)
     const row = { table: strange, key: { id: 1 } }
     const changed = await optimistic(db, row, () => ({ price$2: 5 }))

@@ -55,6 +55,7 @@ export async function adapterKits(): Promise<Kit[]> {
       ends.push(() => pool.end())
       return { store: postgresStore({ pool }), db }
     },
+    sql: (text) => void (on === 'mysql' ? mariadb.sql(text) : pg.psql(text)),
     end: () => Promise.resolve(),
   })
   const kits = [

@@ -3,8 +3,8 @@ import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { SqlTransaction } from 'holdfast/transaction'
 import type { Store, TransactionalDatabase } from 'holdfast'
-import { createPool } from 'mysql2/promise'
-import { Pool } from 'pg'
+import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
+import { Pool as PgPool } from 'pg'
 import postgres from 'postgres'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { startPostgres } from '@holdfast/servers/postgres'
@@ -13,6 +13,8 @@ export interface Kit {
   readonly name: string
   /** A client of the database, with a pool of its own. */
   client(): KitClient | Promise<KitClient>
+  /** Runs SQL outside of every transaction, as MySQL needs for CREATE TABLE. */
+  sql(text: string): void
   /** Ends the pools and the server. */
   end(): Promise<void>
 }
@@ -38,7 +40,7 @@ export async function postgresKits(): Promise<DriverKit[]> {
     await server.remove()
   }
   const pg = (): KitClient => {
-    const pool = new Pool({ connectionString: server.url, max: POOL })
+    const pool = new PgPool({ connectionString: server.url, max: POOL })
     pool.on('error', () => undefined)
     ends.push(() => pool.end())
     return { store: postgresStore({ pool }), db: known(pgTransactions(pool)) }
@@ -48,26 +50,57 @@ export async function postgresKits(): Promise<DriverKit[]> {
     ends.push(() => sql.end({ timeout: 1 }))
     return { store: postgresStore({ pool: sql }), db: known(postgresJsTransactions(sql)) }
   }
+  const sql = (text: string): void => void server.psql(text)
   return [
-    { name: 'pg', client: pg, end },
-    { name: 'postgres', client: postgresJs, end: () => Promise.resolve() },
+    { name: 'pg', client: pg, sql, end },
+    { name: 'postgres', client: postgresJs, sql, end: () => Promise.resolve() },
   ]
 }
 
-export async function mysqlKits(): Promise<DriverKit[]> {
+/** @param byHand whether to add a kit whose database is an object of the caller's own */
+export async function mysqlKits({ byHand = false } = {}): Promise<DriverKit[]> {
   const server = await startMariadb()
   server.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
-  const client = (): KitClient => {
+  const client = (handle: (pool: Pool) => KitClient['db']) => (): KitClient => {
     const pool = createPool({ uri: server.url, connectionLimit: POOL })
     ends.push(() => pool.end())
-    return { store: mysqlStore({ pool }), db: known(mysqlTransactions(pool)) }
+    return { store: mysqlStore({ pool }), db: handle(pool) }
   }
+  const sql = (text: string): void => void server.sql(text)
   const end = async (): Promise<void> => {
     for (const one of ends.splice(0)) await one()
     await server.remove()
   }
-  return [{ name: 'mysql2', client, end }]
+  const kit = { name: 'mysql2', client: client((pool) => known(mysqlTransactions(pool))), sql, end }
+  const own = { name: 'by_hand', client: client(madeByHand), sql, end: () => Promise.resolve() }
+  return byHand ? [kit, own] : [kit]
+}
+
+/** What a caller writes for a library that Holdfast does not know. */
+function madeByHand(pool: Pool): KitClient['db'] {
+  const db: TransactionalDatabase<PoolConnection> = {
+    dialect: 'mysql',
+    async transaction(work) {
+      const connection = await pool.getConnection()
+      try {
+        await connection.beginTransaction()
+        const result = await work(connection)
+        await connection.commit()
+        return result
+      } catch (error) {
+        await connection.rollback()
+        throw error
+      } finally {
+        connection.release()
+      }
+    },
+    async query(tx, sql, values) {
+      const [rows] = await tx.query(sql, [...values])
+      return Array.isArray(rows) ? rows : []
+    },
+  }
+  return known(db)
 }
 
 /** Each library's own type of a transaction, as one that the tests share. */

@@ -38,7 +38,7 @@ describe.each(kits)('through $name', (kit) => {
     db.query(tx, `insert into ${table} values (1)`, [])
 
   test('commits what the work did, and releases after that', async () => {
-    await ask(`create table ${table} (n int)`)
+    kit.sql(`create table ${table} (n int)`)
     const locks = locksOf({ db, store })
     const lock = locks.mutex('commit')
     const result = await locks.transaction(lock, db, async (tx, lease) => {
@@ -204,7 +204,7 @@ describe.each(kits)('through $name', (kit) => {
 
   test('no item is sold twice', async () => {
     const stock = `stock_${kit.name}`
-    await ask(`create table ${stock} (amount int)`)
+    kit.sql(`create table ${stock} (amount int)`)
     await ask(`insert into ${stock} values (10)`)
     const clients = Array.from({ length: 3 }, () => kit.client())
     const buyers = clients.flatMap((client) => {

@@ -9,6 +9,11 @@ export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).some((code) => LOCK_TIMEOUT.has(code))
 }
 
+/** MySQL's timeout of a wait, for which the server rolls back the statement or, by a setting, the whole transaction. */
+export function isWaitTimeout(error: unknown): boolean {
+  return codesOf(error).includes(1205)
+}
+
 export function isConflict(error: unknown): boolean {
   return codesOf(error).some((code) => CONFLICT.has(code))
 }
@@ -16,6 +21,11 @@ export function isConflict(error: unknown): boolean {
 /** PostgreSQL does nothing more in a transaction of which a statement has failed. */
 export function isAborted(error: unknown): boolean {
   return codesOf(error).includes('25P02')
+}
+
+/** MySQL knows no such savepoint: the transaction that made it has ended. */
+export function isNoSavepoint(error: unknown): boolean {
+  return codesOf(error).includes(1305)
 }
 
 /** Where the libraries put the code that the server gave, or the error that has it. */

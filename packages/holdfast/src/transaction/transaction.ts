@@ -12,6 +12,7 @@ import type { Lockable } from '../locks/lock.js'
 import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
 import { checkTransactional, rolledBack, type Dialect, type TransactionalDatabase } from './database.js'
 import { isAborted } from './failures.js'
+import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
 
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(
@@ -31,7 +32,8 @@ export async function transaction<L extends Lease, Tx, T>(
     // All of it is a callback, and not the work alone: whoever closes the locks waits for callbacks, and then releases.
     return await lease.run(async () => {
       if (!(await cover.prepare(covered))) throw lost()
-      return db.transaction(async (tx) => {
+      // The cover makes the same check, of this lease.
+      return withoutCheck(db).transaction(async (tx) => {
         const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
         if (!(await cover.begin(query, covered))) throw lost()
         // Once more, since some libraries call back in the context of somebody else.
@@ -128,9 +130,7 @@ async function stillLasts(cover: Cover, query: CoverQuery, lease: CoveredLease):
 
 function ended(lease: Lease): LockUsageError {
   return new LockUsageError(
-    `The transaction that was to cover "${lease.name}" had ended before the work did: by a COMMIT or a ROLLBACK in it, or ` +
-      'on MySQL by a statement that commits, such as CREATE TABLE. What was written after that was not covered by the lock. ' +
-      'Let locks.transaction end the transaction, and throw to roll it back.',
+    `${ENDED_EARLY} What was written after the end was not covered by the lock "${lease.name}".`,
     { lock: lease.name },
   )
 }

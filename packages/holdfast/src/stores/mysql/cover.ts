@@ -1,12 +1,10 @@
 /** How a transaction of MySQL or MariaDB covers a lease. */
 import type { Cover } from '../../store/contract.js'
-import { codesOf } from '../../transaction/failures.js'
+import { isNoSavepoint } from '../../transaction/failures.js'
 import { hexOf } from './names.js'
 
 /** It ends with the transaction, also where a statement such as CREATE TABLE has committed it on the way. */
 const SAVEPOINT = 'holdfast_cover'
-/** There is no such savepoint. */
-const NO_SAVEPOINT = 1305
 
 export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {
   const guard =
@@ -23,7 +21,7 @@ export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {
         await query(`release savepoint ${SAVEPOINT}`, [])
         return true
       } catch (error) {
-        if (codesOf(error).includes(NO_SAVEPOINT)) return false
+        if (isNoSavepoint(error)) return false
         throw error
       }
     },

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 import { checkNotOver, untilOver } from './until-over.js'
 
 /** What `db.transaction` gives to its callback. */
@@ -32,12 +33,12 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   checkHandle(db, 'A database of Drizzle', 'transaction')
   const dialect = drizzleDialect(db)
   refuseTransaction('rollback' in db, 'Drizzle')
-  return {
+  return checkedTransactions({
     dialect,
     // Below it may be `postgres`.
     transaction: (work) => untilOver((boxed) => db.transaction(boxed), work),
     query: (tx, sql, values) => drizzleSession(tx).query(sql, values),
-  }
+  })
 }
 
 /** @param outer the transaction that a savepoint is in */

@@ -8,6 +8,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 import { rowsOf } from './mysql2.js'
 
 /** What `knex.transaction` gives to its callback. */
@@ -31,7 +32,7 @@ export function knexTransactions<Tx extends KnexTransaction>(
   checkHandle(knex, 'An instance of Knex', 'client')
   const dialect = dialectOf(knex)
   refuseTransaction(knex.isTransaction === true, 'Knex')
-  return {
+  return checkedTransactions({
     dialect,
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
       let working: Promise<{ result: T } | undefined> = Promise.resolve(undefined)
@@ -43,7 +44,7 @@ export function knexTransactions<Tx extends KnexTransaction>(
       return outcome.value.result
     },
     query: (tx, sql, values) => knexSession(tx).query(sql, values),
-  }
+  })
 }
 
 /** @throws LockUsageError outside of a transaction. */

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 
 /** What `db.transaction().execute` gives to its callback. */
 export interface KyselyTransaction {
@@ -24,11 +25,11 @@ export function kyselyTransactions<Tx extends KyselyTransaction>(
   db: KyselyDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
   checkHandle(db, 'An instance of Kysely', 'getExecutor')
-  return {
+  return checkedTransactions({
     dialect: dialectOf(db),
     transaction: (work) => db.transaction().execute(work),
     query: (tx, sql, values) => kyselySession(tx).query(sql, values),
-  }
+  })
 }
 
 /** @throws LockUsageError outside of a transaction. */

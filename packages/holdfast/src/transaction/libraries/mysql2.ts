@@ -1,6 +1,7 @@
 /** Transactions of `mysql2`. */
 import { LockUsageError } from '../../errors.js'
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 
 /** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
@@ -23,7 +24,7 @@ export function mysqlTransactions<C extends MysqlTransaction>(
   pool: MysqlTransactionPool<C>,
 ): TransactionalDatabase<C> {
   checkHandle(pool, 'A pool of mysql2', 'getConnection')
-  return {
+  return checkedTransactions<C>({
     dialect: 'mysql',
     async transaction(work) {
       const connection = await promised(pool).getConnection()
@@ -45,7 +46,7 @@ export function mysqlTransactions<C extends MysqlTransaction>(
       }
     },
     query: (tx, sql, values) => mysqlSession(tx).query(sql, values),
-  }
+  })
 }
 
 /** A pool that takes callbacks has one of promises in it. */

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 
 /** What `prisma.$transaction` gives to its callback. */
 export interface PrismaTransaction {
@@ -35,14 +36,14 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
   const dialect = dialectOf(prisma)
   // Only the client itself can be connected.
   refuseTransaction(!('$connect' in prisma), 'Prisma')
-  return {
+  return checkedTransactions({
     dialect,
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
       const boxed = async (tx: Tx): Promise<{ result: T }> => ({ result: await work(tx) })
       return ((await prisma.$transaction(boxed, options)) as { result: T }).result
     },
     query: (tx, sql, values) => prismaSession(tx).query(sql, values),
-  }
+  })
 }
 
 export function prismaSession(tx: PrismaTransaction): SqlSession {

@@ -7,6 +7,7 @@ import {
   type SqlSession,
   type TransactionalDatabase,
 } from '../database.js'
+import { checkedTransactions } from '../open-transaction.js'
 
 /** The entity manager that `dataSource.transaction` gives to its callback. */
 export interface TypeormTransaction {
@@ -37,11 +38,11 @@ export function typeormTransactions<Tx extends TypeormTransaction>(
   dataSource: TypeormDatabase<Tx>,
 ): TransactionalDatabase<Tx> {
   checkHandle(dataSource, 'A data source of TypeORM', 'options')
-  return {
+  return checkedTransactions({
     dialect: dialectOf(dataSource),
     transaction: (work) => dataSource.transaction(work),
     query: (tx, sql, values) => typeormSession(tx).query(sql, values),
-  }
+  })
 }
 
 /**

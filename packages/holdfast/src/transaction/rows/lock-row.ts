@@ -3,11 +3,11 @@
  * commit or otherwise, and so need no lease, no renewal and no token.
  */
 import { systemClock } from '../../clock/clock.js'
-import { LockTimeoutError } from '../../errors.js'
+import { isLockError, LockTimeoutError } from '../../errors.js'
 import { checkWait } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
-import { isLockTimeout } from '../failures.js'
+import { isLockTimeout, isWaitTimeout } from '../failures.js'
 import { inTurn } from './in-turn.js'
 import { createChecked, createRow, isThere, missingRow, type CreateRow } from './missing.js'
 import { checkKey, whereKey, type CheckedKey, type RowKey } from './row-key.js'
@@ -58,7 +58,7 @@ async function lockWithin<Row, Tx>(
       waitMs === 0 ? await lockNow<Row>(session, key, made) : await lockSoon<Row>(session, key, made, waitMs)
     if (locked) return locked
   } catch (error) {
-    if (isLockTimeout(error)) throw stillBusy(text, waitMs, error)
+    if (isLockTimeout(error) && !isLockError(error)) throw stillBusy(text, waitMs, error)
     throw error
   }
   throw stillBusy(text, waitMs)
@@ -70,14 +70,22 @@ async function lockSoon<Row>(
   made: boolean,
   waitMs: number,
 ): Promise<Row> {
-  const rows = await withinWait(session, waitMs, (inner) => inner.query(forUpdate(session, key), key.values))
+  const rows = await withinWait(session, waitMs, async (inner) => {
+    try {
+      return await inner.query(forUpdate(session, key), key.values)
+    } catch (error) {
+      await checkGoesOn(inner, key, waitMs, error)
+      throw error
+    }
+  })
   if (rows.length === 0) throw missingRow(key, made)
   return rows[0] as Row
 }
 
 /**
  * Locks a row if nobody else has it. Otherwise it resolves to undefined, and the transaction goes on.
- * @throws As `lockRow` does, but for a row that is locked.
+ * @throws As `lockRow` does, but for a row that is locked. LockTimeoutError where MariaDB then rolls the transaction back
+ *   (`innodb_rollback_on_timeout`).
  */
 export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
   tx: SqlTransaction,
@@ -160,10 +168,22 @@ async function noWait<Row>(session: SqlSession, key: CheckedKey, made: boolean):
     const locked = await session.query(`${forUpdate(session, key)} nowait`, key.values)
     if (locked.length > 0) return locked[0] as Row
   } catch (error) {
-    if (isLockTimeout(error)) return undefined
-    throw error
+    if (!isLockTimeout(error)) throw error
+    await checkGoesOn(session, key, 0, error)
+    return undefined
   }
   throw missingRow(key, made)
+}
+
+/** @throws LockTimeoutError when the server has rolled back the whole transaction, and not the statement alone. */
+async function checkGoesOn(session: SqlSession, { text }: CheckedKey, waitMs: number, cause: unknown) {
+  if (!isWaitTimeout(cause)) return
+  const [row] = await session.query('select @@innodb_rollback_on_timeout as whole', [])
+  if (Number(Object.values(row as SqlRow)[0]) !== 1) return
+  const advice =
+    'Another transaction has it, and the server rolled this transaction back, since its innodb_rollback_on_timeout is ON. ' +
+    'Let this error pass and begin again.'
+  throw new LockTimeoutError(waitMs, { lock: text, advice, cause })
 }
 
 function forUpdate({ dialect }: SqlSession, key: CheckedKey): string {

@@ -8,6 +8,7 @@ import { LockUsageError, VersionConflictError } from '../../errors.js'
 import { checkDuration, checkObject, describe } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { isConflict } from '../failures.js'
+import { openTransaction, type AssertOpen } from '../open-transaction.js'
 import { missingRow } from './missing.js'
 import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from './row-key.js'
 
@@ -63,7 +64,9 @@ export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
     if (count > 0)
       await pause(Math.min(maxBackoffMs, backoffMs * 2 ** (count - 1)) * systemRandom.next(), signal)
     try {
-      return await db.transaction((tx) => attempt(db, tx, target, change))
+      return await openTransaction(db, 'holdfast_optimistic', (tx, assertOpen) =>
+        attempt(db, tx, target, change, assertOpen),
+      )
     } catch (error) {
       // Only what was thrown after a rollback gets here: nothing of this try is left.
       if (!(error instanceof Outdated) && !isConflict(error)) throw error
@@ -86,6 +89,7 @@ async function attempt<Row extends object, Tx>(
   tx: Tx,
   { key, version }: Target,
   change: (row: Row, tx: Tx) => Change<Row> | Promise<Change<Row>>,
+  assertOpen: AssertOpen,
 ): Promise<Row> {
   const { dialect } = db
   const found = await db.query(tx, `select * from ${key.table} where ${whereKey(key, dialect)}`, key.values)
@@ -94,6 +98,8 @@ async function attempt<Row extends object, Tx>(
   if (found.length > 1) throw severalRows(key)
   const before = versionOf(row as SqlRow, version, key)
   const changes = await change(row as Row, tx)
+  // Before the row is written: outside of the transaction that write would stand. On PostgreSQL it would fail.
+  if (changes === undefined || dialect === 'mysql') await assertOpen()
   if (changes === undefined) return row as Row
   checkChange(changes, key)
   // Libraries disagree about undefined: one would write NULL, another fail.
