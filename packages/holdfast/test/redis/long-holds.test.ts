@@ -9,13 +9,6 @@ const START_MS = 1_800_000_000_000
 const STEP_MS = 500
 const HELD_MS = 200_000
 
-/** What the time that the test sets does to the keys: the server ends them by its own. */
-const AGE = `
-for _, key in ipairs(redis.call('KEYS', 'hf:*')) do
-  local left = redis.call('PTTL', key)
-  if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[1]) end
-end`
-
 const READERS: Partial<Claim> = { kind: 'readWriteLock', weight: 1 }
 const ONE_PERMIT: Partial<Claim> = { kind: 'semaphore', capacity: 1, weight: 1 }
 const TWO_PERMITS: Partial<Claim> = { kind: 'semaphore', capacity: 2, weight: 1 }
@@ -38,7 +31,6 @@ test.each([
   for (const claim of holders) await take(store, claim)
   for (const claim of waiters) expect((await store.attempt(claim, QUEUE)).outcome).toBe('waiting')
   for (let heldMs = STEP_MS; heldMs <= HELD_MS; heldMs += STEP_MS) {
-    await inner.call('EVAL', AGE, '0', String(STEP_MS))
     await setTime(START_MS + heldMs)
     expect(await store.renew(holders)).toEqual(holders.map(() => ({ outcome: 'renewed' })))
     // The last one is heard of first, and would be the first in a new queue.

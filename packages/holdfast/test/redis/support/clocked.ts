@@ -3,11 +3,32 @@ import type { IoRedisClient } from 'holdfast/redis'
 
 const TIME_KEY = 'test:time'
 
+/** Sets the time, and takes what has passed off the TTLs of the store's keys: the server ends them by its own clock. */
+const SET_TIME = `
+local before = redis.call('GET', KEYS[1] .. ':ms')
+local passed = before and ARGV[2] - before or 0
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('SET', KEYS[1] .. ':ms', ARGV[2])
+if passed <= 0 then return end
+for _, key in ipairs(redis.call('KEYS', 'hf:*')) do
+  local left = redis.call('PTTL', key)
+  if left >= 0 then redis.call('PEXPIRE', key, math.floor(left - passed)) end
+end`
+
+/** One replacement in the scripts. */
+export interface ScriptEdit {
+  readonly find: string
+  readonly replace: string
+}
+
 /**
- * Wraps a client so that scripts read the time from a key. Nothing else is changed in them: the test fails if they read
- * it in any other way than it knows.
+ * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, but for the edits of a
+ * mutation: the test fails if they read it in any other way than it knows.
  */
-export function clockedClient(inner: IoRedisClient): {
+export function clockedClient(
+  inner: IoRedisClient,
+  edits: readonly ScriptEdit[] = [],
+): {
   readonly client: IoRedisClient
   setTime(nowMs: number): Promise<unknown>
 } {
@@ -24,7 +45,7 @@ export function clockedClient(inner: IoRedisClient): {
       const clocked = source.replace("call('TIME')", `cjson.decode(call('GET', '${TIME_KEY}'))`)
       if (clocked === source || /TIME'/.test(clocked))
         throw new Error('the script reads the time in another way')
-      return inner.call('EVAL', clocked, ...rest)
+      return inner.call('EVAL', edits.reduce(edited, clocked), ...rest)
     },
     duplicate: (override) => inner.duplicate(override),
     on: (event, listener) => inner.on(event, listener),
@@ -34,7 +55,15 @@ export function clockedClient(inner: IoRedisClient): {
     client,
     setTime(nowMs) {
       const [seconds, micros] = [Math.floor(nowMs / 1000), Math.round((nowMs % 1000) * 1000)]
-      return inner.call('SET', TIME_KEY, JSON.stringify([String(seconds), String(micros)]))
+      const time = JSON.stringify([String(seconds), String(micros)])
+      return inner.call('EVAL', SET_TIME, '1', TIME_KEY, time, String(nowMs))
     },
   }
+}
+
+function edited(source: string, { find, replace }: ScriptEdit): string {
+  const parts = source.split(find)
+  // Not every script has every part. A mutation that is in none of them is not caught, and fails its test.
+  if (parts.length > 2) throw new Error(`The scripts have several of: ${find}`)
+  return parts.join(replace)
 }

@@ -48,6 +48,12 @@ export class Model {
     return Math.min(...Array.from(holders.values(), ({ expiresMs }) => expiresMs))
   }
 
+  /** The store has lost everything. */
+  clear(): void {
+    this.#locks.clear()
+    this.#buried.clear()
+  }
+
   #state(lock: string): rule.LockState {
     const state = this.#locks.get(lock) ?? rule.newLockState()
     this.#locks.set(lock, state)

@@ -25,6 +25,12 @@ local function find_holder(key, state, id)
   return packed and cmsgpack.unpack(packed) or nil
 end
 
+-- Removes what a hash held before the head began to count its fields: a helper key may outlive the head. Reads first,
+-- since a write would let a new claim onto a server that is out of memory.
+local function clear_hash(hash)
+  if #call('HVALS', hash) > 0 then call('PEXPIRE', hash, -1) end
+end
+
 -- Writes down a holder that is new or has changed.
 local function put_holder(key, state, holder, is_new, write)
   need_until(state, holder[EXPIRES])
@@ -35,6 +41,7 @@ local function put_holder(key, state, holder, is_new, write)
     state[SOLE] = holder
     return
   end
+  if is_new and state[SHARING] == 0 then clear_hash(key .. ':h') end
   write(key, 'HSET', key .. ':h', holder[ID], cmsgpack.pack(holder))
   if is_new then state[SHARING] = state[SHARING] + 1 end
   keep_helpers(key, state, state[SHARING] == 1)
@@ -65,7 +72,7 @@ end
 local function all_holders(key, state)
   if state[SOLE] then return { state[SOLE] } end
   local holders = {}
-  if state[SHARING] > 0 then
+  if state[HELD] ~= 0 or state[SHARING] ~= 0 then
     for index, packed in ipairs(call('HVALS', key .. ':h')) do
       holders[index] = cmsgpack.unpack(packed)
     end
@@ -73,10 +80,23 @@ local function all_holders(key, state)
   return holders
 end
 
--- Ends the leases that are over. Renewals leave NEXT_EXPIRY too early, which costs one more look.
+-- Whether the head's counts contradict each other. The holders' key may be evicted alone, and older versions counted holders
+-- off that they had never counted.
+local function is_miscounted(state)
+  local held, sharing, sole = state[HELD], state[SHARING], state[SOLE]
+  if sole then return held ~= sole[WEIGHT] or sharing ~= 0 end
+  return (held ~= 0 or sharing ~= 0) and (sharing < 1 or held < sharing or state[NEXT_EXPIRY] == 0)
+end
+
+-- Ends the leases that are over, and counts the others again: a wrong count heals within one TTL. Renewals leave
+-- NEXT_EXPIRY too early, which costs one more look.
 local function expire(key, state)
   local holders = all_holders(key, state)
-  state[NEXT_EXPIRY] = 0
+  state[HELD], state[SHARING], state[NEXT_EXPIRY], state[STUCK_UNTIL] = 0, 0, 0, 0
+  for _, holder in ipairs(holders) do
+    state[HELD] = state[HELD] + holder[WEIGHT]
+  end
+  if not state[SOLE] then state[SHARING] = #holders end
   for _, holder in ipairs(holders) do
     if holder[EXPIRES] <= now then
       drop_holder(key, state, holder)
@@ -133,7 +153,7 @@ end
 
 -- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the head has changed.
 local function settle(key, state, asking)
-  local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY]
+  local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY] or is_miscounted(state)
   if expired then expire(key, state) end
   local changed = expired or entombed
   if state[WAITERS] > 0 and now >= state[STUCK_UNTIL] then return promote(key, state, asking) or changed end

@@ -41,6 +41,10 @@ local function adopt_shape(state, kind, capacity)
 end
 
 local function join_queue(key, state, waiter)
+  if state[WAITERS] == 0 then
+    clear_hash(key .. ':w')
+    if call('ZCARD', key .. ':q') > 0 then call('PEXPIRE', key .. ':q', -1) end
+  end
   local number = state[SEQUENCE] + 1
   call('ZADD', key .. ':q', string.format('%.0f', number), waiter[ID])
   call('HSETNX', key .. ':w', waiter[ID], cmsgpack.pack(waiter))
@@ -50,7 +54,7 @@ local function join_queue(key, state, waiter)
   keep_helpers(key, state, state[WAITERS] == 1)
 end
 
--- A waiter is heard of again. Returns false when it does not wait.
+-- A waiter is heard of again. Returns false when it does not wait. One whose place was evicted goes to the end.
 local function hear_again(key, state, id, owner, tokens)
   local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
   if not packed then return false end
@@ -60,7 +64,14 @@ local function hear_again(key, state, id, owner, tokens)
   waiter[TOKENS] = tokens
   write_always(key, 'HSET', key .. ':w', id, cmsgpack.pack(waiter))
   need_until(state, now + waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE)
-  return true
+  local number = state[SEQUENCE] + 1
+  local is_back = call('ZADD', key .. ':q', 'NX', string.format('%.0f', number), id) == 1
+  if is_back then state[SEQUENCE] = number end
+  -- Also when a holder needs the state for longer than the waiter does: one that holds all of a lock has no helper key
+  -- of its own and keeps none, so that the queue would end under those who wait behind its renewals.
+  local helpers_until = state[HELPERS_UNTIL]
+  keep_helpers(key, state, is_back)
+  return true, is_back or state[HELPERS_UNTIL] ~= helpers_until
 end
 
 -- shape: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
@@ -77,12 +88,9 @@ local function attempt(key, head, id, shape, channel)
   if refused_until and refused_until > now then return answer('x') end
   local holder = find_holder(key, state, id)
   if holder then return answer(granted(holder, true)) end
-  local helpers_until = state[HELPERS_UNTIL]
-  if hear_again(key, state, id, owner, tokens) then
-    -- Also when a holder needs the state for longer than the waiter does: one that holds all of a lock has no helper key
-    -- of its own and keeps none, so that the queue would end under those who wait behind its renewals.
-    keep_helpers(key, state, false)
-    changed = changed or state[HELPERS_UNTIL] ~= helpers_until
+  local waits, head_changed = hear_again(key, state, id, owner, tokens)
+  if waits then
+    changed = changed or head_changed
     return answer(not_yet('w -', state))
   end
   local mismatch, other_kind = adopt_shape(state, kind, capacity)
