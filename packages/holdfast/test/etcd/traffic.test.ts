@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** How many requests etcd has begun to answer, watches included; without the sign of life that a session gives once a second. */
+/** How many requests etcd has begun to answer, watches included; without the keep-alive of a session. */
 async function requests(): Promise<number> {
   const response = await fetch(`${cluster.endpoints[0]}/metrics`)
   const counts = (await response.text()).matchAll(

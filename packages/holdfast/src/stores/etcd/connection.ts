@@ -19,6 +19,12 @@ export interface RequestOptions {
   readonly needsLeader?: boolean
 }
 
+/** An answer, and the number of the endpoint that gave it. */
+export interface Answer {
+  readonly body: Buffer
+  readonly endpoint: number
+}
+
 /** How long one member is given to answer, and how long all of them together, in milliseconds. */
 const TRY_MS = 2000
 const TOTAL_MS = 4500
@@ -50,11 +56,16 @@ export class Connection {
   }
 
   async request(method: string, body: Buffer, options: RequestOptions): Promise<Buffer> {
+    return (await this.ask(method, body, options)).body
+  }
+
+  /** The same, for callers that need to know which member has answered. */
+  async ask(method: string, body: Buffer, options: RequestOptions): Promise<Answer> {
     const endMs = systemClock.monotonicMs() + TOTAL_MS
     for (let pauseMs: number = PAUSE_MS[0]; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])) {
       const endpoint = options.endpoint ?? this.#current
       try {
-        return await this.#authorized(method, body, endpoint, endMs, options)
+        return { body: await this.#authorized(method, body, endpoint, endMs, options), endpoint }
       } catch (error) {
         const another = isWorthAnotherMember(error)
         if (another) {

@@ -7,7 +7,7 @@
  */
 import type { Claim } from '../../store/contract.js'
 
-const ROOT = 'holdfast/locks/'
+export const ROOT = 'holdfast/locks/'
 const GONE = 'holdfast/gone/'
 
 type Shaped = Pick<Claim, 'kind' | 'capacity' | 'weight'>

@@ -2,48 +2,72 @@
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, PortSession } from '../sequenced/port.js'
-import type { Connection } from './connection.js'
-import { isLeaseGone } from './failures.js'
-import { grantRequest, leaseRequest, METHODS, readLease } from './messages.js'
+import { isLeaseGone, isWorthAnotherMember } from './failures.js'
+import { grantRequest, leaseRequest, METHODS, readLease, type LeaseAnswer } from './messages.js'
+import type { QuorumReads } from './reads.js'
+
+/** How many members are asked to keep a session alive before it is in doubt. */
+const TRIES = 3
 
 export class EtcdSession implements PortSession {
   readonly lease: bigint
   readonly timeoutMs: number
-  readonly #connection: Connection
+  readonly #reads: QuorumReads
 
-  constructor(lease: bigint, timeoutMs: number, connection: Connection) {
+  constructor(lease: bigint, timeoutMs: number, reads: QuorumReads) {
     this.lease = lease
     this.timeoutMs = timeoutMs
-    this.#connection = connection
+    this.#reads = reads
   }
 
   async keepAlive(): Promise<boolean> {
-    // A stream by its signature; it answers each message, and ends when ours does.
-    const body = await this.#connection.request(METHODS.keepAlive, leaseRequest(this.lease), {
-      repeatable: true,
-      needsLeader: true,
-    })
-    return readLease(body).ttlSeconds > 0
+    for (let tries = 1; ; tries += 1) {
+      const { endpoint, term } = await this.#reads.confirmedMember()
+      const answer = await this.#keepAliveAt(endpoint).catch((error: unknown) => {
+        if (tries === TRIES || !isWorthAnotherMember(error)) throw error
+        return undefined
+      })
+      // Behind one address there may be several members, and this answer may be another one's.
+      if (answer && answer.term >= term) return answer.ttlSeconds > 0
+      if (tries === TRIES) throw disagreement()
+    }
   }
 
   async end(): Promise<void> {
     try {
-      await this.#connection.request(METHODS.revoke, leaseRequest(this.lease), { repeatable: true })
+      await this.#reads.connection.request(METHODS.revoke, leaseRequest(this.lease), { repeatable: true })
     } catch (error) {
       if (!isLeaseGone(error)) throw error
     }
   }
+
+  async #keepAliveAt(endpoint: number): Promise<LeaseAnswer> {
+    // A stream by its signature; it answers each message, and ends when ours does.
+    const body = await this.#reads.connection.request(METHODS.keepAlive, leaseRequest(this.lease), {
+      repeatable: true,
+      needsLeader: true,
+      endpoint,
+    })
+    return readLease(body)
+  }
+}
+
+function disagreement(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'The members of etcd do not agree which of them leads. Look at the servers and the network.',
+    { store: 'etcd' },
+  )
 }
 
 /** @throws StoreUnavailableError (`STORE_CONFIG`) when etcd grants a TTL that is not wanted. */
 export async function grantLease(
-  connection: Connection,
+  reads: QuorumReads,
   ttlSeconds: number,
   exactness: Exactness,
 ): Promise<EtcdSession> {
-  const body = await connection.request(METHODS.grant, grantRequest(ttlSeconds), { repeatable: true })
+  const body = await reads.connection.request(METHODS.grant, grantRequest(ttlSeconds), { repeatable: true })
   const { id, ttlSeconds: granted } = readLease(body)
-  const session = new EtcdSession(id, granted * 1000, connection)
+  const session = new EtcdSession(id, granted * 1000, reads)
   if (granted === ttlSeconds || (granted > ttlSeconds && exactness === 'or longer')) return session
   await session.end()
   throw new StoreUnavailableError(
@@ -61,11 +85,11 @@ const GRAVE_SPARE_S = 60
  * still outlives the claims that it refuses.
  */
 export class Graveyard {
-  readonly #connection: Connection
+  readonly #reads: QuorumReads
   #lease: { id: Promise<EtcdSession>; untilMs: number } | undefined
 
-  constructor(connection: Connection) {
-    this.#connection = connection
+  constructor(reads: QuorumReads) {
+    this.#reads = reads
   }
 
   /** A lease that lives for at least `ttlMs` from now. */
@@ -73,7 +97,7 @@ export class Graveyard {
     const nowMs = systemClock.monotonicMs()
     if (!this.#lease || this.#lease.untilMs < nowMs + ttlMs) {
       const ttlSeconds = Math.ceil(ttlMs / 1000) + GRAVE_SPARE_S
-      const granting = grantLease(this.#connection, ttlSeconds, 'or longer')
+      const granting = grantLease(this.#reads, ttlSeconds, 'or longer')
       const lease = { id: granting, untilMs: nowMs + ttlSeconds * 1000 }
       this.#lease = lease
       lease.id.catch(() => {

@@ -92,6 +92,8 @@ export function txn({ when: conditions, then: success, otherwise = [] }: Txn): B
 
 export interface TxnAnswer {
   readonly revision: bigint
+  /** The raft term of the member that answered. */
+  readonly term: bigint
   readonly succeeded: boolean
   /** One for each operation that was run. */
   readonly answers: readonly OpAnswer[]
@@ -108,8 +110,10 @@ export interface OpAnswer {
 
 export function readTxn(bytes: Buffer): TxnAnswer {
   const fields = new Fields(bytes)
+  const header = fields.sub(1)
   return {
-    revision: fields.sub(1).int(3),
+    revision: header.int(3),
+    term: header.int(4),
     succeeded: fields.flag(2),
     answers: fields.all(3).map((answer) => readOp(new Fields(answer))),
   }
@@ -153,10 +157,18 @@ export function grantRequest(ttlSeconds: number): Buffer {
   return message([1, ttlSeconds])
 }
 
-/** What etcd says of a lease. A TTL of zero, or below it, means that the lease is gone. */
-export function readLease(bytes: Buffer): { id: bigint; ttlSeconds: number } {
+export interface LeaseAnswer {
+  readonly id: bigint
+  /** Zero, or below it, when the lease is gone. */
+  readonly ttlSeconds: number
+  /** The raft term of the member that answered. */
+  readonly term: bigint
+}
+
+export function readLease(bytes: Buffer): LeaseAnswer {
   const fields = new Fields(bytes)
-  return { id: fields.int(2), ttlSeconds: Number(BigInt.asIntN(64, fields.int(3))) }
+  const ttlSeconds = Number(BigInt.asIntN(64, fields.int(3)))
+  return { id: fields.int(2), ttlSeconds, term: fields.sub(1).int(4) }
 }
 
 export interface WatchTarget {

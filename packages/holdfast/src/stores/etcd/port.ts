@@ -20,7 +20,8 @@ import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './listing.js'
 import { goneKey, queueOf } from './keys.js'
 import { grantLease, Graveyard, type EtcdSession } from './leases.js'
-import { METHODS, op, readTxn, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
+import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
+import { QuorumReads } from './reads.js'
 import { Slots } from './slots.js'
 import { asPlaces, beforeOperation } from './standing.js'
 import { decodeValue, encodeValue } from './values.js'
@@ -38,6 +39,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly #slots = new Slots()
   /** Claims whose entry a lost request may make once more, by the key of the word that they are gone. */
   readonly #doubted = new Set<string>()
+  readonly #reads: QuorumReads
   readonly #watches: Watches
   readonly #graveyard: Graveyard
 
@@ -45,11 +47,12 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     this.#connection = connection
     this.#batches = new Batches(connection)
     this.#watches = new Watches(connection)
-    this.#graveyard = new Graveyard(connection)
+    this.#reads = new QuorumReads(connection)
+    this.#graveyard = new Graveyard(this.#reads)
   }
 
   openSession(timeoutMs: number, exactness: Exactness): Promise<EtcdSession> {
-    return grantLease(this.#connection, timeoutMs / 1000, exactness)
+    return grantLease(this.#reads, timeoutMs / 1000, exactness)
   }
 
   async enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
@@ -171,8 +174,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   async #look(entries: readonly LookedAt[]): Promise<Look[]> {
     // Not with those that change something: etcd need not agree on what is only read.
     const body = txn({ when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) })
-    const answer = await this.#connection.request(METHODS.txn, body, { repeatable: true })
-    const { answers, revision } = readTxn(answer)
+    const { answers, revision } = await this.#reads.read(body)
     return entries.map(({ entry }, index) => {
       const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
       const look = readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)

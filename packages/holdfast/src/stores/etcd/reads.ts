@@ -1,0 +1,65 @@
+/**
+ * Linearizable reads: a quorum confirms, after the read has left, that the leader which serves it still leads.
+ *
+ * A keep-alive has no such proof. A leader whose disk stalls answers keep-alives from memory while the others elect another,
+ * which never hears of them; a follower whose disk stalls passes them on to that leader. Neither can answer a read. So a
+ * session is kept alive through a member that has just answered one: that member knows the leader of the read's term, or of a
+ * later one. Any leader that is elected after the read gives each lease its whole TTL again. Hence the lease lives for its TTL,
+ * counted from the moment at which the read left.
+ */
+import type { Connection } from './connection.js'
+import { ROOT } from './keys.js'
+import { METHODS, op, readTxn, txn, type TxnAnswer } from './messages.js'
+
+/** A member that has answered a read. */
+export interface Confirmed {
+  /** The number of its endpoint. */
+  readonly endpoint: number
+  /** Its raft term, for endpoints that spread requests over several members. */
+  readonly term: bigint
+}
+
+interface Waiter {
+  readonly resolve: (confirmed: Confirmed) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Reads one key, which does not exist. A transaction without any operation is answered without a quorum. */
+const SMALLEST_READ = txn({ when: [], then: [op.range(ROOT, { keysOnly: true })] })
+
+export class QuorumReads {
+  readonly connection: Connection
+  #waiters: Waiter[] = []
+
+  constructor(connection: Connection) {
+    this.connection = connection
+  }
+
+  /** Runs a transaction that only reads. */
+  async read(body: Buffer): Promise<TxnAnswer> {
+    const waiters = this.#waiters
+    this.#waiters = []
+    try {
+      const { body: answer, endpoint } = await this.connection.ask(METHODS.txn, body, { repeatable: true })
+      const found = readTxn(answer)
+      for (const { resolve } of waiters) resolve({ endpoint, term: found.term })
+      return found
+    } catch (error) {
+      for (const { reject } of waiters) reject(error)
+      throw error
+    }
+  }
+
+  /** Resolves to the member that answers the next read. One is sent if nobody else reads in this turn of the event loop. */
+  confirmedMember(): Promise<Confirmed> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiters.length === 0) setImmediate(() => void this.#readForWaiters())
+      this.#waiters.push({ resolve, reject })
+    })
+  }
+
+  async #readForWaiters(): Promise<void> {
+    // The waiters hear of a failure.
+    if (this.#waiters.length > 0) await this.read(SMALLEST_READ).catch(() => undefined)
+  }
+}
