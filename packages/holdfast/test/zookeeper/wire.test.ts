@@ -6,7 +6,7 @@ import { freePorts } from '@holdfast/servers/service'
 import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { Frames } from '../../dist/stores/sequenced/frames.js'
 import { Reader, Writer } from '../../dist/stores/zookeeper/wire/jute.js'
-import { getData, sync } from '../../dist/stores/zookeeper/wire/messages.js'
+import { getData, remove } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after } from './support/world.js'
 
 const framed = (text: string): Buffer => new Writer().text(text).frame()
@@ -132,7 +132,7 @@ describe('a server that talks nonsense', () => {
       const session = await openTo(answer)
       await expect(session.ask(getData('/x', false))).rejects.toMatchObject({ code: -4 })
       await expect.poll(() => session.connected).toBe(true)
-      await session.ask(sync('/'))
+      await session.ask(remove('/x'))
       expect(session.lost).toBe(false)
     },
   )

@@ -14,7 +14,8 @@ export interface PortSession {
   readonly timeoutMs: number
   /**
    * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can say. A session that
-   * was kept alive lives for at least its timeout, counted from the moment at which this was called.
+   * was kept alive lives for at least its timeout, counted from the moment at which this was called: a majority of the
+   * servers has agreed after that moment, since the word of one server, the leader included, outlives its majority.
    */
   keepAlive(): Promise<boolean>
   /** Ends it, and all its entries with it. */

@@ -7,7 +7,6 @@ import { parentOf, queueOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
-import { sync } from './wire/messages.js'
 
 export function look(sessions: OpenSessions, at: LookedAt): Promise<Look> {
   return sessions.through(at.entry, (session) => lookFrom(session, sessions, at))
@@ -66,7 +65,7 @@ export async function findEntry(
   claim: Pick<Claim, 'lock' | 'id'>,
 ): Promise<string | undefined> {
   const parent = parentOf(claim.lock)
-  const [, children] = await Promise.all([session.askAgain(sync(parent)), childrenOf(session, parent)])
+  const [, children] = await Promise.all([session.agree(), childrenOf(session, parent)])
   const own = queueOf(children).find(({ id }) => id === claim.id)
   return own && `${parent}/${own.name}`
 }

@@ -14,7 +14,7 @@ import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './
 import { Link, type Asked } from './link.js'
 import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
 import { findServer } from './servers.js'
-import { authFrame, CLOSE, getData, sync, type Request, type Welcome } from './wire/messages.js'
+import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
 
 /** How long a request waits for a connection, in milliseconds. */
 const HELD_MS = 4000
@@ -92,18 +92,25 @@ export class ZooKeeperSession implements PortSession {
     return this.#link !== undefined && !this.#lost
   }
 
-  /**
-   * `sync` goes to the leader and asks it whether the session is still there; a read would be answered by a server that has
-   * lost touch with it.
-   */
   async keepAlive(): Promise<boolean> {
     try {
-      await this.askAgain(sync('/'))
+      await this.agree()
       return !this.#lost
     } catch (error) {
       if (this.#lost || isSessionGone(error)) return false
       throw asLockError(error, this.connect)
     }
+  }
+
+  /**
+   * Resolves when a quorum has agreed, after this was called, that the session lives. What the session reads behind it is not
+   * older than the call. A leader that has lost its followers, and does not know it yet, answers reads and `sync` by itself, and
+   * would vouch for a session that its successor has ended.
+   */
+  async agree(): Promise<void> {
+    const code = await this.askAgain(check('/'))
+    // Only the chroot may be missing or closed to this identity: the session was found alive before.
+    if (code !== 0 && code !== CODES.noNode && code !== CODES.noAuth) throw new ZooKeeperFailure(code)
   }
 
   async end(): Promise<void> {

@@ -6,7 +6,7 @@ import { CODES, hasCode } from './failures.js'
 import { decodeNode } from './node-data.js'
 import { lockOf, parentOf, queueOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
-import { create, FLAGS, getChildren, getData, remove, sync, type Stat } from './wire/messages.js'
+import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
 /** What may be missing is made, and what was made is reaped again when it is empty: a few tries suffice. */
 const TRIES = 20
@@ -104,7 +104,7 @@ async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
 /** Shows, and lets be stolen, whatever any server has acknowledged when it is asked. */
 export async function listQueues(session: ZooKeeperSession, query: InspectQuery): Promise<QueuesPage> {
   // The server of this session may lag behind the one that told another session, or another client, that it stands in line.
-  await session.askAgain(sync(ROOT))
+  await session.agree()
   if ('lock' in query) {
     const queue = await readQueue(session, query.lock)
     if (!queue) await checkChroot(session)

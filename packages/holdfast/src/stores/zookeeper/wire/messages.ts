@@ -33,9 +33,9 @@ const OPS = {
   remove: 2,
   getData: 4,
   setData: 5,
-  sync: 9,
   ping: 11,
   getChildren2: 12,
+  check: 13,
   multi: 14,
   create2: 15,
   createContainer: 19,
@@ -139,9 +139,19 @@ function readFailure(reader: Reader): number {
   }
 }
 
-/** Goes to the leader and back: what is read afterwards is not older than this. */
-export function sync(path: string): Request<undefined> {
-  return { op: OPS.sync, write: (writer) => void writer.path(path), read: () => undefined }
+/**
+ * Compares nothing, in a `multi`: the leader looks at the session and proposes the request to a quorum, like a write. The answer
+ * is the code of what stood in the way, or 0; ZooKeeper looks at the session before it looks at the node.
+ */
+export function check(path: string): Request<number> {
+  return {
+    op: OPS.multi,
+    write: (writer) => {
+      writePart(writer, OPS.check).path(path).int(ANY_VERSION)
+      writePart(writer, END_OF_PARTS)
+    },
+    read: readFailure,
+  }
 }
 
 /** Ends the session, and all its nodes with it. */
