@@ -57,7 +57,6 @@ const NOT_IN_FAST: readonly LeftOut[] = [
       'test/conformance/redis-redis6.test.ts',
       'test/conformance/redis-sentinel-ioredis6.test.ts',
       'test/conformance/redis-cluster-redis6.test.ts',
-      'test/conformance/redis-simple.test.ts',
       'test/conformance/redlock.test.ts',
       'test/conformance/etcd.test.ts',
       'test/conformance/etcd-cluster.test.ts',

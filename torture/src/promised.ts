@@ -198,11 +198,6 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   }),
   embedded: everywhere(SERVERLESS),
   redis: everywhere(REDIS),
-  'redis-simple': everywhere({
-    ...REDIS,
-    'script-flush': NO_SCRIPTS,
-    failover: LOST_WRITES,
-  }),
   'redis-sentinel': everywhere(REPLICATED),
   'redis-cluster': everywhere({ ...REPLICATED, 'quorum-loss': ASYNCHRONOUS }),
   redlock: everywhere({

@@ -3,7 +3,6 @@ export const STORE_NAMES = [
   'memory',
   'embedded',
   'redis',
-  'redis-simple',
   'redis-sentinel',
   'redis-cluster',
   'redlock',
@@ -51,7 +50,6 @@ export const STORES: Readonly<Record<StoreName, StoreShape>> = {
   memory: shape('Memory', { clients: 1, servers: 0 }),
   embedded: shape('Embedded (SQLite)', { servers: 0 }),
   redis: shape('Redis'),
-  'redis-simple': shape('Redis, simple mode', { fenced: false, inspects: false }),
   // Leases that outlast a failover, and clients that have to find the new primary.
   'redis-sentinel': shape('Redis with Sentinels', { ttlMs: 3000, servers: 2, boundMs: 14_000 }),
   'redis-cluster': shape('Redis Cluster', { ttlMs: 3000, servers: 6, boundMs: 14_000 }),

@@ -3,5 +3,5 @@ import { serveWorker } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import { openAny } from '@holdfast/servers/redis-clients'
 
-const [library, where, mode = 'scripts'] = process.argv.slice(2)
-await serveWorker(() => redisStore({ client: openAny(library, where).client, mode }))
+const [library, where] = process.argv.slice(2)
+await serveWorker(() => redisStore({ client: openAny(library, where).client }))

@@ -38,11 +38,10 @@ export async function openStore(
       const { embeddedStore } = await library.store<typeof import('holdfast/embedded')>('embedded')
       return { store: embeddedStore({ directory }), end: () => undefined }
     }
-    case 'redis':
-    case 'redis-simple': {
+    case 'redis': {
       const { redisStore } = await library.store<typeof import('holdfast/redis')>('redis')
       const { client, end } = openClient(libraryOf(index), redisUrl(port))
-      return { store: redisStore({ client, mode: name === 'redis' ? 'scripts' : 'simple' }), end }
+      return { store: redisStore({ client }), end }
     }
     case 'redis-sentinel':
     case 'redis-cluster': {

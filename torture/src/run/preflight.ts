@@ -13,7 +13,6 @@ const POSTGRES: Needs = [['/usr/lib/postgresql', 'postgresql']]
 const MARIADB: Needs = [['mariadbd', 'mariadb-server']]
 const NEEDS: Partial<Record<StoreName, Needs>> = {
   redis: REDIS,
-  'redis-simple': REDIS,
   'redis-sentinel': REDIS,
   'redis-cluster': REDIS,
   redlock: REDIS,

@@ -18,9 +18,8 @@ export async function startTarget(store: StoreName, kinds: readonly FaultKind[])
     case 'embedded':
       return embeddedTarget(kinds.includes('disk-full'))
     case 'redis':
-    case 'redis-simple':
     case 'redlock':
-      return redisTarget(store, servers, kinds)
+      return redisTarget(servers, kinds)
     case 'redis-sentinel':
       return sentinelTarget()
     case 'redis-cluster':

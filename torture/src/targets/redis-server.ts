@@ -10,22 +10,14 @@ const NO_MEMORY = '1'
 /** Which server a fault meets. */
 export type Which = (fault: Fault) => RedisServer | Promise<RedisServer>
 
-/** @param ready what a server needs after each start */
-export function redisNode(
-  server: () => RedisServer,
-  name: string,
-  ready: (server: RedisServer) => Promise<void> = () => Promise.resolve(),
-): ServerNode {
+export function redisNode(server: () => RedisServer, name: string): ServerNode {
   return {
     name,
     get port() {
       return server().port
     },
     crash: () => server().kill(),
-    async start() {
-      await server().start()
-      await ready(server())
-    },
+    start: () => server().start(),
     signal: (signal) => (signal === 'SIGSTOP' ? server().pause() : server().resume()),
   }
 }

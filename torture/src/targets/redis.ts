@@ -2,12 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
-import type { StoreName } from '../stores.js'
 import type { Fault, FaultKind } from '../faults/catalogue.js'
 import { ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
-import { expectOk, flushAll, redisNode, refusals } from './redis-server.js'
+import { flushAll, redisNode, refusals } from './redis-server.js'
 import type { Action, Target, Tools } from './target.js'
 
 const CATCH_UP_MS = 5000
@@ -15,19 +14,11 @@ const CATCH_UP_MS = 5000
 const DISK_MB = 48
 const LOG_REWRITTEN_FROM = '8mb'
 
-export async function redisTarget(
-  store: Extract<StoreName, 'redis' | 'redis-simple' | 'redlock'>,
-  count: number,
-  kinds: readonly FaultKind[],
-): Promise<Target> {
+export async function redisTarget(count: number, kinds: readonly FaultKind[]): Promise<Target> {
   const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
   const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
   const servers = await startAll(count, times, diskMb)
-  const ready = async (server: RedisServer): Promise<void> => {
-    if (store === 'redis-simple') await banScripts(server)
-  }
-  for (const server of servers) await ready(server)
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
   const start = (index: number): Promise<RedisServer> => startOne(times[index], diskMb)
   // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives it its vote again.
@@ -37,9 +28,7 @@ export async function redisTarget(
     return () => undefined
   }
   return {
-    nodes: servers.map((_, index) =>
-      redisNode(() => servers[index] as RedisServer, `redis ${index + 1}`, ready),
-    ),
+    nodes: servers.map((_, index) => redisNode(() => servers[index] as RedisServer, `redis ${index + 1}`)),
     connection: (ports) => ({ ports }),
     actions: {
       ...refusals(of),
@@ -50,7 +39,6 @@ export async function redisTarget(
         server.forget()
         return async () => {
           await server.start()
-          await ready(server)
           forgetting(tools)(beforeNs)
         }
       },
@@ -70,7 +58,6 @@ export async function redisTarget(
             await server.kill()
             await server.start()
           }
-          await ready(server)
         }
       },
       'clock-forward': step,
@@ -78,7 +65,6 @@ export async function redisTarget(
       failover: async ({ server: index }, tools) => {
         const master = servers[index] as RedisServer
         const replica = await start(index)
-        await ready(replica)
         const link = await follow(replica, master)
         // From here on the replica gets nothing, and nobody is told.
         link.faults.dropReplies = true
@@ -130,8 +116,4 @@ async function follow(replica: RedisServer, master: RedisServer): Promise<Proxy>
     await sleep(20)
   }
   return link
-}
-
-async function banScripts(server: RedisServer): Promise<void> {
-  await expectOk(server, 'ACL', 'SETUSER', 'default', '-@scripting')
 }

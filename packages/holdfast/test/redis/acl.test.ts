@@ -23,7 +23,6 @@ describe('the rule', () => {
     expect(aclRule({ version: '6.0.16' })).not.toContain('&')
     expect(aclRule({ version: '6.0.16' })).not.toContain('resetchannels')
     expect(aclRule({ version: '6.2.0', prefix: 'shop' })).toMatch(/~shop:\* resetchannels &shop:\* -@all/)
-    expect(aclRule({ version: '8.4.0', mode: 'simple' })).not.toMatch(/&|eval/)
     expect(aclRule({ version: '7.0.15', cluster: true })).toMatch(/\+spublish \+ssubscribe/)
   })
 

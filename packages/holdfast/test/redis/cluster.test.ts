@@ -3,14 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { Gate } from 'holdfast/conformance'
-import {
-  aclRule,
-  diagnose,
-  redisMode,
-  redisStore,
-  type IoRedisCluster,
-  type RedisClient,
-} from 'holdfast/redis'
+import { aclRule, diagnose, redisStore, type IoRedisCluster, type RedisClient } from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
@@ -157,7 +150,7 @@ for (const library of LIBRARIES) {
     await two.close()
     await until('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
     // The caller's client works on.
-    expect(await redisMode({ client: opened.client })).toBe('scripts')
+    await take(closing(redisStore({ client: opened.client })), makeClaim(`another ${library}`))
     await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 }
@@ -553,12 +546,6 @@ describe('clients that do not fit', () => {
       for (const store of stores) await store.close()
     },
   )
-
-  test('simple mode refuses a Cluster', () => {
-    const { client, end } = openClusterClient('ioredis6', [1], { lazyConnect: true })
-    after(() => end())
-    expect(() => redisStore({ client, mode: 'simple' })).toThrow(/no Cluster/)
-  })
 
   test('clients of all four libraries fit the type', () => {
     const clients: RedisClient[] = LIBRARIES.flatMap((library) => {

@@ -70,6 +70,8 @@ test('options that make no sense are refused', () => {
     { client, timeoutMs: NaN },
     { client, timeoutMs: Infinity },
     { client, timeoutMs: '5' },
+    { client, mode: 'simple' },
+    { client, mode: 'scripts' },
   ]
   for (const options of [undefined, null, 'redis://127.0.0.1']) {
     expect(() => redisStore(options as unknown as RedisStoreOptions)).toThrow(LockUsageError)
@@ -80,6 +82,11 @@ test('options that make no sense are refused', () => {
       LockUsageError,
     )
   }
+})
+
+test('the mode that was removed is refused with what to use instead', () => {
+  const options = { client: createClient6(), mode: 'simple' } as RedisStoreOptions
+  expect(() => redisStore(options)).toThrow(/simple mode.*Leave it out.*another store/)
 })
 
 test('stores of different prefixes do not know of each other', async () => {

@@ -1,7 +1,6 @@
 /** `minReplicas`: a lease counts only when replicas have it. */
-import { createLocks, LockUsageError } from 'holdfast'
-import type { RedisStoreOptions } from 'holdfast/redis'
-import { redisStore } from 'holdfast/redis'
+import { createLocks } from 'holdfast'
+import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import type { Redis } from 'ioredis6'
 import { describe, expect, test } from 'vitest'
@@ -201,20 +200,11 @@ test('numbers that make no sense are refused', () => {
 test('a time for replicas that does not fit into the time of a call is refused', () => {
   const client = connectTo('redis://127.0.0.1:1')
   const open = (options: Omit<RedisStoreOptions, 'client'>) => () =>
-    closing(redisStore({ client, ...options } as RedisStoreOptions))
+    closing(redisStore({ client, ...options }))
   for (const options of [{ timeoutMs: 500 }, { timeoutMs: 1000 }, { replicaTimeoutMs: 5000 }]) {
     expect(open({ minReplicas: 1, ...options })).toThrow(/replicaTimeoutMs .* must be less than timeoutMs/)
     // Nobody waits for replicas that are not asked for.
     expect(open(options)).not.toThrow()
   }
   expect(open({ minReplicas: 1, timeoutMs: 1001 })).not.toThrow()
-})
-
-test("mode 'simple' refuses replicas rather than not to ask them", () => {
-  const client = connectTo('redis://127.0.0.1:1')
-  for (const minReplicas of [1, -1, '1']) {
-    const options = { client, mode: 'simple', minReplicas } as unknown as RedisStoreOptions
-    expect(() => redisStore(options), String(minReplicas)).toThrow(LockUsageError)
-  }
-  closing(redisStore({ client, mode: 'simple', minReplicas: 0 } as unknown as RedisStoreOptions))
 })

@@ -1,5 +1,5 @@
 /** A primary behind Sentinels, through each client library, before and after it was replaced. */
-import { redisMode, redisStore } from 'holdfast/redis'
+import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { openAny, openSentinelClient } from '@holdfast/servers/redis-clients'
@@ -64,7 +64,7 @@ test('locks are handed on by messages before and after a failover, and by a clie
   }
   for (const { library, client, stores } of worlds) {
     await stores[1].close()
-    expect(await redisMode({ client }), library).toBe('scripts')
+    await take(closing(redisStore({ client })), makeClaim(`after ${library}`))
   }
   await until(
     'no channel is left',

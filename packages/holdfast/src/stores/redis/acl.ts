@@ -25,7 +25,6 @@ export const SCRIPT_COMMANDS: readonly string[] = [
   'zscore',
 ]
 
-const SIMPLE_COMMANDS = ['watch', 'unwatch', 'multi', 'exec', 'get', 'set', 'del', 'pttl', 'pexpire']
 /** Client libraries look at the server when they connect, and give the connection a name. */
 const LIBRARY_COMMANDS = ['info', 'client|setname']
 /** What a client library needs to find its way in a Cluster, and the channels of its slots. */
@@ -44,8 +43,6 @@ export interface AclNeeds {
   readonly version: string
   /** Stands before every key and channel. Default `hf`. */
   readonly prefix?: string
-  /** How the store is used. Default `'scripts'`. */
-  readonly mode?: 'scripts' | 'simple'
   /** Whether the server is part of a Cluster. Default false. */
   readonly cluster?: boolean
   /** The number of the database that the client is in. Default 0. */
@@ -57,7 +54,7 @@ export interface AclNeeds {
  * @throws LockUsageError for a version that has no ACL, or a prefix that no store takes
  */
 export function aclRule(needs: AclNeeds): string {
-  const { version, prefix = 'hf', mode = 'scripts', cluster = false, database = 0 } = needs
+  const { version, prefix = 'hf', cluster = false, database = 0 } = needs
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (!(major >= 6)) {
     throw new LockUsageError(
@@ -73,24 +70,15 @@ export function aclRule(needs: AclNeeds): string {
     )
   }
   const keys = `~${prefix}:*`
-  const hasChannels = mode === 'scripts' && (major > 6 || minor >= 2)
-  const ofMode =
-    mode === 'simple'
-      ? SIMPLE_COMMANDS
-      : [
-          'eval',
-          'evalsha',
-          'scan',
-          ...(cluster ? CLUSTER_PUBLISHING : ['publish', 'subscribe']),
-          ...SCRIPT_COMMANDS,
-        ]
+  const hasChannels = major > 6 || minor >= 2
   const ofPlace = [...(cluster ? CLUSTER_COMMANDS : []), ...(database === 0 ? [] : ['select'])]
-  const commands = [...LIBRARY_COMMANDS, ...ofPlace, ...ofMode]
+  const publishing = cluster ? CLUSTER_PUBLISHING : ['publish', 'subscribe']
+  const ofStore = ['eval', 'evalsha', 'scan', ...publishing, ...SCRIPT_COMMANDS]
+  const commands = [...LIBRARY_COMMANDS, ...ofPlace, ...ofStore]
   return [
     'resetkeys',
     keys,
-    ...(major > 6 || minor >= 2 ? ['resetchannels'] : []),
-    ...(hasChannels ? [`&${prefix}:*`] : []),
+    ...(hasChannels ? ['resetchannels', `&${prefix}:*`] : []),
     '-@all',
     ...commands.map((name) => `+${name}`),
   ].join(' ')

@@ -31,8 +31,7 @@ const ADVICE = new Map<string, Advice>([
     'NOPERM',
     auth(
       'Allow this user the scripts and keys of the store: ~hf:* &hf:* +eval +evalsha +scan +publish +subscribe and the ' +
-        "commands inside the scripts. Where scripts are banned, use mode: 'simple', which needs +watch +unwatch +multi " +
-        '+exec +get +set +del +pttl +pexpire.',
+        'commands inside the scripts. Where the server bans scripts, use another server or another store.',
     ),
   ],
   [

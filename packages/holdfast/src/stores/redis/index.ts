@@ -8,11 +8,10 @@
 import type { Clock, Random } from '../../clock/clock.js'
 import type { Store } from '../../store/contract.js'
 import type { RedisClient } from './clients.js'
-import { checkOptions, openRedis, openSimpleRedis } from './open.js'
+import { checkOptions, openRedis } from './open.js'
 
 export { aclRule, type AclNeeds } from './acl.js'
 export { diagnose, type DiagnoseOptions, type RedisDiagnosis } from './diagnose.js'
-export { redisMode } from './simple/mode.js'
 export type {
   IoRedisClient,
   IoRedisCluster,
@@ -30,8 +29,6 @@ export interface RedisStoreOptions {
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
-  /** How the rule runs: in scripts, unless the server bans them. */
-  readonly mode?: 'scripts'
   /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
   /**
@@ -48,23 +45,11 @@ export interface RedisStoreOptions {
   readonly random?: Random
 }
 
-/** For servers where EVAL is banned. `redisMode` finds out whether it is. */
-export interface SimpleRedisStoreOptions extends Pick<
-  RedisStoreOptions,
-  'client' | 'prefix' | 'timeoutMs' | 'clock' | 'random'
-> {
-  /** Mutexes without tokens and without a queue. All programs that are to exclude each other use the same mode. */
-  readonly mode: 'simple'
-}
-
 /**
  * Makes a store on a Redis server. Nothing is sent before the store is used.
  * @throws LockUsageError when the client is none that is known, or an option makes no sense.
  */
-export function redisStore(options: RedisStoreOptions): Store<true>
-export function redisStore(options: SimpleRedisStoreOptions): Store<false>
-export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store
-export function redisStore(options: RedisStoreOptions | SimpleRedisStoreOptions): Store {
+export function redisStore(options: RedisStoreOptions): Store<true> {
   checkOptions(options)
-  return options.mode === 'simple' ? openSimpleRedis(options) : openRedis(options)
+  return openRedis(options)
 }

@@ -12,9 +12,8 @@ import {
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
-import type { RedisStoreOptions, SimpleRedisStoreOptions } from './index.js'
+import type { RedisStoreOptions } from './index.js'
 import type { ReplicaSettings } from './replicas.js'
-import { SimpleRedisStore } from './simple/store.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
 import { ioRedisClusterTransport } from './transports/ioredis-cluster.js'
@@ -26,9 +25,14 @@ import type { ClusterTransport, Transport } from './transports/transport.js'
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
-/** @throws LockUsageError for anything but an object */
+/** @throws LockUsageError for anything but an object, or with the option of a mode that was removed */
 export function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) throw usage('it needs options, such as { client }.')
+  if (!('mode' in options) || options.mode === undefined) return
+  throw usage(
+    'the option mode was removed, and simple mode with it. Leave it out: locks need scripts. Where the server bans them, ' +
+      'use another server or another store.',
+  )
 }
 
 /** @throws LockUsageError when the client is none that is known, or an option makes no sense. */
@@ -48,30 +52,9 @@ export function openRedis(options: RedisStoreOptions): RedisStore {
   })
 }
 
-/** @throws LockUsageError likewise */
-export function openSimpleRedis(options: SimpleRedisStoreOptions): SimpleRedisStore {
-  const { client } = options
-  if (clusterTransportOf(client)) {
-    throw usage("mode 'simple' has no Cluster: its transactions need the one server that they are about.")
-  }
-  const transport = transportOf(client)
-  if (isNodeRedisSentinel(client)) {
-    throw usage(
-      "mode 'simple' needs connections that stay with one server, and a Sentinel client of node-redis gives none. " +
-        'Use ioredis, or a client of the primary.',
-    )
-  }
-  // Not in the type, but a program in JavaScript would believe in replicas that nobody asks.
-  if (replicasOf(options as object as RedisStoreOptions).minReplicas > 0) {
-    throw usage("mode 'simple' has no minReplicas: it asks no replicas. Leave one of the two out.")
-  }
-  return new SimpleRedisStore(transport, settingsOf(options))
-}
-
-function settingsOf(options: RedisStoreOptions | SimpleRedisStoreOptions): RedisSettings {
-  const { mode = 'scripts', prefix = 'hf', timeoutMs = 5000 } = options
+function settingsOf(options: RedisStoreOptions): RedisSettings {
+  const { prefix = 'hf', timeoutMs = 5000 } = options
   const { clock = systemClock, random = systemRandom } = options
-  if (mode !== 'scripts' && mode !== 'simple') throw usage("mode must be 'scripts' or 'simple'.")
   if (!isPrefix(prefix)) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
   }

@@ -25,7 +25,7 @@ export interface Transport {
   watchState(listener: StateListener): () => void
   /** Keeps a connection that the transport needs besides the caller's until the returned function is called. */
   hold?(): () => void
-  /** Opens a connection of the store's own for transactions. */
+  /** Opens a connection of the store's own for `ReplicatedCalls`. */
   connect(): OwnConnection
   /** Opens a connection of the store's own that listens on one channel. */
   listen(channel: string, listener: ChannelListener): ChannelConnection
