@@ -20,7 +20,7 @@ const DATABASES = [
   { name: 'mysql', url: mariadb.url, ask: (sql: string): string => mariadb.sql(sql) },
 ]
 
-const MODES: readonly StrategyName[] = ['lease', 'session', 'lock on the row', 'advisory lock', 'optimistic']
+const MODES: readonly StrategyName[] = ['lease', 'lock on the row', 'advisory lock', 'optimistic']
 
 describe.each(DATABASES)('on $name', ({ name, url, ask }) => {
   const run = async (strategy: StrategyName): Promise<Outcome & { orders: number; stock: number }> => {

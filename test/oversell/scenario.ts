@@ -14,7 +14,7 @@ export interface Shop {
 
 /** A name in strategies.mjs. */
 export type StrategyName =
-  'lease' | 'session' | 'lock on the row' | 'advisory lock' | 'optimistic' | 'released before the commit'
+  'lease' | 'lock on the row' | 'advisory lock' | 'optimistic' | 'released before the commit'
 
 export interface Outcome {
   /** Buyers who were told that they got an item. */

@@ -25,12 +25,6 @@ export const STRATEGIES = {
     }
   },
 
-  /** The lock of a session, which ends after the commit. */
-  async session(buyer) {
-    const { locks, db } = buyer
-    return locks.mutex('item 1').run(() => db.transaction((tx) => selling(buyer, tx)))
-  },
-
   /** The row itself, locked until the commit. */
   async 'lock on the row'(buyer) {
     return buyer.db.transaction(async (tx) => {

@@ -14,8 +14,7 @@ const isMysql = url.startsWith('mysql:')
 const pool = isMysql
   ? createPool({ uri: url, connectionLimit: CONNECTIONS })
   : new Pool({ connectionString: url, max: CONNECTIONS })
-const mode = strategy === 'session' ? 'session' : undefined
-const locks = createLocks(isMysql ? mysqlStore({ pool, mode }) : postgresStore({ pool, mode }))
+const locks = createLocks(isMysql ? mysqlStore({ pool }) : postgresStore({ pool }))
 const db = isMysql ? mysqlTransactions(pool) : pgTransactions(pool)
 
 /** Buyers who wait at the gate. */

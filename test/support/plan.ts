@@ -53,7 +53,6 @@ const NOT_IN_FAST: readonly LeftOut[] = [
       'test/oversell/**',
       'test/rule/**',
       'test/transaction/**',
-      'test/conformance/sessions.test.ts',
       'test/conformance/redis-redis6.test.ts',
       'test/conformance/redis-sentinel-ioredis6.test.ts',
       'test/conformance/redis-cluster-redis6.test.ts',
@@ -64,7 +63,7 @@ const NOT_IN_FAST: readonly LeftOut[] = [
       'test/conformance/zookeeper-ensemble.test.ts',
       'test/conformance/postgres.test.ts',
       'test/conformance/mysql.test.ts',
-      ...['etcd', 'mysql', 'postgres', 'redis', 'redlock', 'session', 'sql', 'zookeeper'].map(
+      ...['etcd', 'mysql', 'postgres', 'redis', 'redlock', 'sql', 'zookeeper'].map(
         (folder) => `packages/holdfast/test/${folder}/**`,
       ),
       ...[

@@ -137,28 +137,6 @@ const REPLICATED = {
   ),
 } as const
 
-const BROKEN_SESSION = without(
-  ['exclusion'],
-  'locks belong to a connection: when it breaks the server frees them at once, and its holders are told at their next renewal',
-)
-
-/** Locks of a connection: no table, nothing written. */
-const SESSION = {
-  ...NO_REPLICATION,
-  'drop-replies': BROKEN_SESSION,
-  'black-hole': BROKEN_SESSION,
-  reset: BROKEN_SESSION,
-  'server-kill': BROKEN_SESSION,
-  'restart-empty': absent('nothing is kept: each restart frees all locks, as in server-kill'),
-  flush: absent('nothing is kept that could be deleted'),
-  'script-flush': NO_SCRIPTS,
-  oom: DATABASE,
-  'disk-full': absent('nothing is written'),
-  failover: absent('a server that takes over has no locks, as after server-kill'),
-  'leader-kill': ONE_SERVER,
-  'quorum-loss': ONE_SERVER,
-} as const
-
 const SQL = {
   ...NO_REPLICATION,
   'restart-empty': NEVER_EMPTY,
@@ -215,19 +193,7 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
     'quorum-loss': promised,
   }),
   postgres: everywhere(SQL),
-  'postgres-session': everywhere({
-    ...SESSION,
-    'clock-forward': without(
-      ['exclusion'],
-      'PostgreSQL counts how long a session was silent by its clock: a step forward may end it early',
-    ),
-    'clock-back': without(
-      ['liveness'],
-      'PostgreSQL counts how long a session was silent by its clock: after a step back it may last longer',
-    ),
-  }),
   mysql: everywhere(SQL),
-  'mysql-session': everywhere(SESSION),
   etcd: everywhere({
     ...CONSENSUS,
     stall: OLD_LEADER,

@@ -7,9 +7,7 @@ export const STORE_NAMES = [
   'redis-cluster',
   'redlock',
   'postgres',
-  'postgres-session',
   'mysql',
-  'mysql-session',
   'etcd',
   'zookeeper',
 ] as const
@@ -44,8 +42,6 @@ const shape = (title: string, rest: Partial<StoreShape> = {}): StoreShape => ({
   ...rest,
 })
 
-const SESSION: Partial<StoreShape> = { ttlMs: 2000, boundMs: 10_000, fenced: false, inspects: false }
-
 export const STORES: Readonly<Record<StoreName, StoreShape>> = {
   memory: shape('Memory', { clients: 1, servers: 0 }),
   embedded: shape('Embedded (SQLite)', { servers: 0 }),
@@ -55,10 +51,7 @@ export const STORES: Readonly<Record<StoreName, StoreShape>> = {
   'redis-cluster': shape('Redis Cluster', { ttlMs: 3000, servers: 6, boundMs: 14_000 }),
   redlock: shape('Redlock on five servers', { servers: 5, fenced: false }),
   postgres: shape('PostgreSQL', { ttlMs: 2000, boundMs: 9000 }),
-  // The server ends a silent session up to a second after its TTL, and looks at it then.
-  'postgres-session': shape('PostgreSQL, session mode', SESSION),
   mysql: shape('MySQL (MariaDB)', { ttlMs: 2000, boundMs: 9000 }),
-  'mysql-session': shape('MySQL (MariaDB), session mode', SESSION),
   // After an election etcd gives every lease its whole TTL again, and looks for those that ended twice a second.
   etcd: shape('etcd, three members', { ttlMs: 4000, servers: 3, boundMs: 18_000 }),
   // A dead waiter's entry stays for its session; the C client pauses for a third of it when all servers refuse.

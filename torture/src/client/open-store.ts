@@ -8,7 +8,6 @@ import {
 } from '@holdfast/servers/redis-clients'
 import { SENTINEL_NAME } from '@holdfast/servers/redis-sentinel'
 import { TICK_MS } from '@holdfast/servers/zookeeper'
-import type { PgPool, PostgresJs } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import type { Connection } from '../protocol.js'
 import type { StoreName } from '../stores.js'
@@ -56,15 +55,12 @@ export async function openStore(
       return { store, end: () => clients.forEach(({ end }) => end()) }
     }
     case 'postgres':
-    case 'postgres-session':
-      return openPostgres(name, port, index, library)
-    case 'mysql':
-    case 'mysql-session': {
+      return openPostgres(port, index, library)
+    case 'mysql': {
       const { mysqlStore } = await library.store<typeof import('holdfast/mysql')>('mysql')
       const { createPool } = await import('mysql2/promise')
       const pool = createPool({ uri: `mysql://root@127.0.0.1:${port}/app`, connectionLimit: 6 })
-      const store = name === 'mysql' ? mysqlStore({ pool }) : mysqlStore({ pool, mode: 'session' })
-      return { store, end: () => pool.end() }
+      return { store: mysqlStore({ pool }), end: () => pool.end() }
     }
     case 'etcd': {
       const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
@@ -78,27 +74,20 @@ export async function openStore(
   return { store: zookeeperStore({ connect, tickMs: TICK_MS }), end: () => undefined }
 }
 
-async function openPostgres(
-  name: 'postgres' | 'postgres-session',
-  port: number,
-  index: number,
-  library: Library,
-): Promise<OpenStore> {
+async function openPostgres(port: number, index: number, library: Library): Promise<OpenStore> {
   const { postgresStore } = await library.store<typeof import('holdfast/postgres')>('postgres')
-  const storeOver = (pool: PgPool | PostgresJs): Store =>
-    name === 'postgres' ? postgresStore({ pool }) : postgresStore({ pool, mode: 'session' })
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   if (index % 2 === 0) {
     const { Pool } = (await import('pg')).default
     const pool = new Pool({ connectionString: url, max: 6 })
     // A server that ends takes idle connections with it; the pool makes new ones.
     pool.on('error', () => undefined)
-    return { store: storeOver(pool), end: () => pool.end() }
+    return { store: postgresStore({ pool }), end: () => pool.end() }
   }
   const { default: postgres } = await import('postgres')
   // The library asks for the types of arrays first, and nobody hears it if the connection breaks meanwhile: docs/stores.md.
   const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1, fetch_types: false })
-  return { store: storeOver(pool), end: () => pool.end({ timeout: 1 }) }
+  return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
 }
 
 function openReplicated(

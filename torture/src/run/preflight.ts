@@ -17,9 +17,7 @@ const NEEDS: Partial<Record<StoreName, Needs>> = {
   'redis-cluster': REDIS,
   redlock: REDIS,
   postgres: POSTGRES,
-  'postgres-session': POSTGRES,
   mysql: MARIADB,
-  'mysql-session': MARIADB,
   etcd: [['etcd', 'etcd-server']],
   zookeeper: [
     ['java', 'default-jre-headless'],

@@ -25,10 +25,8 @@ export async function startTarget(store: StoreName, kinds: readonly FaultKind[])
     case 'redis-cluster':
       return clusterTarget()
     case 'postgres':
-    case 'postgres-session':
       return postgresTarget(clocks)
     case 'mysql':
-    case 'mysql-session':
       return mysqlTarget(clocks)
     case 'etcd':
       return etcdTarget(servers, kinds.includes('partition'))

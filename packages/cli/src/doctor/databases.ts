@@ -4,7 +4,6 @@ import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
 import { examine as examineMysql } from '../stores/mysql.js'
 import { examine as examinePostgres } from '../stores/postgres.js'
-import { sqlUrl } from '../stores/sql-url.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions with all that the rules in SQL use. */
@@ -16,7 +15,7 @@ const NAME_BYTES = 512
 
 export async function checkPostgres(url: string): Promise<Finding[]> {
   try {
-    return describePostgres(await examinePostgres(url)).filter(concerns(url, 'schema'))
+    return describePostgres(await examinePostgres(url))
   } catch (error) {
     return [failure('database', error)]
   }
@@ -24,26 +23,10 @@ export async function checkPostgres(url: string): Promise<Finding[]> {
 
 export async function checkMysql(url: string): Promise<Finding[]> {
   try {
-    return describeMysql(await examineMysql(url)).filter(concerns(url, 'prefix'))
+    return describeMysql(await examineMysql(url))
   } catch (error) {
     return [failure('database', error)]
   }
-}
-
-/** What tables need: locks of sessions need none of it. What those need is tried when the session is opened. */
-const OF_TABLES = new Set([
-  'schema',
-  'privileges',
-  'isolation',
-  'durability',
-  'names',
-  'pooler',
-  'store clock',
-])
-
-function concerns(url: string, parameter: string): (finding: Finding) => boolean {
-  const { mode } = sqlUrl(url, parameter)
-  return ({ check }) => mode === undefined || !OF_TABLES.has(check)
 }
 
 function describePostgres(found: PostgresDiagnosis): Finding[] {

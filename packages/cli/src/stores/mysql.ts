@@ -1,30 +1,26 @@
-/**
- * `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables begin with; with
- * `?mode=session` there are none.
- */
+/** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables begin with. */
 import { diagnose, migrateMysql, mysqlSchema, mysqlStore, type MysqlDiagnosis } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'mysql2/promise'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { closing } from './closing.js'
-import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
+import { isMissing, sqlUrl } from './sql-url.js'
 import { shownOption } from './url-secrets.js'
 
 export async function open(text: string): Promise<Store> {
-  const { url, own: prefix, mode } = sqlUrl(text, 'prefix')
+  const { url, own: prefix } = sqlUrl(text, 'prefix')
   const pool = await connect(url)
-  if (mode) return closing(mysqlStore({ pool, mode }), () => pool.end())
   return closing(mysqlStore({ pool, ...(prefix === undefined ? {} : { prefix }) }), () => pool.end())
 }
 
 /** The SQL that makes tables and procedures. */
 export function script(text: string): string {
-  return mysqlSchema(tablesUrl(text, 'prefix').own)
+  return mysqlSchema(sqlUrl(text, 'prefix').own)
 }
 
 /** Makes tables and procedures. */
 export async function migrate(text: string): Promise<void> {
-  const { url, own } = tablesUrl(text, 'prefix')
+  const { url, own } = sqlUrl(text, 'prefix')
   const pool = await connect(url)
   try {
     await migrateMysql(pool, own)

@@ -1,4 +1,4 @@
-/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are; with `?mode=session` there are none. */
+/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are. */
 import { accessSync, constants } from 'node:fs'
 import {
   diagnose,
@@ -11,26 +11,25 @@ import type { Store } from 'holdfast/store'
 import type { Pool } from 'pg'
 import { ConfigError } from '../cli-error.js'
 import { closing } from './closing.js'
-import { isMissing, sqlUrl, tablesUrl } from './sql-url.js'
+import { isMissing, sqlUrl } from './sql-url.js'
 
 /** As long as a request may take, by default. */
 const CONNECT_LIMIT_MS = 5_000
 
 export async function open(text: string): Promise<Store> {
-  const { url, own: schema, mode } = sqlUrl(text, 'schema')
+  const { url, own: schema } = sqlUrl(text, 'schema')
   const pool = await connect(url)
-  if (mode) return closing(postgresStore({ pool, mode }), () => pool.end())
   return closing(postgresStore({ pool, ...(schema === undefined ? {} : { schema }) }), () => pool.end())
 }
 
 /** The SQL that makes the schema. */
 export function script(text: string): string {
-  return postgresSchema(tablesUrl(text, 'schema').own)
+  return postgresSchema(sqlUrl(text, 'schema').own)
 }
 
 /** Makes the schema, in one transaction. */
 export async function migrate(text: string): Promise<void> {
-  const { url, own } = tablesUrl(text, 'schema')
+  const { url, own } = sqlUrl(text, 'schema')
   const pool = await connect(url)
   try {
     await migratePostgres(pool, own)

@@ -120,7 +120,7 @@ describe('which store', () => {
     ['mysql://app@h/db?schema=s', 64, 'Did you mean prefix?'],
     ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
-    ['postgres://app@h/db?mod=session', 64, 'Did you mean mode?'],
+    ['postgres://app@h/db?mode=session', 64, 'was removed'],
     ['postgres://app@h/db?sslrootcert=/no/such/file', 78, 'cannot be read'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })

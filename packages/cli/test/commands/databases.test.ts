@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { shownUrl } from '../../dist/stores/url-secrets.js'
-import { BIN, Box } from '../support/holdfast.js'
+import { Box } from '../support/holdfast.js'
 import { listenInSilence } from '../support/silent-server.js'
 
 const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
@@ -116,53 +116,17 @@ describe('a migration that fails', () => {
   })
 })
 
-describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => {
-  const url = `${server}?mode=session`
-  const env = { HOLDFAST_STORE: url }
-
-  test('runs commands one at a time without a table and without tokens, and finds nothing wrong', async () => {
-    const box = new Box()
-    const command = 'echo "held with ${HOLDFAST_TOKEN:-no token}"; read -r _'
-    const holder = box.holdfast(['run', 'session job', '--', 'sh', '-c', command], { env })
-    await holder.prints('held with no token')
-    expect(await box.holdfast(['run', 'session job', '--wait', '0', '--', 'true'], { env }).code()).toBe(75)
-    const waiting = box.holdfast(['run', 'session job', '--', 'echo', 'next'], { env })
-    holder.types('\n')
-    expect(await holder.code()).toBe(0)
-    expect(await waiting.code()).toBe(0)
-    const doctor = box.holdfast(['doctor'], { env })
-    expect(await doctor.code()).toBe(0)
-    expect(doctor.stdout).toContain('no fencing tokens')
-    expect(doctor.stdout).not.toContain('privileges')
-  })
-
-  test('runs inside a run of the same name on another store, since nobody can say that it is the same', async () => {
-    const inner = [process.execPath, BIN, 'run', 'nightly', '--store', url, '--', 'echo', 'ran']
-    const outer = new Box().holdfast(['run', 'nightly', '--', ...inner])
-    expect(await outer.code()).toBe(0)
-    expect(outer.stdout).toBe('ran\n')
-  })
-
-  test.each([
-    ['ls', ['ls']],
-    ['inspect', ['inspect', 'job']],
-    ['release', ['release', 'job', 'claim']],
-    ['steal', ['steal', 'job', '--confirm', 'job', '--reason', 'stuck']],
-    ['permits', ['run', 'job', '--permits', '2', '--', 'true']],
-  ])('says that it has no %s', async (_, args) => {
-    const program = new Box().holdfast(args, { env })
-    expect(await program.code()).toBe(78)
-    expect(program.stderr).toMatch(/session/)
-  })
-
-  test.each([
-    ['another mode', `${server}?mode=sessions`, 'mode=session'],
-    ['tables too', `${url}&${server.startsWith('mysql') ? 'prefix=cli_' : 'schema=cli'}`, 'needs no tables'],
-    ['the mode twice', `${url}&mode=session`, 'twice'],
-  ])('refuses %s', async (_, store, told) => {
-    const program = new Box().holdfast(['run', 'job', '--store', store, '--', 'true'])
-    expect(await program.code()).toBe(64)
-    expect(program.stderr).toContain(told)
+describe.each([postgres, mariadb])('at $url', ({ url }) => {
+  test('refuses the mode that was removed, and says what to do', async () => {
+    for (const args of [
+      ['run', 'job', '--store', `${url}?mode=session`, '--', 'true'],
+      ['migrate', '--store', `${url}?mode=session`],
+    ]) {
+      const program = new Box().holdfast(args)
+      expect(await program.code()).toBe(64)
+      expect(program.stderr).toContain('session mode')
+      expect(program.stderr).toContain('holdfast migrate')
+    }
   })
 
   test.each([[[]], [['--skip-ok']]])(
@@ -184,17 +148,11 @@ describe.each([postgres, mariadb])('mode=session at $url', ({ url: server }) => 
     },
     30_000,
   )
-
-  test('has nothing to migrate', async () => {
-    const program = new Box().holdfast(['migrate', '--store', url])
-    expect(await program.code()).toBe(64)
-    expect(program.stderr).toContain('needs no migration')
-  })
 })
 
 test('reaches PostgreSQL through its socket, with no host in the URL', async () => {
   const place = `host=${postgres.psql('show unix_socket_directories')}&port=${postgres.port}`
-  const store = `postgresql:///postgres?${place}&user=postgres&mode=session`
+  const store = `postgresql:///postgres?${place}&user=postgres&schema=cli`
   const run = new Box().holdfast(['run', 'job', '--store', store, '--', 'echo', 'ran'])
   expect(await run.code(), run.stderr).toBe(0)
   expect(run.stdout).toBe('ran\n')

@@ -1,5 +1,5 @@
 /** What MariaDB can refuse: each refusal says what to do, and nothing hangs. */
-import { createLocks, type LockError, type Store } from 'holdfast'
+import { createLocks, LockUsageError, type LockError, type Store } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions, type MysqlStoreOptions } from 'holdfast/mysql'
 import { assertFence } from 'holdfast/fence'
 import { lockRow } from 'holdfast/transaction'
@@ -146,6 +146,12 @@ describe('options', () => {
       expect(() => mysqlStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
     },
   )
+
+  test('the mode that was removed, with what to use instead', () => {
+    const options = { pool: poolOf(), mode: 'session' }
+    expect(() => mysqlStore(options)).toThrow(/session mode.*Leave it out.*lockRow/)
+    expect(() => mysqlStore(options)).toThrow(LockUsageError)
+  })
 
   test.each<[string, PoolOptions]>([...SHAPES, ['what it makes of them', { typeCast: () => 'made' }]])(
     'a pool that gives %s will do',

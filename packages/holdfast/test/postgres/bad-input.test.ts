@@ -1,5 +1,5 @@
 /** What PostgreSQL can refuse: each refusal says what to do, and nothing hangs. */
-import { createLocks, type LockError } from 'holdfast'
+import { createLocks, LockUsageError, type LockError } from 'holdfast'
 import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
@@ -121,6 +121,12 @@ describe('options', () => {
       expect(() => postgresStore({ pool: poolOf(), requestTimeoutMs })).toThrow('requestTimeoutMs')
     },
   )
+
+  test('the mode that was removed, with what to use instead', () => {
+    const options = { pool: poolOf(), mode: 'session' }
+    expect(() => postgresStore(options)).toThrow(/session mode.*Leave it out.*lockRow/)
+    expect(() => postgresStore(options)).toThrow(LockUsageError)
+  })
 })
 
 test('labels and reasons may have any characters', async () => {

@@ -41,15 +41,6 @@ describe.each(Object.entries(TRANSFORMS))('with a transform: %s', (name, transfo
     expect(await (await waiting)?.release()).toBe('released')
   })
 
-  test('in session mode', async () => {
-    const sql = open(transform)
-    const locks = closing(createLocks(postgresStore({ pool: sql, mode: 'session' })))
-    const lease = await locks.mutex(name).acquire({ waitMs: 2000 })
-    const plain = closing(createLocks(postgresStore({ pool: open({}), mode: 'session' })))
-    expect(await plain.mutex(name).tryAcquire()).toBeUndefined()
-    expect(await lease.release()).toBe('released')
-  })
-
   test('a transaction is covered, and its advisory locks are what they are said to be', async () => {
     const sql = open(transform)
     const db = postgresJsTransactions(sql)
@@ -71,5 +62,4 @@ test('a transform of rows is refused, since nobody else can read those', () => {
   const sql = open({ row: (row: object) => Object.values(row) })
   const refused = /instance of its own, without transform\.row/
   expect(() => postgresStore({ pool: sql })).toThrow(refused)
-  expect(() => postgresStore({ pool: sql, mode: 'session' })).toThrow(refused)
 })

@@ -2,13 +2,11 @@
  * `holdfast/mysql`: locks in MariaDB or MySQL, through the pool of `mysql2` that the program has anyway.
  */
 import type { Store } from '../../store/contract.js'
-import { checkMode, SessionStore } from '../session/store.js'
-import { checkRequestTimeout } from '../sql/options.js'
+import { checkRequestTimeout, refuseMode } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
 import { poolOf, type MysqlCallbackPool, type MysqlPool } from './clients.js'
 import { MysqlDatabase } from './database.js'
 import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
-import { MysqlSessionPort } from './session/port.js'
 
 export type { MysqlCallbackPool, MysqlPool } from './clients.js'
 export { diagnose, type MysqlDiagnosis } from './diagnose.js'
@@ -17,8 +15,6 @@ export { mysqlSchema } from './schema.js'
 export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'
 
 export interface MysqlStoreOptions {
-  /** Left out: locks are rows in tables. */
-  readonly mode?: undefined
   /** `createPool(…)` of `mysql2/promise` or of `mysql2`. It is never closed by the store. */
   readonly pool: MysqlPool | MysqlCallbackPool
   /**
@@ -32,30 +28,16 @@ export interface MysqlStoreOptions {
   readonly requestTimeoutMs?: number
 }
 
-/** Locks by `GET_LOCK`, which need no table. */
-export interface MysqlSessionOptions extends Pick<MysqlStoreOptions, 'pool' | 'requestTimeoutMs'> {
-  readonly mode: 'session'
-}
-
 /**
  * Makes a store in a MariaDB or MySQL database. Nothing is sent until it is used. It takes up to four connections of the
  * pool at a time, and keeps one more of them while somebody waits. All clients must connect as the same user, since they
  * interrupt each other's sleep.
- *
- * With `mode: 'session'` locks are named locks of a session (GET_LOCK): mutexes without a queue and without tokens, on one
- * connection of the pool for each TTL.
  * @throws LockUsageError when an option is not what it should be.
  */
-export function mysqlStore(options: MysqlSessionOptions): Store<false>
-export function mysqlStore(options: MysqlStoreOptions): Store<true>
-export function mysqlStore(options: MysqlStoreOptions | MysqlSessionOptions): Store {
-  const { pool, requestTimeoutMs = 5000 } = options
+export function mysqlStore(options: MysqlStoreOptions): Store<true> {
+  refuseMode(options, 'mysql')
+  const { pool, prefix = DEFAULT_PREFIX, autoMigrate = false, requestTimeoutMs = 5000 } = options
   checkRequestTimeout(requestTimeoutMs, 'mysql')
-  if (options.mode !== undefined) {
-    checkMode(options.mode, 'mysql')
-    return new SessionStore(new MysqlSessionPort(poolOf(pool)), requestTimeoutMs)
-  }
-  const { prefix = DEFAULT_PREFIX, autoMigrate = false } = options
   checkPrefix(prefix)
   return new SqlStore(new MysqlDatabase({ pool: poolOf(pool), prefix, autoMigrate, requestTimeoutMs }))
 }

@@ -27,7 +27,7 @@ interface WithClient {
 const LOOK_EVERY_MS = 5000
 const LOOK_LIMIT_MS = 3000
 /** Unless the pool has a limit of its own. */
-export const CONNECT_LIMIT_MS = 5000
+const CONNECT_LIMIT_MS = 5000
 
 export class OwnConnection {
   readonly #pool: PgPool

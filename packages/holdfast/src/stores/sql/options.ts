@@ -13,3 +13,14 @@ export function checkRequestTimeout(requestTimeoutMs: unknown, store: 'mysql' | 
     { store },
   )
 }
+
+/** @throws LockUsageError for options with a `mode`: session mode was removed, and its callers must not get another lock unawares. */
+export function refuseMode(options: object, store: 'mysql' | 'postgres'): void {
+  if (!('mode' in options) || options.mode === undefined) return
+  throw new LockUsageError(
+    `The option mode of ${store}Store was removed, and session mode with it. Leave it out for locks in tables, which ` +
+      'holdfast migrate makes; for a lock that lasts as long as a transaction, use lockRow of holdfast/transaction' +
+      `${store === 'postgres' ? ', or advisoryLock' : ''}.`,
+    { store },
+  )
+}
