@@ -2,10 +2,9 @@
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
-// Loaded when it is asked for: a worker uses one of them, and to load all four takes longer than the rest of its start.
+// Loaded when it is asked for: a worker uses one of them, and to load all three takes longer than the rest of its start.
 const ioredis5 = () => /** @type {typeof import('ioredis5')} */ (require('ioredis5'))
 const ioredis6 = () => /** @type {typeof import('ioredis6')} */ (require('ioredis6'))
-const redis5 = () => /** @type {typeof import('redis5')} */ (require('redis5'))
 const redis6 = () => /** @type {typeof import('redis6')} */ (require('redis6'))
 
 /**
@@ -13,7 +12,7 @@ const redis6 = () => /** @type {typeof import('redis6')} */ (require('redis6'))
  * @typedef {{ client: RedisClient, ready: Promise<unknown>, end: () => void }} OpenClient
  */
 
-export const LIBRARIES = /** @type {const} */ (['ioredis5', 'ioredis6', 'redis5', 'redis6'])
+export const LIBRARIES = /** @type {const} */ (['ioredis5', 'ioredis6', 'redis6'])
 
 /**
  * Connects a client. Errors of the connection are the store's business here.
@@ -28,8 +27,6 @@ export function openClient(library, url, options = {}) {
       return fromIoRedis(new (ioredis5().Redis)(url, options))
     case 'ioredis6':
       return fromIoRedis(new (ioredis6().Redis)(url, options))
-    case 'redis5':
-      return fromNodeRedis(redis5().createClient({ url, ...options }))
     case 'redis6':
       return fromNodeRedis(redis6().createClient({ url, ...options }))
     default:
@@ -51,8 +48,6 @@ export function openSentinelClient(library, { name, ports }, options = {}) {
       return fromIoRedis(new (ioredis5().Redis)({ sentinels: nodes, name, ...options }))
     case 'ioredis6':
       return fromIoRedis(new (ioredis6().Redis)({ sentinels: nodes, name, ...options }))
-    case 'redis5':
-      return fromNodeRedis(redis5().createSentinel({ name, sentinelRootNodes: nodes, ...options }))
     case 'redis6':
       return fromNodeRedis(redis6().createSentinel({ name, sentinelRootNodes: nodes, ...options }))
     default:
@@ -75,8 +70,6 @@ export function openClusterClient(library, ports, options = {}) {
       return fromIoRedis(new (ioredis5().Cluster)(nodes, options))
     case 'ioredis6':
       return fromIoRedis(new (ioredis6().Cluster)(nodes, options))
-    case 'redis5':
-      return fromNodeRedis(redis5().createCluster({ rootNodes, ...options }))
     case 'redis6':
       return fromNodeRedis(redis6().createCluster({ rootNodes, ...options }))
     default:

@@ -68,7 +68,6 @@ for (const library of LIBRARIES) {
       const { client, end } = openClient(library, `redis://127.0.0.1:${proxy.port}`)
       after(end)
       const transport = transportOf(client)
-      after(transport.hold?.() ?? (() => undefined))
       const { right, wrong } = await askWhileBreaking(transport, () => proxy.reset())
       expect(wrong).toBe(0)
       expect(right).toBeGreaterThan(BREAKS)

@@ -8,8 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
-import { createSentinel as createSentinel5 } from 'redis5'
-import { createSentinel as createSentinel6 } from 'redis6'
+import { createSentinel } from 'redis6'
 import { explain } from '../../dist/stores/redis/errors.js'
 import { transportOf } from '../../dist/stores/redis/open.js'
 import {
@@ -280,8 +279,7 @@ for (const library of LIBRARIES) {
 }
 
 test.each([
-  ['redis5', {}],
-  ['redis5', { minReplicas: 1, replicaTimeoutMs: 4000 }],
+  ['redis6', {}],
   ['redis6', { minReplicas: 1, replicaTimeoutMs: 4000 }],
 ] as const)(
   'a client of %s that keeps no commands while it is not connected will do, with %o',
@@ -300,9 +298,7 @@ test.each([
 test.each([
   ['ioredis5', { db: 99 }],
   ['ioredis6', { db: 99 }],
-  ['redis5', { database: 99 }],
   ['redis6', { database: 99 }],
-  ['redis5', { username: 'nobody', password: 'wrong' }],
   ['redis6', { username: 'nobody', password: 'wrong' }],
 ] as const)('a client of %s with %o takes no lock where it was not to go', async (library, options) => {
   const server = await startServer()
@@ -356,31 +352,24 @@ describe.each(['ioredis5', 'ioredis6'] as const)('a client of %s whose SELECT wa
   })
 })
 
-test.each(['redis5', 'redis6'] as const)(
-  'what is asked of a client of %s before it is connected is sent in its order',
-  async (library) => {
-    const server = await startServer({ password: 'right-secret' })
-    const transport = transportOf(connectTo(server.url, library))
-    after(transport.hold?.() ?? (() => undefined))
-    const asked = Array.from({ length: 50 }, (_, index) => transport.command('RPUSH', 'list', String(index)))
-    expect(await Promise.all(asked)).toEqual(asked.map((_, index) => index + 1))
-    expect((await transport.command('LRANGE', 'list', '0', '-1')) as string[]).toEqual(
-      asked.map((_, index) => String(index)),
-    )
-  },
-)
+test('what is asked of a client of redis6 before it is connected is sent in its order', async () => {
+  const server = await startServer({ password: 'right-secret' })
+  const transport = transportOf(connectTo(server.url, 'redis6'))
+  const asked = Array.from({ length: 50 }, (_, index) => transport.command('RPUSH', 'list', String(index)))
+  expect(await Promise.all(asked)).toEqual(asked.map((_, index) => index + 1))
+  expect((await transport.command('LRANGE', 'list', '0', '-1')) as string[]).toEqual(
+    asked.map((_, index) => String(index)),
+  )
+})
 
-test.each(['redis5', 'redis6'] as const)(
-  'a client of Sentinels of %s that was never connected says so',
-  async (library) => {
-    const options = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }
-    const client = library === 'redis5' ? createSentinel5(options) : createSentinel6(options)
-    const store = closing(redisStore({ client }))
-    const { error } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
-    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    expect(String(error)).toMatch(/closed, or was never connected/)
-  },
-)
+test('a client of Sentinels of redis6 that was never connected says so', async () => {
+  const options = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }
+  const client = createSentinel(options)
+  const store = closing(redisStore({ client }))
+  const { error } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+  expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(String(error)).toMatch(/closed, or was never connected/)
+})
 
 test('the reason of an error without a message is looked for', () => {
   const refused = new Error('connect ECONNREFUSED 127.0.0.1:1')

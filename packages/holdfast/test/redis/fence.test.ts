@@ -253,7 +253,7 @@ describe('where there is more than one server', () => {
     const cluster = await startCluster()
     ends.push(() => cluster.stop())
     for (const library of LIBRARIES) {
-      for (const keyPrefix of library === 'redis5' ? [undefined] : [undefined, 'app:']) {
+      for (const keyPrefix of [undefined, 'app:']) {
         const settings = keyPrefix === undefined ? {} : { keyPrefix }
         const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
         ends.push(end)

@@ -5,27 +5,24 @@ import { redisStore, type RedisClient, type RedisStoreOptions } from 'holdfast/r
 import { redlockStore, type RedlockStoreOptions } from 'holdfast/redlock'
 import { Redis as Redis5 } from 'ioredis5'
 import { Redis as Redis6 } from 'ioredis6'
-import { createClient as createClient5 } from 'redis5'
-import { createClient as createClient6 } from 'redis6'
+import { createClient, createCluster, createSentinel } from 'redis6'
 import { expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { after, LIBRARIES, openStore, makeClaim, startServer, take, TRY } from './support/world.js'
 
 const EVENTS = ['ready', 'close', 'end', 'error']
 
-test('clients of all four libraries fit the type, and nothing is sent before the store is used', () => {
+test('clients of all libraries fit the type, and nothing is sent before the store is used', () => {
   const url = 'redis://127.0.0.1:1'
   const clients: RedisClient[] = [
     new Redis5(url, { lazyConnect: true }),
     new Redis6(url, { lazyConnect: true }),
-    createClient5({ url }),
-    createClient6({ url }),
+    createClient({ url }),
   ]
   for (const client of clients) expect(redisStore({ client }).name).toBe('redis')
   expect(clients.map((client) => ('status' in client ? client.status : client.isOpen))).toEqual([
     'wait',
     'wait',
-    false,
     false,
   ])
 })
@@ -49,13 +46,12 @@ test.each(LIBRARIES)(
     expect(listeners()).toEqual(one)
     for (const store of stores) await take(store, makeClaim('lock'))
     for (const store of stores) await store.close()
-    // What the store of node-redis 5 listens with is kept for the next store over the same client.
-    if (library !== 'redis5') expect(listeners()).toEqual(closed)
+    expect(listeners()).toEqual(closed)
   },
 )
 
 test('options that make no sense are refused', () => {
-  const client = createClient6()
+  const client = createClient()
   const wrong = [
     { client: undefined },
     { client: null },
@@ -84,8 +80,24 @@ test('options that make no sense are refused', () => {
   }
 })
 
+test('clients of node-redis 5 are refused with what to use instead', () => {
+  const rootNodes = [{ url: 'redis://127.0.0.1:1' }]
+  const sentinelRootNodes = [{ host: '127.0.0.1', port: 1 }]
+  const clients: RedisClient[] = [
+    createClient(),
+    createSentinel({ name: 'primary', sentinelRootNodes }),
+    createCluster({ rootNodes }),
+  ]
+  for (const client of clients) {
+    // The command by which they differ.
+    const old = new Proxy<RedisClient>(client, { has: (of, name) => name !== 'clientUnblock' && name in of })
+    expect(() => redisStore({ client: old })).toThrow(/node-redis 5.*redis@6/)
+    expect(redisStore({ client }).name).toBe('redis')
+  }
+})
+
 test('the mode that was removed is refused with what to use instead', () => {
-  const options = { client: createClient6(), mode: 'simple' } as RedisStoreOptions
+  const options = { client: createClient(), mode: 'simple' } as RedisStoreOptions
   expect(() => redisStore(options)).toThrow(/simple mode.*Leave it out.*another store/)
 })
 

@@ -1,6 +1,6 @@
 /**
  * As much of the client libraries as is used, described by shape: nothing of them is imported, and any version that has
- * this shape will do. Tried with ioredis 5 and 6 and with node-redis (`redis`) 5 and 6.
+ * this shape will do. Tried with ioredis 5 and 6 and with node-redis (`redis`) 6.
  */
 
 type Listener = (...args: unknown[]) => void
@@ -63,8 +63,16 @@ export interface IoRedisCluster {
   off(event: string, listener: Listener): unknown
 }
 
+/**
+ * What tells version 6 of node-redis, whose clients do not show their version: this command came with it. After a break
+ * version 5 may take the answer to one command for that to another.
+ */
+export interface SinceVersion6 {
+  clientUnblock(...args: never[]): unknown
+}
+
 /** A client made with `createClient` of node-redis. */
-export interface NodeRedisClient {
+export interface NodeRedisClient extends SinceVersion6 {
   readonly isOpen: boolean
   readonly isReady: boolean
   readonly options?: object | undefined
@@ -110,7 +118,7 @@ export interface NodeRedisClusterNode {
 }
 
 /** A client made with `createCluster` of node-redis. */
-export interface NodeRedisCluster {
+export interface NodeRedisCluster extends SinceVersion6 {
   readonly isOpen: boolean
   readonly masters: readonly NodeRedisClusterNode[]
   sendCommand(firstKey: string | undefined, isReadonly: boolean | undefined, args: string[]): Promise<unknown>
@@ -120,7 +128,7 @@ export interface NodeRedisCluster {
 }
 
 /** A client made with `createSentinel` of node-redis. */
-export interface NodeRedisSentinel {
+export interface NodeRedisSentinel extends SinceVersion6 {
   readonly isOpen: boolean
   readonly isReady: boolean
   sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
@@ -128,8 +136,7 @@ export interface NodeRedisSentinel {
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   /** The library asks for a listener of text and of buffers at once, which none of ours is to its type. */
   unsubscribe(channel: string, listener?: unknown): Promise<unknown>
-  /** Since version 6. */
-  duplicate?(override: { readonly masterPoolSize: number }): NodeRedisOwnSentinel
+  duplicate(override: { readonly masterPoolSize: number }): NodeRedisOwnSentinel
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }

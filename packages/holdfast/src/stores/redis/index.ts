@@ -23,8 +23,8 @@ export type {
 
 export interface RedisStoreOptions {
   /**
-   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or `createCluster` of node-redis 5
-   * or 6 made, on which `connect()` was called.
+   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or `createCluster` of node-redis 6
+   * made, on which `connect()` was called.
    */
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */

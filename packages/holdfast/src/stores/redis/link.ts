@@ -45,7 +45,6 @@ export class Link {
   readonly #absenceMs: number
   readonly #tellLost: (() => void) | undefined
   readonly #stopWatching: () => void
-  readonly #letGo: (() => void) | undefined
   readonly #calls = new LinkedSet<Call>()
   readonly #readyWaiters = new Set<() => void>()
   #wasReady: boolean
@@ -70,7 +69,6 @@ export class Link {
       ready: () => this.#onReady(),
       lost: (error) => this.#onLost(error),
     })
-    this.#letGo = transport.hold?.()
   }
 
   /**
@@ -116,7 +114,6 @@ export class Link {
     this.#sweep?.cancel()
     this.#failAll(error)
     this.#wakeWaiters()
-    this.#letGo?.()
   }
 
   async #sendAgain<T>({ send, isWanted, losses }: Resendable<T>, error: unknown): Promise<T> {

@@ -8,6 +8,7 @@ import {
   isNodeRedisCluster,
   isNodeRedisSentinel,
   type RedisClient,
+  type SinceVersion6,
 } from './clients.js'
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
@@ -80,9 +81,6 @@ function deploymentOf(
   { timeoutMs, clock }: RedisSettings,
   replicas: ReplicaSettings,
 ): Deployment {
-  if (replicas.minReplicas > 0 && isNodeRedisSentinel(client) && !client.duplicate) {
-    throw usage('minReplicas with a Sentinel client needs node-redis 6 or later, or ioredis.')
-  }
   const members = clusterTransportOf(client)
   if (!members) return oneServer(transportOf(client), timeoutMs, replicas, clock)
   if (given !== undefined) throw usage('clock is for simulations of a single server, not for a Cluster.')
@@ -93,7 +91,7 @@ function deploymentOf(
 export function clusterTransportOf(client: RedisClient): ClusterTransport | undefined {
   if (typeof client !== 'object' || client === null) return undefined
   if (isIoRedisCluster(client)) return ioRedisClusterTransport(client)
-  if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(client)
+  if (isNodeRedisCluster(client)) return nodeRedisClusterTransport(sinceVersion6(client))
   return undefined
 }
 
@@ -101,12 +99,21 @@ export function clusterTransportOf(client: RedisClient): ClusterTransport | unde
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
     if (isIoRedis(client)) return ioRedisTransport(client)
-    if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(client)
-    if (isNodeRedis(client)) return nodeRedisTransport(client)
+    if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(sinceVersion6(client))
+    if (isNodeRedis(client)) return nodeRedisTransport(sinceVersion6(client))
   }
   throw usage(
     'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
-      'node-redis 5 or 6 made.',
+      'node-redis 6 made.',
+  )
+}
+
+/** @throws LockUsageError for a client of node-redis 5 */
+function sinceVersion6<C extends SinceVersion6>(client: C): C {
+  if ('clientUnblock' in client) return client
+  throw usage(
+    'client is one of node-redis 5, which after a break may take the answer to one command for that to another. Use ' +
+      'node-redis 6 (npm install redis@6) or ioredis.',
   )
 }
 

@@ -1,4 +1,4 @@
-/** A client made with `createCluster` of node-redis 5 and 6. */
+/** A client made with `createCluster` of node-redis 6. */
 import type { NodeRedisCluster, NodeRedisClusterNode, NodeRedisMember } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { nodeRedisTransport } from './node-redis.js'

@@ -1,5 +1,5 @@
 /**
- * A client made with `createSentinel` of node-redis 5 and 6. It sends a command again by itself when the primary has been
+ * A client made with `createSentinel` of node-redis 6. It sends a command again by itself when the primary has been
  * replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
@@ -42,7 +42,7 @@ function send(client: NodeRedisSentinel, args: string[]): Promise<unknown> {
     : Promise.reject(new Error('The client is closed, or was never connected'))
 }
 
-/** Version 6 has such a setting, and shows it under this name only. */
+/** The library shows this setting under this name only. */
 function prefixOf(client: NodeRedisSentinel): string {
   const prefix: unknown = Reflect.get(client, '_keyPrefix')
   return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
@@ -52,7 +52,7 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
   const onReady = (): void => listener.ready()
   const onError = (error?: unknown): void => listener.lost(error)
   const onEnd = (): void => listener.lost()
-  // Version 5 does not tell when it is ready.
+  // Not every version 6 tells when it is ready.
   const onChange = (): void => {
     if (client.isReady) listener.ready()
   }
@@ -69,7 +69,6 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
 }
 
 function connect(client: NodeRedisSentinel): OwnConnection {
-  if (!client.duplicate) throw new Error('The client cannot be duplicated')
   // WAIT counts the writes of its own connection only, so there must be no other.
   const own = client.duplicate({ masterPoolSize: 1 })
   own.on('error', () => undefined)

@@ -1,11 +1,4 @@
-/**
- * How commands get to a server through node-redis.
- *
- * Version 5 cannot be left to connect again by itself: what it was about to write when the connection broke stays in its
- * list of awaited answers, so that on the next connection each answer goes to a question that was not asked, for as long as
- * that lasts; or the connection never gets ready. So there the store has a connection of its own, which is never mended:
- * a new one takes its place.
- */
+/** How commands get to a server through node-redis. */
 import type { NodeRedisClient, NodeRedisDuplicate, NodeRedisOverride } from '../clients.js'
 import { watchShared } from './shared-state.js'
 import type { StateListener } from './transport.js'
@@ -15,34 +8,14 @@ export interface Wire {
   send(args: string[]): Promise<unknown>
   /** Tells of the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
-  /** Keeps what the wire has opened besides the caller's connection until the returned function is called. */
-  hold?(): () => void
 }
 
 const LONGEST_RETRY_MS = 1000
 /** How long a server may take to greet. The library limits only how long TCP takes to connect. */
 const GREETING_MS = 5000
 
-/** The caller's connection, or one like it for a version whose answers may be mixed up. */
-export function wireOf(client: NodeRedisClient): Wire {
-  if (connectsAgainInOrder(client)) return directWire(client)
-  let wire = besides.get(client)
-  if (!wire) {
-    wire = new WireBeside(client)
-    besides.set(client, wire)
-  }
-  return wire
-}
-
-/** One for all stores over the same client. */
-const besides = new WeakMap<NodeRedisClient, Wire>()
-
-/** The libraries do not tell their version. Every client has had this command since 6.0. */
-function connectsAgainInOrder(client: NodeRedisClient): boolean {
-  return 'clientUnblock' in client
-}
-
-function directWire(client: NodeRedisClient): Wire {
+/** The caller's connection. */
+export function directWire(client: NodeRedisClient): Wire {
   const watch: Watch = (listener) => watchShared(client, listener, (all) => watchState(client, all))
   return {
     get isReady() {
@@ -185,54 +158,6 @@ export class LastingWire implements Wire {
   #stopTimer(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-  }
-}
-
-/** A connection with the settings of a caller's client, which lives no longer than that. */
-class WireBeside implements Wire {
-  readonly #client: NodeRedisClient
-  readonly #wire: LastingWire
-  #holders = 0
-
-  constructor(client: NodeRedisClient) {
-    this.#client = client
-    this.#wire = new LastingWire(() => duplicateOnce(client))
-    const dropIfClosed = (): void => {
-      if (!client.isOpen) this.#wire.drop()
-    }
-    client.on('end', dropIfClosed)
-    // Also when its settings say that it is not to connect again.
-    client.on('error', () => setImmediate(dropIfClosed))
-    // With the caller's client on its way back there is hope for this one, too.
-    client.on('ready', () => {
-      if (this.#holders > 0) this.#wire.open()
-    })
-  }
-
-  get isReady(): boolean {
-    return this.#client.isOpen && this.#wire.isReady
-  }
-
-  send(args: string[]): Promise<unknown> {
-    // The library says what is wrong with a client that was closed, or was not connected.
-    if (!this.#client.isOpen) return this.#client.sendCommand(args)
-    this.#wire.open()
-    return this.#wire.send(args)
-  }
-
-  watchState(listener: StateListener): () => void {
-    return this.#wire.watchState(listener)
-  }
-
-  hold(): () => void {
-    this.#holders += 1
-    let held = true
-    return () => {
-      if (!held) return
-      held = false
-      this.#holders -= 1
-      if (this.#holders === 0) this.#wire.drop()
-    }
   }
 }
 

@@ -1,14 +1,12 @@
-/** node-redis (`redis`) 5 and 6. */
+/** node-redis (`redis`) 6. */
 import type { NodeRedisClient, NodeRedisDuplicate } from '../clients.js'
 import { isServerError } from '../errors.js'
-import { destroy, duplicateOnce, wireOf } from './node-redis-wire.js'
+import { destroy, directWire, duplicateOnce, type Wire } from './node-redis-wire.js'
 import { repeatedly, retryMs } from './repeatedly.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
-const nothing = (): void => undefined
-
 /** @param wire the way to the server, where it is not that of the client */
-export function nodeRedisTransport(client: NodeRedisClient, wire = wireOf(client)): Transport {
+export function nodeRedisTransport(client: NodeRedisClient, wire: Wire = directWire(client)): Transport {
   const keyPrefix = prefixOf(client)
   return {
     keyPrefix,
@@ -26,13 +24,11 @@ export function nodeRedisTransport(client: NodeRedisClient, wire = wireOf(client
       ]),
     command: (name, ...args) => wire.send([name, ...args]),
     watchState: (listener) => wire.watchState(listener),
-    hold: () => wire.hold?.() ?? nothing,
     connect: () => connect(client),
     listen: (channel, listener) => listen(client, channel, listener),
   }
 }
 
-/** Version 6 has such a setting. */
 function prefixOf({ options }: NodeRedisClient): string {
   const prefix = options && 'keyPrefix' in options ? options.keyPrefix : undefined
   return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
@@ -67,7 +63,7 @@ async function subscribe(
 ): Promise<void> {
   let subscribed = false
   // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
-  subscriber.on('error', nothing)
+  subscriber.on('error', () => undefined)
   // The library subscribes again by itself, and is ready when it has.
   subscriber.on('ready', () => {
     if (subscribed) listener.listening()

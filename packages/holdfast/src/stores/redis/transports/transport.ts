@@ -23,8 +23,6 @@ export interface Transport {
   command(name: string, ...args: string[]): Promise<unknown>
   /** Tells of the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
-  /** Keeps a connection that the transport needs besides the caller's until the returned function is called. */
-  hold?(): () => void
   /** Opens a connection of the store's own for `ReplicatedCalls`. */
   connect(): OwnConnection
   /** Opens a connection of the store's own that listens on one channel. */

@@ -1,9 +1,0 @@
-/** The conformance suite over a Redis Cluster, through redis5, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, describe, test } from 'vitest'
-import { clusterSubject } from './subjects/redis.js'
-
-const { subject, end } = await clusterSubject('redis5')
-
-afterAll(end)
-conformanceSuite(subject, { describe, test, skip: test.skip })
