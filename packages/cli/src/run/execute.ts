@@ -1,11 +1,11 @@
 /** Runs the command under a lease: from the grant to the moment when nothing of the command is left. */
-import type { Lease } from 'holdfast'
+import { onLockEvent, type Lease } from 'holdfast'
 import { isatty } from 'node:tty'
 import type { ExitStatus } from '../exit-codes.js'
 import { note } from '../report.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
-import { guardMs, LeaseWatch, safetyMs } from '../supervise/lease-watch.js'
+import { guardMs, LeaseWatch } from '../supervise/lease-watch.js'
 import { isMessage, type HandledSignal, type Signals } from '../supervise/signals.js'
 import { Termination, type EndReason } from '../supervise/termination.js'
 import { after } from '../timers.js'
@@ -25,8 +25,8 @@ export interface Execution {
   readonly status: ExitStatus
   /** Why we ended the command; undefined when it ended by itself. */
   readonly ended: EndReason | undefined
-  /** The lock was lost before the command was through. */
-  readonly lost: boolean
+  /** How the lock was lost before the command was through; undefined when it was not. */
+  readonly loss: string | undefined
   /** Somebody sent a signal to end it: nobody wants the lock to be kept for longer. */
   readonly toldToEnd: boolean
 }
@@ -35,10 +35,12 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   const terminal = isatty(0)
   const job = await start(options, terminal)
   const termination = new Termination(job)
-  let lost = false
-  const watch = watchLease(options, job, termination, () => {
-    lost = true
-  })
+  let loss: string | undefined
+  const lose = (how: string): void => {
+    loss = how
+    if (!options.settings.json) note(`${how} ${consequence(options.settings)}`)
+  }
+  const watch = watchLease(options, job, termination, lose)
   let toldToEnd = false
   const forward = forwardTo(job, terminal)
   options.signals.handle((signal) => {
@@ -56,19 +58,23 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   try {
     await termination.settled()
     const status = await job.exited
-    return { status, ended: termination.reason ?? endedByGuardian(status, options), lost, toldToEnd }
+    // The guardian ends the command when this process is stopped, or too slow to do so in time.
+    if (job.endedByGuardian && loss === undefined) {
+      loss = killedText(options.lease)
+      if (!options.settings.json) note(loss)
+    }
+    return {
+      status,
+      ended: termination.reason ?? (job.endedByGuardian ? 'lost' : undefined),
+      loss,
+      toldToEnd,
+    }
   } finally {
     cancelCap()
     watch.close()
     letGo()
     job.close()
   }
-}
-
-/** When we are kept from ending the command in time (the machine is overloaded, say), its guardian does. */
-function endedByGuardian({ signal }: ExitStatus, { lease, settings }: ExecuteOptions): EndReason | undefined {
-  if (signal !== 'SIGKILL' || settings.onLost === 'warn') return undefined
-  return lease.remainingMs <= safetyMs(settings.ttlMs, settings.killAfterMs) ? 'lost' : undefined
 }
 
 /** A signal during the start, or a lease that ends meanwhile, stops it: the gate is never opened. */
@@ -103,29 +109,37 @@ function watchLease(
   options: ExecuteOptions,
   job: Job,
   termination: Termination,
-  onLost: () => void,
+  lose: (how: string) => void,
 ): LeaseWatch {
   const { lease, settings } = options
   return new LeaseWatch({
     lease,
+    onRenewed: (listener) =>
+      onLockEvent('renewed', ({ claimId }) => {
+        if (claimId === lease.claimId) listener()
+      }),
     ttlMs: settings.ttlMs,
     killAfterMs: settings.killAfterMs,
     onLost: settings.onLost,
     end: (reason, graceMs) => termination.begin(reason, graceMs),
     guardFor: (ms) => job.guardFor(ms),
-    warn: (sure) => {
-      onLost()
-      if (!settings.json) note(lossText(lease, settings, sure))
-    },
+    warn: (sure) => lose(lossText(lease, sure)),
   })
 }
 
-function lossText(lease: Lease, settings: RunSettings, sure: boolean): string {
-  const reason: unknown = lease.signal.reason
-  const what = sure
-    ? reason instanceof Error
-      ? reason.message
-      : `The lease on "${lease.name}" was lost.`
-    : `The lease on "${lease.name}" runs out and the store does not confirm its renewal.`
-  return `${what} ${settings.onLost === 'warn' ? 'The command works on, without the lock.' : 'The command is ended.'}`
+function lossText({ name, signal }: Lease, sure: boolean): string {
+  if (!sure) return `The lease on "${name}" runs out and the store does not confirm its renewal.`
+  const reason: unknown = signal.reason
+  return reason instanceof Error ? reason.message : `The lease on "${name}" was lost.`
+}
+
+function killedText({ name }: Lease): string {
+  return (
+    `The guardian process killed the command: it did not hear in time that the lease on "${name}" goes on. ` +
+    'Was this process stopped, or the machine overloaded?'
+  )
+}
+
+function consequence({ onLost }: RunSettings): string {
+  return onLost === 'warn' ? 'The command works on, without the lock.' : 'The command is ended.'
 }

@@ -99,21 +99,14 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
   const env = childEnv(process.env, facts)
   const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
   settle(status, execution)
-  if (status.outcome === 'lost') status.error = lossOf(lease)
   if (!execution.toldToEnd) await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
 }
 
-function settle(status: RunStatus, { status: command, ended, lost }: Execution): void {
+function settle(status: RunStatus, { status: command, ended, loss }: Execution): void {
   status.command = command
-  status.outcome = ended ?? (lost ? 'lost' : 'ran')
+  status.outcome = ended ?? (loss === undefined ? 'ran' : 'lost')
+  if (status.outcome === 'lost' && loss !== undefined) status.error = { code: 'LOCK_LOST', message: loss }
   status.exitCode = ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
-}
-
-/** Why the lock was lost, for whoever reads the status: a steal says who did it. */
-function lossOf({ name, signal }: Lease): RunStatus['error'] {
-  const reason: unknown = signal.reason
-  const message = reason instanceof Error ? reason.message : `The lease on "${name}" ran out unrenewed.`
-  return { code: 'LOCK_LOST', message }
 }
 
 /** The command's own outcome stands: a failed release must not make anybody run a successful job twice. */

@@ -24,6 +24,7 @@ export class Guardian {
   readonly #pipe: Writable
   readonly #answers: Readable
   #dismissed = false
+  #strikesAtMs = Infinity
 
   private constructor(child: ChildProcess, pipe: Writable, answers: Readable) {
     this.#child = child
@@ -72,7 +73,13 @@ export class Guardian {
 
   /** Has the command killed after `ms`, in case this process is stopped or stuck then. A later call replaces it. */
   until(ms: number): void {
+    this.#strikesAtMs = performance.now() + Math.max(0, ms)
     this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
+  }
+
+  /** Whether the guardian has had its order to kill: the time has passed, and it heard of no later one. */
+  get strikes(): boolean {
+    return performance.now() >= this.#strikesAtMs
   }
 
   /** The command has ended: nothing is left to guard. */

@@ -28,6 +28,8 @@ export interface Job {
   readonly pid: number
   /** How the command ended. */
   readonly exited: Promise<ExitStatus>
+  /** Whether the command ended by the guardian's hand, who had heard of no later time. */
+  readonly endedByGuardian: boolean
   signal(signal: NodeJS.Signals): void
   signalCommandOnly(signal: NodeJS.Signals): void
   kill(): void
@@ -83,6 +85,7 @@ class RunningJob implements Job {
   readonly #target: Target
   readonly #guardian: Guardian
   #ended = false
+  #endedByGuardian = false
 
   constructor(gate: Gate, guardian: Guardian, target: Target) {
     this.pid = gate.pid
@@ -91,8 +94,13 @@ class RunningJob implements Job {
     this.exited = gate.exited.then((status) => {
       // From here on the process id can belong to somebody else.
       this.#ended = true
+      this.#endedByGuardian = status.signal === 'SIGKILL' && guardian.strikes
       return status
     })
+  }
+
+  get endedByGuardian(): boolean {
+    return this.#endedByGuardian
   }
 
   signal(signal: NodeJS.Signals): void {

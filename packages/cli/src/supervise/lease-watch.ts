@@ -19,6 +19,8 @@ export type OnLost = 'term' | 'kill' | 'warn'
 
 export interface LeaseWatchOptions {
   readonly lease: WatchedLease
+  /** Calls back after each renewal that the store acknowledged. Returns what stops that. */
+  readonly onRenewed: (listener: () => void) => () => void
   readonly ttlMs: number
   readonly killAfterMs: number
   readonly onLost: OnLost
@@ -48,12 +50,18 @@ export class LeaseWatch {
   /** When the lease ends, as far as was known at the last look; a lost lease does not tell any more. */
   #endsAtMs = -Infinity
   #timer: NodeJS.Timeout | undefined
+  /** When the next look is due. A look long after that means that this process was stopped. */
+  #dueMs = Infinity
+  #asking: Promise<void> | undefined
   #over = false
+  readonly #stopListening: () => void
 
   constructor(options: LeaseWatchOptions) {
     this.#options = options
     this.#safetyMs = safetyMs(options.ttlMs, options.killAfterMs)
     const { signal } = options.lease
+    // At once, and not at the next look: the guardian kills by the last end of the lease that it heard of.
+    this.#stopListening = options.onRenewed(() => void this.#look())
     signal.addEventListener('abort', () => this.#lost(true), { once: true })
     if (signal.aborted) this.#lost(true)
     else void this.#look()
@@ -69,25 +77,31 @@ export class LeaseWatch {
   close(): void {
     this.#over = true
     clearTimeout(this.#timer)
+    this.#stopListening()
   }
 
   /** Looks at the lease and plans the next look. Gives a promise only while the store is asked. */
   #look(): Promise<void> | undefined {
-    clearTimeout(this.#timer)
     // With `warn` the command may live on, so only the loss itself is worth a word.
     if (this.#over || this.#options.onLost === 'warn') return undefined
     const { remainingMs } = this.#options.lease
-    if (remainingMs === 0) return this.#settleDoubt()
+    if (remainingMs > 0) this.#noteEnd(remainingMs)
+    if (this.#asking) return this.#asking
     const spareMs = remainingMs - this.#neededMs()
-    this.#noteEnd(remainingMs)
-    if (spareMs <= 0) {
-      this.#lost(false)
-      return undefined
-    }
-    // Often enough to see each renewal, so that the end is known when a steal is told.
-    const nextMs = Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL)
-    this.#timer = setTimeout(() => void this.#look(), Math.min(Math.max(nextMs, 1), MAX_TIMER_MS))
+    if (spareMs > 0) return this.#lookIn(Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL))
+    if (remainingMs === 0) return this.#ask(DOUBT_MS)
+    // Nobody could ask for a renewal while this process was stopped. The store may answer in the time that is left.
+    const askMs = Math.min(DOUBT_MS, remainingMs - this.#safetyMs)
+    if (askMs > 0 && performance.now() - this.#dueMs > LATE_MS) return this.#ask(askMs)
+    this.#lost(false)
     return undefined
+  }
+
+  #lookIn(ms: number): undefined {
+    clearTimeout(this.#timer)
+    const delayMs = Math.min(Math.max(ms, 1), MAX_TIMER_MS)
+    this.#dueMs = performance.now() + delayMs
+    this.#timer = setTimeout(() => void this.#look(), delayMs)
   }
 
   #noteEnd(remainingMs: number): void {
@@ -99,24 +113,31 @@ export class LeaseWatch {
   }
 
   /**
-   * The lease says that it is not held, and not that it is lost: its clocks disagree, because the machine slept or
-   * somebody set the time. Only the store knows, so it is asked; a set clock alone must not end the command.
+   * Asks the store once, and looks again with its answer. Either this process was stopped for long, or the lease says
+   * that it is not held, and not that it is lost: its clocks disagree, because the machine slept or somebody set the
+   * time. Only the store knows; a set clock alone must not end the command.
    */
-  #settleDoubt(): Promise<void> {
+  #ask(limitMs: number): Promise<void> {
     const { lease } = this.#options
-    return new Promise((resolve) => {
-      const settle = (held: boolean): void => {
+    clearTimeout(this.#timer)
+    this.#asking = new Promise((resolve) => {
+      const settle = (renewed: boolean): void => {
+        if (!this.#asking) return
+        this.#asking = undefined
         clearTimeout(timer)
-        if (held) void this.#look()
+        // The answer counts as a look in time: a lease that has no time left now is not asked for again.
+        this.#dueMs = performance.now()
+        if (renewed && lease.remainingMs > 0) void this.#look()
         else this.#lost(lease.signal.aborted)
         resolve()
       }
-      const timer = setTimeout(() => settle(false), DOUBT_MS)
+      const timer = setTimeout(() => settle(false), limitMs)
       lease.renew().then(
-        () => settle(lease.remainingMs > 0),
+        () => settle(true),
         () => settle(false),
       )
     })
+    return this.#asking
   }
 
   #neededMs(): number {
@@ -136,6 +157,8 @@ export class LeaseWatch {
 }
 
 const LOOKS_PER_TTL = 6
+/** Later than this no timer fires on a machine that merely has much to do. */
+const LATE_MS = 20
 /** How long the store may take to settle a doubt, while the command runs unsure of its lock. */
 const DOUBT_MS = 500
 /** setTimeout's own limit; beyond it a timer fires at once. */

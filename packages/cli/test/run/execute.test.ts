@@ -1,4 +1,5 @@
-import type { Lease } from 'holdfast'
+import { createLocks, type Lease } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
 import { existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -33,5 +34,44 @@ describe('the start of a command', () => {
     })
     await expect(running).rejects.toMatchObject({ code: 'INTERRUPTED', exitCode: 143 })
     expect(existsSync(file)).toBe(false)
+  })
+})
+
+describe('a command that the guardian kills while the lease lives', () => {
+  it('is told as lost, with a message, and not as a signal from nowhere', async () => {
+    const { until } = Guardian.prototype
+    // As if this process had been stopped right after a renewal that the guardian did not hear of.
+    vi.spyOn(Guardian.prototype, 'until').mockImplementation(function (this: Guardian) {
+      until.call(this, 200)
+    })
+    const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    const locks = createLocks(memoryStore())
+    const lease = await locks.mutex('job').acquire()
+    const execution = await execute({
+      lease,
+      settings: runSettings(['job', '--', 'sleep', '60']) as RunSettings,
+      env: process.env,
+      signals: { handle: () => {} } as unknown as Signals,
+      heldMs: 0,
+    })
+    expect(execution).toMatchObject({ status: { signal: 'SIGKILL' }, ended: 'lost' })
+    expect(execution.loss).toContain('The guardian process killed the command')
+    expect(stderr.mock.calls.join('')).toContain(execution.loss)
+    expect(lease.held).toBe(true)
+    await locks.close()
+  })
+
+  it('keeps its own status when somebody else kills it', async () => {
+    const locks = createLocks(memoryStore())
+    const lease = await locks.mutex('job').acquire()
+    const execution = await execute({
+      lease,
+      settings: runSettings(['job', '--', 'sh', '-c', 'kill -s KILL $$']) as RunSettings,
+      env: process.env,
+      signals: { handle: () => {} } as unknown as Signals,
+      heldMs: 0,
+    })
+    expect(execution).toMatchObject({ status: { signal: 'SIGKILL' }, ended: undefined, loss: undefined })
+    await locks.close()
   })
 })

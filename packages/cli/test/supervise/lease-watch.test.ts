@@ -20,15 +20,26 @@ class ScriptedLease {
     return this.doubted || this.signal.aborted ? 0 : Math.max(0, this.endsAtMs - performance.now())
   }
 
+  /** How long the store takes to answer. */
+  answerMs = 0
+
   async renew(): Promise<void> {
     this.renewals += 1
-    if (this.hangs) return new Promise(() => {})
+    if (this.answerMs === Infinity) return new Promise(() => {})
+    if (this.answerMs > 0) await new Promise((resolve) => setTimeout(resolve, this.answerMs))
     if (this.signal.aborted || performance.now() >= this.endsAtMs) throw new Error('lost')
     this.doubted = false
     this.endsAtMs = performance.now() + this.ttlMs
+    this.tell()
   }
 
-  hangs = false
+  tell: () => void = () => {}
+}
+
+/** Time passes, and no timer fires. */
+function stopFor(ms: number): void {
+  const { now } = performance
+  vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + ms)
 }
 
 interface Told {
@@ -45,6 +56,10 @@ function watched(options: { ttlMs?: number; killAfterMs?: number; onLost?: OnLos
   const tell = (what: string): void => void told.push({ atMs: performance.now() - startMs, what })
   const watch = new LeaseWatch({
     lease,
+    onRenewed: (listener) => {
+      lease.tell = listener
+      return () => (lease.tell = () => {})
+    },
     ttlMs,
     killAfterMs,
     onLost,
@@ -60,6 +75,7 @@ describe('the lease watch', () => {
     vi.useFakeTimers()
   })
   afterEach(() => {
+    vi.restoreAllMocks()
     vi.useRealTimers()
   })
 
@@ -131,7 +147,7 @@ describe('the lease watch', () => {
   it('does not wait for a store that will not settle the doubt', async () => {
     const { lease, told } = watched()
     lease.doubted = true
-    lease.hangs = true
+    lease.answerMs = Infinity
     await vi.advanceTimersByTimeAsync(6_000)
     expect(told.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 5000'])
   })
@@ -147,6 +163,41 @@ describe('the lease watch', () => {
     const ends = 60_000
     expect(guarded.at(-1)).toBeLessThan(ends)
     expect(guarded.at(-1)).toBeGreaterThan(ends - 1_000)
+  })
+
+  it('tells the guardian of a renewal in the same tick', async () => {
+    const { lease, guarded } = watched()
+    await vi.advanceTimersByTimeAsync(10_001)
+    const before = guarded.length
+    await lease.renew()
+    expect(guarded).toHaveLength(before + 1)
+    expect(guarded.at(-1)).toBeGreaterThan(39_000)
+  })
+
+  it.each([
+    [10, 'a store that answers', true],
+    [Infinity, 'a store that does not answer', false],
+  ])('after a stop that the lease survived, asks once: %s ms, %s', async (answerMs, _, goesOn) => {
+    const { lease, watch, told } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
+    await vi.advanceTimersByTimeAsync(350)
+    stopFor(4_300)
+    lease.answerMs = answerMs
+    const resumed = watch.resume()
+    await vi.advanceTimersByTimeAsync(600)
+    expect(lease.renewals).toBe(1)
+    expect(await resumed).toBe(goesOn)
+    expect(told.map(({ what }) => what.replace(/\d+/, 'N'))).toEqual(
+      goesOn ? [] : ['warn: in doubt', 'lost N'],
+    )
+  })
+
+  it('after a stop that leaves no time to ask, kills at once', async () => {
+    const { lease, watch, told } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
+    await vi.advanceTimersByTimeAsync(350)
+    stopFor(5_600)
+    expect(await watch.resume()).toBe(false)
+    expect(lease.renewals).toBe(0)
+    expect(told).toHaveLength(2)
   })
 
   it('says nothing after it was closed', async () => {
