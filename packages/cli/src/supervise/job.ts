@@ -7,7 +7,7 @@ import { startGate, type Gate } from './gate.js'
 import { Guardian } from './guardian.js'
 import { groupOf, type RecordedGroup } from './identity.js'
 import { lookUp, type ProcessInfo } from './processes.js'
-import { killAll, membersOf, signalAll, signalCommand, type Target } from './target.js'
+import { killAll, mayOutlive, membersOf, signalAll, signalCommand, type Target } from './target.js'
 
 export interface JobOptions {
   readonly command: readonly [string, ...string[]]
@@ -23,7 +23,7 @@ export interface JobOptions {
   readonly assertWanted: () => void
 }
 
-/** Orders for the command and all that works for it. Without effect once the command has ended. */
+/** Orders for the command and all that works for it. Signals have no effect once the command has ended. */
 export interface Job {
   readonly pid: number
   /** How the command ended. */
@@ -32,8 +32,9 @@ export interface Job {
   readonly endedByGuardian: boolean
   signal(signal: NodeJS.Signals): void
   signalCommandOnly(signal: NodeJS.Signals): void
+  /** Kills all of it, also those of its group that outlive the command. */
   kill(): void
-  /** The processes of the job as they are now. */
+  /** The processes of the job as they are now, also those of its group that outlive the command. */
   members(): ProcessInfo[]
   guardFor(ms: number): void
   /** Sends the guardian away: nothing is left that must not outlive us. */
@@ -112,11 +113,15 @@ class RunningJob implements Job {
   }
 
   kill(): void {
-    if (!this.#ended) killAll(this.#target)
+    if (this.#isInReach()) killAll(this.#target)
   }
 
   members(): ProcessInfo[] {
-    return this.#ended ? [] : membersOf(this.#target)
+    return this.#isInReach() ? membersOf(this.#target) : []
+  }
+
+  #isInReach(): boolean {
+    return !this.#ended || mayOutlive(this.#target)
   }
 
   guardFor(ms: number): void {

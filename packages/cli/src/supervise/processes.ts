@@ -37,19 +37,19 @@ export function listProcesses(): ProcessInfo[] {
     .filter((found) => found !== undefined)
 }
 
-/** A process and all that descends from it, parents before their children. */
-export function familyOf(pid: number): ProcessInfo[] {
+/** These processes and all that descends from them, parents before their children. */
+export function familyOf(...pids: readonly number[]): ProcessInfo[] {
   const byParent = new Map<number, ProcessInfo[]>()
-  const family: ProcessInfo[] = []
+  const family = new Set<ProcessInfo>()
   for (const found of listProcesses()) {
-    if (found.pid === pid) family.push(found)
+    if (pids.includes(found.pid)) family.add(found)
     const siblings = byParent.get(found.ppid)
     if (siblings) siblings.push(found)
     else byParent.set(found.ppid, [found])
   }
-  // The array grows under the loop: that is the walk. A pid occurs once, so it ends.
-  for (const member of family) family.push(...(byParent.get(member.pid) ?? []))
-  return family
+  // The set grows under the loop: that is the walk. A process occurs once, so it ends.
+  for (const member of family) for (const child of byParent.get(member.pid) ?? []) family.add(child)
+  return [...family]
 }
 
 function fromProc(pid: number): ProcessInfo | undefined {

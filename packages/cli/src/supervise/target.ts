@@ -5,7 +5,7 @@
  * With a terminal it must stay in the foreground group, or Ctrl-C, Ctrl-Z and password prompts would not work; that
  * group also holds us, and whatever else stands in the pipeline, so there the descendants are looked up instead.
  */
-import { familyOf, isAlive, listProcesses, type ProcessInfo } from './processes.js'
+import { familyOf, isAlive, listProcesses, lookUp, type ProcessInfo } from './processes.js'
 
 export type Target =
   | { readonly kind: 'group'; readonly id: number; readonly startTime: string }
@@ -20,6 +20,16 @@ export function signalAll(target: Target, signal: NodeJS.Signals): void {
 /** Sends a signal to the command alone, for signals that are messages rather than orders. */
 export function signalCommand(target: Target, signal: NodeJS.Signals): void {
   send(target.id, signal)
+}
+
+/**
+ * Whether what the target names can be ours yet when the command itself has ended. The number of a group is not given
+ * away while the group lives; a leader with another start time is a stranger's.
+ */
+export function mayOutlive({ kind, id, startTime }: Target): boolean {
+  if (kind === 'tree') return false
+  const leader = lookUp(id)
+  return leader === undefined || leader.startTime === startTime
 }
 
 export function membersOf(target: Target): ProcessInfo[] {

@@ -4,11 +4,12 @@
  *
  * The command itself may go at once and leave a child that ignores SIGTERM, or cleans up for a while: a shell does so with
  * the program that it waits for. So whoever was there at SIGTERM is remembered, whether it came from us or was passed on,
- * and `settled` waits for all of them: they work under the lock.
+ * and `settled` waits for all of them: they work under the lock. When we end the job, those born after SIGTERM have to go
+ * as well, for which a command that goes at once has left them no other sign.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'
-import { isAlive, type ProcessInfo } from './processes.js'
+import { familyOf, isAlive, type ProcessInfo } from './processes.js'
 
 export type EndReason = 'lost' | 'at-most'
 
@@ -18,7 +19,7 @@ export class Termination {
   readonly #job: Job
   #timer: NodeJS.Timeout | undefined
   #killAtMs = Infinity
-  #told: readonly ProcessInfo[] = []
+  readonly #told: ProcessInfo[] = []
   #commandGone = false
 
   constructor(job: Job) {
@@ -45,8 +46,20 @@ export class Termination {
   async settled(): Promise<void> {
     await this.#job.exited
     this.#commandGone = true
-    while (this.#told.some((member) => isAlive(member.pid, member.startTime))) await sleep(LOOK_EVERY_MS)
+    while (this.#someLeft()) await sleep(LOOK_EVERY_MS)
     clearTimeout(this.#timer)
+  }
+
+  #someLeft(): boolean {
+    if (this.#living().length > 0) return true
+    if (this.reason === undefined) return false
+    if (performance.now() >= this.#killAtMs) this.#kill()
+    else this.#remember()
+    return this.#living().length > 0
+  }
+
+  #living(): ProcessInfo[] {
+    return this.#told.filter(({ pid, startTime }) => isAlive(pid, startTime))
   }
 
   /** A stopped process handles SIGTERM when it goes on, so it is told to. */
@@ -68,19 +81,23 @@ export class Termination {
 
   /** Kills the job, and those of it that outlived the command and are out of the job's reach. */
   #kill(): void {
+    this.#remember()
     this.#job.kill()
     this.#signalRest('SIGKILL')
   }
 
   #remember(): void {
     const known = new Set(this.#told.map(({ pid, startTime }) => `${pid} ${startTime}`))
-    const fresh = this.#job.members().filter(({ pid, startTime }) => !known.has(`${pid} ${startTime}`))
-    this.#told = [...this.#told, ...fresh]
+    const descendants = familyOf(...this.#living().map(({ pid }) => pid))
+    for (const member of [...this.#job.members(), ...descendants]) {
+      const key = `${member.pid} ${member.startTime}`
+      if (!known.has(key)) this.#told.push(member)
+      known.add(key)
+    }
   }
 
   #signalRest(signal: NodeJS.Signals): void {
-    for (const { pid, startTime } of this.#told) {
-      if (!isAlive(pid, startTime)) continue
+    for (const { pid } of this.#living()) {
       try {
         process.kill(pid, signal)
       } catch {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { driver } from '../support/driver.js'
+import { Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/wait.js'
@@ -194,6 +196,29 @@ describe('a termination', () => {
     expect(await run.code()).toBe(143)
     // Not `until`: when the wrapper ends, the lock is given back, so it must be gone by then.
     expect(withMark(mark)).toEqual([])
+  })
+
+  it('ends what is born after SIGTERM, though its parent goes at once', async () => {
+    const mark = randomUUID()
+    const born = `sh -c "trap '' TERM; while :; do sleep 0.02; done" ${mark} & exit 5`
+    const run = driver({ endAfterMs: 300, graceMs: 400 }, [
+      'sh',
+      '-c',
+      `trap '${born.replaceAll("'", String.raw`'\''`)}' TERM; while :; do sleep 0.02; done`,
+    ])
+    expect(await run.code()).toBe(5)
+    expect(withMark(mark)).toEqual([])
+  })
+
+  it('waits for what is born after SIGTERM to clean up', async () => {
+    const file = new Box().file('cleaned')
+    const run = driver({ endAfterMs: 300, graceMs: 60_000 }, [
+      'sh',
+      '-c',
+      `trap '(sleep 0.3; touch ${file}) & exit 5' TERM; while :; do sleep 0.02; done`,
+    ])
+    expect(await run.code()).toBe(5)
+    expect(existsSync(file)).toBe(true)
   })
 
   it('kills at once without a grace', async () => {
