@@ -1,10 +1,13 @@
 /** Private etcd servers: one member, or three that form a cluster. */
 import type { Home } from './network.js'
+import { newestPath, usesNewest } from './newest.js'
 import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
 
 export interface EtcdOptions {
   /** How many members. Default 1. */
   readonly members?: number
+  /** Run Debian's newest etcd (`npm run servers:newest -- etcd`). Default: as `HOLDFAST_NEWEST` says. */
+  readonly newest?: boolean
   /** More arguments for every member, such as `--quota-backend-bytes=100000`. */
   readonly args?: readonly string[]
   /** Where each member is at home, if the way between them is to be cut. Clients reach all of them as ever. */
@@ -49,16 +52,21 @@ export class EtcdCluster {
 /** Starts etcd on free ports. Stop it with `stop`. */
 export async function startEtcd({
   members = 1,
+  newest = usesNewest('etcd'),
   args = [],
   homes = [],
 }: EtcdOptions = {}): Promise<EtcdCluster> {
+  const command = newest ? newestPath('etcd', 'usr/bin/etcd') : 'etcd'
   const folder = makeFolder('etcd')
   const ports = await freePorts(members * 2)
   const all = Array.from({ length: members }, (_, index): Ports => {
     const [client = 0, peer = 0] = ports.slice(index * 2)
     return { name: `s${index + 1}`, client, peer, home: homes[index] }
   })
-  const services = all.map((one) => member(one, all, makeFolderOf(folder, one.name, one.home?.uid), args))
+  const services = all.map((one) => {
+    const data = makeFolderOf(folder, one.name, one.home?.uid)
+    return member(one, all, { command, data, args })
+  })
   const endpoints = all.map(({ client }) => url(client))
   const cluster = new EtcdCluster(services, endpoints, folder)
   try {
@@ -71,7 +79,13 @@ export async function startEtcd({
   return cluster
 }
 
-function member(self: Ports, all: readonly Ports[], data: string, args: readonly string[]): Service {
+interface Program {
+  readonly command: string
+  readonly data: string
+  readonly args: readonly string[]
+}
+
+function member(self: Ports, all: readonly Ports[], { command, data, args }: Program): Service {
   const urls = {
     'listen-client-urls': url(self.client),
     'advertise-client-urls': url(self.client),
@@ -81,7 +95,7 @@ function member(self: Ports, all: readonly Ports[], data: string, args: readonly
   }
   return new Service({
     name: `etcd ${self.name}`,
-    command: 'etcd',
+    command,
     args: [
       `--name=${self.name}`,
       `--data-dir=${data}`,
