@@ -62,6 +62,7 @@ const BEGIN: Begin = {
   storm: (stage, { loseRequest, loseReply, twice, loseWake, process }) =>
     changeWeather(siteOf(stage, process), { loseRequest, loseReply, twice, loseWake }),
   slow: (stage, { meanMs, process }) => changeWeather(siteOf(stage, process), { meanMs }),
+  swell: (stage, { process, times }) => changeWeather(siteOf(stage, process), { swellsWakes: times }),
   cut(stage, { holds, process }) {
     const { link } = siteOf(stage, process)
     link.weather.cut = holds ? 'hold' : 'drop'

@@ -20,6 +20,8 @@ export type Fault =
         readonly loseWake: number
       })
   | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess)
+  /** Wake-ups arrive damaged: see `Weather.swellsWakes`. */
+  | ({ readonly kind: 'swell'; readonly times: number } & During & OfProcess)
   /** A partition. What is sent vanishes, or arrives when it is over. */
   | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess)
   /** The process is stopped. */
@@ -74,10 +76,12 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
 export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
   const resets = dice.chance(0.5) ? dice.whole(1, 6) : 0
   const failovers = dice.chance(0.15) ? dice.whole(1, 2) : 0
+  const swells = dice.chance(0.3) ? dice.whole(1, 3) : 0
   const drawn = (kind: FaultKind): Fault => drawFault(dice, shape, kind, false)
   return [
     ...Array.from({ length: resets }, () => drawn('reset')),
     ...Array.from({ length: failovers }, () => drawn('server-failover')),
+    ...Array.from({ length: swells }, () => drawn('swell')),
   ]
 }
 
@@ -130,6 +134,13 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
     forMs: forMs(5000),
     process,
     meanMs: dice.pick([20, 60, 150]),
+  }),
+  swell: ({ dice, atMs, process, forMs }) => ({
+    kind: 'swell',
+    atMs,
+    forMs: forMs(8000),
+    process,
+    times: dice.pick([2, 1000]),
   }),
   cut: ({ dice, atMs, process, forMs }) => ({
     kind: 'cut',

@@ -27,6 +27,19 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     store: 'redis',
   },
   {
+    name: 'pushed-ttl-believed',
+    breaks:
+      'A pushed grant lasts three heartbeats at most until its first renewal, whatever the message says',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'ttlMs: Math.min(message.ttlMs, mostMs)',
+        replace: 'ttlMs: message.ttlMs',
+      },
+    ],
+    store: 'redis',
+  },
+  {
     name: 'redis-renewal-assumed',
     breaks: 'A renewal that failed is not taken for one that was done',
     edits: [

@@ -110,7 +110,8 @@ export class ModelClient implements IoRedisClient {
     const lane = this.#lane
     const peer: Peer = {
       push: (text) => {
-        if (!link.wake(() => process.receive(() => this.#heard(peer, text)))) this.#stall(peer)
+        const arrived = swollen(text, link.weather.swellsWakes)
+        if (!link.wake(() => process.receive(() => this.#heard(peer, arrived)))) this.#stall(peer)
       },
       closed: () => void link.reply(lane, () => process.receive(() => this.#lost(peer))),
     }
@@ -223,4 +224,9 @@ export class ModelClient implements IoRedisClient {
   #emit(event: string, ...args: unknown[]): void {
     for (const listener of [...(this.#listeners.get(event) ?? [])]) listener(...args)
   }
+}
+
+/** A message whose grants say that they last so many times as long. */
+function swollen(text: string, times: number): string {
+  return times === 1 ? text : text.replace(/[\d.]+$/gm, (ttl) => String(Number(ttl) * times))
 }

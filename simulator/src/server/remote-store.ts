@@ -96,9 +96,10 @@ export class RemoteStore implements Store<true> {
     const ready = this.#call('watch', [], () =>
       this.#server.subscribe(claim, (grant) => {
         if (grant) this.#server.truth.reserved(id, grant.tokens)
+        const { swellsWakes } = this.#link.weather
         this.#link.wake(() => {
           this.#process.receive(() => {
-            if (open) wake(grant)
+            if (open) wake(grant && { ...grant, ttlMs: grant.ttlMs * swellsWakes })
           })
         })
       }),

@@ -18,6 +18,8 @@ export interface Weather {
   loseReply: number
   twice: number
   loseWake: number
+  /** Wake-ups arrive damaged: the TTL of the grant that they carry is so many times as long. */
+  swellsWakes: number
   /** Nothing passes: it vanishes, or it arrives when the network is whole again. */
   cut: 'no' | 'drop' | 'hold'
 }
@@ -29,6 +31,7 @@ export const FAIR_WEATHER: Readonly<Weather> = {
   loseReply: 0,
   twice: 0,
   loseWake: 0,
+  swellsWakes: 1,
   cut: 'no',
 }
 

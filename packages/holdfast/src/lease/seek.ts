@@ -5,7 +5,14 @@
  * the seek ends is withdrawn, so that no claim is granted to nobody.
  */
 import type { Timer } from '../clock/clock.js'
-import type { AttemptResult, Claim, Granted, PushedGrant, Watch } from '../store/contract.js'
+import {
+  HEARTBEATS_TO_LIVE,
+  type AttemptResult,
+  type Claim,
+  type Granted,
+  type PushedGrant,
+  type Watch,
+} from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
@@ -202,7 +209,11 @@ export class Seek {
     this.#grant({ token: granted.token, tokens: granted.tokens, ttlMs: granted.ttlMs, baseMs, offsetMs })
   }
 
-  #pushed(pushed: PushedGrant): void {
+  #pushed(message: PushedGrant): void {
+    // No store pushes more than this. A message that says more is damaged or forged: then the first renewal finds out.
+    const { ttlMs, heartbeatMs } = this.#claim
+    const mostMs = Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
+    const pushed = { ...message, ttlMs: Math.min(message.ttlMs, mostMs) }
     // After such a silence it may be late news: of a grant that ended unseen, before the claim came to wait again. The
     // store knows whether there is another one.
     if (leaseEndMs(0, pushed.ttlMs) <= this.#silentMs) {

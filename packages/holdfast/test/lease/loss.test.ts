@@ -1,6 +1,7 @@
 /** Promises 1 and 2: a lease ends at its deadline, and its holder is told by then, whatever the network does. */
 import { LockLostError, onLockEvent } from 'holdfast'
 import { describe, expect, test } from 'vitest'
+import type { WakeListener } from 'holdfast/store'
 import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 
 const TTL_MS = 1000
@@ -230,5 +231,39 @@ describe('stealing', () => {
     const next = other.mutex('a').acquire()
     await clock.advance(TTL_MS + 5)
     expect((await next).held).toBe(true)
+  })
+})
+
+/** A waiter that hears of a grant which the store has not given, and the holder. */
+async function forgeGrant(renew: boolean) {
+  const world = makeWorld()
+  const { clock, store } = world
+  const watch = store.watch.bind(store)
+  const listeners: WakeListener[] = []
+  store.watch = (claim, listener) => {
+    listeners.push(listener)
+    return watch(claim, listener)
+  }
+  const holder = await world.direct().mutex('a').acquire()
+  const waiting = world.client({ renew }).mutex('a').acquire()
+  await clock.advance(100)
+  for (const wake of listeners) wake({ token: 1n, tokens: 1, ttlMs: 1e12 })
+  return { clock, holder, lease: await clock.until(waiting) }
+}
+
+describe('a pushed grant that the store has not given', () => {
+  test('lasts three heartbeats at most, and ends with its first renewal', async () => {
+    const { clock, holder, lease } = await forgeGrant(true)
+    expect(lease.remainingMs).toBeLessThanOrEqual(3000)
+    await clock.advance(1100)
+    expect(lease.held).toBe(false)
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+    expect(holder.held).toBe(true)
+  })
+
+  test('ends at once where it is not to be renewed', async () => {
+    const { clock, lease } = await forgeGrant(false)
+    await clock.advance(10)
+    expect(lease.held).toBe(false)
   })
 })
