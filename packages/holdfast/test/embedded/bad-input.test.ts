@@ -19,6 +19,7 @@ import {
   after,
   closing,
   collectGarbage,
+  databaseOf,
   makeClaim,
   makeDirectory,
   makeMachine,
@@ -68,26 +69,35 @@ describe.skipIf(process.platform === 'win32')('without a directory', () => {
   })
 })
 
+/** The files that a store opens for the lock "a". */
+const OURS: [what: string, path: (directory: string) => string][] = [
+  ['the layout', (directory) => join(directory, 'locks.db')],
+  ['the file of the lock', (directory) => databaseOf(directory, 'a')],
+]
+
 describe('the file', () => {
-  test('garbage is refused, stays as it is, and the store works once it is away', async () => {
-    const directory = makeDirectory()
-    const file = join(directory, 'locks.db')
-    const garbage = Buffer.alloc(8192, 'This is a diary, not a database. ')
-    writeFileSync(file, garbage)
-    const store = closing(embeddedStore({ directory }))
-    await expectRefusal(
-      take(store, makeClaim('a')),
-      'STORE_CONFIG',
-      /not a database of Holdfast.*Move the file/,
-    )
-    expect(readFileSync(file)).toEqual(garbage)
-    rmSync(file)
-    await take(store, makeClaim('a'))
-  })
+  test.each(OURS)(
+    'garbage is refused, stays as it is, and the store works once it is away (%s)',
+    async (_, pathIn) => {
+      const directory = makeDirectory()
+      const file = pathIn(directory)
+      const garbage = Buffer.alloc(8192, 'This is a diary, not a database. ')
+      writeFileSync(file, garbage)
+      const store = closing(embeddedStore({ directory }))
+      await expectRefusal(
+        take(store, makeClaim('a')),
+        'STORE_CONFIG',
+        /not a database of Holdfast.*Move the file/,
+      )
+      expect(readFileSync(file)).toEqual(garbage)
+      rmSync(file)
+      await take(store, makeClaim('a'))
+    },
+  )
 
   test('a damaged file of ours is told as such', async () => {
     const directory = makeDirectory()
-    const file = join(directory, 'locks.db')
+    const file = databaseOf(directory, 'a')
     const first = embeddedStore({ directory })
     await take(first, makeClaim('a'))
     await first.close()
@@ -106,9 +116,11 @@ describe('the file', () => {
   test('a row that nobody can read is a typed error, and other locks go on', async () => {
     const directory = makeDirectory()
     const store = closing(embeddedStore({ directory }))
-    await take(store, makeClaim('other'))
-    const raw = openRaw(join(directory, 'locks.db'))
-    raw.exec(`INSERT INTO locks (name, state, busy, touched_ms) VALUES ('a', 'no json', 1, 0)`)
+    const claim = makeClaim('a')
+    await take(store, claim)
+    await store.withdraw(claim)
+    const raw = openRaw(databaseOf(directory, 'a'))
+    raw.exec(`UPDATE locks SET state = 'no json', busy = 1 WHERE name = 'a'`)
     raw.close()
     await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /damaged/)
     await take(store, makeClaim('third'))
@@ -128,23 +140,25 @@ describe('the file', () => {
     expect(readFileSync(file)).toEqual(before)
   })
 
-  test('a newer format is refused and left as it is', async () => {
+  test.each(OURS)('a newer format is refused and left as it is (%s)', async (_, pathIn) => {
     const directory = makeDirectory()
-    const file = join(directory, 'locks.db')
+    const file = pathIn(directory)
     const first = embeddedStore({ directory })
-    await take(first, makeClaim('a'))
+    const claim = makeClaim('a')
+    await take(first, claim)
+    await first.withdraw(claim)
     await first.close()
     const raw = openRaw(file)
     raw.exec('PRAGMA user_version = 99')
     raw.close()
     const before = readFileSync(file)
     const store = closing(embeddedStore({ directory }))
-    await expectRefusal(take(store, makeClaim('b')), 'STORE_CONFIG', /newer Holdfast \(format 99.*Update/)
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /newer Holdfast \(format 99.*Update/)
     expect(readFileSync(file)).toEqual(before)
     const mended = openRaw(file)
-    mended.exec('PRAGMA user_version = 1')
+    mended.exec('PRAGMA user_version = 2')
     mended.close()
-    await take(store, makeClaim('b'))
+    await take(store, makeClaim('a'))
   })
 
   test('an empty file is as good as none', async () => {

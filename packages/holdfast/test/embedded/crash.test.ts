@@ -6,7 +6,16 @@ import { embeddedStore } from 'holdfast/embedded'
 import type { ProcessGroup } from 'holdfast/store'
 import { describe, expect, test, vi } from 'vitest'
 import { Worker } from './support/workers.js'
-import { after, closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
+import {
+  after,
+  closing,
+  databaseOf,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+  until,
+} from './support/world.js'
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
@@ -58,7 +67,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     // With its first lock a store looks for the dead: this one still lives.
     await take(store, makeClaim('other'))
     await holder.kill()
-    const raw = openRaw(join(directory, 'locks.db'))
+    const raw = openRaw(databaseOf(directory, 'a'))
     const attempt = store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })
     // The holder's row was read and its socket is being asked, but nothing is heard of that in this turn.
     await new Promise((resolve) => process.nextTick(resolve))

@@ -1,8 +1,18 @@
 /** Rows of locks that nobody uses any more: they go, a few at a time, and take no token along. */
-import { join } from 'node:path'
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { closing, makeClaim, makeDirectory, makeMachine, openOn, openRaw, take } from './support/world.js'
+import {
+  closing,
+  databaseOf,
+  databasesIn,
+  makeClaim,
+  makeDirectory,
+  makeMachine,
+  neighbourOf,
+  openOn,
+  openRaw,
+  take,
+} from './support/world.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -22,7 +32,7 @@ describe('locks that were idle for a day', () => {
     const steps = counts.map((left, index) => (counts[index - 1] ?? 3001) - left)
     expect(Math.max(...steps)).toBeLessThan(1000)
     const store = closing(openOn({ directory, machine: makeMachine({ wallMs: () => 1000 }) }))
-    expect((await take(store, makeClaim('idle 7'))).token).toBeGreaterThan(token)
+    expect((await take(store, makeClaim(neighbourOf('used')))).token).toBeGreaterThan(token)
   })
 
   test('are looked for once an hour', async () => {
@@ -47,7 +57,7 @@ describe('locks that were idle for a day', () => {
 test('a database of before, which has no index, gets it', async () => {
   const directory = makeDirectory()
   await open(directory, (store) => take(store, makeClaim('a')))
-  const raw = openRaw(join(directory, 'locks.db'))
+  const raw = openRaw(databaseOf(directory, 'a'))
   raw.exec(`DROP INDEX locks_busy; DELETE FROM facts WHERE name LIKE 'idle%'`)
   raw.close()
   const store = closing(openOn({ directory, machine: makeMachine() }))
@@ -73,7 +83,7 @@ async function fill(directory: string, rows: number, ageMs: number): Promise<big
     await store.withdraw(claim)
     return granted.token
   })
-  const raw = openRaw(join(directory, 'locks.db'))
+  const raw = openRaw(databaseOf(directory, 'used'))
   raw.exec(`
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rows})
     INSERT INTO locks SELECT 'idle ' || n, replace(state, ${token}, ${token} + n), 0, touched_ms - ${ageMs} FROM numbers, locks WHERE name = 'used';
@@ -97,8 +107,11 @@ function ahead(ms: number): ReturnType<typeof makeMachine> {
 }
 
 function count(directory: string): number {
-  const raw = openRaw(join(directory, 'locks.db'))
-  const [row] = raw.prepare('SELECT count(*) AS count FROM locks').all()
-  raw.close()
-  return Number(row?.['count'])
+  const counts = databasesIn(directory).map((path) => {
+    const raw = openRaw(path)
+    const [row] = raw.prepare('SELECT count(*) AS count FROM locks').all()
+    raw.close()
+    return Number(row?.['count'])
+  })
+  return counts.reduce((sum, rows) => sum + rows, 0)
 }

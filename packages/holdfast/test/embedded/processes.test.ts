@@ -9,7 +9,16 @@ import { StoreUnavailableError } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
 import { Worker } from './support/workers.js'
-import { closing, collectGarbage, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
+import {
+  closing,
+  collectGarbage,
+  databaseOf,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+  until,
+} from './support/world.js'
 
 const enqueue = { enqueue: true, tokens: 1 }
 
@@ -52,7 +61,7 @@ test('a file that was deleted underneath is made anew', async () => {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))
   await take(store, makeClaim('a'))
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `locks.db${suffix}`), { force: true })
+  for (const name of readdirSync(directory)) if (name.startsWith('locks')) rmSync(join(directory, name))
   await delay(300) // the file is looked at four times a second
   const claim = makeClaim('a')
   await take(store, claim)
@@ -218,13 +227,14 @@ describe('the end', () => {
   })
 })
 
+/** The file of the lock "a" is locked. */
 async function lockedByOther(): Promise<{ store: ReturnType<typeof embeddedStore>; unlock: () => void }> {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))
-  const claim = makeClaim('warm-up')
+  const claim = makeClaim('a')
   await take(store, claim)
   await store.withdraw(claim)
-  const raw = openRaw(join(directory, 'locks.db'))
+  const raw = openRaw(databaseOf(directory, 'a'))
   raw.exec('BEGIN IMMEDIATE')
   return {
     store,

@@ -6,7 +6,16 @@ import { createServer, Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
-import { after, closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
+import {
+  after,
+  closing,
+  databaseOf,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+  until,
+} from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('a store that is closed while its claim still holds', () => {
   test('is dead to nobody who looks in the middle of it', async () => {
@@ -93,7 +102,7 @@ async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
   await once(server, 'listening')
   after(() => server.close())
   renameSync(`${socket}.new`, socket)
-  const raw = openRaw(join(directory, 'locks.db'))
+  const raw = openRaw(databaseOf(directory, 'a'))
   raw.prepare('UPDATE stations SET socket = ?, inode = ?').all(socket, String(statSync(socket).ino))
   raw.close()
   const store = closing(embeddedStore({ directory }))

@@ -1,7 +1,7 @@
 /** One folder for all users of the machine: root makes it, and everybody takes part. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Store } from 'holdfast/store'
@@ -9,6 +9,8 @@ import { describe, expect, test } from 'vitest'
 import {
   after,
   closing,
+  databaseOf,
+  FILES,
   makeClaim,
   makeDirectory,
   makeMachine,
@@ -37,13 +39,11 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
     const claim = makeClaim('a')
     const { token } = await take(store, claim)
     const mode = (path: string): string => (statSync(join(directory, path)).mode & 0o7777).toString(8)
-    expect([mode(''), mode('s'), mode('locks.db'), mode('locks.db-journal')]).toEqual([
-      '755',
-      '1777',
-      '666',
-      '666',
-    ])
-    expect(existsSync(join(directory, 'locks.db-wal'))).toBe(false)
+    const files = readdirSync(directory).filter((name) => name.startsWith('locks'))
+    expect(files).toHaveLength(2 * (FILES + 1))
+    expect(files.map(mode)).toEqual(files.map(() => '666'))
+    expect([mode(''), mode('s')]).toEqual(['755', '1777'])
+    expect(files.filter((name) => name.endsWith('-wal'))).toEqual([])
 
     const attempt = `(await store.attempt(claim, { enqueue: false, tokens: 1 })).outcome`
     expect(await asNobody(directory, attempt)).toBe('busy')
@@ -55,7 +55,7 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
     expect(BigInt(taken)).toBeGreaterThan(token)
     // That process has ended without a release.
     await take(store, makeClaim('a'))
-    expect(statSync(join(directory, 'locks.db-journal')).uid).toBe(0)
+    expect(statSync(`${databaseOf(directory, 'a')}-journal`).uid).toBe(0)
   })
 
   test('the other user is woken when root releases', async () => {
@@ -96,7 +96,7 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
         `import { createRequire } from 'node:module'
         const builtIn = process.getBuiltinModule('node:sqlite')
         const { DatabaseSync } = builtIn ?? createRequire(process.cwd() + '/x.js')('@photostructure/sqlite')
-        const db = new DatabaseSync(${JSON.stringify(join(directory, 'locks.db'))})
+        const db = new DatabaseSync(${JSON.stringify(databaseOf(directory, 'a'))})
         db.exec('PRAGMA journal_mode = persist; PRAGMA cache_size = 5; BEGIN IMMEDIATE; DELETE FROM locks')
         for (let index = 0; index < 500; index += 1)
           db.exec("INSERT INTO locks VALUES ('x" + index + "', '" + 'y'.repeat(500) + "', 0, 0)")
@@ -107,10 +107,10 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
     expect(writer.signal).toBe('SIGKILL')
     const count = `(await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock).join()`
     expect(await asNobody(directory, count)).toBe('a')
-    const raw = openRaw(join(directory, 'locks.db'))
+    const raw = openRaw(databaseOf(directory, 'a'))
     expect(raw.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
     raw.close()
-    expect(existsSync(join(directory, 'locks.db-journal'))).toBe(true)
+    expect(existsSync(`${databaseOf(directory, 'a')}-journal`)).toBe(true)
   })
 })
 
@@ -122,7 +122,7 @@ test.skipIf(process.getuid?.() !== 0)('a directory that is the common one is ope
   expect(await other.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
     outcome: 'busy',
   })
-  expect(existsSync(join(directory, 'locks.db-wal'))).toBe(false)
+  expect(existsSync(`${databaseOf(directory, 'a')}-wal`)).toBe(false)
 })
 
 /** Closing a file by hand gives up all locks of the process on it. */
@@ -131,7 +131,7 @@ test.skipIf(process.getuid?.() !== 0)(
   async () => {
     const directory = join(makeDirectory(), 'system')
     await take(openSystem(directory), makeClaim('a'))
-    const file = join(directory, 'locks.db')
+    const file = databaseOf(directory, 'a')
     const writer = openRaw(file)
     writer.exec('BEGIN IMMEDIATE')
     const second = openSystem(directory)

@@ -5,7 +5,16 @@ import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
 import { Worker } from './support/workers.js'
-import { closing, makeClaim, makeDirectory, openRaw, take, until } from './support/world.js'
+import {
+  closing,
+  databaseOf,
+  databasesIn,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+  until,
+} from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('processes that ended without closing', () => {
   test('do not pile up, however short the others live', () => {
@@ -41,7 +50,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
   test('whose rows are gone with an earlier database as well', async () => {
     const directory = makeDirectory()
     endWithoutClosing(directory, 3)
-    const raw = openRaw(join(directory, 'locks.db'))
+    const raw = openRaw(databaseOf(directory, 'a'))
     raw.exec('DELETE FROM stations')
     raw.close()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
@@ -89,8 +98,11 @@ function sockets(directory: string): string[] {
 }
 
 function rows(directory: string): string[] {
-  const raw = openRaw(join(directory, 'locks.db'))
-  const found = raw.prepare('SELECT id FROM stations').all()
-  raw.close()
-  return found.map(({ id }) => String(id))
+  const found = databasesIn(directory).flatMap((path) => {
+    const raw = openRaw(path)
+    const stations = raw.prepare('SELECT id FROM stations').all()
+    raw.close()
+    return stations.map(({ id }) => String(id))
+  })
+  return [...new Set(found)]
 }

@@ -6,10 +6,11 @@ import { systemRandom } from '../../clock/clock.js'
 import type { Owner } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 import type { StationAddress } from './link.js'
+import type { LockFile } from './lock-file.js'
+import type { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { isGroupGone } from './process-groups.js'
 import type { Station } from './station.js'
-import type { Transactions } from './transactions.js'
 
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const LOOK_AT_GROUP_MS = [15, 30] as const
@@ -19,7 +20,7 @@ const SWEEP = 100
 
 export class Burials {
   readonly #machine: Machine
-  readonly #transactions: Transactions
+  readonly #files: LockFiles
   readonly #station: Station
   readonly #interests: ReadonlyMap<string, number>
   /** Dead stations and locks that are looked at again soon. */
@@ -27,14 +28,9 @@ export class Burials {
   #closed = false
 
   /** @param interests the locks that claims of ours wait for */
-  constructor(
-    machine: Machine,
-    transactions: Transactions,
-    station: Station,
-    interests: ReadonlyMap<string, number>,
-  ) {
+  constructor(machine: Machine, files: LockFiles, station: Station, interests: ReadonlyMap<string, number>) {
     this.#machine = machine
-    this.#transactions = transactions
+    this.#files = files
     this.#station = station
     this.#interests = interests
   }
@@ -43,13 +39,24 @@ export class Burials {
     this.#closed = true
   }
 
-  /** A station died: its claims end, first on the locks that somebody here waits for. */
+  /**
+   * A station died: its claims end, first on the locks that this store waits for, in each file by itself. The TTL ends
+   * what cannot be ended here. The socket goes last: as long as it is there, it proves the death to others.
+   */
   async takeOver(address: StationAddress): Promise<void> {
-    try {
-      await Promise.all(Array.from(this.#interests.keys(), (lock) => this.#end(lock, address)))
-      while (await this.#sweep(address));
-    } catch {
-      // The TTL ends what could not be ended here.
+    const ends = await Promise.allSettled(
+      this.#files.existing().map((file) => this.#takeOverIn(file, address)),
+    )
+    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#station.bury(address)
+  }
+
+  /** Resolves to whether the file knows the station no more. */
+  async #takeOverIn(file: LockFile, address: StationAddress): Promise<boolean> {
+    const locks = Array.from(this.#interests.keys()).filter((lock) => this.#files.of(lock) === file)
+    await Promise.all(locks.map((lock) => this.#end(lock, address)))
+    for (;;) {
+      const swept = await this.#sweep(file, address)
+      if (swept !== 'more') return swept === 'clean'
     }
   }
 
@@ -64,7 +71,7 @@ export class Burials {
 
   /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
   #end(lock: string, address: StationAddress): Promise<boolean> {
-    return this.#transactions.do({
+    return this.#files.of(lock).transactions.do({
       work: (transaction) =>
         transaction.onLock(lock, (state, turn, { stations }) => {
           let ended = false
@@ -107,11 +114,11 @@ export class Burials {
   }
 
   /**
-   * Ends claims of a dead station on locks that nobody here waits for: whoever promoted a waiter that had died need not
-   * wait for the lock. Without such claims it removes the station's row and socket. Resolves to whether to go on.
+   * Ends claims of a dead station on locks that this store does not wait for: a process that promoted a waiter that had
+   * died need not wait for the lock. Without such claims it removes the station's row from the file.
    */
-  async #sweep(address: StationAddress): Promise<boolean> {
-    const names = await this.#transactions.do({
+  async #sweep(file: LockFile, address: StationAddress): Promise<'clean' | 'more' | 'kept'> {
+    const names = await file.transactions.do({
       work: ({ db }) => {
         const found = db
           .prepare('SELECT name FROM locks WHERE busy = 1 AND instr(state, ?) > 0 LIMIT ?')
@@ -120,8 +127,8 @@ export class Burials {
         return found.map(({ name }) => name)
       },
     })
-    if (names.length === 0) this.#station.bury(address)
-    const left = await Promise.all(names.map((lock) => this.#end(lock, address)))
-    return left.includes(true)
+    if (names.length === 0) return 'clean'
+    const ended = await Promise.all(names.map((lock) => this.#end(lock, address)))
+    return ended.includes(true) ? 'more' : 'kept'
   }
 }

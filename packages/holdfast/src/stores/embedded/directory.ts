@@ -58,13 +58,37 @@ function homeFolder(): string {
   )
 }
 
+/** How many database files a folder has. A process that stops while it writes blocks the locks of one file only. */
+export const FILES = 8
+
 export interface Place {
   readonly directory: string
   /** Where the unix sockets of the processes are. */
   readonly sockets: string
-  readonly database: string
+  /** The file that says how the state is laid out. It holds no locks. */
+  readonly layout: string
   /** Whether other users take part. */
   readonly shared: boolean
+}
+
+/** One database file of a place. */
+export interface FilePlace extends Place {
+  readonly database: string
+}
+
+/** The database files of a place, in order. They need not exist yet. */
+export function filePlaces(place: Place): readonly FilePlace[] {
+  return Array.from({ length: FILES }, (_, index) => ({
+    ...place,
+    database: join(place.directory, `locks-${index}.db`),
+  }))
+}
+
+/** The index of the file that keeps a lock: FNV-1a over the UTF-8 bytes of its name. Part of the stored format. */
+export function fileIndexOf(lock: string): number {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(lock)) hash = Math.imul(hash ^ byte, 0x01000193)
+  return (hash >>> 0) % FILES
 }
 
 /** The folder as the options name it, not looked at yet. */
@@ -94,7 +118,7 @@ export function choosePlace(
   const path = resolve(system ? common : (directory ?? defaultDirectory()))
   // All must open the common folder alike, by whichever option they came to it.
   const shared = path === common
-  return { directory: path, sockets: socketFolder(path), database: join(path, 'locks.db'), shared }
+  return { directory: path, sockets: socketFolder(path), layout: join(path, 'locks.db'), shared }
 }
 
 /** Makes the folders where they are missing, and checks that SQLite and sockets can work there. */
@@ -157,8 +181,8 @@ function makeWithThoseAbove(path: string, mode: number): void {
 }
 
 /** Makes the database readable for nobody else, before SQLite makes it readable for all. Its log gets the same rights. */
-export function makeDatabaseFile({ database, shared }: Place): void {
-  if (!shared) makeFile(database, 0o600)
+export function makeDatabaseFile(path: string, { shared }: Place): void {
+  if (!shared) makeFile(path, 0o600)
 }
 
 /**
@@ -188,7 +212,8 @@ function makeFile(path: string, mode: number): void {
  */
 function prepareShared(place: Place): void {
   const uid = process.getuid?.()
-  const files = [place.database, `${place.database}-journal`]
+  const databases = [place.layout, ...filePlaces(place).map(({ database }) => database)]
+  const files = databases.flatMap((path) => [path, `${path}-journal`])
   if (uid === undefined || uid === 0) {
     makeFolder(place.directory, 0o755)
     // Like /tmp: everybody may add to it, and nobody may take away what is another's.

@@ -15,10 +15,15 @@ const PORTION = 500
 
 /** After a boot nobody of before is alive, so nobody holds or waits. The tokens stay. */
 export function forgetEarlierBoot(db: Database, machine: Machine): void {
-  if (readFact(db, 'boot') === machine.bootId) return
+  if (!isOfEarlierBoot(db, machine)) return
   raiseTokenFloor(db, 'busy = 1')
   db.exec('DELETE FROM locks WHERE busy = 1; DELETE FROM stations')
   writeFact(db, 'boot', machine.bootId)
+}
+
+/** Returns whether the database was last used before this boot, or never. */
+export function isOfEarlierBoot(db: Database, machine: Machine): boolean {
+  return readFact(db, 'boot') !== machine.bootId
 }
 
 /**
@@ -26,10 +31,9 @@ export function forgetEarlierBoot(db: Database, machine: Machine): void {
  * were looked at; that is so cheap that no index has to be kept for it at each lock. Returns whether there is more to do.
  */
 export function forgetSomeIdle(db: Database, machine: Machine): boolean {
+  if (!isForgettingDue(db, machine)) return false
   const nowMs = Math.floor(machine.wallMs())
   const from = readNumber(db, 'idle_row')
-  // Either way: the wall clock may have been set back since.
-  if (from === 0 && Math.abs(nowMs - readNumber(db, 'idle_round_ms')) < ROUND_MS) return false
   const rows = `SELECT rowid AS row FROM locks WHERE rowid > ${from} ORDER BY rowid LIMIT ${PORTION}`
   const [found] = db.prepare(`SELECT count(*) AS count, max(row) AS last FROM (${rows})`).all() as [
     { count: number; last: number | null },
@@ -43,6 +47,13 @@ export function forgetSomeIdle(db: Database, machine: Machine): boolean {
   writeFact(db, 'idle_row', more ? (found.last ?? 0) : 0)
   if (!more) writeFact(db, 'idle_round_ms', nowMs)
   return more
+}
+
+/** Whether a round has been begun, or the last one is an hour ago. */
+export function isForgettingDue(db: Database, machine: Machine): boolean {
+  // Either way: the wall clock may have been set back since.
+  const sinceMs = Math.abs(machine.wallMs() - readNumber(db, 'idle_round_ms'))
+  return readNumber(db, 'idle_row') !== 0 || sinceMs >= ROUND_MS
 }
 
 /** Tokens of locks without a row have to exceed it, whatever the wall clock says. */
@@ -63,6 +74,6 @@ function readFact(db: Database, name: string): unknown {
   return single(db, `SELECT value FROM facts WHERE name = '${name}'`)
 }
 
-function writeFact(db: Database, name: string, value: string | number): void {
+export function writeFact(db: Database, name: string, value: string | number): void {
   db.prepare('INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)').run(name, String(value))
 }

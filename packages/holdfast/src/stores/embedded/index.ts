@@ -4,7 +4,7 @@
 import { accessSync, constants } from 'node:fs'
 import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
-import { choosePlace, fileSystemName, preparePlace } from './directory.js'
+import { choosePlace, FILES, fileSystemName, preparePlace } from './directory.js'
 import { thisMachine, type Machine } from './machine.js'
 import { EmbeddedStore } from './store.js'
 
@@ -40,7 +40,10 @@ function machineOf(options: EmbeddedStoreOptions | null): Machine {
 /** What `doctor` tells about an embedded store. */
 export interface EmbeddedDiagnosis {
   readonly directory: string
+  /** The file that says how the state is laid out. */
   readonly database: string
+  /** How many database files keep the locks. */
+  readonly files: number
   readonly engine: string
   readonly sqliteVersion: string
   readonly journal: string
@@ -64,7 +67,8 @@ export async function diagnose(options: EmbeddedStoreOptions = {}): Promise<Embe
     const { engine, sqliteVersion, journal } = await store.describeDatabase()
     return {
       directory: place.directory,
-      database: place.database,
+      database: place.layout,
+      files: FILES,
       engine,
       sqliteVersion,
       journal,

@@ -1,12 +1,12 @@
 /**
- * The database file: what is in it, how it is opened, and what happens to a file that is not ours.
+ * A database file: what is in it, how it is opened, and what happens to a file that is not ours.
  *
  * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations` has one row for each
- * process (more exactly, for each open store). `facts` has what all of them must agree on.
+ * open store that has used this file. `facts` has what all of them must agree on.
  */
 import { statSync } from 'node:fs'
 import { LockError, StoreUnavailableError } from '../../errors.js'
-import { makeDatabaseFile, preparePlace, unusable, type Place } from './directory.js'
+import { makeDatabaseFile, preparePlace, unusable, type FilePlace, type Place } from './directory.js'
 import {
   BUSY,
   CORRUPT,
@@ -20,12 +20,15 @@ import {
   type Database,
   type Engine,
 } from './engine.js'
-import { forgetEarlierBoot, forgetSomeIdle } from './forgetting.js'
+import { forgetEarlierBoot, forgetSomeIdle, isForgettingDue, isOfEarlierBoot } from './forgetting.js'
 import type { Machine } from './machine.js'
 
 /** "hold" in ASCII: tells our files from other programs' databases. */
 const APPLICATION_ID = 0x686f6c64
-const VERSION = 1
+/** 1: one database, `locks.db`. 2: several, and `locks.db` says how many (`layout.ts`). */
+export const VERSION = 2
+/** Marks a file as ours, of this format. */
+export const SIGNATURE = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION};`
 /** Before this version SQLite could corrupt a database in WAL mode when a checkpoint met a reset of the log. */
 const WAL_SAFE = '3.51.3'
 
@@ -43,13 +46,35 @@ export interface OpenedDatabase {
  * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
-export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
+export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase {
+  return openFile(place.database, place, machine, (db, header) => {
+    const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
+    const journal = chooseJournal(db, header, sqliteVersion, place)
+    if (place.shared) db.exec('PRAGMA locking_mode = NORMAL')
+    // Looks before it writes: a process that stopped while it writes to this file does not keep others from reading it.
+    if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine)
+    forgetWhatIsDue(db, machine)
+    return { db, engine: findEngine().name, sqliteVersion, journal, inode: inodeOf(place.database) }
+  })
+}
+
+/**
+ * Opens a database file of ours, and makes it where there is none. Closes it again when `prepare` throws.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
+ * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
+ */
+export function openFile<R>(
+  path: string,
+  place: Place,
+  machine: Machine,
+  prepare: (db: Database, header: Header) => R,
+): R {
   preparePlace(place, machine)
   const engine = findEngine()
   let db: Database | undefined
   try {
-    makeDatabaseFile(place)
-    db = engine.open(place.database)
+    makeDatabaseFile(path, place)
+    db = engine.open(path)
     // Each commit writes whole pages, and the row of a lock is small. Counts for a new file only.
     db.exec('PRAGMA page_size = 1024')
     // The event loop must not stand still while another process writes: we wait ourselves.
@@ -57,31 +82,27 @@ export function openDatabase(place: Place, machine: Machine): OpenedDatabase {
     // What a killed process left in the journal is undone by the first look. In this mode the journal is then blanked;
     // in the normal one it would be deleted, and among several users only root could make it again.
     if (place.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
-    const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
     const header = readHeader(db)
-    checkOurs(header, place)
-    const journal = chooseJournal(db, header, sqliteVersion, place)
-    if (place.shared) db.exec('PRAGMA locking_mode = NORMAL')
-    createTables(db, machine)
-    return { db, engine: engine.name, sqliteVersion, journal, inode: inodeOf(place) }
+    checkOurs(header, path)
+    return prepare(db, header)
   } catch (error) {
     db?.close()
     // Others are opening it too, or writing: the caller waits, without holding up the event loop.
-    throw isBusy(error) ? error : explain(error, place)
+    throw isBusy(error) ? error : explain(error, place, path)
   }
 }
 
-export function inodeOf(place: Place): bigint {
-  return statSync(place.database, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
+export function inodeOf(path: string): bigint {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
 }
 
-/** Whatever went wrong with the file, as a typed error that says what to do. */
-export function explain(error: unknown, place: Place): LockError {
+/** Whatever went wrong with a file of the place, as a typed error that says what to do. */
+export function explain(error: unknown, place: Place, path: string): LockError {
   if (error instanceof LockError) return error
   const code = resultCode(error)
   if (code === NOT_A_DATABASE || code === CORRUPT) {
     return new StoreUnavailableError(
-      `${place.database} is not a database of Holdfast, or it is damaged. Move the file away; a new one is made at once.`,
+      `${path} is not a database of Holdfast, or it is damaged. Move the file away; a new one is made at once.`,
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
     )
   }
@@ -96,7 +117,7 @@ export function explain(error: unknown, place: Place): LockError {
 }
 
 /** What a file says about itself. */
-interface Header {
+export interface Header {
   readonly application: number
   readonly version: number
   readonly tables: number
@@ -107,27 +128,32 @@ interface Header {
 function readHeader(db: Database): Header {
   db.exec('BEGIN')
   try {
-    return {
-      tables: Number(single(db, 'SELECT count(*) AS value FROM sqlite_master')),
-      application: Number(single(db, 'PRAGMA application_id', 'application_id')),
-      version: Number(single(db, 'PRAGMA user_version', 'user_version')),
-      journal: String(single(db, 'PRAGMA journal_mode', 'journal_mode')),
-    }
+    return headerOf(db)
   } finally {
     db.exec('COMMIT')
   }
 }
 
-function checkOurs({ application, version, tables }: Header, place: Place): void {
+/** The same inside of a transaction that has begun. */
+export function headerOf(db: Database): Header {
+  return {
+    tables: Number(single(db, 'SELECT count(*) AS value FROM sqlite_master')),
+    application: Number(single(db, 'PRAGMA application_id', 'application_id')),
+    version: Number(single(db, 'PRAGMA user_version', 'user_version')),
+    journal: String(single(db, 'PRAGMA journal_mode', 'journal_mode')),
+  }
+}
+
+function checkOurs({ application, version, tables }: Header, path: string): void {
   if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables > 0)) {
     throw new StoreUnavailableError(
-      `${place.database} belongs to another program. Choose another folder for the locks.`,
+      `${path} belongs to another program. Choose another folder for the locks.`,
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
   }
   if (application === APPLICATION_ID && version > VERSION) {
     throw new StoreUnavailableError(
-      `${place.database} was made by a newer Holdfast (format ${version}; this one knows ${VERSION}). ` +
+      `${path} was made by a newer Holdfast (format ${version}; this one knows ${VERSION}). ` +
         'Update Holdfast in this program, or give it a folder of its own.',
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
@@ -142,7 +168,7 @@ function checkOurs({ application, version, tables }: Header, place: Place): void
  * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is harmless: after a boot no
  * lease of before counts, and tokens go on from the wall clock.
  */
-function chooseJournal(db: Database, header: Header, sqliteVersion: string, place: Place): string {
+function chooseJournal(db: Database, header: Header, sqliteVersion: string, place: FilePlace): string {
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
   const wanted =
@@ -164,8 +190,7 @@ function createTables(db: Database, machine: Machine): void {
   db.exec('BEGIN IMMEDIATE')
   try {
     db.exec(`
-      PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${VERSION};
+      ${SIGNATURE}
       CREATE TABLE IF NOT EXISTS locks (
         name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL
       );
@@ -176,7 +201,6 @@ function createTables(db: Database, machine: Machine): void {
       CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     `)
     forgetEarlierBoot(db, machine)
-    forgetSomeIdle(db, machine)
     db.exec('COMMIT')
   } catch (error) {
     rollBack(db)
@@ -184,8 +208,21 @@ function createTables(db: Database, machine: Machine): void {
   }
 }
 
+/** Stores that live for a moment do their part, too. One that finds the file locked leaves it to another. */
+function forgetWhatIsDue(db: Database, machine: Machine): void {
+  if (!isForgettingDue(db, machine)) return
+  try {
+    db.exec('BEGIN IMMEDIATE')
+    forgetSomeIdle(db, machine)
+    db.exec('COMMIT')
+  } catch (error) {
+    rollBack(db)
+    if (!isBusy(error)) throw error
+  }
+}
+
 /** What went wrong before is what counts: a second error in its place would say that asking again is of no use. */
-function rollBack(db: Database): void {
+export function rollBack(db: Database): void {
   try {
     db.exec('ROLLBACK')
   } catch {

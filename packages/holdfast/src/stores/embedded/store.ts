@@ -9,7 +9,6 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
-  LockInfo,
   PushedGrant,
   Renewal,
   RenewResult,
@@ -25,10 +24,12 @@ import * as rule from '../../store/grant-rule.js'
 import { Burials } from './burials.js'
 import type { Place } from './directory.js'
 import type { StationAddress } from './link.js'
+import { addressesOf, type LockFile } from './lock-file.js'
+import { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { explain, type OpenedDatabase } from './schema.js'
 import { Station } from './station.js'
-import { Transactions, type Promotion, type Transaction } from './transactions.js'
+import type { Promotion } from './transactions.js'
 import { Upkeep } from './upkeep.js'
 
 const TRAITS: Traits<true> = {
@@ -56,7 +57,7 @@ export class EmbeddedStore implements Store<true> {
   readonly traits = TRAITS
   readonly #place: Place
   readonly #machine: Machine
-  readonly #transactions: Transactions
+  readonly #files: LockFiles
   readonly #station: Station
   readonly #burials: Burials
   readonly #upkeep: Upkeep
@@ -66,20 +67,19 @@ export class EmbeddedStore implements Store<true> {
   /** The claims whose attempts ask the database only when something else is known. */
   readonly #looks = new Set<{ readonly claimId: string; withdrawn: boolean }>()
   #inode: string | undefined
-  #registered = 0
   #closed = false
 
   constructor(place: Place, machine: Machine) {
     this.#place = place
     this.#machine = machine
-    this.#transactions = new Transactions(place, machine, (promotions) => this.#wake(promotions))
+    this.#files = new LockFiles(place, machine, (promotions, file) => this.#wake(promotions, file))
     this.#station = new Station(place, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#burials.takeOver(address),
     })
-    this.#burials = new Burials(machine, this.#transactions, this.#station, this.#interests)
-    this.#upkeep = new Upkeep(place, machine, this.#transactions, this.#station, async (dead) => {
-      const address = await this.#lookUp(dead.id)
+    this.#burials = new Burials(machine, this.#files, this.#station, this.#interests)
+    this.#upkeep = new Upkeep(place, machine, this.#station, async (dead) => {
+      const address = await this.#files.findStation(dead.id)
       await this.#burials.takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
     })
   }
@@ -87,7 +87,7 @@ export class EmbeddedStore implements Store<true> {
   async attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const answer =
       this.#inode === undefined
-        ? await this.#attemptAfter(this.#listen(), claim, options)
+        ? await this.#attemptAfter(this.#listen(claim.lock), claim, options)
         : await this.#attempt(claim, options)
     const { result, holders } = answer
     if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
@@ -101,7 +101,7 @@ export class EmbeddedStore implements Store<true> {
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
     return Promise.all(
       renewals.map((renewal) =>
-        this.#transactions.do({
+        this.#files.of(renewal.lock).transactions.do({
           claimId: renewal.id,
           work: (transaction) =>
             transaction.onLock(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
@@ -112,7 +112,7 @@ export class EmbeddedStore implements Store<true> {
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     for (const running of this.#looks) if (running.claimId === claim.id) running.withdrawn = true
-    return this.#transactions.do({
+    return this.#files.of(claim.lock).transactions.do({
       claimId: claim.id,
       first: true,
       work: (transaction) =>
@@ -121,7 +121,7 @@ export class EmbeddedStore implements Store<true> {
   }
 
   downgrade(claim: ClaimRef): Promise<boolean> {
-    return this.#transactions.do({
+    return this.#files.of(claim.lock).transactions.do({
       claimId: claim.id,
       work: (transaction) =>
         transaction.onLock(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
@@ -129,7 +129,7 @@ export class EmbeddedStore implements Store<true> {
   }
 
   steal(lock: string, options: StealOptions): Promise<StealResult> {
-    return this.#transactions.do({
+    return this.#files.of(lock).transactions.do({
       work: (transaction) => transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
     })
   }
@@ -153,17 +153,14 @@ export class EmbeddedStore implements Store<true> {
   }
 
   inspect(query: InspectQuery): Promise<InspectPage> {
-    return this.#transactions.do({
-      work: (transaction) =>
-        'lock' in query
-          ? { locks: this.#describe(transaction, [query.lock]), cursor: undefined }
-          : this.#page(transaction, query),
-    })
+    if ('lock' in query) return this.#files.inspectLock(query.lock)
+    const { prefix, cursor = '', limit } = query
+    return this.#files.inspectPage(prefix, cursor, limit)
   }
 
   /** The engine, the versions and the journal: for `doctor`. */
   describeDatabase(): Promise<OpenedDatabase> {
-    return this.#transactions.ready()
+    return this.#files.ready()
   }
 
   async close(): Promise<void> {
@@ -171,13 +168,8 @@ export class EmbeddedStore implements Store<true> {
     this.#closed = true
     this.#burials.close()
     await this.#upkeep.close()
-    if (this.#registered > 0) {
-      const remove = (transaction: Transaction): unknown =>
-        transaction.db.prepare('DELETE FROM stations WHERE id = ?').run(this.#station.id)
-      // A row that stays behind is found dead by whoever meets it.
-      await this.#transactions.do({ work: remove }).catch(() => undefined)
-    }
-    this.#transactions.close()
+    await Promise.all(this.#files.all.map((file) => file.unregister(this.#station.id)))
+    this.#files.close()
     this.#station.close()
     this.#watchers.clear()
   }
@@ -203,100 +195,78 @@ export class EmbeddedStore implements Store<true> {
   }
 
   async #attempt(claim: Claim, options: AttemptOptions): Promise<Answer> {
+    const file = this.#files.of(claim.lock)
     let generation = 0
-    const answer = await this.#transactions.do({
+    const answer = await file.transactions.do({
       claimId: claim.id,
       work: (transaction) =>
         transaction.onLock(claim.lock, (state, turn, { stations }) => {
-          generation = this.#register(transaction)
+          generation = file.register(transaction, this.#address())
           stations.set(claim.id, this.#station.id)
           const result = rule.attempt(state, claim, options, turn)
           if (result.outcome === 'granted') return { result, holders: [] }
           const ids = new Set(Array.from(state.holders.keys(), (id) => stations.get(id)))
-          return { result, holders: this.#addresses(transaction, ids) }
+          return { result, holders: addressesOf(transaction, ids, this.#station.id) }
         }),
     })
-    if (this.#registered !== generation) {
-      this.#registered = generation
-      await this.#moveIn()
-    }
+    if (file.confirmRegistration(generation)) await this.#moveIn(file)
     return answer
   }
 
   /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
-  async #listen(): Promise<undefined> {
-    await this.#transactions.ready()
+  async #listen(lock: string): Promise<undefined> {
+    await this.#files.of(lock).transactions.ready()
     try {
       this.#inode = await this.#station.listen()
       return undefined
     } catch (error) {
-      throw explain(error, this.#place)
+      throw explain(error, this.#place, this.#place.sockets)
     }
   }
 
-  /** Our row is in a database that was opened just now. Whoever deleted the last one may have deleted our socket, too. */
-  async #moveIn(): Promise<void> {
-    this.#upkeep.begin()
+  /** Our row is in a file that was opened just now. A user who deleted the last one may have deleted our socket, too. */
+  async #moveIn(file: LockFile): Promise<void> {
+    this.#upkeep.begin(file)
     try {
       const inode = await this.#station.listen()
       if (inode === this.#inode) return
       this.#inode = inode
-      // Until the row says so, each claim writes it.
-      this.#registered = 0
-      this.#registered = await this.#transactions.do({ work: (transaction) => this.#register(transaction) })
+      await Promise.all(this.#files.all.map((each) => this.#registerAgain(each)))
     } catch {
-      // Whoever waits for us has to wait for our leases to end. The next claim tries again.
-      this.#registered = 0
+      // Waiters have to wait for our leases to end. The next claim tries again.
+      file.forgetRegistration()
     }
   }
 
-  /** Writes our row where it is missing. It counts as written only when the transaction was: that may be tried again. */
-  #register(transaction: Transaction): number {
-    const { generation } = this.#transactions
-    if (this.#registered === generation) return generation
-    transaction.db
-      .prepare('INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)')
-      .run(this.#station.id, this.#station.path, this.#inode ?? '', this.#machine.pidNamespace)
-    return generation
+  async #registerAgain(file: LockFile): Promise<void> {
+    if (!file.isRegistered) return
+    // Until the row says so, each claim writes it.
+    file.forgetRegistration()
+    const generation = await file.transactions.do({
+      work: (transaction) => file.register(transaction, this.#address()),
+    })
+    file.confirmRegistration(generation)
   }
 
-  #addresses(transaction: Transaction, ids: ReadonlySet<string | undefined>): StationAddress[] {
-    const found: StationAddress[] = []
-    for (const id of ids) {
-      if (id === undefined || id === this.#station.id) continue
-      const rows = transaction.db
-        .prepare('SELECT id, socket, inode, pid_namespace AS pidNamespace FROM stations WHERE id = ?')
-        .all(id) as StationAddress[]
-      found.push(...rows)
-    }
-    return found
+  #address(): StationAddress {
+    const { id, path } = this.#station
+    return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
   }
 
   /** Tells the new holders: our own at once, those of other processes through their sockets. */
-  #wake(promotions: readonly Promotion[]): void {
+  #wake(promotions: readonly Promotion[], file: LockFile): void {
     for (const { holder, station } of promotions) {
       const { id, token, tokens, ttlMs } = holder
       if (station === this.#station.id) this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
-      else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]))
+      else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]), file)
     }
   }
 
-  async #send(station: string, text: string): Promise<void> {
+  /** A message that gets lost costs its receiver a heartbeat. */
+  async #send(station: string, text: string, file: LockFile): Promise<void> {
     if (this.#station.tell(station, text)) return
-    const address = await this.#lookUp(station)
+    const address = await this.#files.findStation(station, file)
     if (address && !this.#closed) this.#station.send(address, text)
-  }
-
-  async #lookUp(station: string): Promise<StationAddress | undefined> {
-    try {
-      const [address] = await this.#transactions.do({
-        work: (transaction) => this.#addresses(transaction, new Set([station])),
-      })
-      return address
-    } catch {
-      // The receiver's heartbeat does it then.
-      return undefined
-    }
   }
 
   #deliver(text: string): void {
@@ -304,30 +274,6 @@ export class EmbeddedStore implements Store<true> {
     if (!grant) return
     // Where other users can write to our socket a message is only a hint: the database says whether it is true.
     this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
-  }
-
-  #page(
-    transaction: Transaction,
-    query: { prefix: string; cursor?: string | undefined; limit: number },
-  ): InspectPage {
-    const { prefix, cursor = '', limit } = query
-    const names = transaction.db
-      .prepare(
-        'SELECT name FROM locks WHERE busy = 1 AND name >= ? AND name > ? AND substr(name, 1, length(?)) = ? ' +
-          'ORDER BY name LIMIT ?',
-      )
-      .all(prefix, cursor, prefix, prefix, limit + 1) as { name: string }[]
-    const page = names.slice(0, limit).map(({ name }) => name)
-    return {
-      locks: this.#describe(transaction, page),
-      cursor: names.length > limit ? page.at(-1) : undefined,
-    }
-  }
-
-  #describe(transaction: Transaction, names: readonly string[]): LockInfo[] {
-    return names.flatMap(
-      (name) => transaction.onLock(name, (state, turn) => rule.describe(name, state, turn)) ?? [],
-    )
   }
 }
 

@@ -10,9 +10,11 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { Holder, LockState, Turn } from '../../store/grant-rule.js'
 import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
-import type { Place } from './directory.js'
+import type { FilePlace } from './directory.js'
 import { resultCode, type Database, type Statement } from './engine.js'
 import { readTokenFloor } from './forgetting.js'
+import type { Layout } from './layout.js'
+import { whoLocks } from './lock-owner.js'
 import type { Machine } from './machine.js'
 import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './schema.js'
 
@@ -174,7 +176,8 @@ class LockCache {
 }
 
 export class Transactions {
-  readonly #place: Place
+  readonly #place: FilePlace
+  readonly #layout: Layout
   readonly #machine: Machine
   readonly #onPromotions: (promotions: readonly Promotion[]) => void
   readonly #queue: Item[] = []
@@ -188,8 +191,14 @@ export class Transactions {
   /** Counts how often the database was opened: whoever keeps rows in it writes them anew after a change. */
   generation = 0
 
-  constructor(place: Place, machine: Machine, onPromotions: (promotions: readonly Promotion[]) => void) {
+  constructor(
+    place: FilePlace,
+    layout: Layout,
+    machine: Machine,
+    onPromotions: (promotions: readonly Promotion[]) => void,
+  ) {
     this.#place = place
+    this.#layout = layout
     this.#machine = machine
     this.#onPromotions = onPromotions
   }
@@ -198,7 +207,7 @@ export class Transactions {
   do<R>(operation: Operation<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#closed) {
-        reject(new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' }))
+        reject(closedError())
         return
       }
       let result: { readonly value: R } | { readonly error: unknown }
@@ -225,16 +234,45 @@ export class Transactions {
     })
   }
 
-  /** Opens the database if it is not open, and tells what was found. */
+  /**
+   * Reads without the file's write lock, so that a process that stopped while it writes does not block it. What `work`
+   * changes is not written back.
+   * @throws StoreUnavailableError when the file cannot be read for four seconds.
+   */
+  async read<R>(work: (transaction: Transaction) => R): Promise<R> {
+    const giveUpMs = this.#machine.monotonicMs() + PATIENCE_MS
+    for (;;) {
+      if (this.#closed) throw closedError()
+      try {
+        return this.#readOnce(work)
+      } catch (error) {
+        if (!isBusy(error)) throw explain(error, this.#place, this.#place.database)
+        if (this.#machine.monotonicMs() > giveUpMs) throw this.#tooBusy()
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1 + systemRandom.next() * 8))
+    }
+  }
+
+  #readOnce<R>(work: (transaction: Transaction) => R): R {
+    const { opened, statements } = this.#open()
+    opened.db.exec('BEGIN')
+    try {
+      // A cache of its own: what the rule changes here has not happened.
+      return work(new Transaction(opened.db, statements, new LockCache(), this.#machine))
+    } finally {
+      opened.db.exec('ROLLBACK')
+    }
+  }
+
+  /** Opens the database if it is not open, and returns what was found. */
   ready(): Promise<OpenedDatabase> {
-    return this.do({ work: () => this.#open().opened })
+    return this.read(() => this.#open().opened)
   }
 
   /** Ends what is queued and closes the file. */
   close(): void {
     this.#closed = true
-    const error = new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
-    for (const item of this.#queue.splice(0)) item.settle(error)
+    for (const item of this.#queue.splice(0)) item.settle(closedError())
     this.#discard()
   }
 
@@ -271,7 +309,7 @@ export class Transactions {
     const nowMs = this.#machine.monotonicMs()
     if (this.#opened && nowMs - this.#lookedMs > LOOK_AT_FILE_MS) {
       this.#lookedMs = nowMs
-      if (inodeOf(this.#place) !== this.#opened.inode) this.#discard()
+      if (inodeOf(this.#place.database) !== this.#opened.inode) this.#discard()
     }
     const { opened, statements } = this.#open()
     statements.begin.run()
@@ -280,6 +318,7 @@ export class Transactions {
 
   #open(): { readonly opened: OpenedDatabase; readonly statements: Statements } {
     if (!this.#opened || !this.#statements) {
+      this.#layout.check()
       const opened = openDatabase(this.#place, this.#machine)
       this.#opened = opened
       this.#statements = prepare(opened.db)
@@ -317,14 +356,19 @@ export class Transactions {
   }
 
   #tooBusy(): StoreUnavailableError {
+    const locker = whoLocks(this.#place.database)
+    const advice = locker
+      ? `It is process ${locker.pid} (${locker.command}), which ${locker.stopped ? 'is stopped' : 'is running'}: ` +
+        `${locker.stopped ? `continue it (kill -CONT ${locker.pid}) or end it` : 'wait for it, or end it'}.`
+      : 'Try again.'
     return new StoreUnavailableError(
-      `${this.#place.database} was locked by other processes for ${PATIENCE_MS} ms. Nothing was changed; try again.`,
+      `Another process kept ${this.#place.database} locked for ${PATIENCE_MS} ms. Nothing was changed. ${advice}`,
       { store: 'embedded' },
     )
   }
 
   #fail(batch: readonly Item[], error: unknown): void {
-    const explained = explain(error, this.#place)
+    const explained = explain(error, this.#place, this.#place.database)
     // A full disk or a damaged file may be mended from outside: the next operation opens the file anew.
     this.#discard()
     for (const item of batch) item.settle(explained)
@@ -339,6 +383,10 @@ export class Transactions {
     this.#opened = undefined
     this.#statements = undefined
   }
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
 }
 
 function prepare(db: Database): Statements {

@@ -10,9 +10,9 @@ import { systemRandom } from '../../clock/clock.js'
 import type { Place } from './directory.js'
 import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
 import { inodeOf, type StationAddress } from './link.js'
+import type { LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
 import { SOCKET_SUFFIX, type Station } from './station.js'
-import type { Transactions } from './transactions.js'
 
 /** So many sockets are looked at, in one go. */
 const LOOK_AT_SOCKETS = 16
@@ -22,40 +22,37 @@ const PAUSE_MS = 50
 export class Upkeep {
   readonly #place: Place
   readonly #machine: Machine
-  readonly #transactions: Transactions
   readonly #station: Station
   readonly #bury: (dead: StationAddress) => Promise<void>
   #burying: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #timers = new Map<LockFile, NodeJS.Timeout>()
   #closed = false
 
   /** @param bury ends the claims of a dead station, then takes away its row, which may be gone, and its socket */
   constructor(
     place: Place,
     machine: Machine,
-    transactions: Transactions,
     station: Station,
     bury: (dead: StationAddress) => Promise<void>,
   ) {
     this.#place = place
     this.#machine = machine
-    this.#transactions = transactions
     this.#station = station
     this.#bury = bury
   }
 
-  /** Begins, each time that the database was opened. */
-  begin(): void {
+  /** Begins with a file, each time that it was opened. */
+  begin(file: LockFile): void {
     if (this.#closed) return
-    // What cannot be looked at now is looked at by another store.
-    this.#burying = this.#buryTheDead().catch(() => undefined)
-    this.#forgetAfter(PAUSE_MS)
+    // Once: the sockets are the same for all files. What cannot be looked at now is looked at by another store.
+    this.#burying ??= this.#buryTheDead().catch(() => undefined)
+    this.#forgetAfter(file, PAUSE_MS)
   }
 
   /** Ends with what is under way, or stores that live for a moment would bury nobody. */
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#timer)
+    for (const timer of this.#timers.values()) clearTimeout(timer)
     await this.#burying
   }
 
@@ -72,16 +69,17 @@ export class Upkeep {
     if (await this.#station.isDead(found)) await this.#bury(found)
   }
 
-  #forgetAfter(delayMs: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#forget(), delayMs)
-    this.#timer.unref()
+  #forgetAfter(file: LockFile, delayMs: number): void {
+    clearTimeout(this.#timers.get(file))
+    const timer = setTimeout(() => void this.#forget(file), delayMs)
+    timer.unref()
+    this.#timers.set(file, timer)
   }
 
-  async #forget(): Promise<void> {
-    const some = this.#transactions.do({ work: ({ db }) => forgetSomeIdle(db, this.#machine) })
+  async #forget(file: LockFile): Promise<void> {
+    const some = file.transactions.do({ work: ({ db }) => forgetSomeIdle(db, this.#machine) })
     const more = await some.catch(() => false)
-    if (!this.#closed) this.#forgetAfter(more ? PAUSE_MS : ROUND_MS)
+    if (!this.#closed) this.#forgetAfter(file, more ? PAUSE_MS : ROUND_MS)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Folders, claims and raw connections for the tests of the embedded store. */
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +61,31 @@ export function openRaw(path: string): RawDatabase {
     DatabaseSync: new (path: string) => RawDatabase
   }
   return new DatabaseSync(path)
+}
+
+/** The number of database files, and how a name finds its own: the stored format, written down a second time. */
+export const FILES = 8
+
+export function databaseOf(directory: string, lock: string): string {
+  let hash = 2_166_136_261n
+  for (const byte of new TextEncoder().encode(lock)) {
+    hash = ((hash ^ BigInt(byte)) * 16_777_619n) & 0xffff_ffffn
+  }
+  return join(directory, `locks-${hash % BigInt(FILES)}.db`)
+}
+
+/** Another lock in the same file. */
+export function neighbourOf(lock: string): string {
+  for (let index = 0; ; index += 1) {
+    const name = `${lock} ${index}`
+    if (databaseOf('', name) === databaseOf('', lock)) return name
+  }
+}
+
+/** The database files that exist. */
+export function databasesIn(directory: string): string[] {
+  const names = readdirSync(directory).filter((name) => /^locks-\d+\.db$/.test(name))
+  return names.toSorted().map((name) => join(directory, name))
 }
 
 export function makeClaim(lock: string, changes: Partial<Claim> = {}): Claim {

@@ -1,0 +1,182 @@
+/** Several database files in one folder: what a stopped writer blocks, and what becomes of a folder of the first format. */
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { StoreUnavailableError } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { describe, expect, test } from 'vitest'
+import {
+  after,
+  closing,
+  databaseOf,
+  databasesIn,
+  FILES,
+  makeClaim,
+  makeDirectory,
+  neighbourOf,
+  openRaw,
+  take,
+} from './support/world.js'
+
+test('the locks are spread over all files', async () => {
+  const directory = makeDirectory()
+  const store = closing(embeddedStore({ directory }))
+  for (let index = 0; index < 100; index += 1) await take(store, makeClaim(`lock ${index}`))
+  expect(databasesIn(directory)).toHaveLength(FILES)
+  const page = await store.inspect({ prefix: 'lock 1', limit: 5 })
+  expect(page.locks.map(({ lock }) => lock)).toEqual(['lock 1', 'lock 10', 'lock 11', 'lock 12', 'lock 13'])
+  const next = await store.inspect({ prefix: 'lock 1', limit: 50, cursor: page.cursor })
+  expect(next.locks.map(({ lock }) => lock)).toEqual([
+    'lock 14',
+    'lock 15',
+    'lock 16',
+    'lock 17',
+    'lock 18',
+    'lock 19',
+  ])
+})
+
+describe('a process that is stopped in a transaction', () => {
+  test('blocks the locks of one file, and the error names it', async () => {
+    const directory = makeDirectory()
+    const store = closing(embeddedStore({ directory }))
+    const claim = makeClaim('a')
+    await take(store, claim)
+    const writer = await stopInTransaction(databaseOf(directory, 'a'))
+    const failure = await take(store, makeClaim(neighbourOf('a'))).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(StoreUnavailableError)
+    const named =
+      process.platform === 'linux' ? `process ${writer.pid} (node), which is stopped` : 'Try again'
+    expect(String(failure)).toContain(named)
+    for (const lock of elsewhere('a')) await take(store, makeClaim(lock))
+    writer.process.kill('SIGCONT')
+    expect(await store.withdraw(claim)).toBe('released')
+  })
+
+  test('keeps nobody from looking, in a process that starts now, either', async () => {
+    const directory = makeDirectory()
+    await take(closing(embeddedStore({ directory })), makeClaim('a'))
+    await stopInTransaction(databaseOf(directory, 'a'))
+    const page = await closing(embeddedStore({ directory })).inspect({ prefix: '', limit: 10 })
+    expect(page.locks.map(({ lock }) => lock)).toEqual(['a'])
+  })
+})
+
+describe('a folder of the first format', () => {
+  test('is taken over with its leases, its queue and its tokens', async () => {
+    const directory = makeDirectory()
+    const lastToken = await makeFirstFormat(directory)
+    const store = closing(embeddedStore({ directory }))
+    const { locks } = await store.inspect({ prefix: '', limit: 100 })
+    expect(locks.map(({ lock }) => lock).toSorted()).toEqual(LOCKS.toSorted())
+    expect(await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
+    const { token } = await take(store, makeClaim('idle'))
+    expect(token).toBeGreaterThan(lastToken)
+  })
+
+  test('is refused by a process of that format from then on', async () => {
+    const directory = makeDirectory()
+    await makeFirstFormat(directory)
+    // As such a process has it open, with a statement that it made before.
+    const old = openRaw(join(directory, 'locks.db'))
+    const load = old.prepare('SELECT state FROM locks WHERE name = ?')
+    expect(load.all('a')).toHaveLength(1)
+    await take(closing(embeddedStore({ directory })), makeClaim('other'))
+    expect(() => load.all('a')).toThrow(/no such table/)
+    expect(old.prepare('PRAGMA user_version').all()).toEqual([{ user_version: 2 }])
+    old.close()
+  })
+
+  test('is left as it was by a take-over that failed, and the next one finds all of it', async () => {
+    const directory = makeDirectory()
+    await makeFirstFormat(directory)
+    const busy = openRaw(databaseOf(directory, 'a'))
+    busy.exec('CREATE TABLE strange (x)')
+    await expect(take(closing(embeddedStore({ directory })), makeClaim('other'))).rejects.toThrow(
+      /another program/,
+    )
+    const old = openRaw(join(directory, 'locks.db'))
+    expect(old.prepare('SELECT name FROM locks').all()).toHaveLength(LOCKS.length + 1)
+    old.close()
+    busy.exec('DROP TABLE strange')
+    busy.close()
+    const store = closing(embeddedStore({ directory }))
+    const { locks } = await store.inspect({ prefix: '', limit: 100 })
+    expect(locks.map(({ lock }) => lock).toSorted()).toEqual(LOCKS.toSorted())
+  })
+})
+
+test('a folder with another number of files is refused', async () => {
+  const directory = makeDirectory()
+  await take(closing(embeddedStore({ directory })), makeClaim('a'))
+  const raw = openRaw(join(directory, 'locks.db'))
+  raw.exec(`UPDATE facts SET value = '64' WHERE name = 'files'`)
+  raw.close()
+  const refused = take(closing(embeddedStore({ directory })), makeClaim('b'))
+  await expect(refused).rejects.toThrow(`keeps its locks in 64 files, and this Holdfast knows ${FILES}`)
+})
+
+/** The locks of a folder of the first format, held and waited for. */
+const LOCKS = ['a', 'b', 'c', 'd', 'e', 'f']
+
+/** Makes the folder as the first format has it: all tables in `locks.db`. Returns the last token of the lock "idle". */
+async function makeFirstFormat(directory: string): Promise<bigint> {
+  const made = makeDirectory()
+  const store = closing(embeddedStore({ directory: made }))
+  for (const lock of LOCKS) await take(store, makeClaim(lock))
+  await store.attempt(makeClaim('b'), { enqueue: true, tokens: 1 })
+  const claim = makeClaim('idle')
+  const { token } = await take(store, claim)
+  await store.withdraw(claim)
+  const raw = openRaw(join(directory, 'locks.db'))
+  raw.exec(`
+    PRAGMA journal_mode = wal; PRAGMA application_id = 1752132708; PRAGMA user_version = 1;
+    CREATE TABLE locks (name TEXT PRIMARY KEY, state TEXT NOT NULL, busy INTEGER NOT NULL, touched_ms INTEGER NOT NULL);
+    CREATE INDEX locks_busy ON locks (name) WHERE busy = 1;
+    CREATE TABLE stations (id TEXT PRIMARY KEY, socket TEXT NOT NULL, inode TEXT NOT NULL, pid_namespace TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;`)
+  for (const path of databasesIn(made)) {
+    raw.exec(`ATTACH '${path}' AS file`)
+    for (const table of ['locks', 'stations', 'facts']) {
+      raw.exec(`INSERT OR IGNORE INTO main.${table} SELECT * FROM file.${table}`)
+    }
+    raw.exec('DETACH file')
+  }
+  raw.close()
+  return token
+}
+
+/** One lock of each other file. */
+function elsewhere(lock: string): string[] {
+  const found = new Map<string, string>()
+  for (let index = 0; found.size < FILES; index += 1)
+    found.set(databaseOf('', `lock ${index}`), `lock ${index}`)
+  found.delete(databaseOf('', lock))
+  return [...found.values()]
+}
+
+/** A process that begins to write to a database, and stops. */
+async function stopInTransaction(
+  path: string,
+): Promise<{ process: ReturnType<typeof spawn>; pid: number | undefined }> {
+  const program = `
+    import { createRequire } from 'node:module'
+    const builtIn = process.getBuiltinModule('node:sqlite')
+    const { DatabaseSync } = builtIn ?? createRequire(process.cwd() + '/x.js')('@photostructure/sqlite')
+    const db = new DatabaseSync(${JSON.stringify(path)})
+    process.on('SIGCONT', () => { db.exec('ROLLBACK'); process.exit() })
+    db.exec('BEGIN IMMEDIATE')
+    console.log('writing')
+    process.kill(process.pid, 'SIGSTOP')
+    setTimeout(() => process.exit(1), 60_000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  after(() => child.kill('SIGKILL'))
+  await once(createInterface({ input: child.stdout }), 'line')
+  return { process: child, pid: child.pid }
+}
