@@ -1,10 +1,9 @@
 /** The options of `holdfast run`, checked. */
+import { basename } from 'node:path'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { formatDuration, parseDuration, parsePositiveDuration, parseWait } from '../args/duration.js'
 import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
-import { redact, shorten } from '../output/text.js'
-import { shownUrl } from '../stores/url-secrets.js'
 import type { OnLost } from '../supervise/lease-watch.js'
 
 export const RUN_OPTIONS = {
@@ -49,7 +48,11 @@ export const RUN_OPTIONS = {
     help: 'End the command after this time, with exit code 124.',
   },
   'skip-ok': { type: 'boolean', help: 'Exit with 0 instead of 75 when the lock is busy.' },
-  label: { type: 'string', value: 'TEXT', help: 'What `ls` shows for this run. Default: the command line.' },
+  label: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'What `ls` shows for this run. Default: the name of the program, without its folder and arguments.',
+  },
   'status-file': {
     type: 'string',
     value: 'FILE',
@@ -113,19 +116,11 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
     skipOk: values['skip-ok'] ?? false,
-    label: values.label ?? shorten(command.map(shownArgument).join(' '), LONGEST_LABEL),
+    // Whoever may read the store reads the label, and arguments hold passwords.
+    label: values.label ?? basename(command[0]),
     statusFile: values['status-file'],
     json: values.json ?? false,
   }
-}
-
-/** A command line can be very long, and the label travels with every renewal. */
-const LONGEST_LABEL = 200
-
-/** An argument that begins as a URL is taken for one to its end, with whatever quotes and blanks it has. */
-function shownArgument(argument: string): string {
-  const [, option = '', url] = /^([\w-]+=)?([a-z][a-z0-9+.-]*:\/\/[^]*)$/i.exec(argument) ?? []
-  return redact(url === undefined ? argument : option + shownUrl(url))
 }
 
 function operands(
