@@ -32,3 +32,12 @@ export class ConfigError extends CliError {
     super(message, EXIT.config, 'CONFIG', options)
   }
 }
+
+/** The operating system refused a process that is needed, or somebody killed it. Another try may succeed. */
+export class SystemError extends CliError {
+  override readonly name = 'SystemError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, EXIT.system, 'SYSTEM', options)
+  }
+}

@@ -16,6 +16,8 @@ export const EXIT = {
   storeUnreachable: 69,
   /** A fault of Holdfast itself. */
   internal: 70,
+  /** The system refused a process, or ended one of ours. */
+  system: 71,
   lockLost: 74,
   /** The lock was busy, or stayed so for the whole of `--wait`. */
   busy: 75,

@@ -10,9 +10,10 @@
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import { ConfigError } from '../cli-error.js'
+import { SystemError } from '../cli-error.js'
 import type { ExitStatus } from '../exit-codes.js'
 import { shellSafeEnv } from './shell-env.js'
+import { startFailure } from './start-failure.js'
 
 export interface Gate {
   readonly pid: number
@@ -52,7 +53,7 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   await spawned(child)
   const pid = child.pid
   if (pid === undefined)
-    throw new ConfigError('The command could not be started: the system gave it no process id.')
+    throw new SystemError('The command could not be started: the system gave it no process id.')
   return { pid, exited, open: () => pipe.end('go\n'), abandon: () => pipe.destroy() }
 }
 
@@ -61,26 +62,13 @@ function spawnOrThrow(args: string[], options: SpawnOptions): ChildProcess {
   try {
     return spawn('/bin/sh', args, options)
   } catch (cause) {
-    throw startFailure(cause as NodeJS.ErrnoException)
+    throw startFailure('command', cause as NodeJS.ErrnoException)
   }
 }
 
 function spawned(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve)
-    child.once('error', (cause: NodeJS.ErrnoException) => reject(startFailure(cause)))
-  })
-}
-
-function startFailure(cause: NodeJS.ErrnoException): ConfigError {
-  const advice: Record<string, string> = {
-    ENOENT: 'holdfast needs /bin/sh to start commands; run it where there is one.',
-    E2BIG: 'The arguments and the environment are too long for this system; pass the data in a file.',
-    EAGAIN: 'There are too many processes; raise the limit (ulimit -u) or end some.',
-    ENOMEM: 'There is no memory left for another process.',
-  }
-  const why = advice[cause.code ?? ''] ?? 'The system refused to start another process.'
-  return new ConfigError(`The command could not be started (${cause.code ?? cause.message}). ${why}`, {
-    cause,
+    child.once('error', (cause: NodeJS.ErrnoException) => reject(startFailure('command', cause)))
   })
 }

@@ -7,8 +7,9 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { ConfigError } from '../cli-error.js'
+import { SystemError } from '../cli-error.js'
 import { GUARDIAN_SCRIPT } from '../paths.js'
+import { startFailure } from './start-failure.js'
 import type { Target } from './target.js'
 
 /** A PATH that is meant for the command may lead nowhere, and a guardian without `sleep` would strike never. */
@@ -46,9 +47,7 @@ export class Guardian {
     })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
-      child.once('error', (cause) =>
-        reject(new ConfigError('The guardian process could not be started; it needs /bin/sh.', { cause })),
-      )
+      child.once('error', (cause) => reject(startFailure('guardian process', cause)))
     })
     return new Guardian(child, child.stdin, child.stdout)
   }
@@ -64,7 +63,7 @@ export class Guardian {
         resolve()
       })
       this.#child.once('exit', () =>
-        reject(new ConfigError('The guardian process ended before the command could start. Try again.')),
+        reject(new SystemError('The guardian process ended before the command could start. Try again.')),
       )
     })
     this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)

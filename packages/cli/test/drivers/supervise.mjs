@@ -38,7 +38,7 @@ const job = await startJob({
   onGuardianDeath: () => say('guardian died'),
 }).catch((error) => {
   say(`failed ${error.message}`)
-  process.exit(77)
+  process.exit(error.exitCode ?? 77)
 })
 
 const termination = new Termination(job)

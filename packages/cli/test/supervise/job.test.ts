@@ -106,7 +106,7 @@ describe('a job without a terminal', () => {
 
   it('runs nothing without a guardian', async () => {
     const run = driver({ guardian: 'dead' }, ['sh', '-c', 'echo worked'])
-    expect(await run.code()).toBe(77)
+    expect(await run.code()).toBe(71)
     expect(run.stdout).toBe('')
     expect(run.stderr).toContain('guardian process ended')
   })
