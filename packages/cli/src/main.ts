@@ -2,26 +2,35 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from './args/suggest.js'
 import { ConfigError, UsageError } from './cli-error.js'
-import type { Command } from './commands/command.js'
+import type { Command, TakeSignal } from './commands/command.js'
 import { COMMANDS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
 import { stdoutFailure, watchStdout } from './output/stdout.js'
 import { MANIFEST } from './paths.js'
 import { failureOf, tellFailure } from './report.js'
 
-async function main(argv: readonly string[]): Promise<number> {
+async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<number> {
   const [word, ...args] = argv
   try {
     if (word === undefined) throw new UsageError('Which command? See holdfast --help.')
     if (word === '--version' || word === '-V') return print(`${version()}\n`)
     if (word === '--help' || word === '-h') return print(overview())
-    if (word !== 'help') return await (await find(word)).main(args)
-    return args[0] === undefined ? print(overview()) : await (await find(args[0])).main(['--help'])
+    if (word !== 'help') return await run(await find(word), args, takeSignal)
+    return args[0] === undefined ? print(overview()) : await run(await find(args[0]), ['--help'], takeSignal)
   } catch (error) {
     const failure = failureOf(error)
     tellFailure(failure, asksForJson(args))
     return failure.exitCode
   }
+}
+
+function run(command: Command, args: readonly string[], takeSignal: TakeSignal): Promise<number> {
+  if (command.takesSignals !== true) {
+    const signal = takeSignal()
+    // Nobody listens any more, so it ends this process.
+    if (signal !== undefined) process.kill(process.pid, signal)
+  }
+  return command.main(args, takeSignal)
 }
 
 async function find(word: string): Promise<Command> {
@@ -86,12 +95,14 @@ function withOutput(exitCode: number): number {
   return failure.exitCode
 }
 
-// What is wrong with stdout is told at the end, and what is wrong with stderr can be told nowhere.
-watchStdout()
-process.stderr.on('error', () => {})
-
-const exitCode = await main(process.argv.slice(2))
-await flushed(process.stdout)
-const told = withOutput(exitCode)
-await flushed(process.stderr)
-process.exit(told)
+/** Runs the command line of this process to its end. */
+export async function start(takeSignal: TakeSignal): Promise<never> {
+  // What is wrong with stdout is told at the end, and what is wrong with stderr can be told nowhere.
+  watchStdout()
+  process.stderr.on('error', () => {})
+  const exitCode = await main(process.argv.slice(2), takeSignal)
+  await flushed(process.stdout)
+  const told = withOutput(exitCode)
+  await flushed(process.stderr)
+  process.exit(told)
+}

@@ -1,13 +1,14 @@
 /** `holdfast run`: runs a command under a lock. */
 import { renderHelp } from '../args/help.js'
-import { EXIT, signalExitCode } from '../exit-codes.js'
+import { EXIT } from '../exit-codes.js'
 import { failureOf, note, tellFailure } from '../report.js'
+import { InterruptedError, unlessAborted } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'
 import { assertStatusFile, newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
 import { Signals } from '../supervise/signals.js'
-import type { Command } from './command.js'
+import type { Command, TakeSignal } from './command.js'
 
 export const command: Command = {
   help: {
@@ -21,28 +22,34 @@ HOLDFAST_OWNER, HOLDFAST_STORE and HOLDFAST_TTL_MS in its environment, and its e
 Durations have a unit: 500ms, 5s, 10m, 1.5h.
 
 Exit codes: the command's own; 128+n when signal n ended it; 126 not executable, 127 not found;
-64 usage, 69 store unreachable, 74 lock lost, 75 busy or timed out, 77 not authorised, 78 configuration,
-124 ended by --at-most-for.`,
+64 usage, 69 store unreachable, 71 the system refused or killed a process at the start, 74 lock lost,
+75 busy or timed out, 77 not authorised, 78 configuration, 124 ended by --at-most-for.`,
   },
 
-  async main(argv) {
+  takesSignals: true,
+
+  async main(argv, takeSignal) {
     const settings = runSettings(argv)
     if (settings === undefined) {
       process.stdout.write(renderHelp(this.help))
       return EXIT.ok
     }
-    return run(settings)
+    return run(settings, takeSignal)
   },
 }
 
-async function run(settings: RunSettings): Promise<number> {
+async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<number> {
   const location = locateStore(settings)
   if (settings.statusFile !== undefined) assertStatusFile(settings.statusFile)
   const status = newStatus(settings.name, location.shown)
-  // Until somebody waits there is nothing to undo, so a signal just ends us, with the code that it would give.
-  const signals = new Signals((signal) => process.exit(signalExitCode(signal)))
+  const left = new AbortController()
+  const leave = (signal: NodeJS.Signals): void => left.abort(new InterruptedError(settings.name, signal))
+  // Until somebody waits there is nothing to undo, so a signal just ends the run.
+  const signals = new Signals(leave)
+  const early = takeSignal()
+  if (early !== undefined) leave(early)
   try {
-    await runUnderLock({ settings, location, signals, status })
+    await unlessAborted(left.signal, () => runUnderLock({ settings, location, signals, status, leave }))
   } catch (error) {
     fail(status, error, settings)
   }

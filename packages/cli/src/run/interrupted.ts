@@ -16,3 +16,18 @@ export class InterruptedError extends CliError {
     )
   }
 }
+
+/** Settles as `work` does, or rejects with the reason of the signal, which `work` need not listen to. */
+export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  let abort: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort)
+  })
+  try {
+    return await Promise.race([work(), aborted])
+  } finally {
+    if (abort) signal.removeEventListener('abort', abort)
+  }
+}

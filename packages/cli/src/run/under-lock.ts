@@ -1,6 +1,5 @@
 /** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
 import { createLocks, type Lease, type Locks } from 'holdfast'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf, note } from '../report.js'
@@ -12,7 +11,7 @@ import { acquire } from './acquire.js'
 import { asBusy } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
-import { InterruptedError } from './interrupted.js'
+import { InterruptedError, unlessAborted } from './interrupted.js'
 import type { RunSettings } from './settings.js'
 import type { RunStatus } from './status.js'
 import { stay } from './stay.js'
@@ -22,6 +21,8 @@ export interface RunContext {
   readonly settings: RunSettings
   readonly location: StoreLocation
   readonly signals: Signals
+  /** Ends the run at once, with its status, and undoes nothing. */
+  readonly leave: (signal: NodeJS.Signals) => void
   /** Filled in as things happen, so that it is true whenever the run ends. */
   readonly status: RunStatus
 }
@@ -46,41 +47,27 @@ export async function runUnderLock(context: RunContext): Promise<void> {
 }
 
 async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
-  const { settings, status, signals, location } = context
+  const { settings, status, signals, location, leave } = context
   const interruption = new AbortController()
   signals.handle((signal) => {
-    const error = new InterruptedError(settings.name, signal)
     // A second signal comes from somebody who does not want to wait for the withdrawal either.
-    if (interruption.signal.aborted) process.exit(error.exitCode)
-    interruption.abort(error)
+    if (interruption.signal.aborted) leave(signal)
+    interruption.abort(new InterruptedError(settings.name, signal))
   })
   const startedMs = performance.now()
   const quiet = settings.json ? () => {} : tellWhoHolds(locks, settings.name, location)
   try {
-    await refuseToWaitForOneself(locks, settings.name, process.env)
+    await unlessAborted(interruption.signal, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
     const lease = await acquire({ locks, name, sharing, waitMs, signal: interruption.signal })
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null
     return lease
   } catch (error) {
-    const told = await unless(interruption.signal, asBusy(error, locks, settings))
-    throw interruption.signal.aborted ? interruption.signal.reason : told
+    throw await unlessAborted(interruption.signal, () => asBusy(error, locks, settings))
   } finally {
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
-  }
-}
-
-/** Who has interrupted the wait waits for no explanation either. */
-async function unless<T>(signal: AbortSignal, answer: Promise<T>): Promise<T | undefined> {
-  if (signal.aborted) return undefined
-  const aborted = new AbortController()
-  const over = once(signal, 'abort', { signal: aborted.signal }).catch(() => undefined)
-  try {
-    return await Promise.race([answer, over.then(() => undefined)])
-  } finally {
-    aborted.abort()
   }
 }
 

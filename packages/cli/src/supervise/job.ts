@@ -2,6 +2,7 @@
  * One run of the command: guardian first, gate second, then everybody who must know is told, and only then does the
  * command begin. Whatever kills us at any point, either the gate never opens or the guardian knows what to end.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExitStatus } from '../exit-codes.js'
 import { startGate, type Gate } from './gate.js'
 import { Guardian } from './guardian.js'
@@ -62,6 +63,8 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
     const group = groupOf(gate.pid)
     // A gate that is gone was killed by somebody; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
+    // Node delivers signals last in a turn of its event loop: one that has arrived must be seen before the gate opens.
+    await nextTurn()
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
     guardian.onDeath(options.onGuardianDeath)

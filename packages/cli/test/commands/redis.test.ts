@@ -229,11 +229,11 @@ describe('over Redlock', () => {
 it('says which library is missing', async () => {
   const project = new Project()
   // The program alone, as if nothing were installed beside it.
-  const bundle = project.file('dist/holdfast.js')
+  const bin = project.file('bin/holdfast.js')
   for (const part of ['bin', 'dist', 'package.json']) {
     cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), project.file(part), { recursive: true })
   }
-  const alone = new Program(process.execPath, [bundle, 'run', 'lock', '--', 'true'], {
+  const alone = new Program(process.execPath, [bin, 'run', 'lock', '--', 'true'], {
     cwd: project.folder,
     env: { ...project.env, HOLDFAST_STORE: project.url },
   })

@@ -6,4 +6,5 @@ Guardian.prototype.watch = async function (target) {
   await watch.call(this, target)
   process.kill(process.pid, 'SIGSTOP')
 }
-await import('../../dist/main.js')
+const { start } = await import('../../dist/main.js')
+await start(() => undefined)
