@@ -1,14 +1,13 @@
 /** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `controls/`. */
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { mutatedCopy } from '@holdfast/simulator'
-import { MUTATIONS } from '@holdfast/torture'
+import { brokenCopyOf, MUTATIONS } from '@holdfast/torture'
 import { planOf } from '../support/plan.js'
 import { torture } from './support/torture.js'
 
 const full = planOf() === 'full'
 /** The others take long, or need luck within a few seconds. */
-const USUAL = ['held-without-deadline', 'renewal-without-owner', 'no-floor']
+const USUAL = ['held-without-deadline', 'renewal-without-owner', 'no-floor', 'gate-without-lease']
 const [SECONDS, MOST_SEEDS] = [10, 4]
 
 async function brokenBy(args: readonly string[]): Promise<{ broken: string[]; seeds: number }> {
@@ -25,7 +24,7 @@ describe('a mutation', () => {
   test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
     '%s fits the code as it is',
     (_name, mutation) => {
-      expect(() => rmSync(mutatedCopy(mutation), { recursive: true })).not.toThrow()
+      expect(() => rmSync(brokenCopyOf(mutation), { recursive: true })).not.toThrow()
     },
   )
 })
@@ -34,8 +33,10 @@ describe.concurrent('a library that is broken on purpose', () => {
   test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(
     '$name is caught',
     { timeout: 240_000 },
-    async ({ name, store, faults, shows }, { expect: its }) => {
-      const { broken } = await brokenBy(['--store', store, '--faults', faults.join(), '--mutation', name])
+    async ({ name, of, store, faults, shows }, { expect: its }) => {
+      const subject = of === 'cli' ? 'command-line' : 'holdfast'
+      const what = ['--subject', subject, '--store', store, '--faults', faults.join(), '--mutation', name]
+      const { broken } = await brokenBy(what)
       its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual([])
     },
   )

@@ -41,6 +41,10 @@ describe('the command', () => {
     [['--mutation', 'none'], 'There is no mutation "none". Choose among: held-without-deadline'],
     [['--subject', 'peer:nobody', '--store', 'redis'], 'There is no subject "peer:nobody".'],
     [['--subject', 'peers', '--store', 'etcd'], 'say --store redis, not etcd'],
+    [['--subject', 'command-line', '--store', 'memory'], 'The command line is not tried on memory.'],
+    [['--subject', 'command-line,peers'], 'The command line is tried by itself: name no other subject.'],
+    [['--faults', 'late-gate', '--store', 'redis'], 'The fault late-gate meets only the command line'],
+    [['--mutation', 'gate-without-lease'], 'The mutation gate-without-lease is one of the command line'],
     [['--colour'], "Unknown option '--colour'"],
   ])('refuses %j with a sentence and its usage', async (args, sentence) => {
     const { status, stderr, left } = await torture(...args)

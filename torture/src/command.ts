@@ -1,8 +1,16 @@
 /** The command line: what may be asked for, and what is said when something else is. */
 import { parseArgs } from 'node:util'
 import { canHaveNetwork } from '@holdfast/servers/network'
-import { FAULT_KINDS, FAULTS, isFaultKind, type FaultKind } from './faults/catalogue.js'
-import { MUTATION_NAMES } from './mutations.js'
+import { COMMAND_LINE_STORES } from './command-line/urls.js'
+import {
+  FAULT_KINDS,
+  FAULTS,
+  isFaultKind,
+  isRunFaultKind,
+  RUN_FAULT_KINDS,
+  type AnyFaultKind,
+} from './faults/catalogue.js'
+import { MUTATION_NAMES, MUTATIONS } from './mutations.js'
 import { faultsOf, PROMISES, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
 import { isStoreName, STORE_NAMES, STORES, type StoreName } from './stores.js'
@@ -14,7 +22,7 @@ export interface Command {
   readonly seconds: number
   readonly seed: number
   /** Which faults a store meets. */
-  readonly faultsFor: (store: StoreName) => readonly FaultKind[]
+  readonly faultsFor: (store: StoreName) => readonly AnyFaultKind[]
   /** Only all promised faults together: of a recording, that one cell. */
   readonly mixed: boolean
   /** Show the schedule and do nothing. */
@@ -40,8 +48,10 @@ ${STORE_NAMES.map((name) => `                   ${name}: ${STORES[name].title}`)
   --seed S         the schedule of the faults comes from it (default 1)
   --faults LIST    which faults, with commas; or promised (default: those under which everything is promised), all, none
 ${FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title}`).join('\n')}
+${RUN_FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title} (command line)`).join('\n')}
   --plan           show the schedule, and do nothing
-  --subject NAME   try another lock on the same Redis: ${SUBJECT_NAMES.join(', ')};
+  --subject NAME   try something else: command-line (\`holdfast run\`, on ${COMMAND_LINE_STORES.join(', ')}),
+                   or another lock on the same Redis: ${SUBJECT_NAMES.filter((name) => name.includes(':')).join(', ')};
                    may be repeated; controls and peers stand for all of theirs
   --mutation NAME  try a library that is broken on purpose: ${MUTATION_NAMES.join(', ')}
   --history FILE   write the history of the last run, one line of JSON an event
@@ -56,29 +66,47 @@ a server is not installed, and with 130 when it was interrupted.`
 export function parseCommand(args: readonly string[]): Command | 'help' {
   const values = parse(args)
   if (values.help === true) return 'help'
-  const stores = values.store === undefined ? STORE_NAMES : listOf(values.store).map(storeName)
   const subjects =
     values.subject === undefined ? ['holdfast' as const] : listOf(values.subject).flatMap(subjectNames)
-  const elsewhere = stores.find((store) => store !== 'redis')
-  if (elsewhere !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
-    throw new UsageError(`Controls and peers are locks on Redis: say --store redis, not ${elsewhere}.`)
-  }
-  const usual = values.record === true ? 'all' : 'promised'
+  const commandLine = subjects.includes('command-line')
+  const usualStores = commandLine ? COMMAND_LINE_STORES : STORE_NAMES
+  const stores = values.store === undefined ? usualStores : listOf(values.store).map(storeName)
+  assertTogether(stores, subjects)
+  const usual = values.record === true && !commandLine ? 'all' : 'promised'
   const faults = listOf([values.faults ?? usual])
-  for (const store of stores) faultsFor(store, faults, stores.length > 1)
+  const kindsFor = (store: StoreName): AnyFaultKind[] =>
+    faultsFor(store, faults, { several: stores.length > 1, commandLine })
+  for (const store of stores) kindsFor(store)
   return {
     stores: [...new Set(stores)],
     subjects: [...new Set(subjects)],
     seconds:
       values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
     seed: values.seed === undefined ? 1 : wholeNumber('seed', values.seed, 0, 2 ** 32),
-    faultsFor: (store) => faultsFor(store, faults, stores.length > 1),
+    faultsFor: kindsFor,
     mixed: values.faults === 'mixed',
     plan: values.plan === true,
-    mutation: values.mutation === undefined ? undefined : mutationName(values.mutation),
+    mutation: values.mutation === undefined ? undefined : mutationName(values.mutation, commandLine),
     history: values.history,
     report: values.report,
     record: values.record === true,
+  }
+}
+
+/** @throws UsageError when a subject cannot be tried on a store, or beside another one. */
+function assertTogether(stores: readonly StoreName[], subjects: readonly SubjectName[]): void {
+  if (subjects.includes('command-line')) {
+    if (subjects.length > 1)
+      throw new UsageError('The command line is tried by itself: name no other subject.')
+    const without = stores.find((store) => !COMMAND_LINE_STORES.includes(store))
+    if (without === undefined) return
+    throw new UsageError(
+      `The command line is not tried on ${without}. Choose among: ${COMMAND_LINE_STORES.join(', ')}.`,
+    )
+  }
+  const elsewhere = stores.find((store) => store !== 'redis')
+  if (elsewhere !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
+    throw new UsageError(`Controls and peers are locks on Redis: say --store redis, not ${elsewhere}.`)
   }
 }
 
@@ -149,19 +177,40 @@ function subjectNames(name: string): SubjectName[] {
   )
 }
 
-function mutationName(name: string): string {
-  if (MUTATION_NAMES.includes(name)) return name
-  throw new UsageError(`There is no mutation "${name}". Choose among: ${MUTATION_NAMES.join(', ')}.`)
+function mutationName(name: string, commandLine: boolean): string {
+  const mutation = MUTATIONS.find((one) => one.name === name)
+  if (!mutation) {
+    throw new UsageError(`There is no mutation "${name}". Choose among: ${MUTATION_NAMES.join(', ')}.`)
+  }
+  if ((mutation.of === 'cli') === commandLine) return name
+  const its = mutation.of === 'cli' ? 'the command line' : 'the library'
+  throw new UsageError(`The mutation ${name} is one of ${its}: choose another one, or another --subject.`)
 }
 
-/** @param several leave out what one of several stores cannot meet, rather than refuse it */
-function faultsFor(store: StoreName, names: readonly string[], several: boolean): FaultKind[] {
-  return names.flatMap((name) => {
-    if (name === 'promised' || name === 'mixed') return promisedFaults(store).filter(canBeDriven)
-    if (name === 'all') return faultsOf(store).filter(canBeDriven)
+interface Meeting {
+  /** Leave out what one of several stores cannot meet, rather than refuse it. */
+  readonly several: boolean
+  /** The command line is tried, which has faults of its own. */
+  readonly commandLine: boolean
+}
+
+function faultsFor(
+  store: StoreName,
+  names: readonly string[],
+  { several, commandLine }: Meeting,
+): AnyFaultKind[] {
+  const own = commandLine ? RUN_FAULT_KINDS : []
+  return names.flatMap((name): AnyFaultKind[] => {
+    if (name === 'promised' || name === 'mixed') return [...promisedFaults(store).filter(canBeDriven), ...own]
+    if (name === 'all') return [...faultsOf(store).filter(canBeDriven), ...own]
     if (name === 'none' || name === '') return []
+    if (isRunFaultKind(name)) {
+      if (commandLine) return [name]
+      throw new UsageError(`The fault ${name} meets only the command line: say --subject command-line.`)
+    }
     if (!isFaultKind(name)) {
-      throw new UsageError(`There is no fault "${name}". Choose among: ${FAULT_KINDS.join(', ')}.`)
+      const known = [...FAULT_KINDS, ...RUN_FAULT_KINDS]
+      throw new UsageError(`There is no fault "${name}". Choose among: ${known.join(', ')}.`)
     }
     const cell = PROMISES[store][name]
     if (cell.verdict !== 'absent') return [name]
@@ -171,7 +220,7 @@ function faultsFor(store: StoreName, names: readonly string[], several: boolean)
 }
 
 /** What only root can do is left out of a mix, and refused with advice where it is asked for by name. */
-function canBeDriven(kind: FaultKind): boolean {
+function canBeDriven(kind: AnyFaultKind): boolean {
   const { needs } = FAULTS[kind]
   if (needs === 'network') return hasNetwork()
   return needs !== 'root' || process.getuid?.() === 0

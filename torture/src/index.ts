@@ -1,10 +1,12 @@
 /** What the tests of the torture use. */
+export { judgeCommandLine, type WitnessedOutcome } from './command-line/judge.js'
+export type { Blow, Line, RunRecord, RunWish } from './command-line/record.js'
 export { parseCommand, UsageError, type Command } from './command.js'
 export { drawPlan } from './faults/plan.js'
 export { renewedAfterLoss } from './judge/forgotten.js'
 export { judge, type Judgement } from './judge/judge.js'
 export { toldOf } from './judge/told.js'
-export { MUTATIONS, type TortureMutation } from './mutations.js'
+export { brokenCopyOf, MUTATIONS, type TortureMutation } from './mutations.js'
 export { PROMISES, promisedFaults, waivers } from './promised.js'
 export { report } from './report/report.js'
 export { Chronicle } from './run/chronicle.js'

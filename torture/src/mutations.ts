@@ -1,10 +1,13 @@
 /** What is broken on purpose, so that a run over the broken copy must turn red. */
-import { MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
-import type { FaultKind } from './faults/catalogue.js'
-import type { Property } from './promised.js'
+import { mutatedCopy, MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
+import { COMMAND_LINE_MUTATIONS, mutatedCommandLine } from './command-line/mutations.js'
+import type { AnyProperty } from './command-line/promised.js'
+import type { AnyFaultKind } from './faults/catalogue.js'
 import type { StoreName } from './stores.js'
 
 export interface TortureMutation {
+  /** Of which package the copy is made; `holdfast` where none is named. */
+  readonly of?: 'cli'
   readonly name: string
   readonly breaks: string
   readonly edits: readonly Edit[]
@@ -12,8 +15,8 @@ export interface TortureMutation {
   readonly masked?: string
   /** What shows it: a store, faults, and the promises that break. */
   readonly store: StoreName
-  readonly faults: readonly FaultKind[]
-  readonly shows: readonly Property[]
+  readonly faults: readonly AnyFaultKind[]
+  readonly shows: readonly AnyProperty[]
 }
 
 /** Takes the edits of the simulator's mutations of these names. */
@@ -94,6 +97,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     faults: ['pause'],
     shows: ['exclusion', 'tokens', 'counter'],
   },
+  ...COMMAND_LINE_MUTATIONS,
 ]
 
 export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)
+
+/** Makes a broken copy of the package that a mutation is about, and gives its folder. Whoever asks removes it. */
+export function brokenCopyOf(mutation: TortureMutation): string {
+  return mutation.of === 'cli' ? mutatedCommandLine(mutation) : mutatedCopy(mutation)
+}

@@ -6,7 +6,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { FAULT_KINDS, FAULTS, type FaultKind } from './faults/catalogue.js'
-import { PROMISES, PROPERTIES, PROPERTY_NAMES, type Property } from './promised.js'
+import { RUN_PROPERTIES, RUN_PROPERTY_NAMES, type AnyProperty } from './command-line/promised.js'
+import { PROMISES, PROPERTIES, PROPERTY_NAMES } from './promised.js'
 import type { RecordedCell, Results } from './record.js'
 import { STORE_NAMES, STORES, type StoreName } from './stores.js'
 
@@ -44,6 +45,7 @@ async function render(): Promise<string> {
   const results = readResults()
   const parts = [HEAD, promises(), total(results), matrix(results)]
   for (const store of STORE_NAMES) parts.push(section(store, results.get(store)))
+  parts.push(commandLine(results.get('command-line')))
   parts.push(others('Other libraries', PEERS_TEXT, results.get('peers')))
   parts.push(others('Broken locks', CONTROLS_TEXT, results.get('controls')))
   const config = await resolveConfig(PAGE)
@@ -173,6 +175,48 @@ function absences(store: StoreName): string {
   return lines.length === 0 ? '' : `Not here:\n\n${lines.join('\n')}`
 }
 
+const COMMAND_LINE_TEXT = `Several \`holdfast run\` contend for a mutex, a lock with readers and one with permits. Each command holds a file
+by flock(2) while it works, so that the kernel says when two are at work at once. Killed and stopped are wrappers, guardians and
+commands, one by one and together, beside the faults above.
+
+An overlap is excused by its cause alone, as [the limits](command-line.md#limits) name it: neither the wrapper nor the guardian of the
+command that overstays could act (each was killed, or stopped until then), nothing of a late run could act, or the server had
+forgotten. It is then counted as seen. Every other one is a violation.`
+
+function commandLine(results: Results | undefined): string {
+  const head = [
+    'store',
+    'seconds, faults',
+    'runs, commands at work',
+    'broken',
+    'seen, with such a cause',
+    'runs that lost the lock',
+  ]
+  const rows = STORE_NAMES.flatMap((store) => {
+    const cell = results?.cells[store]
+    if (!cell) return []
+    return [
+      [
+        STORES[store].title,
+        `${cell.seconds} s, ${cell.faults}`,
+        `${cell.operations}, ${cell.leases}`,
+        counts(cell.broken),
+        counts(cell.seen),
+        `${cell.losses}`,
+      ],
+    ]
+  })
+  const promised = RUN_PROPERTY_NAMES.map((name) => [`\`${name}\``, RUN_PROPERTIES[name]])
+  const commands = Object.values(results?.cells ?? {}).map(({ command }) => command)
+  return [
+    '## The command line',
+    COMMAND_LINE_TEXT,
+    table(['promise', 'says'], promised),
+    rows.length === 0 ? 'Not recorded yet.' : table(head, rows),
+    ...(commands.length === 0 ? [] : [`\`\`\`sh\n${commands.join('\n')}\n\`\`\``]),
+  ].join('\n\n')
+}
+
 const PEERS_TEXT = `The same faults on the same Redis, under which Holdfast keeps everything above. Used as a careful program
 would, with renewal and the news of a loss where the library has them. None has fencing tokens. A violation here says what a
 holder was led to believe, by the library's own means, while somebody else held the lock as well.`
@@ -203,12 +247,12 @@ function others(title: string, text: string, results: Results | undefined): stri
   return `## ${title}\n\n${text}\n\n${table(head, rows)}${command}`
 }
 
-function counts(found: Partial<Record<Property, number>>): string {
+function counts(found: Partial<Record<AnyProperty, number>>): string {
   const parts = Object.entries(found).map(([property, count]) => `${count} ${property}`)
   return parts.length === 0 ? 'none' : parts.join(', ')
 }
 
-function countOf(found: Partial<Record<Property, number>>): number {
+function countOf(found: Partial<Record<AnyProperty, number>>): number {
   return Object.values(found).reduce((sum, count) => sum + count, 0)
 }
 

@@ -2,7 +2,7 @@
  * What is promised: one table of store and fault. A run is judged by what every fault in it leaves promised, and the
  * guarantees page is made of the same table.
  */
-import { FAULT_KINDS, type FaultKind } from './faults/catalogue.js'
+import { FAULT_KINDS, isFaultKind, type AnyFaultKind, type FaultKind } from './faults/catalogue.js'
 import type { StoreName } from './stores.js'
 
 /** The promises that a run is judged by, with what each says. */
@@ -228,9 +228,10 @@ export interface Waiver {
 }
 
 /** What is not promised under these faults, and why. */
-export function waivers(store: StoreName, kinds: Iterable<FaultKind>, fenced: boolean): Waiver[] {
+export function waivers(store: StoreName, kinds: Iterable<AnyFaultKind>, fenced: boolean): Waiver[] {
   const found = new Map<Property, string>()
   for (const kind of new Set(kinds)) {
+    if (!isFaultKind(kind)) continue
     const cell = PROMISES[store][kind]
     if (cell.verdict !== 'not promised') continue
     for (const property of cell.without) found.set(property, cell.because)
@@ -245,6 +246,6 @@ export function waivers(store: StoreName, kinds: Iterable<FaultKind>, fenced: bo
   return [...found].map(([property, because]) => ({ property, because }))
 }
 
-function isLoss(kind: FaultKind): boolean {
+function isLoss(kind: AnyFaultKind): boolean {
   return kind === 'restart-empty' || kind === 'flush' || kind === 'failover'
 }

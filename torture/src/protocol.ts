@@ -11,8 +11,8 @@ export interface Connection {
   readonly routes?: Readonly<Record<string, { readonly host: string; readonly port: number }>>
 }
 
-/** Who is tried: the real library, a lock that is broken on purpose, or somebody else's library. */
-export type SubjectName = 'holdfast' | `control:${string}` | `peer:${string}`
+/** Who is tried: the real library, the command line, a lock that is broken on purpose, or somebody else's library. */
+export type SubjectName = 'holdfast' | 'command-line' | `control:${string}` | `peer:${string}`
 
 /** What a client process is started with, as JSON in its first argument. */
 export interface Assignment {

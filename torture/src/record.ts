@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from './command.js'
-import type { FaultKind } from './faults/catalogue.js'
+import type { AnyFaultKind } from './faults/catalogue.js'
 import { isBroken } from './judge/judge.js'
 import { commandOf } from './judge/reproduce.js'
 import type { Distribution } from './judge/told.js'
-import type { Property } from './promised.js'
+import type { AnyProperty } from './command-line/promised.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
 import type { StoreName } from './stores.js'
@@ -28,8 +28,8 @@ export interface RecordedCell {
   /** The longest wait after healing, in milliseconds. */
   readonly drainMs: number
   /** How often a promise was broken, and how often something was seen that was not promised. */
-  readonly broken: Partial<Record<Property, number>>
-  readonly seen: Partial<Record<Property, number>>
+  readonly broken: Partial<Record<AnyProperty, number>>
+  readonly seen: Partial<Record<AnyProperty, number>>
 }
 
 export interface Results {
@@ -43,19 +43,20 @@ export function cellsOf(
   command: Command,
   store: StoreName,
   subject: SubjectName,
-): [string, readonly FaultKind[]][] {
+): [string, readonly AnyFaultKind[]][] {
   const kinds = command.faultsFor(store)
+  if (subject === 'command-line') return [[store, kinds]]
   const together = promisedFaults(store).filter((kind) => kinds.includes(kind))
   if (subject !== 'holdfast') return [[subject, together]]
   if (command.mixed) return [['mixed', together]]
   const alone = faultsOf(store).filter((kind) => kinds.includes(kind))
-  const cells: [string, readonly FaultKind[]][] = alone.map((kind) => [kind, [kind]])
+  const cells: [string, readonly AnyFaultKind[]][] = alone.map((kind) => [kind, [kind]])
   return together.length > 1 ? [...cells, ['mixed', together]] : cells
 }
 
 export function keep(cell: string, ran: Ran): void {
   const { store, subject } = ran.options
-  const name = subject === 'holdfast' ? store : (subject.split(':')[0] ?? subject) + 's'
+  const name = fileOf(store, subject)
   const file = `${RESULTS}${name}.json`
   mkdirSync(RESULTS, { recursive: true })
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results).cells : {}
@@ -65,7 +66,13 @@ export function keep(cell: string, ran: Ran): void {
     cells: { ...before, [cell]: recorded(ran) },
   }
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
-  if (isBroken(ran) && subject === 'holdfast') console.log(`A promise was broken: ${commandOf(ran.options)}`)
+  if (isBroken(ran) && (subject === 'holdfast' || subject === 'command-line'))
+    console.log(`A promise was broken: ${commandOf(ran.options)}`)
+}
+
+function fileOf(store: StoreName, subject: SubjectName): string {
+  if (subject === 'holdfast') return store
+  return subject === 'command-line' ? subject : `${subject.split(':')[0] ?? subject}s`
 }
 
 function recorded({ options, outcome, judgement }: Ran): RecordedCell {
@@ -94,8 +101,10 @@ function round(value: number): number {
   return Number(value.toFixed(1))
 }
 
-function counted(findings: readonly { readonly property: Property }[]): Partial<Record<Property, number>> {
-  const counts: Partial<Record<Property, number>> = {}
+function counted(
+  findings: readonly { readonly property: AnyProperty }[],
+): Partial<Record<AnyProperty, number>> {
+  const counts: Partial<Record<AnyProperty, number>> = {}
   for (const { property } of findings) counts[property] = (counts[property] ?? 0) + 1
   return counts
 }

@@ -3,14 +3,16 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatEvent } from 'holdfast/conformance'
-import { mutatedCopy } from '@holdfast/simulator'
 import type { Command } from './command.js'
+import { conductCommandLine } from './command-line/conduct.js'
+import { shapeOf } from './command-line/shape.js'
+import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
-import type { FaultKind } from './faults/catalogue.js'
+import type { AnyFaultKind } from './faults/catalogue.js'
 import { isBroken, judge, type Judgement } from './judge/judge.js'
-import { MUTATIONS, type TortureMutation } from './mutations.js'
+import { brokenCopyOf, MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
-import { conduct, type Outcome, type RunOptions } from './run/conduct.js'
+import { conduct, type Outcome, type Progress, type RunOptions } from './run/conduct.js'
 import { report } from './report/report.js'
 import { enterOwnNetwork } from './run/own-network.js'
 import { preflight } from './run/preflight.js'
@@ -29,7 +31,7 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
     for (const store of command.stores) plan(command, store)
     return 0
   }
-  for (const store of command.stores) preflight(store, command.faultsFor(store))
+  for (const store of command.stores) preflight(store, command.faultsFor(store), command.subjects)
   if (command.stores.some((store) => command.faultsFor(store).includes('partition'))) {
     const status = await enterOwnNetwork(signal)
     if (status !== undefined) return status
@@ -49,13 +51,19 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
   return runs.some(isBroken) ? 1 : 0
 }
 
-function plan({ seconds, seed, faultsFor }: Command, store: StoreName): void {
+function plan({ seconds, seed, subjects, faultsFor }: Command, store: StoreName): void {
   const kinds = faultsFor(store)
-  console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store] })))
+  const { places: clients, ttlMs } = shapeOf(store)
+  const shape = subjects.includes('command-line') ? { clients, ttlMs } : {}
+  console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store], ...shape })))
 }
 
 /** One run with all the faults; or, to be recorded, one for each cell of the guarantees. */
-function runsOf(command: Command, store: StoreName, subject: SubjectName): [string, readonly FaultKind[]][] {
+function runsOf(
+  command: Command,
+  store: StoreName,
+  subject: SubjectName,
+): [string, readonly AnyFaultKind[]][] {
   return command.record ? cellsOf(command, store, subject) : [['', command.faultsFor(store)]]
 }
 
@@ -78,18 +86,17 @@ async function tryOne(
 
 /** Outside of the repository the copy would not find the client libraries. */
 function brokenCopy(mutation: TortureMutation): string {
-  const copy = mutatedCopy(mutation)
+  const copy = brokenCopyOf(mutation)
   symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(copy, 'node_modules'))
   return copy
 }
 
 export async function runOnce(options: Ran['options'], signal: AbortSignal): Promise<Ran> {
-  const outcome = await conduct({
-    ...options,
-    signal,
-    progress: (progress) => showProgress(progress, options),
-  })
-  return { options, outcome, judgement: judge(options, outcome) }
+  const all = { ...options, signal, progress: (progress: Progress) => showProgress(progress, options) }
+  const outcome = await (options.subject === 'command-line' ? conductCommandLine(all) : conduct(all))
+  const { witnessed } = outcome
+  const judgement = witnessed ? judgeCommandLine(options, { ...outcome, witnessed }) : judge(options, outcome)
+  return { options, outcome, judgement }
 }
 
 function write({ history, report: file }: Command, runs: readonly Ran[]): void {

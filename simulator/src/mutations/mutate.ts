@@ -26,11 +26,19 @@ export async function mutated(mutation: Mutation): Promise<Runtime> {
   }
 }
 
-/** Makes the copy, and gives its folder. Whoever asks removes it. */
-export function mutatedCopy({ name, edits }: Pick<Mutation, 'name' | 'edits'>): string {
+/**
+ * Makes the copy, and gives its folder. Whoever asks removes it.
+ * @param source the folder that is copied
+ * @param isCopied whether a file of it is needed
+ */
+export function mutatedCopy(
+  { name, edits }: Pick<Mutation, 'name' | 'edits'>,
+  source = PACKAGE,
+  isCopied: (path: string) => boolean = () => true,
+): string {
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
   try {
-    cpSync(PACKAGE, copy, { recursive: true, filter: (path) => !path.endsWith('.map') })
+    cpSync(source, copy, { recursive: true, filter: (path) => !path.endsWith('.map') && isCopied(path) })
     // Outside of its package the copy has to say itself that it is made of modules.
     writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
     for (const { file, find, replace } of edits) edit(name, join(copy, file), find, replace)

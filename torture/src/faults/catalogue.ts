@@ -51,16 +51,47 @@ const CATALOGUE = {
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>
 
+/** What only a run of the command line can meet: it is made of a wrapper, its guardian, and the command. */
+const OF_RUNS = {
+  'command-kill': { lane: 'process', title: 'the command is killed with its group' },
+  'guardian-kill': { lane: 'process', title: 'the guardian is killed' },
+  orphan: { lane: 'process', title: 'the wrapper and the guardian are both killed; the command works on' },
+  'command-pause': { lane: 'process', title: 'the command is stopped with its group' },
+  'guardian-pause': { lane: 'process', title: 'the guardian is stopped' },
+  freeze: {
+    lane: 'process',
+    title: 'wrapper, guardian and command are all stopped, for longer than a lease',
+  },
+  signal: { lane: 'process', title: 'the wrapper gets SIGTERM, SIGINT or SIGHUP' },
+  suspend: { lane: 'process', title: 'the wrapper gets SIGTSTP, and goes on later' },
+  'start-kill': {
+    lane: 'process',
+    title: 'the wrapper, the guardian or the command is killed while the command starts',
+  },
+  'late-gate': {
+    lane: 'process',
+    title: 'the wrapper is stopped between the grant and the start of the command, for longer than the lease',
+  },
+} as const satisfies Record<string, FaultKindInfo>
+
 export type FaultKind = keyof typeof CATALOGUE
-export const FAULTS: Readonly<Record<FaultKind, FaultKindInfo>> = CATALOGUE
-export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
+export type RunFaultKind = keyof typeof OF_RUNS
+export type AnyFaultKind = FaultKind | RunFaultKind
+export const FAULTS: Readonly<Record<AnyFaultKind, FaultKindInfo>> = { ...CATALOGUE, ...OF_RUNS }
+/** Those that the library can meet, each store by the table of promises. */
+export const FAULT_KINDS = Object.keys(CATALOGUE) as readonly FaultKind[]
+export const RUN_FAULT_KINDS = Object.keys(OF_RUNS) as readonly RunFaultKind[]
 
 export function isFaultKind(name: string): name is FaultKind {
-  return Object.hasOwn(FAULTS, name)
+  return Object.hasOwn(CATALOGUE, name)
+}
+
+export function isRunFaultKind(name: string): name is RunFaultKind {
+  return Object.hasOwn(OF_RUNS, name)
 }
 
 export interface Fault {
-  readonly kind: FaultKind
+  readonly kind: AnyFaultKind
   /** From the beginning of the run, in milliseconds. */
   readonly atMs: number
   readonly forMs: number
@@ -78,7 +109,7 @@ export interface FaultShape {
   readonly ttlMs: number
 }
 
-export function drawFault(dice: Dice, kind: FaultKind, atMs: number, shape: FaultShape): Fault {
+export function drawFault(dice: Dice, kind: AnyFaultKind, atMs: number, shape: FaultShape): Fault {
   const { ttlMs } = shape
   const client = dice.whole(0, shape.clients - 1)
   const all = dice.chance(0.3)
@@ -96,7 +127,7 @@ export function drawFault(dice: Dice, kind: FaultKind, atMs: number, shape: Faul
 type Size = readonly [forMs: number, byMs: number]
 
 /** Half of a window is about the length of a lease, where the races are. */
-const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
+const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   pause: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs, 0],
   kill: (dice) => [dice.between(50, 800), 0],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
@@ -118,4 +149,16 @@ const SIZES: Record<FaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
   partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
+  'command-kill': () => [0, 0],
+  'guardian-kill': () => [0, 0],
+  orphan: () => [0, 0],
+  'command-pause': (dice, ttlMs) => [dice.between(0.3, 1.3) * ttlMs, 0],
+  'guardian-pause': (dice, ttlMs) => [dice.between(0.3, 1.3) * ttlMs, 0],
+  freeze: (dice, ttlMs) => [dice.between(0.9, 1.6) * ttlMs, 0],
+  // Which signal.
+  signal: (dice) => [0, dice.whole(0, 2)],
+  suspend: (dice, ttlMs) => [dice.between(0.2, 1.5) * ttlMs, 0],
+  // When within 12 ms, and which of three parts.
+  'start-kill': (dice) => [0, dice.whole(0, 35)],
+  'late-gate': (dice, ttlMs) => [dice.between(1.05, 1.5) * ttlMs, 0],
 }

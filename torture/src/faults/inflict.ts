@@ -1,21 +1,36 @@
 /** Does what the schedule says, and undoes it. */
-import type { ClientProcess } from '../run/client-process.js'
 import type { Wires } from '../run/wires.js'
 import type { Action, Heal, ServerNode, Target, Tools } from '../targets/target.js'
-import type { Fault, FaultKind } from './catalogue.js'
+import { isFaultKind, type AnyFaultKind, type Fault, type FaultKind } from './catalogue.js'
+
+/** Whoever contends, as the faults of processes see it. */
+export interface Victim {
+  /** Resolves when it holds a lock, or after a while: faults are to meet holders. */
+  holding(): Promise<void>
+  pause(): void
+  resume(): void
+  /** Resolves when the process is gone. */
+  kill(): Promise<void>
+  /** Starts another process in its place. */
+  start(): Promise<void>
+}
 
 export interface Ground {
-  readonly clients: readonly ClientProcess[]
+  readonly clients: readonly Victim[]
   readonly wires: Wires
   readonly target: Target
   readonly tools: Tools
+  /** Faults that only what is tried here can meet. */
+  readonly own?: Partial<Record<AnyFaultKind, (fault: Fault) => Promise<Heal>>>
 }
 
 /** Begins a fault, and gives what ends it. */
 export async function inflict(fault: Fault, ground: Ground): Promise<Heal> {
+  const its = ground.own?.[fault.kind]
+  if (its) return its(fault)
   const own: Action | undefined = ground.target.actions[fault.kind]
   if (own) return own(fault, ground.tools)
-  const general = GENERAL[fault.kind]
+  const general = isFaultKind(fault.kind) ? GENERAL[fault.kind] : undefined
   if (!general) throw new Error(`There is no way to drive ${fault.kind} here.`)
   return general(fault, ground)
 }

@@ -1,11 +1,11 @@
 /** The schedule of faults: drawn from the seed before the run, so that the same seed gives the same schedule. */
 import { Dice } from '@holdfast/simulator'
-import { drawFault, FAULTS, type Fault, type FaultKind, type FaultShape, type Lane } from './catalogue.js'
+import { drawFault, FAULTS, type Fault, type AnyFaultKind, type FaultShape, type Lane } from './catalogue.js'
 
 export interface PlanOptions extends FaultShape {
   readonly seed: number
   readonly seconds: number
-  readonly kinds: readonly FaultKind[]
+  readonly kinds: readonly AnyFaultKind[]
 }
 
 /** How long a lane is quiet between two faults, on average and at most, in TTLs. */
@@ -16,7 +16,7 @@ const FIRST_MS = 400
 
 /** In the order of time. Each lane begins with one of each of its kinds. */
 export function drawPlan(options: PlanOptions): Fault[] {
-  const lanes = new Map<Lane, FaultKind[]>()
+  const lanes = new Map<Lane, AnyFaultKind[]>()
   for (const kind of new Set(options.kinds)) {
     const { lane } = FAULTS[kind]
     lanes.set(lane, [...(lanes.get(lane) ?? []), kind])
@@ -25,7 +25,7 @@ export function drawPlan(options: PlanOptions): Fault[] {
   return faults.sort((one, other) => one.atMs - other.atMs)
 }
 
-function drawLane(lane: Lane, kinds: readonly FaultKind[], options: PlanOptions): Fault[] {
+function drawLane(lane: Lane, kinds: readonly AnyFaultKind[], options: PlanOptions): Fault[] {
   const { seed, seconds, ttlMs } = options
   const dice = Dice.named(seed, `faults of the ${lane}`)
   const endMs = seconds * 1000

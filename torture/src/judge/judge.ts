@@ -1,5 +1,6 @@
 /** Judges a run: the published checkers, and what only the conductor can see; a verdict for each promise. */
 import { checkHistory, tellStory, type HistoryEvent, type Violation } from 'holdfast/conformance'
+import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'
 import type { Outcome, RunOptions } from '../run/conduct.js'
@@ -9,7 +10,7 @@ import { renewedAfterLoss } from './forgotten.js'
 import { toldOf, type Told } from './told.js'
 
 export interface Finding {
-  readonly property: Property
+  readonly property: AnyProperty
   /** What the checker calls it. */
   readonly kind: string
   readonly key: string
@@ -20,7 +21,7 @@ export interface Finding {
 }
 
 export interface Verdict {
-  readonly property: Property
+  readonly property: AnyProperty
   /** `kept` and `broken` where it was promised, `waived` where it was not, `none` where there was nothing to judge. */
   readonly outcome: 'kept' | 'broken' | 'waived' | 'none'
   readonly violations: number
@@ -63,7 +64,7 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
   const fenced =
     STORES[store].fenced && events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
   const waived = new Map(
-    waivers(store, options.kinds, fenced).map(({ property, because }) => [property, because]),
+    waivers(store, options.kinds, fenced).map(({ property, because }) => [property as AnyProperty, because]),
   )
   const liveness = { healedNs, boundNs: BigInt(boundMs) * 1_000_000n, watchedNs }
   const promised = { ...ALL, liveness }
@@ -101,7 +102,7 @@ export function isBroken({ judgement }: { readonly judgement: Judgement }): bool
   return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
 }
 
-function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {
+export function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {
   const failure = notes.find((note) => note.note === 'background' && note.claim === claim)
   const why = failure?.note === 'background' ? ` During the ${failure.during} of it: ${failure.error}` : ''
   const state = waits ? 'waited for' : 'held'

@@ -1,11 +1,11 @@
 /** What happened under each kind of fault. */
 import type { Story } from 'holdfast/conformance'
-import type { FaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind } from '../faults/catalogue.js'
 import { STORES } from '../stores.js'
 import type { Ran } from '../torture.js'
 
 export interface Figure {
-  readonly kind: FaultKind
+  readonly kind: AnyFaultKind
   count: number
   totalMs: number
   leases: number
@@ -17,7 +17,7 @@ export interface Figure {
 }
 
 export function figuresOf({ options, outcome, judgement }: Ran, { holds, waits }: Story): Figure[] {
-  const figures = new Map<FaultKind, Figure>()
+  const figures = new Map<AnyFaultKind, Figure>()
   const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
   const told = outcome.notes.flatMap((note) => (note.note === 'loss' ? [BigInt(note.told_ns)] : []))
   const broken = judgement.findings.flatMap(({ events }) => events.at(-1)?.t_ns ?? [])

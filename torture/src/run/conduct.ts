@@ -6,8 +6,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
-import type { Fault, FaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import { drawPlan } from '../faults/plan.js'
+import type { Witnessed } from '../command-line/record.js'
 import type { Note, SubjectName } from '../protocol.js'
 import { Resource } from '../resource.js'
 import { STORES, type StoreName } from '../stores.js'
@@ -24,7 +25,7 @@ export interface RunOptions {
   readonly store: StoreName
   readonly seconds: number
   readonly seed: number
-  readonly kinds: readonly FaultKind[]
+  readonly kinds: readonly AnyFaultKind[]
   /** A folder with a broken copy of the library. */
   readonly copy?: string
   readonly signal: AbortSignal
@@ -52,6 +53,8 @@ export interface Outcome {
   readonly healedNs: bigint
   readonly watchedNs: bigint
   readonly ghosts: readonly Ghost[]
+  /** Of the command line: its runs, and what the witness wrote. */
+  readonly witnessed?: Witnessed
 }
 
 export class Interrupted extends Error {

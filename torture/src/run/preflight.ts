@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { canHaveNetwork } from '@holdfast/servers/network'
-import { FAULTS, type FaultKind } from '../faults/catalogue.js'
+import { FAULTS, type AnyFaultKind } from '../faults/catalogue.js'
+import type { SubjectName } from '../protocol.js'
 import type { StoreName } from '../stores.js'
 
 /** What a store needs beside Node: a program on the path or a file, and Debian's package that has it. */
@@ -30,7 +31,16 @@ export class MissingError extends Error {
 }
 
 /** @throws MissingError saying what to install. */
-export function preflight(store: StoreName, kinds: readonly FaultKind[]): void {
+export function preflight(
+  store: StoreName,
+  kinds: readonly AnyFaultKind[],
+  subjects: readonly SubjectName[],
+): void {
+  if (subjects.includes('command-line') && (process.platform !== 'linux' || !isThere('flock'))) {
+    throw new MissingError(
+      'The command line is tried on Linux, and needs flock. On Debian: apt-get install util-linux.',
+    )
+  }
   for (const [needed, debian] of NEEDS[store] ?? []) {
     if (isThere(needed)) continue
     throw new MissingError(

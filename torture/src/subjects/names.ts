@@ -7,6 +7,7 @@ export type PeerName = (typeof PEERS)[number]
 
 export const SUBJECT_NAMES: readonly SubjectName[] = [
   'holdfast',
+  'command-line',
   'control:good',
   ...CONTROLS.map(({ id }) => `control:${id}` as const),
   ...PEERS.map((name) => `peer:${name}` as const),

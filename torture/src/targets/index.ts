@@ -1,5 +1,5 @@
 /** Starts the private service of a store. */
-import type { FaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind } from '../faults/catalogue.js'
 import { STORES, type StoreName } from '../stores.js'
 import { etcdTarget, zookeeperTarget } from './consensus.js'
 import { mysqlTarget, postgresTarget } from './databases.js'
@@ -9,7 +9,7 @@ import { clusterTarget, sentinelTarget } from './replicated.js'
 import type { Target } from './target.js'
 
 /** @param kinds the faults that it is to meet: some need a service that is started for them */
-export async function startTarget(store: StoreName, kinds: readonly FaultKind[]): Promise<Target> {
+export async function startTarget(store: StoreName, kinds: readonly AnyFaultKind[]): Promise<Target> {
   const { servers } = STORES[store]
   const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
   switch (store) {

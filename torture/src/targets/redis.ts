@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
-import type { Fault, FaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import { ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
@@ -14,7 +14,7 @@ const CATCH_UP_MS = 5000
 const DISK_MB = 48
 const LOG_REWRITTEN_FROM = '8mb'
 
-export async function redisTarget(count: number, kinds: readonly FaultKind[]): Promise<Target> {
+export async function redisTarget(count: number, kinds: readonly AnyFaultKind[]): Promise<Target> {
   const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
   const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []

@@ -1,5 +1,5 @@
 /** What is tortured: a private service with its servers, and what can be done to it beyond killing and stopping. */
-import type { Fault, FaultKind } from '../faults/catalogue.js'
+import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import type { Connection } from '../protocol.js'
 
 export interface ServerNode {
@@ -30,9 +30,9 @@ export interface Target {
   readonly nodes: readonly ServerNode[]
   /** What a client is told, with ports that lead to the nodes in their order. */
   connection(ports: readonly number[]): Connection
-  readonly actions: Partial<Record<FaultKind, Action>>
+  readonly actions: Partial<Record<AnyFaultKind, Action>>
   /** Codes of errors that may reach users under a fault, beside those of an unreachable store. */
-  readonly tolerated?: Partial<Record<FaultKind, readonly string[]>>
+  readonly tolerated?: Partial<Record<AnyFaultKind, readonly string[]>>
   /** Ends everything and removes its files. */
   stop(): Promise<void>
 }

@@ -1,0 +1,236 @@
+/**
+ * One run of the torture over the command line: several `holdfast run` contend, each through proxies of its own, and the
+ * commands hold files by flock(2). The faults of networks and servers are those of the library's torture.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Dice } from '@holdfast/simulator'
+import type { HistoryEvent } from 'holdfast/conformance'
+import type { Fault } from '../faults/catalogue.js'
+import { drawPlan } from '../faults/plan.js'
+import { Interrupted, type Outcome, type Progress, type RunOptions } from '../run/conduct.js'
+import { Chronicle, now } from '../run/chronicle.js'
+import { findGhosts } from '../run/ghosts.js'
+import { Weather } from '../run/weather.js'
+import { Wires } from '../run/wires.js'
+import { STORES } from '../stores.js'
+import { startTarget } from '../targets/index.js'
+import type { Target } from '../targets/target.js'
+import { RUN_FAULTS } from './faults.js'
+import { historyOf } from './history.js'
+import { programOf } from './mutations.js'
+import { Place } from './place.js'
+import { commandLineOf, isThere, processesWith, send } from './processes.js'
+import type { RunRecord, RunWish, Witnessed } from './record.js'
+import { shapeOf, type CommandLineShape } from './shape.js'
+import { urlOf } from './urls.js'
+import { argumentsOf, longestHoldMs, stayMs } from './wish.js'
+import { WitnessLog } from './witness-log.js'
+import { Wrapper } from './wrapper.js'
+
+const WITNESS = fileURLToPath(new URL('../../native/witness.sh', import.meta.url))
+const LOOK_EVERY_MS = 15
+const PROGRESS_EVERY_MS = 1000
+/** Beyond what is promised, so that a breach can be told from a hang. */
+const PATIENCE_MS = 2000
+
+export async function conductCommandLine(options: RunOptions): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
+  const run = new CommandLineRun(options, folder)
+  try {
+    return await run.conduct()
+  } finally {
+    await run.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class CommandLineRun {
+  readonly #options: RunOptions
+  readonly #folder: string
+  readonly #shape: CommandLineShape
+  readonly #chronicle = new Chronicle()
+  readonly #log: WitnessLog
+  #places: Place[] = []
+  #target: Target | undefined
+  #wires: Wires | undefined
+  #weather: Weather | undefined
+  #phase: Progress['phase'] = 'starting'
+  #startMs = performance.now()
+
+  constructor(options: RunOptions, folder: string) {
+    this.#options = options
+    this.#folder = folder
+    this.#shape = shapeOf(options.store)
+    this.#log = new WitnessLog(folder)
+  }
+
+  async conduct(): Promise<Outcome> {
+    const { store, seconds, seed, kinds } = this.#options
+    const { places, ttlMs } = this.#shape
+    const plan = drawPlan({ seed, seconds, kinds, clients: places, servers: STORES[store].servers, ttlMs })
+    const timers = [
+      setInterval(() => this.#look(), LOOK_EVERY_MS),
+      setInterval(() => this.#report(), PROGRESS_EVERY_MS),
+    ]
+    try {
+      const target = await this.#begin()
+      this.#assertGoesOn()
+      this.#phase = 'torturing'
+      this.#startMs = performance.now()
+      const startNs = now()
+      await this.#torture(plan, target)
+      const healedNs = now()
+      this.#phase = 'healed'
+      await this.#drain()
+      const watchedNs = now()
+      const leftOver = await this.#leftOver()
+      const ghosts = await findGhosts(store, this.#directly(target), this.#chronicle.killed)
+      this.#assertGoesOn()
+      this.#phase = 'judging'
+      this.#report()
+      this.#log.read()
+      const witnessed = { runs: this.#runs, lines: this.#log.lines, leftOver }
+      const events = this.#events(witnessed)
+      const times = { startNs, healedNs, watchedNs }
+      return { plan, chronicle: this.#chronicle, events, notes: [], ghosts, witnessed, ...times }
+    } finally {
+      for (const timer of timers) clearInterval(timer)
+    }
+  }
+
+  /** Everything that was started ends, whatever state it is in. */
+  async end(): Promise<void> {
+    const ended = this.#places.map((place) => place.end())
+    for (const { wrapper } of this.#places) wrapper?.kill('wrapper')
+    await Promise.all(ended)
+    for (const name of this.#processes()) if (isThere(name)) send(name.pid, 'SIGKILL')
+    this.#log.close()
+    await this.#wires?.cut()
+    await this.#target?.stop()
+  }
+
+  async #begin(): Promise<Target> {
+    const { store, seed, kinds } = this.#options
+    const { places, ttlMs } = this.#shape
+    const target = (this.#target = await startTarget(store, kinds))
+    const wires = (this.#wires = await Wires.lay(places, target.nodes))
+    this.#assertGoesOn()
+    this.#places = Array.from({ length: places }, (_, index) => {
+      const url = urlOf(store, target.connection(wires.portsOf(index)))
+      return new Place({
+        index,
+        dice: Dice.named(seed, `place ${index}`),
+        ttlMs,
+        start: (id, wish) => this.#startRun(id, wish, url),
+        entered: (id) => this.#log.entered(id),
+        stay: (id) => this.#stay(id),
+      })
+    })
+    for (const place of this.#places) place.begin()
+    return target
+  }
+
+  #startRun(id: string, wish: RunWish, url: string): Wrapper {
+    const { copy } = this.#options
+    const site = { script: WITNESS, folder: this.#folder }
+    return new Wrapper({
+      id,
+      wish,
+      program: programOf(copy),
+      args: argumentsOf(id, wish, url, this.#shape.ttlMs, site),
+      env: this.#env(),
+      chronicle: this.#chronicle,
+    })
+  }
+
+  #stay(id: string): void {
+    const file = join(this.#folder, `stay.${id}`)
+    writeFileSync(file, '')
+    setTimeout(() => rmSync(file, { force: true }), stayMs(this.#shape.ttlMs)).unref()
+  }
+
+  /** The guardian takes only PATH from the wrapper, so that the mark by which all are found is there. */
+  #env(): NodeJS.ProcessEnv {
+    return { ...process.env, PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${this.#folder}/mark` }
+  }
+
+  async #torture(plan: readonly Fault[], target: Target): Promise<void> {
+    const { signal, seconds } = this.#options
+    const wires = this.#wires as Wires
+    const tools = {
+      redirect: (server: number, port: number) => wires.redirect(server, port),
+      reset: () => wires.reset(),
+      forgot: (grantedBeforeNs: bigint) =>
+        void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
+    }
+    const own = Object.fromEntries(
+      Object.entries(RUN_FAULTS).map(([kind, drive]) => [kind, (fault: Fault) => drive(fault, this.#places)]),
+    )
+    const ground = { clients: this.#places, wires, target, tools, own }
+    this.#weather = new Weather(plan, ground, this.#chronicle, signal)
+    await this.#weather.play(seconds)
+    this.#assertGoesOn()
+  }
+
+  /** No more runs are started; those that are there must end within the bound, each after those before it. */
+  async #drain(): Promise<void> {
+    const { boundMs, ttlMs } = this.#shape
+    const mostMs = boundMs + this.#places.length * longestHoldMs(ttlMs) + PATIENCE_MS
+    await Promise.race([Promise.all(this.#places.map((place) => place.end())), sleep(mostMs)])
+  }
+
+  /** A killed guardian leaves its countdown for a TTL, and a command that nobody ends works to its own end. */
+  async #leftOver(): Promise<string[]> {
+    const { ttlMs } = this.#shape
+    const endMs = performance.now() + ttlMs + longestHoldMs(ttlMs) + PATIENCE_MS
+    for (;;) {
+      const found = this.#processes()
+      if (found.length === 0 || performance.now() > endMs) return found.map(({ pid }) => commandLineOf(pid))
+      await sleep(100)
+    }
+  }
+
+  #processes(): ReturnType<typeof processesWith> {
+    return processesWith(`${this.#folder}/mark`).filter(({ pid }) => pid !== process.pid)
+  }
+
+  #directly(target: Target): ReturnType<Target['connection']> {
+    return target.connection(target.nodes.map(({ port }) => port))
+  }
+
+  get #runs(): RunRecord[] {
+    return this.#places.flatMap(({ runs }) => runs)
+  }
+
+  #events(witnessed: Witnessed): HistoryEvent[] {
+    return [...historyOf(witnessed), ...this.#chronicle.events]
+  }
+
+  #look(): void {
+    this.#log.read()
+    for (const { wrapper } of this.#places) wrapper?.look()
+  }
+
+  #assertGoesOn(): void {
+    if (this.#options.signal.aborted) throw new Interrupted('The run was interrupted.')
+  }
+
+  #report(): void {
+    this.#options.progress?.({
+      phase: this.#phase,
+      elapsedMs: performance.now() - this.#startMs,
+      leases: this.#log.enteredCount,
+      losses: this.#runs.filter(({ code }) => code === LOST).length,
+      waiting: this.#places.filter(({ waiting }) => waiting).length,
+      faults: this.#chronicle.happenings.length,
+      present: this.#weather?.present ?? [],
+    })
+  }
+}
+
+/** What a run exits with whose lock was lost. */
+const LOST = 74
