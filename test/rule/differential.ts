@@ -19,6 +19,10 @@ export interface ClockedStore {
   readonly store: Store
   /** Sets the service's clock, in whole milliseconds since the Unix epoch. */
   setClock(ms: number): Promise<void>
+  /** Removes the rows of locks that nobody has used for a day. */
+  purge(): unknown
+  /** Kills the server, and starts it again with its data. */
+  restart(): Promise<unknown>
 }
 
 const START_MS = 1_700_000_000_000
@@ -32,6 +36,10 @@ const VERBS = [
 ] as const
 
 const STEPS = 120
+
+const DAY_MS = 86_400_000
+/** For how long nobody comes: longer than a heartbeat, than a TTL, than tombstones, than rows are kept. */
+const ABANDONED_MS = [70, 700, 5000, DAY_MS, 40 * DAY_MS]
 
 export interface Crowd {
   /** So many claims are about the same lock. */
@@ -55,21 +63,37 @@ export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Pro
   }
 }
 
+/** Histories in which everybody dies now and then, for seconds or for weeks, and the server restarts once. */
+export async function compareAbandoned(clocked: ClockedStore, crowd: Crowd): Promise<void> {
+  const first = crowd.claims * 1000 + 500
+  for (let seed = first; seed < first + 10; seed += 1) {
+    await comparePlays(clocked, [seed], crowd, { restartAt: seed < first + 3 ? STEPS / 2 : undefined })
+  }
+}
+
 /**
  * Plays histories of several locks side by side: what they ask in one step leaves together. A difference fails with the
  * seed and the steps that led to it.
  */
 async function comparePlays(
-  { store, setClock }: ClockedStore,
+  { store, setClock, purge, restart }: ClockedStore,
   seeds: readonly number[],
   { claims, looks }: Crowd,
+  abandoned?: { readonly restartAt: number | undefined },
 ): Promise<void> {
   const random = new SeededRandom(seeds[0] ?? 0)
   const plays = seeds.map((seed) => new Play(store, seed, claims))
   let nowMs = 0
   for (let step = 0; step < STEPS; step += 1) {
-    nowMs += [0, 0, 1, 7, 60, 400][Math.floor(random.next() * 6)] ?? 0
+    nowMs += pick(random, [0, 0, 1, 7, 60, 400])
+    if (step === abandoned?.restartAt) await restart()
+    const dies = abandoned && random.next() < 0.08
+    if (dies) nowMs += pick(random, ABANDONED_MS)
     await setClock(START_MS + nowMs)
+    if (dies) {
+      for (const play of plays) play.abandon(step)
+      if (random.next() < 0.5) await purge()
+    }
     const checks = await Promise.all(plays.map((play) => play.step(step, nowMs)))
     for (const check of checks) await check(step % looks === 0)
   }
@@ -139,9 +163,19 @@ class Play {
     }
   }
 
+  /** All clients die. Others come after them. */
+  abandon(step: number): void {
+    this.#history.push(`all die before step ${step}`)
+    for (const index of this.#claims.keys()) this.#claims[index] = this.#newClaim(`${step}-${index}`)
+  }
+
   #newClaim(id: string): Claim {
     return newClaim(this.#lock, `${this.#seed}-${id}`, this.#shapes, this.#below)
   }
+}
+
+function pick(random: SeededRandom, among: readonly number[]): number {
+  return among[Math.floor(random.next() * among.length)] ?? 0
 }
 
 type Shape = Pick<Claim, 'kind' | 'capacity'>

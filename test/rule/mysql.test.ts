@@ -5,9 +5,11 @@ import { afterAll, describe, test } from 'vitest'
 import { startMariadb } from '@holdfast/servers/mariadb'
 import { clockedMysql } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { compareHistories, CROWDS } from './differential.js'
+import { restart } from './restart.js'
+import { compareAbandoned, compareHistories, CROWDS } from './differential.js'
 
-const server = await startMariadb()
+// What was committed outlives the process, so that it can be killed.
+const server = await startMariadb({ flags: ['--innodb-flush-log-at-trx-commit=2'] })
 const pool = createPool({ uri: server.url, connectionLimit: 1 })
 const store = mysqlStore({ pool, prefix: 'played_' })
 
@@ -20,11 +22,24 @@ afterAll(async () => {
 describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedMysql()
   const setClock = async (ms: number): Promise<void> => void (await pool.execute(set, [ms]))
+  const purge = (): string => server.sql('call played_purge_1(1, 10000)')
+  const clocked = {
+    store,
+    setClock,
+    purge,
+    restart: () => restart(server.service, () => pool.query('select 1')),
+  }
   server.sql(sql)
 
   test.each(CROWDS)(
     '$claims claims, looked at in one of $looks steps',
-    (crowd) => compareHistories({ store, setClock }, crowd),
+    (crowd) => compareHistories(clocked, crowd),
+    120_000,
+  )
+
+  test.each(CROWDS)(
+    '$claims claims, all of which die now and then, and a server that restarts',
+    (crowd) => compareAbandoned(clocked, crowd),
     120_000,
   )
 })

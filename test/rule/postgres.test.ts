@@ -5,7 +5,8 @@ import { afterAll, describe, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { clockedPostgres } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
-import { compareHistories, CROWDS } from './differential.js'
+import { restart } from './restart.js'
+import { compareAbandoned, compareHistories, CROWDS } from './differential.js'
 
 const server = await startPostgres()
 const pool = newPool()
@@ -27,11 +28,28 @@ function newPool(): Pool {
 describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedPostgres()
   const setClock = async (ms: number): Promise<void> => void (await pool.query(set, [ms]))
+  const purge = (): string => server.psql(`select played.purge_1('1 day')`)
+  const clocked = {
+    store,
+    setClock,
+    purge,
+    async restart() {
+      // Places in the queue and refusals are not waited for on the disk, and a crash may lose them.
+      server.psql('checkpoint')
+      await restart(server.service, () => pool.query('select 1'))
+    },
+  }
   server.psql(sql)
 
   test.each(CROWDS)(
     '$claims claims, looked at in one of $looks steps',
-    (crowd) => compareHistories({ store, setClock }, crowd),
+    (crowd) => compareHistories(clocked, crowd),
+    120_000,
+  )
+
+  test.each(CROWDS)(
+    '$claims claims, all of which die now and then, and a server that restarts',
+    (crowd) => compareAbandoned(clocked, crowd),
     120_000,
   )
 })
