@@ -1,7 +1,9 @@
 /** Folders and files in which no lock can be kept: a typed error that helps, no harm, and work again afterwards. */
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,8 +11,10 @@ import {
   rmSync,
   statfsSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LockUsageError, StoreUnavailableError } from 'holdfast'
 import { diagnose, embeddedStore } from 'holdfast/embedded'
@@ -233,6 +237,23 @@ describe('the folder', () => {
     expect(await waiter.attempt(next, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
     await holder.withdraw(claim)
     expect(await granted).toMatchObject({ tokens: 1 })
+  })
+
+  test.skipIf(!isRoot)('a folder of sockets that another user made meanwhile is refused', async () => {
+    const directory = join(makeDirectory(), 'long'.repeat(30))
+    const store = closing(embeddedStore({ directory }))
+    const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
+    const sockets = join(tmpdir(), `holdfast-${hash}`)
+    after(() => rmSync(sockets, { recursive: true, force: true }))
+    mkdirSync(sockets)
+    chownSync(sockets, 65_534, 65_534)
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+    rmSync(sockets, { recursive: true })
+    // A link may lead to a folder of ours, and to another one later.
+    symlinkSync(makeDirectory(), sockets)
+    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+    rmSync(sockets)
+    await take(store, makeClaim('a'))
   })
 
   test('a network file system', async () => {

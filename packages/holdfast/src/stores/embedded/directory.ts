@@ -17,7 +17,7 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
-import { LockUsageError, StoreUnavailableError } from '../../errors.js'
+import { isLockError, LockUsageError, StoreUnavailableError } from '../../errors.js'
 import type { Machine } from './machine.js'
 
 /** One folder for all users of the machine. */
@@ -126,8 +126,10 @@ export function preparePlace(place: Place, machine: Machine): void {
   try {
     if (place.shared) prepareShared(place)
     else for (const path of [place.directory, place.sockets]) makeFolder(path, 0o700)
+    // Somebody may have made it since it was chosen.
+    if (dirname(place.sockets) !== place.directory) checkTemporary(place.sockets, place.directory)
   } catch (error) {
-    throw unusable(place, error)
+    throw isLockError(error) ? error : unusable(place, error)
   }
   const network = NETWORK_FILE_SYSTEMS.get(
     machine.fileSystemType?.(place.directory) ?? typeOf(place.directory),
@@ -232,7 +234,12 @@ function socketFolder(directory: string): string {
   if (Buffer.byteLength(beside) + SOCKET_NAME_BYTES <= LONGEST_SOCKET_PATH) return beside
   const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
   const folder = join(tmpdir(), `holdfast-${hash}`)
-  // In a folder that all may write to, the name may be somebody's trap.
+  checkTemporary(folder, directory)
+  return folder
+}
+
+/** In a folder that all may write to, the name may be somebody's trap. */
+function checkTemporary(folder: string, directory: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   const mine = process.getuid?.()
   if (found && (!found.isDirectory() || (mine !== undefined && found.uid !== mine && found.uid !== 0))) {
@@ -241,7 +248,6 @@ function socketFolder(directory: string): string {
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
   }
-  return folder
 }
 
 const NETWORK_FILE_SYSTEMS = new Map<number, string>([
