@@ -1,5 +1,6 @@
 /** What `etcdStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import { shownAddress } from '../sequenced/shown-address.js'
 
 export interface EtcdOptions {
   /** Such as `http://10.0.0.1:2379` or `10.0.0.1:2379`; `https://` for TLS. All members, so that one may fail. */
@@ -32,7 +33,8 @@ export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'
   const port = Number(match?.[3])
   if (!match?.[2] || !(port > 0 && port < 65_536)) {
     throw new LockUsageError(
-      `"${endpoint}" is no endpoint of etcd. Write host:port, http://host:port or https://host:port, such as http://127.0.0.1:2379.`,
+      `${shownAddress(endpoint)} is no endpoint of etcd. Write host:port, http://host:port or https://host:port, such as ` +
+        'http://127.0.0.1:2379. User and password go into the option credentials.',
       { store: 'etcd' },
     )
   }

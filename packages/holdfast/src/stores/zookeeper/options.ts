@@ -1,5 +1,6 @@
 /** What `zookeeperStore` is given, and what of it makes sense. */
 import { LockUsageError } from '../../errors.js'
+import { shownAddress } from '../sequenced/shown-address.js'
 import type { Server } from './connection.js'
 
 export interface ZooKeeperOptions {
@@ -41,10 +42,12 @@ export function checkOptions({
   connectTimeoutMs = 4000,
 }: ZooKeeperOptions): void {
   const sound =
-    typeof connect === 'string' && /^[^\s/,]+:\d{1,5}(?:,[^\s/,]+:\d{1,5})*(?:\/[^\s]*[^\s/])?$/.test(connect)
+    typeof connect === 'string' &&
+    /^[^\s/,@]+:\d{1,5}(?:,[^\s/,@]+:\d{1,5})*(?:\/[^\s]*[^\s/])?$/.test(connect)
   if (!sound) {
     throw new LockUsageError(
-      `zookeeperStore needs connect, such as "h1:2181,h2:2181/chroot"; ${JSON.stringify(connect)} is none.`,
+      `zookeeperStore needs connect, such as "h1:2181,h2:2181/chroot"; ${shownAddress(connect)} is none. User and password ` +
+        'go into the option auth.',
       { store: 'zookeeper' },
     )
   }
