@@ -25,6 +25,7 @@ import {
   type StealResult,
   type WithdrawOutcome,
 } from './contract.js'
+import { readOwner } from './owner.js'
 
 export interface Holder {
   readonly id: string
@@ -212,7 +213,7 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
     lastToken: state.lastToken === 0 ? undefined : BigInt(state.lastToken),
     holders: [...state.holders.values()].map((holder) => ({
       claimId: holder.id,
-      owner: holder.owner,
+      owner: readOwner(holder.owner),
       weight: holder.weight,
       token: BigInt(holder.token),
       heldMs: turn.nowMs - holder.grantedMs,
@@ -222,7 +223,7 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
     })),
     waiters: [...state.waiters.values()].map((waiter) => ({
       claimId: waiter.id,
-      owner: waiter.owner,
+      owner: readOwner(waiter.owner),
       weight: waiter.weight,
       waitedMs: turn.nowMs - waiter.sinceMs,
     })),

@@ -3,6 +3,7 @@
  * of one process share its description and do not repeat its id in theirs, and waiters that ask for the same share that.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
+import { readOwner } from '../../store/owner.js'
 import { newLockState, type Holder, type LockState } from '../../store/grant-rule.js'
 
 /** A lock as this store keeps it: the rule's state, and which process each claim lives in. */
@@ -105,8 +106,9 @@ export function unpack(text: string): StoredLock {
   state.capacity = packed.c
   state.lastToken = packed.t
   state.lastPlace = packed.n ?? 0
+  const sources = packed.o.map(([station, owner]): PackedSource => [station, readOwner(owner)])
   for (const [short, source, packedWeight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
-    const [station, owner] = at(packed.o, source)
+    const [station, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, ...theft(stolen) }
@@ -117,7 +119,7 @@ export function unpack(text: string): StoredLock {
   }
   for (const [short, wish, sinceMs, seenAfterMs] of packed.w) {
     const [source, packedWeight, ttlMs, heartbeatMs, tokens] = at(packed.q, wish)
-    const [station, owner] = at(packed.o, source)
+    const [station, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const seenMs = sinceMs + seenAfterMs

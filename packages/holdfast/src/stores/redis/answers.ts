@@ -5,12 +5,12 @@ import type {
   HolderInfo,
   LockInfo,
   LockKind,
-  Owner,
   PushedGrant,
   RenewResult,
   WaiterInfo,
   WithdrawOutcome,
 } from '../../store/contract.js'
+import { parseOwner, parseText } from '../../store/owner.js'
 import { mismatch } from './errors.js'
 import { textOf } from './replies.js'
 
@@ -114,7 +114,7 @@ function readHolder(reply: unknown): HolderInfo {
   const because = readReason(reason ?? '')
   return {
     claimId: claimId as string,
-    owner: JSON.parse(owner as string) as Owner,
+    owner: parseOwner(owner),
     weight: Number(weight),
     token: BigInt(token as string),
     heldMs: Number(heldMs),
@@ -128,7 +128,7 @@ function readWaiter(reply: unknown): WaiterInfo {
   const [claimId, owner, weight, waitedMs] = texts(reply)
   return {
     claimId: claimId as string,
-    owner: JSON.parse(owner as string) as Owner,
+    owner: parseOwner(owner),
     weight: Number(weight),
     waitedMs: Number(waitedMs),
   }
@@ -136,7 +136,7 @@ function readWaiter(reply: unknown): WaiterInfo {
 
 /** Reasons travel as JSON, so that whatever is in them stays on its line; an empty one is none. */
 function readReason(text: string): string | undefined {
-  return text === '' ? undefined : (JSON.parse(text) as string)
+  return text === '' ? undefined : parseText(text)
 }
 
 function texts(reply: unknown): string[] {

@@ -1,5 +1,6 @@
 /** What an entry of a queue says of itself, as JSON that people may read in the service's own tools. */
 import type { Claim, LockKind, Owner } from '../../store/contract.js'
+import { readOwner } from '../../store/owner.js'
 
 export interface EntryData {
   readonly kind: LockKind
@@ -52,9 +53,8 @@ export function decodeEntry(text: string): EntryData | undefined {
     typeof data.capacity === 'number' &&
     typeof data.weight === 'number' &&
     typeof data.ttlMs === 'number' &&
-    typeof data.sinceMs === 'number' &&
-    typeof data.owner === 'object'
-  return sound ? (data as EntryData) : undefined
+    typeof data.sinceMs === 'number'
+  return sound ? { ...(data as EntryData), owner: readOwner(data.owner) } : undefined
 }
 
 /** Whether two owners look the same to people. */

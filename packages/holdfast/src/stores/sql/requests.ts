@@ -20,6 +20,7 @@ import type {
   WaiterInfo,
   WithdrawOutcome,
 } from '../../store/contract.js'
+import { parseOwner, parseText } from '../../store/owner.js'
 
 /** One request on one lock. */
 export interface Request {
@@ -107,7 +108,8 @@ export function renewRequest({ lock, id, ttlMs, owner }: Renewal): Request {
 export function renewResult({ outcome, reason, because }: Answer): RenewResult {
   if (outcome === 'renewed') return { outcome }
   if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
-  return { outcome: 'lost', reason, ...(typeof because === 'string' ? { because: parsedText(because) } : {}) }
+  const text = parseText(because)
+  return { outcome: 'lost', reason, ...(text === undefined ? {} : { because: text }) }
 }
 
 export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {
@@ -170,23 +172,23 @@ export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
 }
 
 function holderInfo(row: Answer): HolderInfo {
-  const because = row['because']
+  const because = parseText(row['because'])
   return {
     claimId: row['claimId'] as string,
-    owner: parsedOwner(row['owner']),
+    owner: parseOwner(row['owner']),
     weight: Number(row['weight']),
     token: BigInt(row['token'] as string),
     heldMs: Number(row['heldMs']),
     remainingMs: Number(row['remainingMs']),
     stolen: isTrue(row['stolen']),
-    ...(typeof because === 'string' ? { stolenBecause: parsedText(because) } : {}),
+    ...(because === undefined ? {} : { stolenBecause: because }),
   }
 }
 
 function waiterInfo(row: Answer): WaiterInfo {
   return {
     claimId: row['claimId'] as string,
-    owner: parsedOwner(row['owner']),
+    owner: parseOwner(row['owner']),
     weight: Number(row['weight']),
     waitedMs: Number(row['waitedMs']),
   }
@@ -195,12 +197,4 @@ function waiterInfo(row: Answer): WaiterInfo {
 /** Databases without a type for it say 1 or 0, as a number or as text. */
 function isTrue(value: unknown): boolean {
   return Number(value) === 1
-}
-
-function parsedOwner(text: unknown): Owner {
-  return JSON.parse(text as string) as Owner
-}
-
-function parsedText(text: string): string {
-  return JSON.parse(text) as string
 }

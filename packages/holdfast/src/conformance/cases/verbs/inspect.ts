@@ -1,6 +1,8 @@
 /** Inspect: who holds, who waits, and since when. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
+import type { Owner } from '../../../store/contract.js'
+import { UNREADABLE_OWNER } from '../../../store/owner.js'
 import type { Context } from '../../context.js'
 import { fencing, inspect as canInspect, leaseExpiry, queue, semaphore } from '../../needs.js'
 
@@ -118,3 +120,20 @@ async function allPages(context: Context, limit: number): Promise<string[]> {
   } while (cursor !== undefined)
   return found
 }
+
+inspect.test('a claim whose owner cannot be read is shown as such, beside all others', async (context) => {
+  const unreadable: readonly object[] = [
+    {},
+    { clientId: 'c', host: 'h', pid: '1' },
+    { clientId: 'c', host: 'h', pid: 1, label: {} },
+  ]
+  const prefix = context.name()
+  for (const [index, owner] of unreadable.entries()) {
+    await context.take(context.claim({ lock: `${prefix}${index}`, owner: owner as Owner }))
+  }
+  const { locks } = await context.store.inspect({ prefix, limit: 10 })
+  assert.deepEqual(
+    locks.flatMap(({ holders }) => holders.map(({ owner }) => owner)),
+    unreadable.map(() => UNREADABLE_OWNER),
+  )
+})
