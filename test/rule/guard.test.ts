@@ -42,4 +42,22 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     // Nothing of that is left to keep it from those who come later.
     expect(await attempt(locks, 'd')).toEqual(locks.map(() => 'granted'))
   })
+
+  test('steal with now tells that a transaction still keeps the lock', async () => {
+    const lock = 'stolen from'
+    await setClock(NOW_MS)
+    await attempt([lock], 'a')
+    expect(await store.cover?.prepare({ lock, id: 'a' })).toBe(true)
+    const transaction = await session()
+    await transaction.run('begin')
+    await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
+    const guarded = { freeInMs: undefined, guarded: true }
+    expect(await store.steal(lock, { now: true })).toEqual({ holders: 1, ...guarded })
+    expect(await attempt([lock], 'b')).toEqual(['waiting'])
+    expect(await store.steal(lock, { now: true })).toEqual({ holders: 0, ...guarded })
+    await transaction.run('commit')
+    transaction.end()
+    expect(await attempt([lock], 'b')).toEqual(['granted'])
+    expect(await store.steal(lock, { now: true })).toEqual({ holders: 1, freeInMs: 0 })
+  })
 })

@@ -1,5 +1,6 @@
 /** `holdfast steal`: takes a lock away from its holders, on purpose and with a reason. */
 import { hostname, userInfo } from 'node:os'
+import type { StealResult } from 'holdfast/store'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { formatDuration } from '../args/duration.js'
 import { renderHelp } from '../args/help.js'
@@ -46,10 +47,10 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
     return withLocks(values, async (locks, location) => {
       const by = `${userName()}@${hostname()}`
       const because = `${by}: ${reason}`
-      const { holders, freeInMs } = await locks.steal(name, { now: values.now ?? false, because })
+      const stolen = await locks.steal(name, { now: values.now ?? false, because })
       if (values.json === true)
-        printJson({ lock: name, store: location.shown, holders, freeInMs: Math.round(freeInMs), reason, by })
-      else process.stdout.write(resultText(name, holders, freeInMs, because))
+        printJson({ lock: name, store: location.shown, ...resultJson(stolen), reason, by })
+      else process.stdout.write(resultText(name, stolen, because))
       return EXIT.ok
     })
   },
@@ -79,12 +80,22 @@ function checkConsent(name: string, confirm: string | undefined, reason: string 
   return reason
 }
 
-function resultText(name: string, holders: number, freeInMs: number, why: string): string {
+/** `freeInMs` is null while a transaction keeps the lock: nobody knows when it ends. */
+function resultJson({ holders, freeInMs, guarded = false }: StealResult): object {
+  return { holders, freeInMs: freeInMs === undefined ? null : Math.round(freeInMs), guarded }
+}
+
+function resultText(name: string, { holders, freeInMs }: StealResult, why: string): string {
   if (holders === 0) return `"${name}" was free; nothing was taken.\n`
   const who = holders === 1 ? 'its holder' : `its ${holders} holders`
-  const when =
-    freeInMs === 0
-      ? 'It is free now. The old holder may still be at work: only the fencing token tells them apart.'
-      : `It is free when the holder lets go, in ${formatDuration(freeInMs)} at the latest.`
-  return `Took "${name}" from ${who} (${why}). ${when}\n`
+  return `Took "${name}" from ${who} (${why}). ${whenText(freeInMs)}\n`
+}
+
+function whenText(freeInMs: number | undefined): string {
+  if (freeInMs === undefined) {
+    return 'It is free when the transaction that covers the lease has ended: until then the transaction may yet commit.'
+  }
+  return freeInMs === 0
+    ? 'It is free now. The old holder may still be at work: only the fencing token tells them apart.'
+    : `It is free when the holder lets go, in ${formatDuration(freeInMs)} at the latest.`
 }

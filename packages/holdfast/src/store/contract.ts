@@ -180,8 +180,10 @@ export interface StealOptions {
 export interface StealResult {
   /** How many leases were taken away. Zero when the lock was free. */
   readonly holders: number
-  /** When the lock is free at the latest, in milliseconds; 0 when it is free already. */
-  readonly freeInMs: number
+  /** When the lock is free at the latest, in milliseconds; 0 when it is free already. Undefined while it is guarded. */
+  readonly freeInMs: number | undefined
+  /** A transaction that covers a stolen lease keeps the lock until it has ended: nobody knows when that is. */
+  readonly guarded?: boolean
 }
 
 export interface HolderInfo {

@@ -186,7 +186,7 @@ export function steal(
   options: StealOptions,
   turn: Turn,
   lastToken: number = Infinity,
-): StealResult {
+): StealResult & { readonly freeInMs: number } {
   settle(state, turn)
   const holders = [...state.holders.values()].filter(({ token }) => token <= lastToken)
   let freeInMs = 0

@@ -141,7 +141,7 @@ export class RedlockStore implements Store<false> {
       () => false,
     )
     if (answers.values.length < this.#quorum) throw this.#unknown('the stealing', answers, lock)
-    return { holders, freeInMs: Math.max(...answers.values.map(({ freeInMs }) => freeInMs)) }
+    return { holders, freeInMs: Math.max(...answers.values.map(({ freeInMs = 0 }) => freeInMs)) }
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection

@@ -124,7 +124,8 @@ export function stealRequest(lock: string, { now, because }: StealOptions): Requ
   return { verb: 'steal', lock, now, ...(because === undefined ? {} : { because: plainJson(because) }) }
 }
 
-export function stealResult({ holders, freeInMs }: Answer): StealResult {
+export function stealResult({ holders, freeInMs, guarded }: Answer): StealResult {
+  if (isTrue(guarded)) return { holders: Number(holders), freeInMs: undefined, guarded: true }
   return { holders: Number(holders), freeInMs: Number(freeInMs) }
 }
 

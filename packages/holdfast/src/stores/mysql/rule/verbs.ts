@@ -169,6 +169,9 @@ begin
   declare a_because text character set utf8mb4 default json_unquote(json_extract(a_op, '$.because'));
   declare v_count int;
   declare v_free_in_ms double;
+  declare v_guard varbinary(512);
+  declare v_guarded boolean default false;
+  declare continue handler for not found begin end;
   select count(*), coalesce((max(expires_us) - a_now) / 1000, 0) into v_count, v_free_in_ms
     from holdfast_holders where name = a_name;
   if json_extract(a_op, '$.now') = 'true' then
@@ -177,10 +180,15 @@ begin
     select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders where name = a_name;
     delete from holdfast_holders where name = a_name;
     call holdfast_promote_1(a_name, a_now, a_bells);
+    -- Whether a transaction still has the guard: a look, which the transaction itself does not feel.
+    if exists (select 1 from holdfast_locks where name = a_name and guarded) then
+      select name into v_guard from holdfast_guards where name = a_name for update skip locked;
+      set v_guarded = v_guard is null and exists (select 1 from holdfast_guards where name = a_name);
+    end if;
   else
     update holdfast_holders set stolen = true, because = coalesce(a_because, because) where name = a_name;
   end if;
-  set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms);
+  set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
 end`
 
 /** Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the session limits. */

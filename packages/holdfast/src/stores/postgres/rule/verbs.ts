@@ -157,6 +157,7 @@ declare
   v_holder record;
   v_count integer := 0;
   v_free_in_ms double precision := 0;
+  v_guarded boolean := false;
 begin
   for v_holder in
     update holdfast.holders h set stolen = true, because = coalesce(a_op ->> 'because', h.because)
@@ -170,8 +171,13 @@ begin
   if v_now then
     delete from holdfast.holders h where h.lock = a_lock;
     perform holdfast.promote_1(a_lock, a_now);
+    -- Whether a transaction still has the guard: a look, which the transaction itself does not feel.
+    if exists (select from holdfast.locks l where l.name = a_lock and l.guarded) then
+      perform from holdfast.guards g where g.name = a_lock for update skip locked;
+      v_guarded := not found and exists (select from holdfast.guards g where g.name = a_lock);
+    end if;
   end if;
-  return jsonb_build_object('holders', v_count, 'freeInMs', v_free_in_ms);
+  return jsonb_build_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
 end
 $steal$;
 `
