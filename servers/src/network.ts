@@ -57,6 +57,23 @@ export function cutOff(one: Home, others: readonly Home[]): () => void {
   return () => ip(...ways.map((way) => `rule del pref ${PRIORITY.cut} ${way} blackhole`))
 }
 
+/**
+ * Nothing goes between these two groups any more, and only one of them learns of it: its connections to the other are reset,
+ * and new ones are refused. Those of the other stay open and hear nothing. Gives what undoes it.
+ */
+export function cutOneSided(told: readonly Home[], deaf: readonly Home[]): () => void {
+  const pairs = told.flatMap((one) => deaf.map((other) => [one.host, other.host] as const))
+  const rules = pairs.flatMap(([one, other]) => [
+    `pref ${PRIORITY.cut} from ${one} to ${other} prohibit`,
+    `pref ${PRIORITY.cut} from ${other} to ${one} blackhole`,
+  ])
+  ip(...rules.map((rule) => `rule add ${rule}`))
+  // The reset that this sends to the other end is lost like all else.
+  for (const [one, other] of pairs)
+    execFileSync('ss', ['--kill', '--tcp', 'src', one, 'dst', other], { stdio: 'pipe' })
+  return () => ip(...rules.map((rule) => `rule del ${rule}`))
+}
+
 function ip(...lines: readonly string[]): void {
   execFileSync('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n`, stdio: 'pipe' })
 }

@@ -100,10 +100,10 @@ function server(
     'admin.enableServer': 'false',
     '4lw.commands.whitelist': '*',
     maxClientCnxns: 0,
+    ...(all.length > 1 ? { initLimit: 20, syncLimit: 10 } : {}),
     ...extra,
   }
   if (all.length > 1) {
-    Object.assign(config, { initLimit: 20, syncLimit: 10 })
     for (const [number, { peer, election, home: its }] of all.entries()) {
       config[`server.${number + 1}`] = `${its?.host ?? '127.0.0.1'}:${peer}:${election}`
     }

@@ -10,9 +10,12 @@ const full = planOf() === 'full'
 const USUAL = ['held-without-deadline', 'renewal-without-owner', 'no-floor', 'gate-without-lease']
 const [SECONDS, MOST_SEEDS] = [10, 4]
 
-async function brokenBy(args: readonly string[]): Promise<{ broken: string[]; seeds: number }> {
+async function brokenBy(
+  args: readonly string[],
+  seconds = SECONDS,
+): Promise<{ broken: string[]; seeds: number }> {
   for (let seed = 1; ; seed += 1) {
-    const run = await torture(...args, '--seconds', String(SECONDS), '--seed', String(seed))
+    const run = await torture(...args, '--seconds', String(seconds), '--seed', String(seed))
     const broken = [...run.stdout.matchAll(/^ {2}(\S+) +BROKEN/gm)].map(([, property = '']) => property)
     expect(run.left, run.stderr.slice(-2000)).toEqual([])
     if (broken.length > 0 || seed === MOST_SEEDS) return { broken, seeds: seed }
@@ -32,11 +35,11 @@ describe('a mutation', () => {
 describe.concurrent('a library that is broken on purpose', () => {
   test.for(MUTATIONS.filter(({ name }) => full || USUAL.includes(name)))(
     '$name is caught',
-    { timeout: 240_000 },
-    async ({ name, of, store, faults, shows }, { expect: its }) => {
+    { timeout: 600_000 },
+    async ({ name, of, store, faults, seconds, shows }, { expect: its }) => {
       const subject = of === 'cli' ? 'command-line' : 'holdfast'
       const what = ['--subject', subject, '--store', store, '--faults', faults.join(), '--mutation', name]
-      const { broken } = await brokenBy(what)
+      const { broken } = await brokenBy(what, seconds)
       its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual([])
     },
   )

@@ -16,6 +16,8 @@ export interface TortureMutation {
   /** What shows it: a store, faults, and the promises that break. */
   readonly store: StoreName
   readonly faults: readonly AnyFaultKind[]
+  /** How long a run must be to show it, where that is longer than for most. */
+  readonly seconds?: number
   readonly shows: readonly AnyProperty[]
 }
 
@@ -27,6 +29,31 @@ function edits(...names: readonly string[]): Edit[] {
     return mutation.edits
   })
 }
+
+/** Lets a leader vouch for sessions by itself, where a caller asks for it: `sync` needs no quorum. */
+const ALONE: readonly Edit[] = [
+  {
+    file: 'stores/sequenced/session.js',
+    find: 'async keepAlive() {',
+    replace: 'async keepAlive(alone) {',
+  },
+  {
+    file: 'stores/sequenced/session.js',
+    find: 'this.handle.keepAlive()',
+    replace: 'this.handle.keepAlive(alone)',
+  },
+  {
+    file: 'stores/zookeeper/session.js',
+    find: 'async keepAlive() {',
+    replace: 'async keepAlive(alone) {',
+  },
+  {
+    file: 'stores/zookeeper/session.js',
+    find: 'await this.agree();',
+    replace:
+      "await (alone ? this.askAgain({ op: 9, write: (writer) => void writer.path('/'), read: () => undefined }) : this.agree());",
+  },
+]
 
 export const MUTATIONS: readonly TortureMutation[] = [
   {
@@ -96,6 +123,38 @@ export const MUTATIONS: readonly TortureMutation[] = [
     store: 'etcd',
     faults: ['pause'],
     shows: ['exclusion', 'tokens', 'counter'],
+  },
+  {
+    name: 'leader-alone-renews',
+    breaks: 'A lease is renewed by what a quorum has agreed to, and not by the word of the leader alone',
+    edits: [
+      ...ALONE,
+      {
+        file: 'stores/sequenced/renewing.js',
+        find: 'session.keepAlive()',
+        replace: 'session.keepAlive(true)',
+      },
+    ],
+    store: 'zookeeper',
+    faults: ['leader-deposed'],
+    seconds: 60,
+    shows: ['exclusion'],
+  },
+  {
+    name: 'leader-alone-keeps-waiters',
+    breaks: 'A waiter counts from what a quorum has agreed to, and not from the word of the leader alone',
+    edits: [
+      ...ALONE,
+      {
+        file: 'stores/sequenced/session.js',
+        find: 'return this.keepAlive();',
+        replace: 'return this.keepAlive(true);',
+      },
+    ],
+    store: 'zookeeper',
+    faults: ['leader-deposed'],
+    seconds: 60,
+    shows: ['exclusion'],
   },
   ...COMMAND_LINE_MUTATIONS,
 ]

@@ -52,8 +52,12 @@ const NO_REPLICA = absent(
 const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven here')
 const NEVER_EMPTY = absent('a database that comes back empty has no lock table, and every request is refused')
 
+const NO_MEMBERS = absent('there are no members that could be parted')
+
 const NO_REPLICATION = {
-  partition: absent('there are no members that could be parted'),
+  partition: NO_MEMBERS,
+  'leader-deposed': NO_MEMBERS,
+  'leader-reset': NO_MEMBERS,
   'primary-kill': NO_FOLLOWERS,
   'replica-kill': NO_FOLLOWERS,
 } as const
@@ -118,6 +122,10 @@ const ASYNCHRONOUS = without(
 
 const ONE_REDIS = absent('as on one server: see redis')
 
+const CUT_PRIMARY = absent(
+  'not driven here: a primary that is cut off grants to those who reach it until it notices, as after stall',
+)
+
 /** A primary with replicas, whichever way they are told to take over. */
 const REPLICATED = {
   flush: REDIS.flush,
@@ -132,9 +140,9 @@ const REPLICATED = {
   'clock-back': ONE_REDIS,
   'disk-full': ONE_REDIS,
   'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
-  partition: absent(
-    'not driven here: a primary that is cut off grants to those who reach it until it notices, as after stall',
-  ),
+  partition: CUT_PRIMARY,
+  'leader-deposed': CUT_PRIMARY,
+  'leader-reset': CUT_PRIMARY,
 } as const
 
 const SQL = {

@@ -27,6 +27,8 @@ export interface Assignment {
   readonly generation: number
   readonly actors: number
   readonly ttlMs: number
+  /** Whether it holds some leases for seconds as well: see `client/vigils.ts`. */
+  readonly vigils: boolean
   /** Codes of errors that the faults of this run explain. */
   readonly tolerated: readonly string[]
   /** The file of this process's history. */

@@ -8,7 +8,7 @@ import { conductCommandLine } from './command-line/conduct.js'
 import { shapeOf } from './command-line/shape.js'
 import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
-import type { AnyFaultKind } from './faults/catalogue.js'
+import { needNetwork, type AnyFaultKind } from './faults/catalogue.js'
 import { isBroken, judge, type Judgement } from './judge/judge.js'
 import { brokenCopyOf, MUTATIONS, type TortureMutation } from './mutations.js'
 import type { SubjectName } from './protocol.js'
@@ -32,7 +32,7 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
     return 0
   }
   for (const store of command.stores) preflight(store, command.faultsFor(store), command.subjects)
-  if (command.stores.some((store) => command.faultsFor(store).includes('partition'))) {
+  if (command.stores.some((store) => needNetwork(command.faultsFor(store)))) {
     const status = await enterOwnNetwork(signal)
     if (status !== undefined) return status
   }

@@ -11,6 +11,8 @@ import { AbortedByCaller, type Site, type Target } from './site.js'
 const LOOK_EVERY_MS = 60
 /** How long it waits for a lock that it can do without. */
 const PATIENT_WAIT_MS = 300
+/** How long it waits for a lock that others hold for seconds. */
+const VIGIL_WAIT_MS = 60_000
 /** After a refusal, so that nobody asks a service that is away as fast as it can refuse. */
 const REFUSED_MS = 30
 /** Work that goes on when nothing new is begun ends within so long. */
@@ -24,19 +26,24 @@ interface Taking {
 export class Actor {
   readonly #name: string
   readonly #site: Site
-  readonly #dice: Dice
+  readonly #draw: () => Wish
 
-  constructor(name: string, site: Site, dice: Dice) {
+  /** @param draw what it does next; by default anything */
+  constructor(
+    name: string,
+    site: Site,
+    dice: Dice,
+    draw = (): Wish => drawWish(dice, site.locks.store.traits),
+  ) {
     this.#name = name
     this.#site = site
-    this.#dice = dice
+    this.#draw = draw
   }
 
   async run(): Promise<void> {
-    const { traits } = this.#site.locks.store
     try {
       while (!this.#site.closing) {
-        const wish = drawWish(this.#dice, traits)
+        const wish = this.#draw()
         await sleep(wish.thinkMs)
         if (!this.#site.closing) await this.#perform(wish)
       }
@@ -47,7 +54,11 @@ export class Actor {
   }
 
   async #perform(wish: Wish): Promise<void> {
-    if (wish.patient !== undefined) {
+    if (wish.vigil !== undefined) {
+      const { vigil, workMs } = wish
+      const taking: Taking = { how: 'acquire', options: { waitMs: VIGIL_WAIT_MS } }
+      await this.#hold(vigil, taking, (belief) => this.#workFor(workMs, belief))
+    } else if (wish.patient !== undefined) {
       const { how, workMs } = wish
       const options = { waitMs: PATIENT_WAIT_MS }
       await this.#hold(this.#site.patient(wish.patient), { how, options }, (belief) =>

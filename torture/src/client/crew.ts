@@ -7,6 +7,7 @@ import { Log } from './log.js'
 import { openStore } from './open-store.js'
 import { ResourceClient } from './resource.js'
 import { Site } from './site.js'
+import { startVigils } from './vigils.js'
 
 export interface Crew {
   /** Resolves when every actor has ended, which they do after `drain`. */
@@ -30,13 +31,14 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
     const actor = `c${index}.${String.fromCharCode(97 + number)}`
     return new Actor(actor, site, Dice.named(seed, `${actor} ${generation}`)).run()
   })
+  const vigils = assignment.vigils ? await startVigils(assignment, library, site) : undefined
   return {
-    ended: Promise.all(crew).then(() => undefined),
+    ended: Promise.all([...crew, vigils?.ended]).then(() => undefined),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),
     async close() {
-      await locks.close({ graceMs: GRACE_MS })
+      await Promise.all([locks.close({ graceMs: GRACE_MS }), vigils?.close(GRACE_MS)])
       await end()
       site.end()
     },

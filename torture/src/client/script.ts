@@ -1,12 +1,21 @@
 /** What an actor does next: the simulator's mix of operations, in real time and more crowded. */
 import { drawOperation, LOCKS, type Dice, type LockName, type Operation } from '@holdfast/simulator'
 import type { Traits } from 'holdfast/store'
+import type { Target } from './site.js'
 
 export type Wish =
-  | (Operation & { readonly patient?: undefined })
+  | (Operation & { readonly patient?: undefined; readonly vigil?: undefined })
+  /** A lock that is held for seconds: see `vigils.ts`. */
+  | {
+      readonly vigil: Target
+      readonly patient?: undefined
+      readonly thinkMs: number
+      readonly workMs: number
+    }
   /** A lock with a long lease that is mostly free: what an unclear attempt leaves behind stays to be found. */
   | {
       readonly patient: string
+      readonly vigil?: undefined
       readonly thinkMs: number
       readonly how: 'acquire' | 'try'
       readonly workMs: number

@@ -21,7 +21,7 @@ const CATALOGUE = {
     title: 'what clients send vanishes in silence; then the connections break',
   },
   reset: { lane: 'network', title: 'all connections of a client break' },
-  stall: { lane: 'server', title: 'the server is stopped (SIGSTOP) and goes on' },
+  stall: { lane: 'server', title: 'the server is stopped (SIGSTOP) and goes on, often after the lease' },
   'server-kill': {
     lane: 'server',
     title: 'the server is killed (SIGKILL) and restarts with what it had kept',
@@ -46,6 +46,16 @@ const CATALOGUE = {
   partition: {
     lane: 'server',
     title: 'the member that leads is cut off from the others, and clients reach all of them',
+    needs: 'network',
+  },
+  'leader-deposed': {
+    lane: 'server',
+    title: 'the others lose the member that leads and choose another; it hears nothing of that, and leads on',
+    needs: 'network',
+  },
+  'leader-reset': {
+    lane: 'server',
+    title: 'the member that leads loses the others; they hear nothing of that, and follow on',
     needs: 'network',
   },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
@@ -81,6 +91,11 @@ export const FAULTS: Readonly<Record<AnyFaultKind, FaultKindInfo>> = { ...CATALO
 /** Those that the library can meet, each store by the table of promises. */
 export const FAULT_KINDS = Object.keys(CATALOGUE) as readonly FaultKind[]
 export const RUN_FAULT_KINDS = Object.keys(OF_RUNS) as readonly RunFaultKind[]
+
+/** Whether they are driven in a network of their own. */
+export function needNetwork(kinds: readonly AnyFaultKind[]): boolean {
+  return kinds.some((kind) => FAULTS[kind].needs === 'network')
+}
 
 export function isFaultKind(name: string): name is FaultKind {
   return Object.hasOwn(CATALOGUE, name)
@@ -134,7 +149,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],
   'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],
   reset: () => [0, 0],
-  stall: (dice, ttlMs) => [dice.between(0.1, 1.4) * ttlMs, 0],
+  // Some come back when all that they knew of has ended.
+  stall: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(0.1, 1.4) : dice.between(1.4, 2.5)) * ttlMs, 0],
   'server-kill': (dice) => [dice.between(50, 1200), 0],
   'restart-empty': (dice) => [dice.between(50, 400), 0],
   flush: () => [0, 0],
@@ -148,6 +164,9 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'leader-kill': (dice) => [dice.between(300, 2000), 0],
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
   partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
+  // Longer than a leader leads on, and than sessions live that the others do not hear of.
+  'leader-deposed': (dice, ttlMs) => [dice.between(2.5, 4.2) * ttlMs, 0],
+  'leader-reset': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
   'command-kill': () => [0, 0],
   'guardian-kill': () => [0, 0],

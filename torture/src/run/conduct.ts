@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
-import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
+import { needNetwork, type AnyFaultKind, type Fault } from '../faults/catalogue.js'
 import { drawPlan } from '../faults/plan.js'
 import type { Witnessed } from '../command-line/record.js'
 import type { Note, SubjectName } from '../protocol.js'
@@ -161,6 +161,7 @@ class Run {
       generation,
       actors: store === 'memory' ? ACTORS * 3 : ACTORS,
       ttlMs: STORES[store].ttlMs,
+      vigils: needNetwork(kinds),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
       history: join(this.#folder, `${name}.history.jsonl`),
       notes: join(this.#folder, `${name}.notes.jsonl`),

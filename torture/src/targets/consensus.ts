@@ -2,7 +2,7 @@
 import { startEtcd } from '@holdfast/servers/etcd'
 import { eventually } from '@holdfast/servers/eventually'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
-import { cutOff, HOMES, type Home } from '@holdfast/servers/network'
+import { cutOff, cutOneSided, HOMES, type Home } from '@holdfast/servers/network'
 import type { Service } from '@holdfast/servers/service'
 import { nodeOf, type Action, type Target } from './target.js'
 
@@ -24,10 +24,13 @@ export async function etcdTarget(members: number, apart: boolean): Promise<Targe
   )
 }
 
+/** A leader that hears nothing leads on for so many ticks: ten seconds, as by default. */
+const SYNC_LIMIT = 20
+
 /** @param apart in a network where the way between members can be cut */
 export async function zookeeperTarget(servers: number, apart: boolean): Promise<Target> {
   const homes = apart ? HOMES : []
-  const ensemble = await startZooKeeper({ servers, homes })
+  const ensemble = await startZooKeeper({ servers, homes, config: apart ? { syncLimit: SYNC_LIMIT } : {} })
   return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
 }
 
@@ -47,18 +50,25 @@ function targetOf(cluster: Cluster, name: string, ports: readonly number[], home
     await leader?.crash()
     return async () => void (await leader?.start())
   }
-  const cutLeader: Action = async () => {
-    const home = homes[await leaderOf(cluster)]
-    if (!home) throw new Error('The members have no homes, and cannot be cut off.')
-    return cutOff(
-      home,
-      homes.filter((one) => one !== home),
-    )
-  }
+  const cutLeader =
+    (cut: (leader: Home, others: readonly Home[]) => () => void): Action =>
+    async () => {
+      const home = homes[await leaderOf(cluster)]
+      if (!home) throw new Error('The members have no homes, and cannot be cut off.')
+      return cut(
+        home,
+        homes.filter((one) => one !== home),
+      )
+    }
   return {
     nodes: cluster.members.map((member, index) => nodeOf(`${name} ${index + 1}`, ports[index] ?? 0, member)),
     connection: (its) => ({ ports: its }),
-    actions: { 'leader-kill': killLeader, partition: cutLeader },
+    actions: {
+      'leader-kill': killLeader,
+      partition: cutLeader(cutOff),
+      'leader-deposed': cutLeader((leader, others) => cutOneSided(others, [leader])),
+      'leader-reset': cutLeader((leader, others) => cutOneSided([leader], others)),
+    },
     stop: () => cluster.stop(),
   }
 }

@@ -1,5 +1,5 @@
 /** Starts the private service of a store. */
-import type { AnyFaultKind } from '../faults/catalogue.js'
+import { needNetwork, type AnyFaultKind } from '../faults/catalogue.js'
 import { STORES, type StoreName } from '../stores.js'
 import { etcdTarget, zookeeperTarget } from './consensus.js'
 import { mysqlTarget, postgresTarget } from './databases.js'
@@ -29,9 +29,9 @@ export async function startTarget(store: StoreName, kinds: readonly AnyFaultKind
     case 'mysql':
       return mysqlTarget(clocks)
     case 'etcd':
-      return etcdTarget(servers, kinds.includes('partition'))
+      return etcdTarget(servers, needNetwork(kinds))
     case 'zookeeper':
       break
   }
-  return zookeeperTarget(servers, kinds.includes('partition'))
+  return zookeeperTarget(servers, needNetwork(kinds))
 }

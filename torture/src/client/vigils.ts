@@ -1,0 +1,86 @@
+/**
+ * Vigils: leases that are held for seconds, with waiters of the same client behind them and one of another client at the end.
+ *
+ * A session that writes something leaves a leader without followers at once, since its writes are not answered. One that is only
+ * kept alive stays there for as long as it believes the leader. So each vigil has a store of its own, where nothing else happens.
+ */
+import { Dice } from '@holdfast/simulator'
+import { CAPACITY_ALL } from 'holdfast/store'
+import type { Assignment } from '../protocol.js'
+import { STORES } from '../stores.js'
+import { Actor } from './actor.js'
+import type { Library } from './library.js'
+import { openStore } from './open-store.js'
+import type { Site, Target } from './site.js'
+
+interface Vigil {
+  readonly name: string
+  readonly fairness: 'fifo' | 'cohort'
+  /** The leases of the actors of one client: they wait for one another. */
+  readonly homeMs: readonly number[]
+  /** The lease of the actor of another client. */
+  readonly guestMs: number
+}
+
+/** Longer than sessions of waiters, so that these have one of their own. Callers of unequal leases wait each for itself. */
+const [LONG_MS, OTHER_MS] = [8000, 7000]
+/** Over before a leader that hears nothing has noticed. */
+const SHORT_MS = 2000
+const VIGILS: readonly Vigil[] = [
+  { name: 'fifo', fairness: 'fifo', homeMs: [LONG_MS, LONG_MS], guestMs: LONG_MS },
+  { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS], guestMs: LONG_MS },
+  { name: 'alone', fairness: 'cohort', homeMs: [SHORT_MS], guestMs: SHORT_MS },
+]
+/** How long one is held, in milliseconds: for longer than it takes to choose a leader and to end a session. */
+const HELD_MS = [8000, 14_000] as const
+
+export interface Vigils {
+  readonly ended: Promise<unknown>
+  readonly close: (graceMs: number) => Promise<void>
+}
+
+/** Starts the actors of a client: at home of its own vigils, and guest of those of the client before it. */
+export async function startVigils(assignment: Assignment, library: Library, site: Site): Promise<Vigils> {
+  const { store, index } = assignment
+  const { clients } = STORES[store]
+  const before = (index + clients - 1) % clients
+  const posts = await Promise.all(
+    VIGILS.flatMap((vigil) => [
+      startPost(assignment, library, site, vigil, index, vigil.homeMs),
+      startPost(assignment, library, site, vigil, before, [vigil.guestMs]),
+    ]),
+  )
+  return {
+    ended: Promise.all(posts.map(({ ended }) => ended)),
+    close: async (graceMs) => void (await Promise.all(posts.map(({ close }) => close(graceMs)))),
+  }
+}
+
+/** Starts actors that have one store and one lock together. */
+async function startPost(
+  { store: name, connection, index, seed, generation }: Assignment,
+  library: Library,
+  site: Site,
+  vigil: Vigil,
+  home: number,
+  ttlsMs: readonly number[],
+): Promise<Vigils> {
+  const { store, end } = await openStore(name, connection, index, library)
+  const locks = library.createLocks(store)
+  const key = `vigil-${home}-${vigil.name}`
+  const claimed = { key, mode: 'exclusive', weight: CAPACITY_ALL, capacity: CAPACITY_ALL } as const
+  const actors = ttlsMs.map((ttlMs, number) => {
+    const target: Target = { claimed, lock: locks.mutex(key, { ttlMs, fairness: vigil.fairness }) }
+    const actor = `c${index}.${key}.${number}`
+    const dice = Dice.named(seed, `${actor} ${generation}`)
+    const draw = () => ({ vigil: target, thinkMs: dice.between(0, 500), workMs: dice.between(...HELD_MS) })
+    return new Actor(actor, site, dice, draw).run()
+  })
+  return {
+    ended: Promise.all(actors),
+    close: async (graceMs) => {
+      await locks.close({ graceMs })
+      await end()
+    },
+  }
+}
