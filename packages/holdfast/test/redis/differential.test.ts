@@ -40,6 +40,8 @@ afterAll(async () => {
 
 async function play(seeds: number, circumstances: Circumstances): Promise<Map<string, number>> {
   const outcomes = new Map<string, number>()
+  // The histories of the test before have the same locks and times.
+  await redis.flushdb()
   for (let seed = 1; seed <= seeds; seed += 1) {
     await playHistory({ server, redis, outcomes }, seed, circumstances)
   }

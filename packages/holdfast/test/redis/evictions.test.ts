@@ -171,6 +171,7 @@ function isWaiting(answer: unknown): boolean {
 }
 
 async function play(histories: number, edits: readonly ScriptEdit[] = []): Promise<void> {
+  await redis.flushdb()
   for (let seed = 1; seed <= histories; seed += 1) await new History(seed, edits).play()
 }
 

@@ -3,13 +3,18 @@ import type { IoRedisClient } from 'holdfast/redis'
 
 const TIME_KEY = 'test:time'
 
-/** Sets the time, and takes what has passed off the TTLs of the store's keys: the server ends them by its own clock. */
+/**
+ * Sets the time, and takes what has passed off the TTLs of the store's keys: the server ends them by its own clock. What
+ * passed by that one is put back.
+ */
 const SET_TIME = `
-local before = redis.call('GET', KEYS[1] .. ':ms')
-local passed = before and ARGV[2] - before or 0
+local real = redis.call('TIME')
+local real_ms = real[1] * 1000 + math.floor(real[2] / 1000)
+local last = redis.call('HMGET', KEYS[2], 'set', 'real')
 redis.call('SET', KEYS[1], ARGV[1])
-redis.call('SET', KEYS[1] .. ':ms', ARGV[2])
-if passed <= 0 then return end
+redis.call('HSET', KEYS[2], 'set', ARGV[2], 'real', string.format('%.0f', real_ms))
+if not last[1] then return end
+local passed = ARGV[2] - last[1] - (real_ms - last[2])
 for _, key in ipairs(redis.call('KEYS', 'hf:*')) do
   local left = redis.call('PTTL', key)
   if left >= 0 then redis.call('PEXPIRE', key, math.floor(left - passed)) end
@@ -56,7 +61,7 @@ export function clockedClient(
     setTime(nowMs) {
       const [seconds, micros] = [Math.floor(nowMs / 1000), Math.round((nowMs % 1000) * 1000)]
       const time = JSON.stringify([String(seconds), String(micros)])
-      return inner.call('EVAL', SET_TIME, '1', TIME_KEY, time, String(nowMs))
+      return inner.call('EVAL', SET_TIME, '2', TIME_KEY, `${TIME_KEY}:last`, time, String(nowMs))
     },
   }
 }

@@ -13,7 +13,7 @@ const TURNS = 80
 const START_MS = 1_800_000_000_000
 /** More than a history lasts. */
 const APART_MS = 5_000_000
-const END_CHANNEL = 'hf:end of the history'
+const END_CHANNEL = 'hf:all was published'
 
 export interface Circumstances {
   /** Whether everybody wants the same lock. */
@@ -48,6 +48,8 @@ export async function playHistory(arena: Arena, seed: number, circumstances: Cir
       nowMs += story.chance(abandoned) ? story.abandon() : story.passMs()
       if (story.chance(restarts)) {
         const keepsData = story.chance(0.5)
+        // What was published is on its way, and a connection that breaks may swallow it.
+        await heard.all()
         await restart(arena, keepsData)
         if (!keepsData) model.clear()
       }
@@ -126,6 +128,7 @@ async function listen({ server, redis }: Arena): Promise<Heard> {
   return {
     lines,
     async all() {
+      ended = false
       await redis.publish(END_CHANNEL, '')
       await until('all wake-ups', () => ended)
     },

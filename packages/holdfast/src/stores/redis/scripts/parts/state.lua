@@ -105,12 +105,13 @@ local function need_until(state, until_ms)
   if until_ms > state[NEEDED_UNTIL] then state[NEEDED_UNTIL] = until_ms end
 end
 
--- Gives the helper keys a TTL. Not at each step: they get more than they need, and are looked at again when it is used up.
+-- Gives the helper keys that are in use a TTL. Not at each step: they get more than they need, and are looked at again when it is used up.
 local function keep_helpers(key, state, anew)
   if not anew and state[HELPERS_UNTIL] >= state[NEEDED_UNTIL] then return end
   local ttl_ms = 2 * max(0, state[NEEDED_UNTIL] - now) + KEEP_MS
   state[HELPERS_UNTIL] = now + ttl_ms
-  for _, suffix in ipairs({ ':h', ':q', ':w' }) do
-    call('PEXPIRE', key .. suffix, ceil(ttl_ms))
-  end
+  if state[SHARING] > 0 then call('PEXPIRE', key .. ':h', ceil(ttl_ms)) end
+  if state[WAITERS] == 0 then return end
+  call('PEXPIRE', key .. ':q', ceil(ttl_ms))
+  call('PEXPIRE', key .. ':w', ceil(ttl_ms))
 end
