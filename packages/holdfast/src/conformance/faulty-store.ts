@@ -15,6 +15,7 @@ import type {
   InspectQuery,
   PushedGrant,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -59,6 +60,8 @@ export interface Fate {
   readonly holdReply?: PromiseLike<unknown>
   /** The request arrives once more, so long after the first time; nobody hears of that answer. */
   readonly againAfterMs?: number
+  /** Of a batch of renewals it strikes those of this lock only; the others are delivered by themselves. */
+  readonly ofLock?: string
 }
 
 /** Decides about each message as it is sent. */
@@ -106,8 +109,38 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
     return this.#send({ verb: 'attempt', claim, options }, () => this.#inner.attempt(claim, options))
   }
 
-  renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    return this.#send({ verb: 'renew', renewals }, () => this.#inner.renew(renewals))
+  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    const message: Message = { verb: 'renew', renewals }
+    const fate = this.#judge(message)
+    const send = (some: readonly Renewal[], its: Fate): Promise<readonly RenewResult[]> =>
+      this.#bound(
+        message,
+        this.#exchange(message, its, () => this.#inner.renew(some)),
+      )
+    if (fate.ofLock === undefined) return send(renewals, fate)
+    const [struck, spared] = [true, false].map((isStruck) =>
+      renewals.filter(({ lock }) => (lock === fate.ofLock) === isStruck),
+    ) as [Renewal[], Renewal[]]
+    if (struck.length === 0) return send(renewals, NO_FAULT)
+    return this.#renewParts(renewals, report, [send(struck, fate), struck], [send(spared, NO_FAULT), spared])
+  }
+
+  /** The parts of a batch, each of which is reported when it is answered. */
+  async #renewParts(
+    renewals: readonly Renewal[],
+    report: RenewalListener | undefined,
+    ...parts: readonly (readonly [Promise<readonly RenewResult[]>, readonly Renewal[]])[]
+  ): Promise<readonly RenewResult[]> {
+    const results: RenewResult[] = []
+    const take = async ([answer, its]: (typeof parts)[number]): Promise<void> => {
+      for (const [place, result] of (await answer).entries()) {
+        const index = renewals.indexOf(its[place] as Renewal)
+        results[index] = result
+        report?.(index, result)
+      }
+    }
+    await Promise.all(parts.map(take))
+    return results
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
@@ -154,7 +187,10 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   }
 
   #send<T>(message: Message, deliver: () => MaybePromise<T>): Promise<T> {
-    const answer = this.#exchange(message, this.#judge(message), deliver)
+    return this.#bound(message, this.#exchange(message, this.#judge(message), deliver))
+  }
+
+  #bound<T>(message: Message, answer: Promise<T>): Promise<T> {
     if (this.#timeoutMs === Infinity) return answer
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(this.#unknown(message, 'no answer came in time'))

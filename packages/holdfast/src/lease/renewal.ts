@@ -7,7 +7,7 @@
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
-import type { RenewResult } from '../store/contract.js'
+import type { Renewal, RenewResult } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Client } from './client.js'
@@ -179,19 +179,26 @@ export class Keeper {
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
   }
 
-  /** Sends one renewal for all of them. Never rejects: a failure is an unknown outcome. */
+  /**
+   * Sends one request for all of them, and takes each result as soon as the store reports it. Never rejects: a failure is
+   * an unknown outcome.
+   */
   async #ask(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
     const { store, clock } = this.#client
     const sentMs = clock.monotonicMs()
     const offsetMs = this.#client.clockOffsetMs(sentMs)
     for (const grant of grants) this.#noteAsked(grant, sentMs)
     this.#rearm()
-    const results = await this.#answers(grants, () => store.renew(grants.map((grant) => grant.renewal())))
     const asked: Asked = { sentMs, offsetMs, byHand }
-    grants.forEach((grant, index) => {
-      const result = results[index]
-      if (result && grant.state === 'held') this.#take(grant, result, asked)
-    })
+    const open: (Grant | undefined)[] = grants.slice()
+    const take = (index: number, result: RenewResult): void => {
+      const grant = open[index]
+      open[index] = undefined
+      if (grant?.state === 'held') this.#take(grant, result, asked)
+    }
+    const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
+    // Those that the store has not reported by themselves.
+    for (let index = 0; index < results.length; index += 1) take(index, results[index] as RenewResult)
     this.#rearm()
     return results
   }
@@ -241,7 +248,12 @@ export class Keeper {
     const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
     grant.asked ??= this.#asked.add(grant)
+    this.#wakeBy(grant.askAgainMs)
   }
+}
+
+function renewalOf(grant: Grant): Renewal {
+  return grant.renewal()
 }
 
 /** Keeps the lane sorted. A new grant nearly always goes to the end; one that came late looks for its place. */

@@ -144,6 +144,9 @@ export type RenewResult =
   | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly because?: string }
   | { readonly outcome: 'unknown'; readonly cause: LockError }
 
+/** Takes the result of one renewal, by its place in the batch. */
+export type RenewalListener = (index: number, result: RenewResult) => void
+
 /**
  * - `released`: the claim held the lock until this withdrawal (also when a repeated message says so again).
  * - `left`: it was waiting, and is no more.
@@ -291,8 +294,13 @@ export interface Store<F extends boolean = boolean> {
    * use another kind or capacity; a mutex and a readers-writer lock are one kind in this.
    */
   attempt(claim: Claim, options: AttemptOptions): MaybePromise<AttemptResult>
-  /** One result for each renewal, in order. A rejection counts as `unknown` for all of them. */
-  renew(renewals: readonly Renewal[]): MaybePromise<readonly RenewResult[]>
+  /**
+   * Returns one result for each renewal, in order. A rejection counts as `unknown` for all that were not reported.
+   *
+   * Where the results of a batch come apart, the store reports each at once, and at most once: a part of the service that
+   * does not answer must not delay the others. The whole batch still travels together where it can.
+   */
+  renew(renewals: readonly Renewal[], report?: RenewalListener): MaybePromise<readonly RenewResult[]>
   /** Releases the claim, or takes it out of the queue, and refuses it from now on. Wakes whoever can go next. */
   withdraw(claim: ClaimRef): MaybePromise<WithdrawOutcome>
   /** Turns a writer's lease into a reader's. False when the claim does not hold the lock any more. */

@@ -11,6 +11,7 @@ import type {
   InspectQuery,
   PushedGrant,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -20,6 +21,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
+import { renewEach } from '../../store/renew-each.js'
 import * as rule from '../../store/grant-rule.js'
 import { Burials } from './burials.js'
 import type { Place } from './directory.js'
@@ -98,16 +100,14 @@ export class EmbeddedStore implements Store<true> {
     return (await this.#attemptAfter(stands, claim, options)).result
   }
 
-  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    return Promise.all(
-      renewals.map((renewal) =>
-        this.#files.of(renewal.lock).transactions.do({
-          claimId: renewal.id,
-          work: (transaction) =>
-            transaction.onLock(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
-        }),
-      ),
-    )
+  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    const renewOne = (renewal: Renewal): Promise<RenewResult> =>
+      this.#files.of(renewal.lock).transactions.do({
+        claimId: renewal.id,
+        work: (transaction) =>
+          transaction.onLock(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+      })
+    return renewEach(renewals, renewOne, report)
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {

@@ -2,34 +2,41 @@
  * The renewals of one turn, answered together. A process may hold ten thousand leases, and most of what their renewal costs
  * it is the collection of what was made for each: that is one object.
  */
-import type { Renewal, RenewResult } from '../../store/contract.js'
+import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
 import { readRenewal } from './answers.js'
 import type { Item } from './batches.js'
 import { explain, withdrawing } from './errors.js'
 import type { Shape } from './shapes.js'
 import type { Unclear } from './unclear.js'
 
+export interface RenewalsSettings {
+  readonly unclear: Unclear
+  /** Takes the results when all are known. */
+  readonly resolve: (results: readonly RenewResult[]) => void
+  /** Takes each when it is known: a member of a Cluster that does not answer delays no other. */
+  readonly report: RenewalListener | undefined
+}
+
 export class Renewals {
-  readonly #unclear: Unclear
+  readonly #settings: RenewalsSettings
   readonly #results: RenewResult[] = []
-  readonly #resolve: (results: readonly RenewResult[]) => void
   #open: number
 
-  constructor(count: number, unclear: Unclear, resolve: (results: readonly RenewResult[]) => void) {
+  constructor(count: number, settings: RenewalsSettings) {
     this.#open = count
-    this.#unclear = unclear
-    this.#resolve = resolve
+    this.#settings = settings
   }
 
   /** Whether a withdrawal is under way that ends whatever this claim holds. */
   isGivenUp(claimId: string): boolean {
-    return this.#unclear.isGivenUp(claimId)
+    return this.#settings.unclear.isGivenUp(claimId)
   }
 
   settle(index: number, result: RenewResult): void {
     this.#results[index] = result
     this.#open -= 1
-    if (this.#open === 0) this.#resolve(this.#results)
+    this.#settings.report?.(index, result)
+    if (this.#open === 0) this.#settings.resolve(this.#results)
   }
 }
 

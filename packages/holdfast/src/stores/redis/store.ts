@@ -10,6 +10,7 @@ import type {
   InspectQuery,
   LockInfo,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -125,10 +126,10 @@ export class RedisStore implements Store<true> {
   }
 
   /** One promise for all of them: a process may hold ten thousand leases. */
-  renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const all = new Renewals(renewals.length, this.#unclear, resolve)
+      const all = new Renewals(renewals.length, { unclear: this.#unclear, resolve, report })
       const batches = this.#replicated ?? this.#batches
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as Renewal
@@ -169,9 +170,15 @@ export class RedisStore implements Store<true> {
   async retract(claim: ClaimRef): Promise<void> {
     if (this.#unclear.has(claim.id)) throw inDoubt(claim.lock)
     const { breaks } = this.#deployment
-    await new Promise((resolve, reject) => {
-      this.#add('t', claim, EMPTY_SHAPE, { done: resolve, failed: reject })
-    })
+    try {
+      await new Promise((resolve, reject) => {
+        this.#add('t', claim, EMPTY_SHAPE, { done: resolve, failed: reject })
+      })
+    } catch (error) {
+      // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
+      this.#unclear.note(claim)
+      throw error
+    }
     if (this.#deployment.breaks === breaks) return
     this.#unclear.note(claim)
     throw inDoubt(claim.lock)

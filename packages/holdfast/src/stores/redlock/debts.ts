@@ -7,8 +7,12 @@
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, Store } from '../../store/contract.js'
 
-/** How often a node is asked again, in milliseconds. All that it owes travels together. */
-const ASK_EVERY_MS = 500
+/** How often a node that failed is asked again, in milliseconds. One request leaves each time. */
+const ASK_EVERY_MS = 1000
+/** The node's store sends as many in one call. */
+const LARGEST_REQUEST = 32
+/** The client remembers so many for one node. */
+export const MOST_DEBTS = 10_000
 
 interface Debt {
   readonly claim: ClaimRef
@@ -20,7 +24,12 @@ interface Debt {
 export class Debts {
   readonly #node: Pick<Store, 'withdraw'>
   readonly #clock: Clock
+  /** By the claim's id. The one that was asked about last stands last. */
   readonly #debts = new Map<string, Debt>()
+  /** Until then one of those that were too many may still have a vote, or a message on its way. */
+  #forgottenUntilMs = -Infinity
+  #requests = 0
+  #failing = false
   #timer: Timer | undefined
   #closed = false
 
@@ -29,23 +38,28 @@ export class Debts {
     this.#clock = clock
   }
 
-  /** Whether a withdrawal of this claim may still arrive here: until then nothing that the node grants it counts. */
+  /**
+   * Whether a withdrawal of this claim may still arrive here: until then nothing that the node grants it counts. When
+   * there were too many to remember which, it may be any claim.
+   */
   has(claimId: string): boolean {
-    return this.#debts.has(claimId)
+    if (this.#debts.has(claimId)) return true
+    return this.#forgottenUntilMs > -Infinity && this.#clock.monotonicMs() < this.#forgottenUntilMs
   }
 
-  /** Withdraws the claim at once, and again until it is answered. */
-  owe(claim: ClaimRef): void {
-    if (this.#closed || this.#debts.has(claim.id)) return
-    const { lock, id, ttlMs } = claim
-    const debt: Debt = {
-      claim: { lock, id, ttlMs },
-      untilMs: this.#clock.monotonicMs() + ttlMs,
-      asking: false,
+  /** Withdraws the claim at once, or with the others when the node answers again. */
+  owe({ lock, id, ttlMs }: ClaimRef): void {
+    if (this.#closed || this.#debts.has(id)) return
+    const untilMs = this.#clock.monotonicMs() + ttlMs
+    if (this.#debts.size >= MOST_DEBTS) {
+      this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, untilMs)
+      return
     }
-    this.#debts.set(id, debt)
-    void this.#ask(debt)
-    this.#timer ??= this.#clock.timer(ASK_EVERY_MS, () => this.#askAll(), true)
+    // What the node did long ago says nothing of it now.
+    if (this.#debts.size === 0) this.#failing = false
+    this.#debts.set(id, { claim: { lock, id, ttlMs }, untilMs, asking: false })
+    if (this.#requests === 0 && !this.#failing) void this.#ask()
+    this.#timer ??= this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
   }
 
   close(): void {
@@ -54,24 +68,55 @@ export class Debts {
     this.#debts.clear()
   }
 
-  #askAll(): void {
+  #tick(): void {
     this.#timer = undefined
-    for (const debt of this.#debts.values()) {
-      if (!debt.asking) void this.#ask(debt)
-    }
-    if (this.#debts.size > 0) this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#askAll(), true)
+    this.#dropOld()
+    void this.#ask()
+    if (this.#debts.size > 0) this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
   }
 
-  async #ask(debt: Debt): Promise<void> {
-    const { claim, untilMs } = debt
+  #dropOld(): void {
+    const nowMs = this.#clock.monotonicMs()
+    for (const [id, { untilMs, asking }] of this.#debts) {
+      // Not while a request is open, or it could undo a vote of a later attempt.
+      if (untilMs <= nowMs && !asking) this.#debts.delete(id)
+    }
+  }
+
+  /** Sends one request. When the node has answered all of it, the next one follows at once. */
+  async #ask(): Promise<void> {
+    const debts = this.#next()
+    if (debts.length === 0) return
+    this.#requests += 1
+    const answered = await Promise.all(debts.map((debt) => this.#withdraw(debt)))
+    this.#requests -= 1
+    this.#failing = answered.includes(false)
+    if (!this.#failing) void this.#ask()
+  }
+
+  #next(): Debt[] {
+    const next: Debt[] = []
+    for (const debt of this.#debts.values()) {
+      if (next.length === LARGEST_REQUEST) break
+      if (!debt.asking) next.push(debt)
+    }
+    return next
+  }
+
+  /** Gives whether the node answered. */
+  async #withdraw(debt: Debt): Promise<boolean> {
+    const { id } = debt.claim
     debt.asking = true
     try {
-      await this.#node.withdraw(claim)
-      this.#debts.delete(claim.id)
+      await this.#node.withdraw(debt.claim)
+      this.#debts.delete(id)
+      return true
     } catch {
-      // Not dropped while a request is open, or it could undo a vote of a later attempt.
-      if (this.#clock.monotonicMs() >= untilMs) this.#debts.delete(claim.id)
+      // Others have their turn before it.
+      if (this.#debts.delete(id)) this.#debts.set(id, debt)
+      return false
+    } finally {
+      debt.asking = false
     }
-    debt.asking = false
   }
 }

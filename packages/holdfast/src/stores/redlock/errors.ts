@@ -7,6 +7,8 @@ import {
   type UnavailableCode,
 } from '../../errors.js'
 
+import { majorityOf } from './tally.js'
+
 export const STORE_NAME = 'redlock'
 
 /** Any failure of one node, as an error of Holdfast. */
@@ -25,7 +27,7 @@ export function owing(): StoreUnavailableError {
 }
 
 /**
- * Too few nodes answered to know. `failures` are what the others said, by their place in the list of clients. When all
+ * Too few nodes answered to know, or those that did disagree. `failures` are what the others said, by their place in the list of clients. When all
  * of them are alike, such as a wrong password everywhere, so is the whole.
  */
 export function noMajority(
@@ -39,8 +41,9 @@ export function noMajority(
   const alike = codes.size === 1 && (only === 'STORE_AUTH' || only === 'STORE_CONFIG')
   const code: UnavailableCode = alike ? only : 'STORE_UNAVAILABLE'
   const said = [...failures].map(([index, { message }]) => `node ${index + 1}: ${message}`).join('; ')
+  const left = nodes - failures.size >= majorityOf(nodes) ? 'the others disagree' : 'no majority is left'
   return new StoreUnavailableError(
-    `Redlock: ${failures.size} of ${nodes} nodes failed at ${what}, and no majority is left (${said}). ` +
+    `Redlock: ${failures.size} of ${nodes} nodes failed at ${what}, and ${left} (${said}). ` +
       'Check that most of the servers run and can be reached.',
     {
       code,

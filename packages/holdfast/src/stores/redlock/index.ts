@@ -4,7 +4,7 @@
  * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue; what that means, and what
  * to use instead, is in docs/stores.md.
  */
-import { systemClock, systemRandom } from '../../clock/clock.js'
+import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
 import { followsFailovers, type RedisClient } from '../redis/clients.js'
@@ -29,6 +29,10 @@ export interface RedlockStoreOptions {
   readonly nodeTimeoutMs?: number
   /** How long a server may take before the outcome there counts as unknown, in milliseconds. Default 5 000. */
   readonly timeoutMs?: number
+  /** Time, for simulations. */
+  readonly clock?: Clock
+  /** Randomness, for simulations. */
+  readonly random?: Random
 }
 
 const FEWEST_NODES = 3
@@ -44,6 +48,7 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
     throw usage('it needs options, such as { clients }.')
   }
   const { clients, nodeTimeoutMs = 500, prefix, timeoutMs } = options
+  const { clock = systemClock, random = systemRandom } = options
   if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
     throw usage(
       `clients must be a list of at least ${FEWEST_NODES} clients, one for each independent server. ` +
@@ -68,14 +73,16 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
     throw usage(`nodeTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
   }
   const settings = {
+    clock,
+    random,
     ...(prefix === undefined ? {} : { prefix }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   }
   const nodes = clients.map((client: RedisClient) => {
     const store = openRedis({ client, ...settings })
-    return { store, debts: new Debts(store, systemClock) }
+    return { store, debts: new Debts(store, clock) }
   })
-  return new RedlockStore({ nodes, clock: systemClock, random: systemRandom, nodeTimeoutMs })
+  return new RedlockStore({ nodes, clock, random, nodeTimeoutMs })
 }
 
 function usage(message: string): LockUsageError {

@@ -13,6 +13,7 @@ import type {
   InspectPage,
   InspectQuery,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -23,11 +24,11 @@ import type {
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import { Ballot } from './ballot.js'
-import { noMajority, noSemaphore, owing, STORE_NAME, tooLate } from './errors.js'
+import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
 import { look, lookAt } from './look.js'
-import { quorumOf, type Node, type Panel, type Voter } from './node.js'
+import { quorumOf, type Panel, type Voter } from './node.js'
 import { poll, type Answers } from './poll.js'
-import { judgeRenewal, renewalFailures } from './renewals.js'
+import { RenewalRound } from './renewal-round.js'
 
 const TRAITS: Traits<false> = {
   fencing: false,
@@ -62,31 +63,15 @@ export class RedlockStore implements Store<false> {
     return this.#ballotOf(claim).attempt(claim)
   }
 
-  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+  // oxlint-disable-next-line require-await -- so that a refusal is a rejection
+  async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return []
-    const { clock, nodes, nodeTimeoutMs } = this.#panel
-    const sentMs = clock.monotonicMs()
-    const judge = (answers: Answers<readonly RenewResult[]>): (RenewResult | undefined)[] =>
-      renewals.map((_, index) => judgeRenewal(answers, index, this.#quorum))
-    const answers = await this.#poll(
-      (_, index) => this.#renewAt(index, renewals),
-      (sofar) => !judge(sofar).includes(undefined),
-    )
-    const elapsedMs = clock.monotonicMs() - sentMs
-    return judge(answers).map((result, index) => {
-      const renewal = renewals[index] as Renewal
-      if (result?.outcome === 'renewed') {
-        this.#ballots.get(renewal.id)?.renewed(sentMs + renewal.ttlMs)
-        this.#heal(renewal, answers, index)
-      }
-      // An answer that came after the end of what it grants says nothing any more.
-      if (result?.outcome === 'renewed' && elapsedMs >= renewal.ttlMs) {
-        return { outcome: 'unknown', cause: tooLate('renewed', renewal.lock, renewal.ttlMs, elapsedMs) }
-      }
-      if (result) return result
-      const failures = renewalFailures(answers, index, nodeTimeoutMs)
-      return { outcome: 'unknown', cause: noMajority('the renewal', nodes.length, failures, renewal.lock) }
+    const round = new RenewalRound(this.#panel, renewals, {
+      report,
+      onRenewed: ({ id }, endMs) => this.#ballots.get(id)?.renewed(endMs),
+      onAnswer: ({ id }, node, result) => this.#heal(id, node, result),
     })
+    return round.run()
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
@@ -166,17 +151,6 @@ export class RedlockStore implements Store<false> {
     return ballot
   }
 
-  /** A vote that a withdrawal on its way will end, or may have ended since the node answered, renews nothing. */
-  async #renewAt(index: number, renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    const { store, debts } = this.#panel.nodes[index] as Node
-    const owed = renewals.map(({ id }) => debts.has(id))
-    const results = await store.renew(renewals)
-    return results.map((result, renewal) => {
-      const isOwed = owed[renewal] === true || debts.has((renewals[renewal] as Renewal).id)
-      return isOwed && result.outcome === 'renewed' ? { outcome: 'unknown', cause: owing() } : result
-    })
-  }
-
   /** A node that does not answer may hold a vote, now or later: it is asked until it says that the claim is gone. */
   async #withdrawFrom(node: Voter, index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
     try {
@@ -191,15 +165,10 @@ export class RedlockStore implements Store<false> {
    * A node that came back without its data votes again, so that nodes may be restarted one after the other. One that has
    * its data is told of a downgrade that it missed.
    */
-  #heal({ id }: Renewal, answers: Answers<readonly RenewResult[]>, renewal: number): void {
-    const ballot = this.#ballots.get(id)
-    if (!ballot) return
-    for (const [index, answer] of answers.byNode.entries()) {
-      if (!answer || !('value' in answer)) continue
-      const result = answer.value[renewal]
-      if (result?.outcome === 'lost' && result.reason === 'expired') ballot.heal(index)
-      if (result?.outcome === 'renewed') void ballot.remind(index)
-    }
+  #heal(claimId: string, node: number, result: RenewResult): void {
+    const ballot = this.#ballots.get(claimId)
+    if (result.outcome === 'lost' && result.reason === 'expired') ballot?.heal(node)
+    if (result.outcome === 'renewed') void ballot?.remind(node)
   }
 
   #poll<T>(

@@ -5,7 +5,8 @@
  * whether the entry is still there and was not stolen; a session alone says nothing of that.
  */
 import type { LockError } from '../../errors.js'
-import type { Renewal, RenewResult } from '../../store/contract.js'
+import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
+import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
 import type { Look, PortSession, Present } from './port.js'
@@ -23,14 +24,14 @@ export class Renewing<S extends PortSession> {
     this.#context = context
   }
 
-  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
+  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     const kept = new Map<Session<S>, Promise<boolean>>()
     const keep = (session: Session<S>): Promise<boolean> => {
       let answer = kept.get(session)
       if (!answer) kept.set(session, (answer = session.keepAlive()))
       return answer
     }
-    return Promise.all(renewals.map((renewal) => this.#renewOne(renewal, keep)))
+    return renewEach(renewals, (renewal) => this.#renewOne(renewal, keep), report)
   }
 
   async #renewOne(renewal: Renewal, keep: (session: Session<S>) => Promise<boolean>): Promise<RenewResult> {

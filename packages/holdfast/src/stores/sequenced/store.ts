@@ -8,6 +8,7 @@ import type {
   InspectPage,
   InspectQuery,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -70,8 +71,8 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
     return this.#attempting.attempt(claim, options)
   }
 
-  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    return this.#renewing.renew(renewals)
+  async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    return this.#renewing.renew(renewals, report)
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {

@@ -13,6 +13,7 @@ import type {
   LockInfo,
   PushedGrant,
   Renewal,
+  RenewalListener,
   RenewResult,
   StealOptions,
   StealResult,
@@ -22,6 +23,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
+import { renewEach } from '../../store/renew-each.js'
 import { Batches } from './batches.js'
 import type { Database } from './database.js'
 import * as requests from './requests.js'
@@ -69,9 +71,10 @@ export class SqlStore implements Store<true> {
     return this.#batches.do(request).then((answer) => requests.attemptResult(answer, claim, this.name))
   }
 
-  async renew(renewals: readonly Renewal[]): Promise<readonly RenewResult[]> {
-    const answers = renewals.map((renewal) => this.#batches.do(requests.renewRequest(renewal)))
-    return (await Promise.all(answers)).map(requests.renewResult)
+  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    const renewOne = (renewal: Renewal): Promise<RenewResult> =>
+      this.#batches.do(requests.renewRequest(renewal)).then(requests.renewResult)
+    return renewEach(renewals, renewOne, report)
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
-import { planFor, planForFirst, type Fate } from '../../faulty-store.js'
+import { planFor, planForFirst, type Fate, type Sent } from '../../faulty-store.js'
 import { steal } from '../../needs.js'
 import { LockLostError } from '../../../errors.js'
 import type { Lease } from '../../../lease/lease.js'
@@ -41,6 +41,21 @@ loss.test('a lease whose renewals fail is lost by its deadline', (context) =>
 loss.test('a lease whose renewals hang is lost by its deadline', (context) =>
   assertLostInTime(context, HANGS),
 )
+
+loss.test('a lease whose renewals hang delays no other lease', async (context) => {
+  const ttlMs = context.shortMs * 3
+  const names = [context.name('stuck'), context.name('one'), context.name('two')] as const
+  const { store, locks } = await context.faulty(planFor({ renew: { ...HANGS, ofLock: names[0] } }))
+  const acquire = (name: string): Promise<Lease> => locks.mutex(name, { ttlMs }).acquire()
+  const [stuck, ...others] = (await context.soon(Promise.all(names.map(acquire)))) as [Lease, ...Lease[]]
+  await context.time.within(lost(stuck), ttlMs + context.slackMs, 'the loss')
+  await context.time.pass(ttlMs / 2)
+  for (const lease of others) assert.equal(lease.held, true)
+  const isWhole = ({ message }: Sent): boolean =>
+    message.verb === 'renew' && message.renewals.length === names.length
+  assert.ok(store.sent.some(isWhole), 'the leases were never renewed together')
+  for (const lease of others) assert.equal(await context.soon(lease.release()), 'released')
+})
 
 loss.test('whoever comes next is not let in while the one before still believes', async (context) => {
   for (const renewals of [FAILS, HANGS]) {

@@ -1,0 +1,132 @@
+/**
+ * One batch of renewals on its way to all nodes: one request for each node, and a verdict for each lease as soon as the
+ * nodes have said enough of it. A node that does not answer, and a lease that is unclear, delay no other lease.
+ */
+import type { Timer } from '../../clock/clock.js'
+import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
+import { asLockError, noMajority, owing, tooLate } from './errors.js'
+import { quorumOf, type Panel } from './node.js'
+import { Answers, type Answer } from './poll.js'
+import { judgeRenewal, renewalFailures } from './renewals.js'
+
+/** What follows from the verdicts. */
+export interface RenewalFollowUp {
+  /** Takes each verdict, when there is one. */
+  readonly report: RenewalListener | undefined
+  /** A majority renewed the lease. It ends at `endMs` of the client's clock. */
+  onRenewed(renewal: Renewal, endMs: number): void
+  /** A node said this of a lease that a majority renewed, before or after that was known. */
+  onAnswer(renewal: Renewal, node: number, result: RenewResult): void
+}
+
+type ByNode = (Answer<RenewResult> | undefined)[]
+
+export class RenewalRound {
+  readonly #panel: Panel
+  readonly #renewals: readonly Renewal[]
+  readonly #followUp: RenewalFollowUp
+  readonly #sentMs: number
+  readonly #answers: readonly ByNode[]
+  readonly #results: RenewResult[] = []
+  #open: number
+  #timer: Timer | undefined
+  #resolve!: (results: readonly RenewResult[]) => void
+
+  constructor(panel: Panel, renewals: readonly Renewal[], followUp: RenewalFollowUp) {
+    this.#panel = panel
+    this.#renewals = renewals
+    this.#followUp = followUp
+    this.#sentMs = panel.clock.monotonicMs()
+    this.#answers = renewals.map(() => panel.nodes.map(() => undefined))
+    this.#open = renewals.length
+  }
+
+  /** Asks all nodes. Resolves when there is a verdict for each lease, or when the time of the nodes is up. */
+  run(): Promise<readonly RenewResult[]> {
+    const { clock, nodes, nodeTimeoutMs } = this.#panel
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      this.#timer = clock.timer(nodeTimeoutMs, () => this.#end())
+      for (const node of nodes.keys()) void this.#ask(node)
+    })
+  }
+
+  async #ask(node: number): Promise<void> {
+    const { store, debts } = this.#panel.nodes[node] as Panel['nodes'][number]
+    const owed = this.#renewals.map(({ id }) => debts.has(id))
+    const take = (index: number, result: RenewResult): void => {
+      // A vote that a withdrawal on its way will end, or may have ended since the node answered, renews nothing.
+      const isOwed = owed[index] === true || debts.has((this.#renewals[index] as Renewal).id)
+      const counts = result.outcome !== 'renewed' || !isOwed
+      this.#take(index, node, { value: counts ? result : { outcome: 'unknown', cause: owing() } })
+    }
+    try {
+      const results = await store.renew(this.#renewals, take)
+      for (let index = 0; index < results.length; index += 1) take(index, results[index] as RenewResult)
+    } catch (error) {
+      const failure = { error: asLockError(error) }
+      for (const index of this.#renewals.keys()) this.#take(index, node, failure)
+    }
+  }
+
+  #take(index: number, node: number, answer: Answer<RenewResult>): void {
+    const byNode = this.#answers[index] as ByNode
+    if (byNode[node]) return
+    byNode[node] = answer
+    if (this.#results[index]) {
+      this.#follow(index, node)
+      return
+    }
+    const answers = new Answers(byNode)
+    const verdict = judgeRenewal(answers, quorumOf(this.#panel))
+    if (verdict) this.#decide(index, verdict)
+    else if (answers.open === 0) this.#settle(index, this.#unknown(index, answers))
+  }
+
+  #decide(index: number, verdict: RenewResult): void {
+    const { lock, ttlMs } = this.#renewals[index] as Renewal
+    if (verdict.outcome !== 'renewed') {
+      this.#settle(index, verdict)
+      return
+    }
+    this.#followUp.onRenewed(this.#renewals[index] as Renewal, this.#sentMs + ttlMs)
+    const elapsedMs = this.#panel.clock.monotonicMs() - this.#sentMs
+    // An answer that came after the end of what it grants says nothing any more.
+    const isLate = elapsedMs >= ttlMs
+    const cause = isLate && tooLate('renewed', lock, ttlMs, elapsedMs)
+    this.#settle(index, cause ? { outcome: 'unknown', cause } : verdict)
+    for (const node of this.#panel.nodes.keys()) this.#follow(index, node)
+  }
+
+  #follow(index: number, node: number): void {
+    if (this.#results[index]?.outcome !== 'renewed') return
+    const answer = this.#answers[index]?.[node]
+    if (answer && 'value' in answer) {
+      this.#followUp.onAnswer(this.#renewals[index] as Renewal, node, answer.value)
+    }
+  }
+
+  #settle(index: number, result: RenewResult): void {
+    this.#results[index] = result
+    this.#open -= 1
+    this.#followUp.report?.(index, result)
+    if (this.#open > 0) return
+    this.#timer?.cancel()
+    this.#resolve(this.#results)
+  }
+
+  /** The time of the nodes is up. */
+  #end(): void {
+    for (const [index, byNode] of this.#answers.entries()) {
+      // A copy: what comes later must not change what was decided upon.
+      if (!this.#results[index]) this.#settle(index, this.#unknown(index, new Answers([...byNode])))
+    }
+  }
+
+  #unknown(index: number, answers: Answers<RenewResult>): RenewResult {
+    const { nodes, nodeTimeoutMs } = this.#panel
+    const { lock } = this.#renewals[index] as Renewal
+    const failures = renewalFailures(answers, nodeTimeoutMs)
+    return { outcome: 'unknown', cause: noMajority('the renewal', nodes.length, failures, lock) }
+  }
+}

@@ -1,0 +1,86 @@
+/** Batches of renewals: which answers of the nodes each lease waits for. No servers: each node answers when it is told. */
+import { SeededRandom, VirtualClock } from 'holdfast/conformance'
+import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import { Debts } from '../../src/stores/redlock/debts.js'
+import type { Voter } from '../../src/stores/redlock/node.js'
+import { RedlockStore } from '../../src/stores/redlock/store.js'
+
+const NODE_TIMEOUT_MS = 500
+const RENEWED: RenewResult = { outcome: 'renewed' }
+const LOST: RenewResult = { outcome: 'lost', reason: 'expired' }
+const [ONE, TWO] = ['one', 'two'].map((id): Renewal => {
+  return { lock: `lock:${id}`, id, ttlMs: 3000, owner: { clientId: 'test', host: 'test', pid: 1 } }
+}) as [Renewal, Renewal]
+
+/** A node that reports these results, or answers nothing about a lease where there is none. */
+type Says = readonly (RenewResult | undefined)[] | Error
+
+function renewOver(...nodes: readonly Says[]) {
+  const clock = new VirtualClock()
+  const known = new Map<number, string>()
+  const panel = nodes.map((says) => {
+    const renew = (_: unknown, report: RenewalListener): Promise<readonly RenewResult[]> => {
+      if (says instanceof Error) return Promise.reject(says)
+      for (const [index, result] of says.entries()) if (result) report(index, result)
+      const isWhole = says.every((result) => result !== undefined)
+      return isWhole ? Promise.resolve(says) : new Promise(() => undefined)
+    }
+    const store = { renew, withdraw: () => Promise.resolve('absent') } as unknown as Voter
+    return { store, debts: new Debts(store, clock) }
+  })
+  const random = new SeededRandom(1)
+  const store = new RedlockStore({ nodes: panel, clock, random, nodeTimeoutMs: NODE_TIMEOUT_MS })
+  const all = store.renew([ONE, TWO], (index, { outcome }) => void known.set(index, outcome))
+  return { clock, known, all, owe: (node: number) => panel[node]?.debts.owe(ONE) }
+}
+
+describe('over three nodes', () => {
+  test('lease that two nodes renewed does not wait for one that is unclear', async () => {
+    const { clock, known, all } = renewOver([RENEWED, RENEWED], [RENEWED, LOST], [undefined, undefined])
+    await clock.advance(0)
+    expect([...known]).toEqual([[0, 'renewed']])
+    await clock.advance(NODE_TIMEOUT_MS)
+    expect([...known]).toEqual([
+      [0, 'renewed'],
+      [1, 'unknown'],
+    ])
+    expect((await all).map(({ outcome }) => outcome)).toEqual(['renewed', 'unknown'])
+  })
+
+  test('lease does not wait for a node that hangs with another one', async () => {
+    const { clock, known } = renewOver([RENEWED, undefined], [RENEWED, undefined], [RENEWED, RENEWED])
+    await clock.advance(0)
+    expect([...known]).toEqual([[0, 'renewed']])
+  })
+
+  test('lease that two nodes lost is lost at once', async () => {
+    const { clock, known } = renewOver([undefined, LOST], [undefined, LOST], [undefined, undefined])
+    await clock.advance(0)
+    expect([...known]).toEqual([[1, 'lost']])
+  })
+
+  test('renewal without a majority of answers names the nodes that failed', async () => {
+    const { clock, all } = renewOver([RENEWED, RENEWED], new Error('refused'), [undefined, undefined])
+    await clock.advance(NODE_TIMEOUT_MS)
+    const [result] = await all
+    expect(result).toMatchObject({
+      outcome: 'unknown',
+      cause: {
+        message: expect.stringMatching(
+          /2 of 3 nodes failed at the renewal, and no majority is left .*refused/,
+        ) as string,
+      },
+    })
+  })
+
+  test('renewal on which a majority disagrees does not say that no majority is left', async () => {
+    const { clock, all } = renewOver([RENEWED, RENEWED], [LOST, RENEWED], new Error('refused'))
+    await clock.advance(NODE_TIMEOUT_MS)
+    const [result] = await all
+    expect(result).toMatchObject({
+      outcome: 'unknown',
+      cause: { message: expect.stringMatching(/1 of 3 nodes failed .* and the others disagree/) as string },
+    })
+  })
+})
