@@ -1,4 +1,5 @@
 /** Private etcd servers: one member, or three that form a cluster. */
+import { mountDisk, resumeIn } from './disk.js'
 import type { Home } from './network.js'
 import { newestPath, usesNewest } from './newest.js'
 import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
@@ -8,11 +9,16 @@ export interface EtcdOptions {
   readonly members?: number
   /** Run Debian's newest etcd (`npm run servers:newest -- etcd`). Default: as `HOLDFAST_NEWEST` says. */
   readonly newest?: boolean
+  /** Give each member a disk that can stall, which needs root. */
+  readonly disks?: boolean
   /** More arguments for every member, such as `--quota-backend-bytes=100000`. */
   readonly args?: readonly string[]
   /** Where each member is at home, if the way between them is to be cut. Clients reach all of them as ever. */
   readonly homes?: readonly Home[]
 }
+
+/** Room for what etcd sets aside for its log, and for its database. */
+const DISK_MB = 400
 
 interface Ports {
   readonly name: string
@@ -25,11 +31,19 @@ export class EtcdCluster {
   readonly members: readonly Service[]
   /** Where clients connect, one address for each member. */
   readonly endpoints: readonly string[]
+  /** The folder of each member. */
+  readonly folders: readonly string[]
   readonly #folder: string
 
-  constructor(members: readonly Service[], endpoints: readonly string[], folder: string) {
+  constructor(
+    members: readonly Service[],
+    endpoints: readonly string[],
+    folders: readonly string[],
+    folder: string,
+  ) {
     this.members = members
     this.endpoints = endpoints
+    this.folders = folders
     this.#folder = folder
   }
 
@@ -43,6 +57,7 @@ export class EtcdCluster {
   }
 
   async stop(): Promise<void> {
+    resumeIn(this.#folder)
     // A member that has lost its majority takes its time over a polite request to end.
     await Promise.all(this.members.map((member) => member.crash()))
     removeFolder(this.#folder)
@@ -53,6 +68,7 @@ export class EtcdCluster {
 export async function startEtcd({
   members = 1,
   newest = usesNewest('etcd'),
+  disks = false,
   args = [],
   homes = [],
 }: EtcdOptions = {}): Promise<EtcdCluster> {
@@ -63,12 +79,14 @@ export async function startEtcd({
     const [client = 0, peer = 0] = ports.slice(index * 2)
     return { name: `s${index + 1}`, client, peer, home: homes[index] }
   })
-  const services = all.map((one) => {
-    const data = makeFolderOf(folder, one.name, one.home?.uid)
+  const folders = all.map(({ name, home }) => makeFolderOf(folder, name, home?.uid))
+  const services = all.map((one, index) => {
+    const data = folders[index] ?? ''
+    if (disks) mountDisk(data, DISK_MB, one.home?.uid)
     return member(one, all, { command, data, args })
   })
   const endpoints = all.map(({ client }) => url(client))
-  const cluster = new EtcdCluster(services, endpoints, folder)
+  const cluster = new EtcdCluster(services, endpoints, folders, folder)
   try {
     // Together, since no member answers before a majority is there.
     await Promise.all(services.map((service) => service.start()))

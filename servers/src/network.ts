@@ -12,8 +12,8 @@ export interface Home {
   readonly uid: number
 }
 
-/** Homes for the members of a cluster of three. */
-export const HOMES: readonly Home[] = [1, 2, 3].map((number) => ({
+/** Homes for the members of a cluster of up to five. */
+export const HOMES: readonly Home[] = [1, 2, 3, 4, 5].map((number) => ({
   host: `127.0.0.${number + 1}`,
   uid: 61_000 + number,
 }))

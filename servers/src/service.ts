@@ -1,13 +1,14 @@
 /**
  * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { mountMemory, unmountIn } from './disk.js'
 
 /** How to start a server. */
 export interface ServiceCommand {
@@ -45,8 +46,6 @@ export function onDeath(mourner: (death: Death) => void): () => void {
 
 const running = new Set<Service>()
 const folders = new Set<string>()
-/** Folders that are disks of their own. */
-const disks = new Set<string>()
 // A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
@@ -193,11 +192,7 @@ function killIfThere(pid: number, signal: NodeJS.Signals): void {
 export function makeFolder(name: string, diskMb?: number): string {
   const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`))
   folders.add(folder)
-  if (diskMb !== undefined) {
-    const options = `size=${diskMb}m,mode=0700`
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'holdfast', folder], { stdio: 'pipe' })
-    disks.add(folder)
-  }
+  if (diskMb !== undefined) mountMemory(folder, diskMb)
   return folder
 }
 
@@ -213,8 +208,7 @@ export function makeFolderOf(parent: string, name: string, uid: number | undefin
 }
 
 export function removeFolder(folder: string): void {
-  // Lazily, since whoever was killed a moment ago may have files open.
-  if (disks.delete(folder)) execFileSync('umount', ['--lazy', folder], { stdio: 'pipe' })
+  unmountIn(folder)
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   folders.delete(folder)
 }

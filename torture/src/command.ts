@@ -1,6 +1,8 @@
 /** The command line: what may be asked for, and what is said when something else is. */
 import { parseArgs } from 'node:util'
+import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
+import { hasNewest } from '@holdfast/servers/newest'
 import { COMMAND_LINE_STORES } from './command-line/urls.js'
 import {
   FAULT_KINDS,
@@ -223,11 +225,17 @@ function faultsFor(
 function canBeDriven(kind: AnyFaultKind): boolean {
   const { needs } = FAULTS[kind]
   if (needs === 'network') return hasNetwork()
+  if (needs === 'disks') return hasDisks()
   return needs !== 'root' || process.getuid?.() === 0
 }
 
 let network: boolean | undefined
+let disks: boolean | undefined
 
 function hasNetwork(): boolean {
   return (network ??= canHaveNetwork())
+}
+
+function hasDisks(): boolean {
+  return (disks ??= hasNewest('etcd') && canStallDisks())
 }

@@ -157,6 +157,21 @@ export const MUTATIONS: readonly TortureMutation[] = [
     shows: ['exclusion'],
   },
   ...COMMAND_LINE_MUTATIONS,
+  {
+    name: 'keep-alive-anywhere',
+    breaks: 'A session of etcd is kept alive through a member that has just answered a linearizable read',
+    edits: [
+      {
+        file: 'stores/etcd/leases.js',
+        find: 'await this.#reads.confirmedMember();',
+        replace: '{ endpoint: undefined, term: 0n };',
+      },
+    ],
+    store: 'etcd',
+    faults: ['disk-stalled'],
+    seconds: 60,
+    shows: ['exclusion'],
+  },
 ]
 
 export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)

@@ -62,9 +62,11 @@ const NO_REPLICATION = {
   'replica-kill': NO_FOLLOWERS,
 } as const
 
+const STALLED = absent('not driven here: a server that waits for its disk answers nothing, as in stall')
+
 const everywhere = (rest: Partial<Row>): Row => {
   const row = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, promised])) as Record<FaultKind, Cell>
-  return { ...row, ...rest }
+  return { ...row, 'disk-stalled': STALLED, ...rest }
 }
 
 const SERVERLESS = {
@@ -204,6 +206,7 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
   mysql: everywhere(SQL),
   etcd: everywhere({
     ...CONSENSUS,
+    'disk-stalled': promised,
     stall: OLD_LEADER,
     'quorum-loss': OLD_LEADER,
     oom: absent('not driven here: NOSPACE is tested with the store itself'),

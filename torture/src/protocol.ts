@@ -29,6 +29,8 @@ export interface Assignment {
   readonly ttlMs: number
   /** Whether it holds some leases for seconds as well: see `client/vigils.ts`. */
   readonly vigils: boolean
+  /** Whether it renews some leases late as well: see `client/late.ts`. */
+  readonly late: boolean
   /** Codes of errors that the faults of this run explain. */
   readonly tolerated: readonly string[]
   /** The file of this process's history. */

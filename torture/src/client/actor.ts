@@ -13,6 +13,8 @@ const LOOK_EVERY_MS = 60
 const PATIENT_WAIT_MS = 300
 /** How long it waits for a lock that others hold for seconds. */
 const VIGIL_WAIT_MS = 60_000
+/** How late a lease is renewed that is renewed but once. */
+const LATE_MS = 2500
 /** After a refusal, so that nobody asks a service that is away as fast as it can refuse. */
 const REFUSED_MS = 30
 /** Work that goes on when nothing new is begun ends within so long. */
@@ -55,9 +57,11 @@ export class Actor {
 
   async #perform(wish: Wish): Promise<void> {
     if (wish.vigil !== undefined) {
-      const { vigil, workMs } = wish
+      const { vigil, workMs, late = false } = wish
       const taking: Taking = { how: 'acquire', options: { waitMs: VIGIL_WAIT_MS } }
-      await this.#hold(vigil, taking, (belief) => this.#workFor(workMs, belief))
+      await this.#hold(vigil, taking, (belief) =>
+        late ? this.#renewLate(belief) : this.#workFor(workMs, belief),
+      )
     } else if (wish.patient !== undefined) {
       const { how, workMs } = wish
       const options = { waitMs: PATIENT_WAIT_MS }
@@ -130,6 +134,15 @@ export class Actor {
     if (operation.nested && !this.#site.closing) await this.#perform(operation.nested)
     await this.#workFor(operation.workMs, belief)
     await this.#increment(belief)
+  }
+
+  /** Renews when there is just time for a member that does not answer and another one, and never again. */
+  async #renewLate(belief: Belief): Promise<void> {
+    const { lease } = belief
+    await this.#workFor(lease.remainingMs - LATE_MS, belief)
+    if (this.#site.closing || !belief.look()) return
+    await lease.renew().catch((error: unknown) => this.#endure(error))
+    await this.#workFor(lease.remainingMs, belief)
   }
 
   async #workFor(workMs: number, belief: Belief): Promise<void> {

@@ -2,6 +2,7 @@
 import { Dice } from '@holdfast/simulator'
 import type { Assignment } from '../protocol.js'
 import { Actor } from './actor.js'
+import { startLateRenewers } from './late.js'
 import { loadLibrary } from './library.js'
 import { Log } from './log.js'
 import { openStore } from './open-store.js'
@@ -32,13 +33,14 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
     return new Actor(actor, site, Dice.named(seed, `${actor} ${generation}`)).run()
   })
   const vigils = assignment.vigils ? await startVigils(assignment, library, site) : undefined
+  const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined
   return {
-    ended: Promise.all([...crew, vigils?.ended]).then(() => undefined),
+    ended: Promise.all([...crew, vigils?.ended, late?.ended]).then(() => undefined),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),
     async close() {
-      await Promise.all([locks.close({ graceMs: GRACE_MS }), vigils?.close(GRACE_MS)])
+      await Promise.all([locks.close({ graceMs: GRACE_MS }), vigils?.close(GRACE_MS), late?.close(GRACE_MS)])
       await end()
       site.end()
     },

@@ -64,7 +64,13 @@ export async function openStore(
     }
     case 'etcd': {
       const { etcdStore } = await library.store<typeof import('holdfast/etcd')>('etcd')
-      return { store: etcdStore({ endpoints: ports.map((one) => `127.0.0.1:${one}`) }), end: () => undefined }
+      // Clients begin with another member each.
+      const first = index % ports.length
+      const inTurn = [...ports.slice(first), ...ports.slice(0, first)]
+      return {
+        store: etcdStore({ endpoints: inTurn.map((one) => `127.0.0.1:${one}`) }),
+        end: () => undefined,
+      }
     }
     case 'zookeeper':
       break

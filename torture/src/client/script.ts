@@ -5,12 +5,13 @@ import type { Target } from './site.js'
 
 export type Wish =
   | (Operation & { readonly patient?: undefined; readonly vigil?: undefined })
-  /** A lock that is held for seconds: see `vigils.ts`. */
+  /** A lock that is held for seconds, or whose lease is renewed once, and late: see `vigils.ts` and `late.ts`. */
   | {
       readonly vigil: Target
       readonly patient?: undefined
       readonly thinkMs: number
       readonly workMs: number
+      readonly late?: boolean
     }
   /** A lock with a long lease that is mostly free: what an unclear attempt leaves behind stays to be found. */
   | {

@@ -8,7 +8,7 @@ export interface FaultKindInfo {
   readonly lane: Lane
   readonly title: string
   /** What the machine must have for it. */
-  readonly needs?: 'root' | 'gcc' | 'network'
+  readonly needs?: 'root' | 'gcc' | 'network' | 'disks'
 }
 
 const CATALOGUE = {
@@ -57,6 +57,11 @@ const CATALOGUE = {
     lane: 'server',
     title: 'the member that leads loses the others; they hear nothing of that, and follow on',
     needs: 'network',
+  },
+  'disk-stalled': {
+    lane: 'server',
+    title: 'the disks of the member that leads and of one that follows it stall: what they write waits',
+    needs: 'disks',
   },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>
@@ -167,6 +172,8 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   // Longer than a leader leads on, and than sessions live that the others do not hear of.
   'leader-deposed': (dice, ttlMs) => [dice.between(2.5, 4.2) * ttlMs, 0],
   'leader-reset': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
+  // Longer than an election, a late renewal and the end of a session that it did not reach.
+  'disk-stalled': (dice, ttlMs) => [dice.between(1.5, 2.2) * ttlMs, 0],
   'disk-full': (dice) => [dice.between(300, 1500), 0],
   'command-kill': () => [0, 0],
   'guardian-kill': () => [0, 0],

@@ -162,6 +162,7 @@ class Run {
       actors: store === 'memory' ? ACTORS * 3 : ACTORS,
       ttlMs: STORES[store].ttlMs,
       vigils: needNetwork(kinds),
+      late: kinds.includes('disk-stalled'),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
       history: join(this.#folder, `${name}.history.jsonl`),
       notes: join(this.#folder, `${name}.notes.jsonl`),

@@ -1,7 +1,9 @@
 /** Says what is missing before anything is started. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
+import { hasNewest } from '@holdfast/servers/newest'
 import { FAULTS, type AnyFaultKind } from '../faults/catalogue.js'
 import type { SubjectName } from '../protocol.js'
 import type { StoreName } from '../stores.js'
@@ -56,6 +58,18 @@ export function preflight(
       throw new MissingError(
         `The fault ${kind} needs a network of its own: \`unshare --net ip link set lo up\` does not work here. ` +
           'On Debian: apt-get install util-linux iproute2; or leave it out of --faults.',
+      )
+    }
+    if (needs === 'disks' && !canStallDisks()) {
+      throw new MissingError(
+        `The fault ${kind} needs root, mkfs.ext4, a loop device and fsfreeze. On Debian: apt-get install e2fsprogs mount util-linux; ` +
+          'or leave it out of --faults.',
+      )
+    }
+    if (needs === 'disks' && !hasNewest('etcd')) {
+      throw new MissingError(
+        `The fault ${kind} needs the newest etcd, since etcd before 3.4.31 ends live sessions after it: ` +
+          'npm run servers:newest -- etcd; or leave it out of --faults.',
       )
     }
     if (needs === 'gcc' && !isThere('gcc')) {

@@ -1,4 +1,5 @@
-/** Three members of etcd, or three servers of ZooKeeper. */
+/** Members of etcd, or servers of ZooKeeper. */
+import { stallDisk } from '@holdfast/servers/disk'
 import { startEtcd } from '@holdfast/servers/etcd'
 import { eventually } from '@holdfast/servers/eventually'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
@@ -12,16 +13,33 @@ interface Cluster {
   stop(): Promise<void>
 }
 
-/** @param apart in a network where the way between members can be cut */
-export async function etcdTarget(members: number, apart: boolean): Promise<Target> {
-  const homes = apart ? HOMES : []
-  const cluster = await startEtcd({ members, homes })
-  return targetOf(
-    cluster,
-    'etcd',
-    cluster.endpoints.map((endpoint) => Number(new URL(endpoint).port)),
+/** A leader and one that follows it can stall, and a majority is left. */
+const MEMBERS_WITH_DISKS = 5
+/** Half of the default: what a stalled leader says is false from the next election on. */
+const SOON = ['--heartbeat-interval=50', '--election-timeout=500']
+
+/**
+ * @param apart in a network where the way between members can be cut
+ * @param disks five members of the newest etcd, whose disks can stall
+ */
+export async function etcdTarget(members: number, apart: boolean, disks: boolean): Promise<Target> {
+  const count = disks ? MEMBERS_WITH_DISKS : members
+  const homes = apart ? HOMES.slice(0, count) : []
+  const cluster = await startEtcd({
+    members: count,
     homes,
-  )
+    ...(disks ? { newest: true, disks, args: SOON } : {}),
+  })
+  const ports = cluster.endpoints.map((endpoint) => Number(new URL(endpoint).port))
+  const target = targetOf(cluster, 'etcd', ports, homes)
+  const stallDisks: Action = async ({ server }) => {
+    const leader = await leaderOf(cluster)
+    const followers = cluster.folders.filter((_, index) => index !== leader)
+    const stalled = [cluster.folders[leader] ?? '', followers[server % followers.length] ?? '']
+    const resume = stalled.map((folder) => stallDisk(folder))
+    return () => resume.forEach((one) => one())
+  }
+  return { ...target, actions: { ...target.actions, 'disk-stalled': stallDisks } }
 }
 
 /** A leader that hears nothing leads on for so many ticks: ten seconds, as by default. */
@@ -29,7 +47,7 @@ const SYNC_LIMIT = 20
 
 /** @param apart in a network where the way between members can be cut */
 export async function zookeeperTarget(servers: number, apart: boolean): Promise<Target> {
-  const homes = apart ? HOMES : []
+  const homes = apart ? HOMES.slice(0, servers) : []
   const ensemble = await startZooKeeper({ servers, homes, config: apart ? { syncLimit: SYNC_LIMIT } : {} })
   return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
 }

@@ -29,7 +29,7 @@ export async function startTarget(store: StoreName, kinds: readonly AnyFaultKind
     case 'mysql':
       return mysqlTarget(clocks)
     case 'etcd':
-      return etcdTarget(servers, needNetwork(kinds))
+      return etcdTarget(servers, needNetwork(kinds), kinds.includes('disk-stalled'))
     case 'zookeeper':
       break
   }

@@ -1,0 +1,55 @@
+/**
+ * Leases that are renewed once, by hand and late, and then run out. A renewal that counted for nothing in the service shows only
+ * where no other one follows.
+ */
+import { Dice } from '@holdfast/simulator'
+import { CAPACITY_ALL } from 'holdfast/store'
+import type { Assignment } from '../protocol.js'
+import { Actor } from './actor.js'
+import type { Library } from './library.js'
+import { openStore } from './open-store.js'
+import type { Site, Target } from './site.js'
+import type { Vigils } from './vigils.js'
+
+const LOCKS = 8
+/** Each has a store of its own, which begins with another member than that of the one before it. */
+const POSTS = 4
+/** Longer than the election that a fault leads to, and a request to a member that does not answer. */
+const TTL_MS = 8000
+
+export async function startLateRenewers(
+  assignment: Assignment,
+  library: Library,
+  site: Site,
+): Promise<Vigils> {
+  const { store: name, connection, index, seed, generation } = assignment
+  const posts = await Promise.all(
+    Array.from({ length: POSTS }, async (_, number) => {
+      const { store, end } = await openStore(name, connection, index + number, library)
+      const locks = library.createLocks(store, { ttlMs: TTL_MS })
+      const actor = `c${index}.late.${number}`
+      const dice = Dice.named(seed, `${actor} ${generation}`)
+      const targets = Array.from({ length: LOCKS }, (__, lock): Target => {
+        const key = `late-${lock}`
+        const claimed = { key, mode: 'exclusive', weight: CAPACITY_ALL, capacity: CAPACITY_ALL } as const
+        return { claimed, lock: locks.mutex(key, { renew: false }) }
+      })
+      const draw = () => ({
+        vigil: dice.pick(targets),
+        thinkMs: dice.between(0, 300),
+        workMs: 0,
+        late: true,
+      })
+      const ended = new Actor(actor, site, dice, draw).run()
+      const close = async (graceMs: number): Promise<void> => {
+        await locks.close({ graceMs })
+        await end()
+      }
+      return { ended, close }
+    }),
+  )
+  return {
+    ended: Promise.all(posts.map(({ ended }) => ended)),
+    close: async (graceMs) => void (await Promise.all(posts.map(({ close }) => close(graceMs)))),
+  }
+}
