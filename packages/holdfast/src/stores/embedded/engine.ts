@@ -76,6 +76,8 @@ export const CORRUPT = 11
 export const FULL = 13
 export const CANNOT_OPEN = 14
 export const NOT_A_DATABASE = 26
+/** The kind of `IO_ERROR` that a file gives which is shorter than it should be. */
+export const SHORT_READ = IO_ERROR | (2 << 8)
 
 /** `@photostructure/sqlite` forgets the code when a query fails in its first step; these texts are SQLite's own. */
 const CODES = new Map<unknown, number>([

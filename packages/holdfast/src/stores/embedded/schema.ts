@@ -4,11 +4,12 @@
  * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations` has one row for each
  * open store that has used this file. `facts` has what all of them must agree on.
  */
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { LockError, StoreUnavailableError } from '../../errors.js'
 import { makeDatabaseFile, preparePlace, unusable, type FilePlace, type Place } from './directory.js'
 import {
   BUSY,
+  CANNOT_OPEN,
   CORRUPT,
   findEngine,
   FULL,
@@ -16,6 +17,7 @@ import {
   LOCKED,
   NOT_A_DATABASE,
   resultCode,
+  SHORT_READ,
   single,
   type Database,
   type Engine,
@@ -106,6 +108,19 @@ export function explain(error: unknown, place: Place, path: string): LockError {
       { code: 'STORE_CONFIG', store: 'embedded', cause: error },
     )
   }
+  if ((error as { errcode?: unknown } | null)?.errcode === SHORT_READ) {
+    return new StoreUnavailableError(
+      `${path} lacks what its log counts on: it was deleted or replaced while programs used it. Try again, and ` +
+        'delete nothing in that folder while programs use it.',
+      { store: 'embedded', cause: error },
+    )
+  }
+  if (code === CANNOT_OPEN && !isAccessible(path)) {
+    return new StoreUnavailableError(
+      `This user may not read and write the file ${path}. Give the user that right, or choose another folder.`,
+      { code: 'STORE_CONFIG', store: 'embedded', cause: error },
+    )
+  }
   // SQLite calls a full disk an I/O error where it cannot grow the index of its log.
   if (code === FULL || code === IO_ERROR || (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC') {
     return new StoreUnavailableError(
@@ -114,6 +129,16 @@ export function explain(error: unknown, place: Place, path: string): LockError {
     )
   }
   return unusable(place, error)
+}
+
+/** Whether a file is there that this process may read and write. */
+function isAccessible(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES'
+  }
 }
 
 /** What a file says about itself. */
