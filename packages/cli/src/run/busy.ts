@@ -6,24 +6,30 @@ import { heldBy } from '../output/holders.js'
 import { after } from '../timers.js'
 import { lockOf } from './acquire.js'
 import type { RunSettings, Sharing } from './settings.js'
+import type { StoreContact } from './store-contact.js'
 import { lookUpLock } from './waiting.js'
 
-/** Longer than a store takes that is merely slow; whoever said how long to wait does not wait much longer. */
-const LOOK_MS = 5_000
+/** Longer than a store takes that is merely slow. The caller's own limit has passed by then. */
+const LOOK_MS = 1_500
 
 /**
  * The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. A wait also runs out where
  * no attempt was ever answered, so the store is asked: only one that answers may be told as a lock that is busy.
  */
-export async function asBusy(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+export async function asBusy(
+  cause: unknown,
+  locks: Locks,
+  settings: RunSettings,
+  contact: StoreContact,
+): Promise<unknown> {
   if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
   const { name, waitMs } = settings
   try {
-    const holder = await withinTime(holderInWords(locks, settings), name)
+    const holder = await withinTime(holderInWords(locks, settings), settings)
     const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
     return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', { cause })
   } catch (error) {
-    return error
+    return contact.failure ?? error
   }
 }
 
@@ -46,16 +52,16 @@ async function attemptOnce(locks: Locks, name: string, sharing: Sharing): Promis
 }
 
 /** A store that hangs is as far away as one that refuses. */
-function withinTime<T>(answer: Promise<T>, name: string): Promise<T> {
+function withinTime<T>(answer: Promise<T>, settings: RunSettings): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = after(LOOK_MS, () => reject(noAnswer(name)))
+    const cancel = after(LOOK_MS, () => reject(noAnswer(settings)))
     answer.then(resolve, reject).finally(cancel)
   })
 }
 
-function noAnswer(name: string): CliError {
+export function noAnswer({ name }: RunSettings): CliError {
   return new CliError(
-    `The store did not say within ${LOOK_MS / 1_000} s who holds the lock "${name}", so it may be free. ` +
+    `The store does not answer, so nobody can say who holds the lock "${name}"; it may be free. ` +
       'Check the service and the network (holdfast doctor), and try again.',
     EXIT.storeUnreachable,
     'STORE_UNAVAILABLE',

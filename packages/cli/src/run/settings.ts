@@ -16,7 +16,7 @@ export const RUN_OPTIONS = {
   wait: {
     type: 'string',
     value: 'DUR',
-    help: 'How long to wait for a busy lock: a duration, 0 or inf. Default inf.',
+    help: 'How long to wait for a busy lock, or for a store that cannot be reached: a duration, 0 or inf. Default: inf for a busy lock, 30s for the store.',
   },
   shared: {
     type: 'boolean',
@@ -75,6 +75,8 @@ export interface RunSettings {
   readonly system: boolean
   readonly ttlMs: number
   readonly waitMs: number
+  /** How long a store may be out of reach before the wait is given up. */
+  readonly outageMs: number
   readonly sharing: Sharing
   readonly killAfterMs: number
   readonly onLost: OnLost
@@ -106,6 +108,8 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
     system: values.system ?? false,
     ttlMs,
     waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
+    // A job in a crontab must not pile up when its store is away for good.
+    outageMs: values.wait === undefined ? 30_000 : Infinity,
     sharing: sharingOf(values),
     killAfterMs: killAfterOf(values, ttlMs),
     onLost: onLostOf(values['on-lost']),

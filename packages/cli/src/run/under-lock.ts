@@ -8,13 +8,14 @@ import { openStore } from '../stores/registry.js'
 import { assertStartable } from '../supervise/command.js'
 import type { Signals } from '../supervise/signals.js'
 import { acquire } from './acquire.js'
-import { asBusy } from './busy.js'
+import { asBusy, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
 import { InterruptedError, unlessAborted } from './interrupted.js'
 import type { RunSettings } from './settings.js'
 import type { RunStatus } from './status.js'
 import { stay } from './stay.js'
+import { StoreContact } from './store-contact.js'
 import { refuseToWaitForOneself, tellWhoHolds } from './waiting.js'
 
 export interface RunContext {
@@ -32,8 +33,15 @@ export async function runUnderLock(context: RunContext): Promise<void> {
   assertStartable(settings.command[0], process.env)
   const store = await openStore(location.url)
   const locks = createLocks(store, { ttlMs: settings.ttlMs, label: settings.label })
+  const away = new AbortController()
+  const contact = new StoreContact({
+    clientId: locks.clientId,
+    limitMs: settings.outageMs,
+    quiet: settings.json,
+    giveUp: (failure) => away.abort(failure ?? noAnswer(settings)),
+  })
   try {
-    const lease = await takeLock(context, locks)
+    const lease = await takeLock(context, locks, contact, away.signal)
     const grantedMs = performance.now()
     try {
       await work(context, lease, grantedMs)
@@ -42,11 +50,18 @@ export async function runUnderLock(context: RunContext): Promise<void> {
       await giveBack(context, lease)
     }
   } finally {
-    await closeWithin(locks, CLOSE_MS)
+    contact.close()
+    // What a store that is away has of this run expires by itself.
+    await closeWithin(locks, contact.answers ? CLOSE_MS : CLOSE_AWAY_MS)
   }
 }
 
-async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
+async function takeLock(
+  context: RunContext,
+  locks: Locks,
+  contact: StoreContact,
+  away: AbortSignal,
+): Promise<Lease> {
   const { settings, status, signals, location, leave } = context
   const interruption = new AbortController()
   signals.handle((signal) => {
@@ -54,17 +69,19 @@ async function takeLock(context: RunContext, locks: Locks): Promise<Lease> {
     if (interruption.signal.aborted) leave(signal)
     interruption.abort(new InterruptedError(settings.name, signal))
   })
+  away.addEventListener('abort', () => interruption.abort(away.reason), { once: true })
   const startedMs = performance.now()
   const quiet = settings.json ? () => {} : tellWhoHolds(locks, settings.name, location)
   try {
     await unlessAborted(interruption.signal, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
-    const lease = await acquire({ locks, name, sharing, waitMs, signal: interruption.signal })
+    const lease = await acquire({ locks, name, sharing, waitMs, signal: interruption.signal, contact })
+    contact.close()
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null
     return lease
   } catch (error) {
-    throw await unlessAborted(interruption.signal, () => asBusy(error, locks, settings))
+    throw await unlessAborted(interruption.signal, () => asBusy(error, locks, settings, contact))
   } finally {
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
@@ -120,3 +137,4 @@ async function closeWithin(locks: Locks, ms: number): Promise<void> {
 }
 
 const CLOSE_MS = 3_000
+const CLOSE_AWAY_MS = 500

@@ -20,7 +20,7 @@ runOver('etcd', () => env)
 describe('bad luck with etcd', () => {
   it('says what is wrong when etcd is not there', async () => {
     const nowhere = { HOLDFAST_STORE: 'etcd://127.0.0.1:1' }
-    const run = new Box().holdfast(['run', 'x', '--', 'true'], { env: nowhere })
+    const run = new Box().holdfast(['run', 'x', '--wait', '0', '--', 'true'], { env: nowhere })
     expect(await run.code()).toBe(69)
     expect(run.stderr).toMatch(/^holdfast: .*etcd at 127\.0\.0\.1:1|^holdfast: .*http:\/\/127\.0\.0\.1:1/)
   })

@@ -45,7 +45,7 @@ class Project extends Box {
 
   /** Runs a command that ought to fail, and gives what it says. */
   async failing(code: number): Promise<string> {
-    const run = this.holdfast(['run', 'lock', '--', 'true'])
+    const run = this.holdfast(['run', 'lock', '--wait', '0', '--', 'true'])
     expect(await run.code(), run.stderr).toBe(code)
     expect(run.stdout + run.stderr).not.toMatch(/wrong-password|open-sesame/)
     return run.stderr

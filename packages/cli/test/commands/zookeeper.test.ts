@@ -18,7 +18,7 @@ runOver('ZooKeeper', () => env)
 describe('bad luck with ZooKeeper', () => {
   it('says what is wrong when ZooKeeper is not there', async () => {
     const nowhere = { HOLDFAST_STORE: 'zk://127.0.0.1:1' }
-    const run = new Box().holdfast(['run', 'x', '--', 'true'], { env: nowhere })
+    const run = new Box().holdfast(['run', 'x', '--wait', '0', '--', 'true'], { env: nowhere })
     expect(await run.code()).toBe(69)
     expect(run.stderr).toMatch(/^holdfast: .*ZooKeeper at 127\.0\.0\.1:1/m)
   })
