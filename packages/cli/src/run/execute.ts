@@ -5,6 +5,7 @@ import type { ExitStatus } from '../exit-codes.js'
 import { note } from '../report.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
+import { Keyboard } from '../supervise/keyboard.js'
 import { guardMs, LeaseWatch } from '../supervise/lease-watch.js'
 import { isMessage, type HandledSignal, type Signals } from '../supervise/signals.js'
 import { Termination, type EndReason } from '../supervise/termination.js'
@@ -42,7 +43,8 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   }
   const watch = watchLease(options, job, termination, lose)
   let toldToEnd = false
-  const forward = forwardTo(job, terminal)
+  const keyboard = terminal ? new Keyboard() : undefined
+  const forward = forwardTo(job, keyboard)
   options.signals.handle((signal) => {
     toldToEnd ||= !isMessage(signal)
     // Shells let what they run in the background ignore the others, and so does nohup: it may stay for days.
@@ -73,6 +75,7 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
     cancelCap()
     watch.close()
     letGo()
+    keyboard?.close()
     job.close()
   }
 }

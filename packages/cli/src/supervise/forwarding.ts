@@ -2,17 +2,23 @@
  * Passes signals on to a running job, and keeps the job and the wrapper stopped or going together.
  */
 import type { Job } from './job.js'
+import type { Keyboard } from './keyboard.js'
 import { isMessage, type SignalHandler } from './signals.js'
 
 /** In a terminal these come from the keyboard, and the kernel gives them to the whole foreground group itself. */
 const FROM_KEYBOARD: readonly string[] = ['SIGINT', 'SIGQUIT']
 
-export function forwardTo(job: Job, terminal: boolean): SignalHandler {
+/** @param keyboard in a terminal; without one every signal is passed on */
+export function forwardTo(job: Job, keyboard: Keyboard | undefined): SignalHandler {
   return (signal) => {
-    // Sent once more, one Ctrl-C would count as two, which many programs take for "now at once".
-    if (terminal && FROM_KEYBOARD.includes(signal)) return
     if (isMessage(signal)) job.signalCommandOnly(signal)
-    else job.signal(signal)
+    else if (keyboard === undefined || !FROM_KEYBOARD.includes(signal)) job.signal(signal)
+    else {
+      // Sent once more, one Ctrl-C would count as two, which many programs take for "now at once".
+      void keyboard.sent().then((toAll) => {
+        if (!toAll) job.signal(signal)
+      })
+    }
   }
 }
 

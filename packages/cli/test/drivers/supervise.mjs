@@ -4,6 +4,7 @@ import { exitCodeOf } from '../../dist/exit-codes.js'
 import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
 import { Guardian } from '../../dist/supervise/guardian.js'
 import { startJob } from '../../dist/supervise/job.js'
+import { Keyboard } from '../../dist/supervise/keyboard.js'
 import { listProcesses } from '../../dist/supervise/processes.js'
 import { Signals } from '../../dist/supervise/signals.js'
 import { Termination } from '../../dist/supervise/termination.js'
@@ -42,13 +43,15 @@ const job = await startJob({
 })
 
 const termination = new Termination(job)
-signals.handle(forwardTo(job, terminal))
+const keyboard = terminal ? new Keyboard() : undefined
+signals.handle(forwardTo(job, keyboard))
 stopTogether(job, terminal, async () => options.mayGoOn ?? true)
 say(`job ${job.pid}`)
 if (options.endAfterMs !== undefined)
   setTimeout(() => termination.begin('at-most', options.graceMs), options.endAfterMs)
 await termination.settled()
 job.close()
+keyboard?.close()
 const code = exitCodeOf(await job.exited)
 say(`ended ${code}`)
 process.exit(code)

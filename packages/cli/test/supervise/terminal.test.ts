@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { DRIVER } from '../support/driver.js'
-import { alive, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
+import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import { KEYS, Terminal } from '../support/terminal.js'
 import { until } from '../support/wait.js'
 
@@ -25,6 +25,29 @@ describe('a job in a terminal', () => {
     await terminal.shows('int 1')
     process.kill(terminal.pid, 'SIGUSR1')
     await terminal.shows('count is 1')
+    expect(await terminal.code()).toBe(8)
+  })
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGQUIT', 131],
+  ] as const)('gets a %s that was sent to the wrapper alone', async (signal, code) => {
+    const terminal = supervised(['sleep', '60'])
+    await terminal.shows(/\[job/)
+    process.kill(terminal.pid, signal)
+    expect(await terminal.code()).toBe(code)
+  })
+
+  it('gets one sent SIGINT after a Ctrl-C', async () => {
+    const terminal = supervised([process.execPath, '-e', COUNTER])
+    await terminal.shows('ready')
+    terminal.types(KEYS.ctrlC)
+    await terminal.shows('int 1')
+    await until('another canary sings', () => childrenOf(terminal.pid).some(isCanary))
+    process.kill(terminal.pid, 'SIGINT')
+    await terminal.shows('int 2')
+    process.kill(terminal.pid, 'SIGUSR1')
+    await terminal.shows('count is 2')
     expect(await terminal.code()).toBe(8)
   })
 
@@ -99,3 +122,7 @@ describe('a job in a terminal', () => {
     expect(withMark(mark)).toEqual([])
   })
 })
+
+function isCanary(pid: number): boolean {
+  return commandLine(pid).includes('ulimit -c 0')
+}
