@@ -21,6 +21,7 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
   STORE_UNAVAILABLE: EXIT.storeUnreachable,
   STORE_AUTH: EXIT.auth,
   STORE_CONFIG: EXIT.config,
+  STORE_FORMAT: EXIT.config,
   UNSUPPORTED: EXIT.config,
   STALE_TOKEN: EXIT.internal,
   VERSION_CONFLICT: EXIT.internal,

@@ -17,6 +17,7 @@ export type LockErrorCode =
   | 'STORE_UNAVAILABLE'
   | 'STORE_AUTH'
   | 'STORE_CONFIG'
+  | 'STORE_FORMAT'
   | 'UNSUPPORTED'
   | 'STALE_TOKEN'
   | 'VERSION_CONFLICT'
@@ -122,7 +123,7 @@ export class LockUsageError extends LockError {
 
 /** Why a store could not do its work. */
 export type UnavailableCode =
-  'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'NOT_REPLICATED' | 'RELEASE_UNKNOWN'
+  'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'STORE_FORMAT' | 'NOT_REPLICATED' | 'RELEASE_UNKNOWN'
 
 /**
  * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the store says
@@ -132,6 +133,21 @@ export class StoreUnavailableError extends LockError {
   constructor(message: string, details: LockErrorDetails & { code?: UnavailableCode } = {}) {
     super(details.code ?? 'STORE_UNAVAILABLE', message, details)
   }
+}
+
+/** What a process does that meets a stored format which is newer than those it knows. */
+export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
+
+/**
+ * Returns the error for stored state whose format is newer than this version knows (`STORE_FORMAT`).
+ * @param what the state, such as `An entry in the queue`
+ */
+export function newerFormat(
+  what: string,
+  { found, known, ...details }: LockErrorDetails & { found: string; known: number },
+): StoreUnavailableError {
+  const text = `${what} has ${found}, and this version of Holdfast knows format ${known}. ${UPDATE_ADVICE}`
+  return new StoreUnavailableError(text, { ...details, code: 'STORE_FORMAT' })
 }
 
 /** The store has not the trait that was asked for. Nothing was changed. */

@@ -5,7 +5,7 @@
  * open store that has used this file. `facts` has what all of them must agree on.
  */
 import { accessSync, constants, statSync } from 'node:fs'
-import { LockError, StoreUnavailableError } from '../../errors.js'
+import { LockError, newerFormat, StoreUnavailableError } from '../../errors.js'
 import { makeDatabaseFile, preparePlace, unusable, type FilePlace, type Place } from './directory.js'
 import {
   BUSY,
@@ -177,11 +177,7 @@ function checkOurs({ application, version, tables }: Header, path: string): void
     )
   }
   if (application === APPLICATION_ID && version > VERSION) {
-    throw new StoreUnavailableError(
-      `${path} was made by a newer Holdfast (format ${version}; this one knows ${VERSION}). ` +
-        'Update Holdfast in this program, or give it a folder of its own.',
-      { code: 'STORE_CONFIG', store: 'embedded' },
-    )
+    throw newerFormat(path, { found: `format ${version}`, known: VERSION, store: 'embedded' })
   }
 }
 

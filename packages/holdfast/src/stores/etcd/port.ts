@@ -131,7 +131,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
     this.#doubted.delete(goneKey(claim))
     for (const { key: place, value, createRevision: number } of answers[1]?.found ?? []) {
-      const decoded = decodeValue(value)
+      // Those of others are not read: they may be of a format that is not known here.
+      const decoded = value.includes(claim.id) ? decodeValue(value) : undefined
       if (decoded?.id !== claim.id) continue
       await this.leave({ ...claim, key: place, number })
       return decoded.data

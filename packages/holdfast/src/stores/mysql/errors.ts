@@ -1,8 +1,17 @@
 /** What MySQL, MariaDB and `mysql2` say when something fails, as errors of Holdfast. */
-import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
+import {
+  isLockError,
+  LockUsageError,
+  StoreUnavailableError,
+  UPDATE_ADVICE,
+  type LockError,
+} from '../../errors.js'
 import type { UnavailableCode } from '../../errors.js'
 
 const STORE = 'mysql'
+
+/** The SQLSTATE that says that the schema is of a newer format; see format.ts. */
+const NEWER_FORMAT = 'HF002'
 
 /** A deadlock, and a row that changed after the snapshot: the transaction was rolled back, and may be sent again. */
 const RETRIABLE = new Set([1213, 1020])
@@ -24,6 +33,13 @@ const ADVICE: ReadonlyMap<number, string> = new Map([
 function numberOf(error: unknown): number {
   const errno = typeof error === 'object' && error !== null && 'errno' in error ? error.errno : undefined
   return typeof errno === 'number' && errno > 0 ? errno : 0
+}
+
+/** Empty for an error that did not come from the server. */
+function stateOf(error: unknown): string {
+  const state =
+    typeof error === 'object' && error !== null && 'sqlState' in error ? error.sqlState : undefined
+  return typeof state === 'string' ? state : ''
 }
 
 export function isRetriable(error: unknown): boolean {
@@ -71,6 +87,9 @@ export function explain(error: unknown, prefix: string): LockError {
     const advice =
       'Run holdfast migrate --store URL or the SQL of mysqlSchema() once, or create the store with autoMigrate: true'
     return failed('STORE_CONFIG', `Tables or procedures "${prefix}…" are missing: ${reason}. ${advice}.`)
+  }
+  if (stateOf(error) === NEWER_FORMAT) {
+    return failed('STORE_FORMAT', `The database refused in "${prefix}…": ${reason}. ${UPDATE_ADVICE}`)
   }
   const advice = ADVICE.get(number)
   if (advice !== undefined) return failed('STORE_CONFIG', `The database failed: ${reason}. ${advice}`)

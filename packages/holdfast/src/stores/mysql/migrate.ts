@@ -1,6 +1,7 @@
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import { poolOf, statement, type Connections, type MysqlCallbackPool, type MysqlPool } from './clients.js'
 import { explain, isDenied } from './errors.js'
+import { checkFormat } from './format.js'
 import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
 
 /** Two clients may make the schema at the same moment. */
@@ -35,6 +36,7 @@ export async function migrate(pool: Connections, prefix: string): Promise<void> 
   const connection = await pool.getConnection()
   try {
     await connection.query(statement(`select get_lock('${MIGRATION_LOCK}', 30)`))
+    await checkFormat(connection, prefix)
     for (const sql of statements) await connection.query(statement(sql))
   } finally {
     // With its connection the lock is gone.

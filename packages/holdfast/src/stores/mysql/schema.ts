@@ -1,5 +1,6 @@
 /** The schema as statements, for the store that migrates by itself, and as a script for people who do it by hand. */
 import { LockUsageError } from '../../errors.js'
+import { NOTE_FORMAT } from './format.js'
 import { RULE } from './rule/index.js'
 import { TABLES } from './tables.js'
 
@@ -16,7 +17,7 @@ const MODE_AS_BEFORE = 'set sql_mode = @holdfast_mode'
 /** The statements, in order. */
 export function schemaStatements(prefix: string): readonly string[] {
   const checked = checkPrefix(prefix)
-  return [MODE, ...TABLES, ...RULE, MODE_AS_BEFORE].map((statement) =>
+  return [MODE, ...TABLES, NOTE_FORMAT, ...RULE, MODE_AS_BEFORE].map((statement) =>
     statement.trim().replaceAll(/\bholdfast_/g, checked),
   )
 }

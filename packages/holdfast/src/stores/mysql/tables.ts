@@ -11,6 +11,7 @@
  * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
  *   renewals and releases never wait for a transaction.
  * - `fences` remember the largest token that a resource has seen.
+ * - `facts` has the format of all this, which migrations read; format.ts.
  *
  * Names are bytes: every collation takes some different names for one, be it for a blank at the end. Times are
  * microseconds since 1970 in UTC: a column of times depends on the session's time zone.
@@ -84,5 +85,10 @@ create table if not exists holdfast_fences (
   resource varbinary(512) not null primary key,
   token bigint not null,
   owner varchar(64) character set ascii collate ascii_bin not null
+) engine = InnoDB default character set utf8mb4`,
+  /* sql */ `
+create table if not exists holdfast_facts (
+  name varchar(64) character set ascii collate ascii_bin not null primary key,
+  value varchar(64) character set ascii collate ascii_bin not null
 ) engine = InnoDB default character set utf8mb4`,
 ]

@@ -1,5 +1,12 @@
 /** What PostgreSQL and its clients say when something fails, as errors of Holdfast. */
-import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../../errors.js'
+import {
+  isLockError,
+  LockUsageError,
+  StoreUnavailableError,
+  UPDATE_ADVICE,
+  type LockError,
+} from '../../errors.js'
+import { NEWER_FORMAT } from './format.js'
 
 const STORE = 'postgres'
 
@@ -87,6 +94,10 @@ export function explain(error: unknown, schema: string): LockError {
       `The schema "${schema}" of Holdfast is not in this database: ${reason}. Run holdfast migrate --store URL ` +
       'or the SQL of postgresSchema() once, or create the store with autoMigrate: true.'
     return new StoreUnavailableError(text, { ...details, code: 'STORE_CONFIG' })
+  }
+  if (code === NEWER_FORMAT) {
+    const text = `PostgreSQL refused in the schema "${schema}": ${reason}. ${UPDATE_ADVICE}`
+    return new StoreUnavailableError(text, { ...details, code: 'STORE_FORMAT' })
   }
   if (code.startsWith('42')) {
     const text =

@@ -1,5 +1,6 @@
 /** The schema as one text, for the store that migrates by itself and for people who do it by hand. */
 import { LockUsageError } from '../../errors.js'
+import { CHECK_FORMAT, NOTE_FORMAT } from './format.js'
 import { RULE } from './rule/index.js'
 import { TABLES } from './tables.js'
 
@@ -17,14 +18,14 @@ end $prepare$;
 `
 
 /**
- * The SQL that makes everything the PostgreSQL store needs: a schema with four tables and a few functions. It may be run
+ * The SQL that makes everything the PostgreSQL store needs: a schema with its tables and functions. It may be run
  * again at any time. Run it as one transaction.
  * @throws LockUsageError when the name of the schema cannot be one.
  */
 export function postgresSchema(schema: string = DEFAULT_SCHEMA): string {
   const name = quoteSchema(schema)
   const text = `'${schema.replaceAll("'", "''")}'`
-  return (PREPARE + TABLES + RULE)
+  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + RULE)
     .replaceAll('HOLDFAST_TEXT', () => text)
     .replaceAll(/\bholdfast(?=\.|;)/g, () => name)
 }

@@ -10,6 +10,7 @@
  * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
  *   renewals and releases never wait for a transaction.
  * - `fences` remember the largest token that a resource has seen.
+ * - `facts` has the format of all this, which migrations read; format.ts.
  *
  * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters that a label may have.
  * Rows that change at each heartbeat and grant leave room on their page, so that the indexes need not change with them.
@@ -75,5 +76,10 @@ create table if not exists holdfast.fences (
   resource text collate "C" primary key,
   token bigint not null,
   owner text not null
+);
+
+create table if not exists holdfast.facts (
+  name text collate "C" primary key,
+  value text not null
 );
 `

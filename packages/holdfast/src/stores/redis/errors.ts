@@ -8,6 +8,7 @@ import {
   isLockError,
   LockUsageError,
   StoreUnavailableError,
+  UPDATE_ADVICE,
   type LockError,
   type UnavailableCode,
 } from '../../errors.js'
@@ -42,6 +43,7 @@ const ADVICE = new Map<string, Advice>([
     'FOREIGN',
     config('Something else uses a key of this lock. Use another lock name, or another prefix for the store.'),
   ],
+  ['FORMAT', { code: 'STORE_FORMAT', text: UPDATE_ADVICE }],
   ['OOM', unavailable('The server is out of memory (maxmemory): no new locks until there is room.')],
   ['READONLY', unavailable('The client is connected to a read-only replica: connect it to the primary.')],
   [

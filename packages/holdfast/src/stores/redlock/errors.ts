@@ -38,7 +38,8 @@ export function noMajority(
 ): StoreUnavailableError {
   const codes = new Set([...failures.values()].map(({ code }) => code))
   const [only] = codes
-  const alike = codes.size === 1 && (only === 'STORE_AUTH' || only === 'STORE_CONFIG')
+  const alike =
+    codes.size === 1 && (only === 'STORE_AUTH' || only === 'STORE_CONFIG' || only === 'STORE_FORMAT')
   const code: UnavailableCode = alike ? only : 'STORE_UNAVAILABLE'
   const said = [...failures].map(([index, { message }]) => `node ${index + 1}: ${message}`).join('; ')
   const left = nodes - failures.size >= majorityOf(nodes) ? 'the others disagree' : 'no majority is left'

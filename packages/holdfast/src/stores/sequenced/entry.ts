@@ -1,8 +1,16 @@
 /** What an entry of a queue says of itself, as JSON that people may read in the service's own tools. */
+import { newerFormat } from '../../errors.js'
 import type { Claim, LockKind, Owner } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'
 
+/**
+ * The format of entries. Fields are added without a new number as long as versions that do not know them may ignore them:
+ * what they do not know they keep, and an entry without a number has the first format.
+ */
+export const ENTRY_FORMAT = 1
+
 export interface EntryData {
+  readonly format?: number
   readonly kind: LockKind
   readonly capacity: number
   /** What it weighs now: a writer that was downgraded weighs 1. */
@@ -30,14 +38,17 @@ export function tokenOf(entryNumber: bigint): bigint {
 
 export function newEntryData(claim: Claim, wallMs: number): EntryData {
   const { kind, capacity, weight, ttlMs, owner } = claim
-  return { kind, capacity, weight, ttlMs, owner, sinceMs: Math.round(wallMs) }
+  return { format: ENTRY_FORMAT, kind, capacity, weight, ttlMs, owner, sinceMs: Math.round(wallMs) }
 }
 
 export function encodeEntry(data: EntryData): string {
   return JSON.stringify(data)
 }
 
-/** Undefined for what no Holdfast wrote. */
+/**
+ * Undefined for what no Holdfast wrote.
+ * @throws StoreUnavailableError (`STORE_FORMAT`) for an entry of a newer format.
+ */
 export function decodeEntry(text: string): EntryData | undefined {
   let value: unknown
   try {
@@ -46,6 +57,10 @@ export function decodeEntry(text: string): EntryData | undefined {
     return undefined
   }
   const data = value as Partial<EntryData> | null
+  const format = data?.format ?? ENTRY_FORMAT
+  if (format !== ENTRY_FORMAT) {
+    throw newerFormat('An entry in the queue', { found: `format ${String(format)}`, known: ENTRY_FORMAT })
+  }
   const sound =
     typeof data === 'object' &&
     data !== null &&

@@ -78,8 +78,8 @@ async function stay(
   const queue = queueOf(children)
   const own = queue.findIndex(({ name }) => made.key.endsWith(`/${name}`))
   const all = queue.slice(0, Math.max(0, own))
-  const refusal = await refusalOf(session, claim, children, all)
   const before = await standing(session, claim, all)
+  const refusal = await refusalOf(session, claim, children, all)
   const waits = !mayGo(claim, before)
   const busy = waits && !entrance.openWaiter
   if (refusal || busy || own < 0) {

@@ -3,7 +3,7 @@ import type { Claim } from '../../store/contract.js'
 import { decodeEntry } from '../sequenced/entry.js'
 import type { Look, LookedAt, Place } from '../sequenced/port.js'
 import { decodeNode } from './node-data.js'
-import { parentOf, queueOf, type Child } from './nodes.js'
+import { checkShapes, parentOf, queueOf, type Child } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
@@ -45,6 +45,7 @@ export async function standing(
   claim: Pick<Claim, 'lock' | 'capacity' | 'weight' | 'kind'>,
   before: readonly Child[],
 ): Promise<readonly Place[]> {
+  checkShapes(claim.lock, before)
   const parent = parentOf(claim.lock)
   const placeOf = ({ name, weight }: Child): Place => ({ key: `${parent}/${name}`, weight })
   if (claim.kind === 'semaphore') return before.map(placeOf)

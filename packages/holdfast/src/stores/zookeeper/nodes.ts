@@ -4,7 +4,9 @@
  * A child's name says all that decides a grant, so that one list of names is enough. Names of locks are escaped to ASCII:
  * ZooKeeper takes no slash, no `.` and `..`, and none of the characters beyond the basic plane.
  */
+import { newerFormat } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
+import { ENTRY_FORMAT } from '../sequenced/entry.js'
 
 export const ROOT = '/holdfast'
 const GONE = 'gone+'
@@ -52,8 +54,17 @@ export function goneName(id: string): string {
 export function parseChild(name: string): Child | undefined {
   const [shape = '', weight, id, sequence, ...more] = name.split('+')
   if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined) return undefined
-  const known = shape === 'w' || shape === 'r' || (shape.startsWith('s') && shape.length > 1)
-  return known ? { name, shape, weight: Number(weight), id, sequence: Number(sequence) } : undefined
+  return { name, shape, weight: Number(weight), id, sequence: Number(sequence) }
+}
+
+/** @throws StoreUnavailableError (`STORE_FORMAT`) for an entry of an unknown shape: a newer version made it, and it may hold. */
+export function checkShapes(lock: string, queue: readonly Child[]): void {
+  const strange = queue.find(
+    ({ shape }) => shape !== 'w' && shape !== 'r' && (!shape.startsWith('s') || shape.length === 1),
+  )
+  if (!strange) return
+  const found = `the shape "${strange.shape}"`
+  throw newerFormat('An entry in the queue', { found, known: ENTRY_FORMAT, store: 'zookeeper', lock })
 }
 
 /** The entries among the children, in the order in which they were made. */

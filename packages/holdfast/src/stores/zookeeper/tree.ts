@@ -4,7 +4,7 @@ import type { InspectQuery } from '../../store/contract.js'
 import type { ListedEntry, ListedQueue, QueuesPage } from '../sequenced/port.js'
 import { CODES, hasCode } from './failures.js'
 import { decodeNode } from './node-data.js'
-import { lockOf, parentOf, queueOf, ROOT } from './nodes.js'
+import { checkShapes, lockOf, parentOf, queueOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
@@ -129,8 +129,10 @@ export async function listQueues(session: ZooKeeperSession, query: InspectQuery)
 async function readQueue(session: ZooKeeperSession, lock: string): Promise<ListedQueue | undefined> {
   const parent = parentOf(lock)
   const children = await childrenOf(session, parent)
+  const queue = queueOf(children)
+  checkShapes(lock, queue)
   const read = await Promise.all(
-    queueOf(children).map(async ({ name, id }): Promise<ListedEntry | undefined> => {
+    queue.map(async ({ name, id }): Promise<ListedEntry | undefined> => {
       const key = `${parent}/${name}`
       const node = await readNode(session, key)
       const decoded = node && decodeNode(node.text, node.stat.czxid)

@@ -16,6 +16,9 @@ local HEARTBEAT, SINCE, SEEN, CHANNEL = 6, 7, 8, 9
 -- The first byte of an idle head, and of one that one claim holds alone. No text and no packed array begins so; and that of
 -- a packed array of so many.
 local IDLE, SOLE_ONE, PACKED = 1, 2, 159
+-- The first byte of a head in a later format. Two bytes follow, the number of that format, and whatever that format says.
+-- The short ways know this byte no more than a foreign text, and leave such a head to the long way, which refuses it.
+local LATER, LATER_FORM, LATER_LENGTH = 3, '>BH', 3
 -- Both begin alike: withdrawals since tombstones were trimmed, until when the tombstones live, until when the key lives,
 -- the last token.
 local IDLE_FORM, IDLE_LENGTH = '>BHddd', 27

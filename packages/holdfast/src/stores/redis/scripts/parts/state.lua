@@ -19,6 +19,12 @@ local function foreign(key)
   error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)
 end
 
+-- A newer version wrote this head. What it says is unknown here, so nothing of the lock may be touched.
+local function later(key, head)
+  local _, format = unpack_form(LATER_FORM, head)
+  error('FORMAT the key ' .. key .. ' has format ' .. format .. ', and this version of Holdfast knows format 1.', 0)
+end
+
 local function idle_state(last_token, buried, tombs_until, kept_until)
   return { 'mutex', 0, last_token, 0, 0, 0, 0, 0, 0, buried, tombs_until, 0, false, kept_until, 0 }
 end
@@ -67,6 +73,7 @@ end
 local function load_state(key, head)
   entombed = false
   if not head then return idle_state(0, 0, 0, 0) end
+  if byte(head) == LATER and #head >= LATER_LENGTH then later(key, head) end
   local readable, state, ring = pcall(read_head, head)
   if not readable or type(state) ~= 'table' or #state ~= LENGTH then foreign(key) end
   entomb(key, state, ring)

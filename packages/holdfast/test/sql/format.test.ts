@@ -1,0 +1,89 @@
+/** A schema that a later version of Holdfast migrated: refused by each call and by the migration, and left as it is. */
+import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
+import { migratePostgres, postgresSchema, postgresStore } from 'holdfast/postgres'
+import type { Store } from 'holdfast/store'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startMariadb } from '@holdfast/servers/mariadb'
+import { startPostgres } from '@holdfast/servers/postgres'
+import { makeClaim, QUEUE, TRY } from '../redis/support/world.js'
+
+const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+const pgPool = new Pool({ connectionString: postgres.url, max: 4 })
+pgPool.on('error', () => undefined)
+const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 4 })
+
+afterAll(async () => {
+  await Promise.all([pgPool.end(), mysqlPool.end()])
+  await Promise.all([postgres.remove(), mariadb.remove()])
+})
+
+const signal = "begin signal sqlstate 'HF002' set message_text = 'the schema has format 2'; end"
+const KITS = [
+  {
+    name: 'postgres',
+    sql: (text: string): string => postgres.psql(text),
+    schema: postgresSchema(),
+    store: (autoMigrate: boolean): Store => postgresStore({ pool: pgPool, autoMigrate }),
+    migrate: () => migratePostgres(pgPool),
+    format: "select value from holdfast.facts where name = 'format'",
+    // As docs/design.md says that a later version does it.
+    later: `update holdfast.facts set value = '2' where name = 'format';
+      drop function holdfast.turn_1(jsonb);
+      create function holdfast.turn_1(newer jsonb) returns text language plpgsql as
+        $$ begin raise exception 'the schema has format 2' using errcode = 'HF002'; end $$;`,
+    routines: `select md5(string_agg(p.prosrc, '' order by p.oid)) from pg_proc p
+      join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'holdfast'`,
+  },
+  {
+    name: 'mysql',
+    sql: (text: string): string => mariadb.sql(text),
+    schema: mysqlSchema(),
+    store: (autoMigrate: boolean): Store => mysqlStore({ pool: mysqlPool, autoMigrate }),
+    migrate: () => migrateMysql(mysqlPool),
+    format: "select value from holdfast_facts where name = 'format'",
+    later: `update holdfast_facts set value = '2' where name = 'format';
+      drop procedure holdfast_turn_1; drop procedure holdfast_one_1; drop procedure holdfast_names_1;
+      delimiter //
+      create procedure holdfast_turn_1(a text, b text, c boolean) ${signal}//
+      create procedure holdfast_one_1(LIST) ${signal}//
+      create procedure holdfast_names_1(a text, b text, c int) ${signal}//
+      delimiter ;`,
+    routines: `select md5(group_concat(routine_definition order by routine_name)) from information_schema.routines
+      where routine_schema = database()`,
+  },
+]
+
+describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, routines }) => {
+  test('a migration notes the format, and may be repeated', async () => {
+    sql(schema)
+    expect(sql(format)).toBe('1')
+    await migrate()
+    expect(sql(format)).toBe('1')
+  })
+
+  test('a schema of a later format is refused and left as it is', async () => {
+    const parameters = sql(
+      "select count(*) from information_schema.parameters where specific_name = 'holdfast_one_1'",
+    )
+    const list = Array.from({ length: Number(parameters) }, (_, index) => `p${index} text`).join(', ')
+    sql(later.replace('LIST', list))
+    const before = sql(routines)
+    const refused = {
+      code: 'STORE_FORMAT',
+      message: expect.stringMatching(/format 2.*Update Holdfast/s) as string,
+    }
+    for (const one of [store(false), store(true)]) {
+      const claim = makeClaim('a')
+      for (const how of [TRY, QUEUE]) await expect(one.attempt(claim, how)).rejects.toMatchObject(refused)
+      const both = [one.attempt(makeClaim('b'), TRY), one.attempt(makeClaim('c'), TRY)]
+      for (const each of await Promise.allSettled(both)) expect(each).toMatchObject({ reason: refused })
+      await expect(one.withdraw(claim)).rejects.toMatchObject(refused)
+      await expect(one.inspect({ lock: 'a' })).rejects.toMatchObject(refused)
+      await one.close()
+    }
+    await expect(migrate()).rejects.toMatchObject(refused)
+    expect([sql(format), sql(routines)]).toEqual(['2', before])
+  })
+})
