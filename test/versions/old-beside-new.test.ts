@@ -6,7 +6,7 @@ import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkHistory, afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildPrevious } from './previous.js'
 import { VersionProcess, type Answer, type Contender, type LockRequest } from './process.js'
 import { STORES, type Service, type StoreBeside } from './stores.js'
@@ -71,19 +71,41 @@ describe.each(STORES)('$name', (store) => {
       },
     )
 
-    test('contention with kills keeps every promise', async () => contest(store), 90_000)
+    test('contention with kills keeps every promise', async () => contest(), 90_000)
   })
 
   describe.runIf(store.expected === 'old refuses')('the old version refuses', () => {
-    test.each(ORDERS)('%s comes first, then %s', async (first, second) => {
+    // What the old version meets must be new to it, and what an earlier test left behind is not.
+    beforeEach(async () => {
+      await service.stop()
+      service = await store.start()
+    }, 60_000)
+
+    test('an old holder ends before a new process is granted its lock, and then refuses', async () => {
+      const [one, other] = [start('old'), start('new')]
       const lock = lockOf('mutex', freshName('refused'))
-      const answers = new Map<Version, Answer>()
-      for (const version of [first, second]) {
-        answers.set(version, await soon(start(version).ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 })))
-      }
-      expect(REFUSALS).toContain(answers.get(second)?.code)
-      expect(answers.get(first)).toMatchObject({ held: true })
+      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({ held: true })
+      const busy = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))
+      expect(busy).toMatchObject({ code: 'LOCK_TIMEOUT' })
+      // It has read the format before that changed. So the error says what failed, and not why.
+      const more = lockOf('mutex', freshName('more'))
+      const { code } = await soon(one.ask({ ask: 'acquire', as: 'more', lock: more, waitMs: 0 }))
+      expect([...REFUSALS, 'STORE_UNAVAILABLE']).toContain(code)
+      const waiting = other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS })
+      expect(await soon(waiting)).toMatchObject({ held: true })
+      expect([await held(one), await held(other)]).toEqual([false, true])
     })
+
+    test('an old process that comes later refuses', async () => {
+      const lock = lockOf('mutex', freshName('refused'))
+      const [one, other] = [start('new'), start('old')]
+      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({ held: true })
+      const { code } = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS }))
+      expect(REFUSALS).toContain(code)
+      expect(await held(one)).toBe(true)
+    })
+
+    test('old processes contend when new ones come', async () => takeover(), 90_000)
   })
 
   interface Pair {
@@ -155,7 +177,13 @@ describe.each(STORES)('$name', (store) => {
     expect(await soon(other.ask({ ask: 'release', as: 'it' }))).toMatchObject({ outcome: 'released' })
   }
 
-  async function contest({ kinds }: StoreBeside): Promise<void> {
+  interface Contest {
+    readonly contender: (version: Version) => Promise<VersionProcess>
+    readonly kills: HistoryEvent[]
+  }
+
+  /** Lets processes contend, and gives what each of them wrote down to the checkers. */
+  async function contend(play: (contest: Contest) => Promise<void>): Promise<Story[]> {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-versions-'))
     const histories = new Map<string, Version>()
     const kills: HistoryEvent[] = []
@@ -163,11 +191,29 @@ describe.each(STORES)('$name', (store) => {
       const process = start(version)
       const history = join(folder, `${histories.size}.jsonl`)
       histories.set(history, version)
-      const contenders = contendersOf(kinds)
+      const contenders = contendersOf(store.kinds)
       expect(await soon(process.ask({ ask: 'contend', history, contenders, workMs: 8 }))).toEqual({})
       return process
     }
     try {
+      await play({ contender, kills })
+      const stories = await Promise.all(
+        [...histories].map(async ([file, version]) => ({
+          version,
+          events: parseHistory(await readFile(file, 'utf8'), { cut: true }),
+        })),
+      )
+      const all = stories.map(({ events }) => events)
+      const judged = checkHistory([...afterLastEvents(kills, all), ...all.flat()])
+      expect(judged.map(({ message }) => message)).toEqual([])
+      return stories
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  async function contest(): Promise<void> {
+    const stories = await contend(async ({ contender, kills }) => {
       const processes = await Promise.all([...VERSIONS, ...VERSIONS].map(contender))
       for (let round = 0; round < ROUNDS; round += 1) {
         await pass(store.ttlMs * 0.8)
@@ -179,11 +225,40 @@ describe.each(STORES)('$name', (store) => {
         processes[index] = await contender(VERSIONS[index % VERSIONS.length] ?? 'new')
       }
       await pass(store.ttlMs * 2)
-      const ends = await soon(Promise.all(processes.map((process) => process.ask({ ask: 'stop' }))))
+      const ends = await stopAll(processes)
       expect(ends).toEqual(ends.map(() => ({})))
-      await judge(histories, kills)
-    } finally {
-      await rm(folder, { recursive: true, force: true })
+    })
+    // A version that has met nobody of the other one has shown nothing.
+    for (const [key, versions] of holdersOf(stories)) {
+      const changes = versions.filter((version, index) => index > 0 && versions[index - 1] !== version)
+      console.log(
+        `${store.name}: "${key}" was held ${versions.length} times, and ${changes.length} times after the other version`,
+      )
+      expect(changes.length).toBeGreaterThan(3)
+    }
+  }
+
+  async function takeover(): Promise<void> {
+    const stories = await contend(async ({ contender }) => {
+      const olds = await Promise.all([contender('old'), contender('old')])
+      await pass(store.ttlMs)
+      const news = await Promise.all([contender('new'), contender('new')])
+      await pass(store.ttlMs * 3)
+      // Those that read the format before it changed go on trying.
+      for (const { code, error } of await stopAll(olds)) {
+        expect(error).toBeUndefined()
+        if (code !== undefined) expect([...REFUSALS, 'STORE_UNAVAILABLE']).toContain(code)
+      }
+      expect(await stopAll(news)).toEqual(news.map(() => ({})))
+    })
+    for (const [key, versions] of holdersOf(stories)) {
+      const last = versions.lastIndexOf('old')
+      console.log(
+        `${store.name}: "${key}" was held ${last + 1} times, and then ${versions.length - last - 1} by the new version`,
+      )
+      expect(versions[0]).toBe('old')
+      // No old process is granted anything after a new one.
+      expect(versions.indexOf('new')).toBe(last + 1)
     }
   }
 
@@ -199,34 +274,35 @@ describe.each(STORES)('$name', (store) => {
     ]
     return all.filter(({ lock }) => kinds.includes(lock.kind))
   }
-
-  async function judge(
-    histories: ReadonlyMap<string, Version>,
-    kills: readonly HistoryEvent[],
-  ): Promise<void> {
-    const read = await Promise.all(
-      [...histories].map(async ([file, version]) => ({
-        version,
-        events: parseHistory(await readFile(file, 'utf8'), { cut: true }),
-      })),
-    )
-    const all = read.map(({ events }) => events)
-    const events = [...afterLastEvents(kills, all), ...all.flat()]
-    expect(checkHistory(events).map(({ message }) => message)).toEqual([])
-    // Who has seen nobody of the other version has shown nothing.
-    for (const key of new Set(all.flat().map((event) => event.key))) {
-      const order = read
-        .flatMap(({ version, events: own }) => own.map((event) => ({ version, event })))
-        .filter(({ event }) => event.key === key && event.f === 'acquire' && event.type === 'ok')
-        .toSorted((a, b) => Number(a.event.t_ns - b.event.t_ns))
-      const changes = order.filter(({ version }, index) => index > 0 && order[index - 1]?.version !== version)
-      console.log(
-        `${store.name}: "${key}" was held ${order.length} times, and ${changes.length} times after the other version`,
-      )
-      expect(changes.length).toBeGreaterThan(3)
-    }
-  }
 })
+
+/** Whether the process believes to hold what it acquired as `it`. */
+async function held(process: VersionProcess): Promise<unknown> {
+  return (await soon(process.ask({ ask: 'held', as: 'it' }))).held
+}
+
+/** Ends the contention. */
+function stopAll(processes: readonly VersionProcess[]): Promise<readonly Answer[]> {
+  return soon(Promise.all(processes.map((process) => process.ask({ ask: 'stop' }))))
+}
+
+interface Story {
+  readonly version: Version
+  readonly events: readonly HistoryEvent[]
+}
+
+/** The versions that held each lock, in the order of their grants. */
+function holdersOf(stories: readonly Story[]): Map<string, Version[]> {
+  const grants = stories
+    .flatMap(({ version, events }) => events.map((event) => ({ version, event })))
+    .filter(({ event }) => event.f === 'acquire' && event.type === 'ok')
+    .toSorted((a, b) => Number(a.event.t_ns - b.event.t_ns))
+  const holders = new Map<string, Version[]>()
+  for (const { version, event } of grants) {
+    holders.set(event.key, [...(holders.get(event.key) ?? []), version])
+  }
+  return holders
+}
 
 /** More than contend at once: a writer takes them all. */
 const READERS = 1000

@@ -18,7 +18,7 @@ export interface Contender {
 
 export type Request =
   | { readonly ask: 'acquire'; readonly as: string; readonly lock: LockRequest; readonly waitMs: number }
-  | { readonly ask: 'release'; readonly as: string }
+  | { readonly ask: 'release' | 'held'; readonly as: string }
   | {
       readonly ask: 'contend'
       readonly history: string

@@ -73,6 +73,9 @@ const COMMANDS = {
   async release({ as }) {
     return { outcome: await leases.get(as)?.release() }
   },
+  async held({ as }) {
+    return { held: leases.get(as)?.held === true }
+  },
   async contend({ history, contenders, workMs }) {
     const file = openSync(history, 'a')
     const write = (/** @type {any} */ event) => void writeSync(file, `${formatEvent(event)}\n`)

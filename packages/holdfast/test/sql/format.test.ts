@@ -77,7 +77,7 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, r
     for (const one of [store(false), store(true)]) {
       const claim = makeClaim('a')
       for (const how of [TRY, QUEUE]) await expect(one.attempt(claim, how)).rejects.toMatchObject(refused)
-      const both = [one.attempt(makeClaim('b'), TRY), one.attempt(makeClaim('c'), TRY)]
+      const both = ['b', 'c'].map(async (name) => one.attempt(makeClaim(name), TRY))
       for (const each of await Promise.allSettled(both)) expect(each).toMatchObject({ reason: refused })
       await expect(one.withdraw(claim)).rejects.toMatchObject(refused)
       await expect(one.inspect({ lock: 'a' })).rejects.toMatchObject(refused)

@@ -25,7 +25,7 @@ export class Layout {
 
   /**
    * Makes the layout file where it is missing, and splits a database of the first format. Cheap when nothing has changed.
-   * @throws StoreUnavailableError (`STORE_CONFIG`) for a layout that this version does not know; nothing is changed then.
+   * @throws StoreUnavailableError (`STORE_FORMAT`) for a layout that this version does not know; nothing is changed then.
    * @throws SQLite's own error while another process does the same; see `isBusy`.
    */
   check(): void {
@@ -97,7 +97,7 @@ export class Layout {
     return new StoreUnavailableError(
       `${this.#place.directory} keeps its locks in ${files} files, and this Holdfast knows ${FILES}. ` +
         'Update Holdfast in this program, or give it a folder of its own.',
-      { code: 'STORE_CONFIG', store: 'embedded' },
+      { code: 'STORE_FORMAT', store: 'embedded' },
     )
   }
 }
