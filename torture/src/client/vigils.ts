@@ -27,12 +27,12 @@ const [LONG_MS, OTHER_MS] = [8000, 7000]
 /** Over before a leader that hears nothing has noticed. */
 const SHORT_MS = 2000
 const VIGILS: readonly Vigil[] = [
-  { name: 'fifo', fairness: 'fifo', homeMs: [LONG_MS, LONG_MS], guestMs: LONG_MS },
-  { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS], guestMs: LONG_MS },
+  { name: 'fifo', fairness: 'fifo', homeMs: [LONG_MS, LONG_MS, LONG_MS], guestMs: LONG_MS },
+  { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'alone', fairness: 'cohort', homeMs: [SHORT_MS], guestMs: SHORT_MS },
 ]
 /** How long one is held, in milliseconds: for longer than it takes to choose a leader and to end a session. */
-const HELD_MS = [8000, 14_000] as const
+const HELD_MS = [9000, 12_000] as const
 
 export interface Vigils {
   readonly ended: Promise<unknown>

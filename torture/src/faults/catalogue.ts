@@ -170,7 +170,7 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
   partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   // Longer than a leader leads on, and than sessions live that the others do not hear of.
-  'leader-deposed': (dice, ttlMs) => [dice.between(2.5, 4.2) * ttlMs, 0],
+  'leader-deposed': (dice, ttlMs) => [dice.between(3.2, 4.2) * ttlMs, 0],
   'leader-reset': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   // Longer than an election, a late renewal and the end of a session that it did not reach.
   'disk-stalled': (dice, ttlMs) => [dice.between(1.5, 2.2) * ttlMs, 0],
