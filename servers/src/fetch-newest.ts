@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -107,12 +108,16 @@ function wrapAll(root: string, folder: string, server: NewestServer): void {
   if (libraries === undefined) throw new Error(`The processor ${process.arch} is not known here.`)
   const place = join(newestFolder(), server)
   const library = join(place, 'usr/lib', libraries)
-  for (const program of filesIn(folder)) {
-    if (!needsLoader(program)) continue
-    renameSync(program, `${program}.elf`)
-    const at = join(place, program.slice(root.length))
-    const line = `exec ${library}/${loader} --library-path ${library} --argv0 ${at} ${at}.elf "$@"`
-    writeFileSync(program, `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+  // Before anything is changed: some programs are links to others, and do as the name says by which they were called.
+  const programs = filesIn(folder)
+    .filter(needsLoader)
+    .map((path) => ({ path, real: realpathSync(path) }))
+  for (const { path, real } of programs) if (path === real) renameSync(real, `${real}.elf`)
+  for (const { path, real } of programs) {
+    const [at, elf] = [path, `${real}.elf`].map((one) => join(place, one.slice(root.length)))
+    const line = `exec ${library}/${loader} --library-path ${library} --argv0 ${at} ${elf} "$@"`
+    rmSync(path, { force: true })
+    writeFileSync(path, `#!/bin/sh\n${line}\n`, { mode: 0o755 })
   }
 }
 

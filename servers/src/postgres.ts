@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newestPath, usesNewest } from './newest.js'
 import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
 
 /** The one user, if a test makes it, who has to give a password. */
@@ -94,10 +95,11 @@ function flags(settings: Readonly<Record<string, string>>): string[] {
 }
 
 function binaries(): string {
-  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS) : []
+  const folder = usesNewest('postgres') ? newestPath('postgres', VERSIONS) : VERSIONS
+  const versions = existsSync(folder) ? readdirSync(folder) : []
   const latest = versions.toSorted((one, other) => Number(other) - Number(one))[0]
-  if (latest === undefined) throw new Error(`There is no PostgreSQL in ${VERSIONS}: node scripts/needs.mjs`)
-  return join(VERSIONS, latest, 'bin')
+  if (latest === undefined) throw new Error(`There is no PostgreSQL in ${folder}: node scripts/needs.mjs`)
+  return join(folder, latest, 'bin')
 }
 
 function psql(bin: string, port: number, sql: string): string {

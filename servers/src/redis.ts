@@ -2,6 +2,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { newestPath, usesNewest } from './newest.js'
 import { freePorts, makeFolder, removeFolder, Service } from './service.js'
 
 export interface RedisServerOptions {
@@ -47,7 +48,7 @@ export class RedisServer {
     ]
     this.#service = new Service({
       name: 'redis-server',
-      command: 'redis-server',
+      command: redisProgram(),
       args: settings.flatMap(([name, value]) => [`--${name}`, value]),
       ...(options.env === undefined ? {} : { env: options.env }),
       ready: async () => (await this.command('PING')).startsWith('+PONG'),
@@ -99,6 +100,12 @@ export class RedisServer {
     const login = this.password === undefined ? [] : [['AUTH', this.password]]
     return converse(this.port, [...login, args])
   }
+}
+
+/** The system's Redis, or the newest Redis or Valkey. */
+function redisProgram(): string {
+  if (usesNewest('valkey')) return newestPath('valkey', 'usr/bin/valkey-server')
+  return usesNewest('redis') ? newestPath('redis', 'usr/bin/redis-server') : 'redis-server'
 }
 
 /** Starts a server on a free port. */
