@@ -227,7 +227,7 @@ describe('an exit code', () => {
     ['of a command that was killed', entered, { code: 137, blows: [kill('command', 100)] }],
     ['of a loss after a stop', entered, { code: 74, blows: [stop('wrapper', 60, 150)] }],
     ['of a wait that ran out', [], { code: 75, wish: { waitMs: 100 } }],
-    ['of a start without a guardian', [], { code: 78, blows: [kill('guardian', 40)] }],
+    ['of a start without a guardian', [], { code: 71, blows: [kill('guardian', 40)] }],
     ['of a wrapper that was killed', entered, { signal: 'SIGKILL', blows: [kill('wrapper', 100)] }],
   ] as [string, Line[], Partial<Sketch>][])('%s is as documented', (_title, lines, sketch) => {
     expect(judged([run('A', { fromMs: 0, toMs: 200, ...sketch })], lines).findings).toEqual([])

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { canStallDisks } from '@holdfast/servers/disk'
 import { canHaveNetwork } from '@holdfast/servers/network'
 import { hasNewest } from '@holdfast/servers/newest'
+import { MENDED_IN_NEWEST, shapeOf } from './command-line/shape.js'
 import { COMMAND_LINE_STORES } from './command-line/urls.js'
 import {
   FAULT_KINDS,
@@ -11,10 +12,12 @@ import {
   isRunFaultKind,
   RUN_FAULT_KINDS,
   type AnyFaultKind,
+  type FaultKind,
 } from './faults/catalogue.js'
 import { MUTATION_NAMES, MUTATIONS } from './mutations.js'
 import { faultsOf, PROMISES, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
+import { isThere } from './run/preflight.js'
 import { isStoreName, STORE_NAMES, STORES, type StoreName } from './stores.js'
 import { SUBJECT_NAMES } from './subjects/names.js'
 
@@ -201,11 +204,18 @@ function faultsFor(
   names: readonly string[],
   { several, commandLine }: Meeting,
 ): AnyFaultKind[] {
-  const own = commandLine ? RUN_FAULT_KINDS : []
+  const mended = commandLine && shapeOf(store).newest ? MENDED_IN_NEWEST : []
+  const own = commandLine ? [...mended, ...RUN_FAULT_KINDS] : []
+  const isMet = (kind: FaultKind): boolean => canBeDriven(kind) && !(commandLine && kind === 'abandon')
   return names.flatMap((name): AnyFaultKind[] => {
-    if (name === 'promised' || name === 'mixed') return [...promisedFaults(store).filter(canBeDriven), ...own]
-    if (name === 'all') return [...faultsOf(store).filter(canBeDriven), ...own]
+    if (name === 'promised' || name === 'mixed') return [...promisedFaults(store).filter(isMet), ...own]
+    if (name === 'all') return [...new Set([...faultsOf(store).filter(isMet), ...own])]
     if (name === 'none' || name === '') return []
+    if (name === 'abandon' && commandLine) {
+      throw new UsageError(
+        'The fault abandon is one of the library: places of the command line are never all empty.',
+      )
+    }
     if (isRunFaultKind(name)) {
       if (commandLine) return [name]
       throw new UsageError(`The fault ${name} meets only the command line: say --subject command-line.`)
@@ -226,6 +236,7 @@ function canBeDriven(kind: AnyFaultKind): boolean {
   const { needs } = FAULTS[kind]
   if (needs === 'network') return hasNetwork()
   if (needs === 'disks') return hasDisks()
+  if (needs === 'gcc') return isThere('gcc')
   return needs !== 'root' || process.getuid?.() === 0
 }
 

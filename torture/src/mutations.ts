@@ -55,6 +55,11 @@ const ALONE: readonly Edit[] = [
   },
 ]
 
+/** In the two scripts that let a claim in. */
+function script(find: string, replace: string): Edit {
+  return { file: 'stores/redis/scripts.generated.js', find, replace, times: 2 }
+}
+
 export const MUTATIONS: readonly TortureMutation[] = [
   {
     name: 'held-without-deadline',
@@ -155,6 +160,20 @@ export const MUTATIONS: readonly TortureMutation[] = [
     faults: ['leader-deposed'],
     seconds: 60,
     shows: ['exclusion'],
+  },
+  {
+    name: 'dead-holders',
+    breaks: 'The count of a lock begins without what dead holders left in its helper keys',
+    edits: [
+      script("if is_new and state[8] == 0 then clear_hash(key .. ':h') end\\n", ''),
+      script('state[4], state[8], state[5], state[15] = 0, 0, 0, 0', 'state[5] = 0'),
+      script('state[4] = state[4] + holder[3]\\nend\\nif not state[13]', 'end\\nif false'),
+      script(' or is_miscounted(state)', ''),
+    ],
+    masked: 'each expiry counts the holders again',
+    store: 'redis',
+    faults: ['abandon'],
+    shows: ['exclusion', 'liveness'],
   },
   ...COMMAND_LINE_MUTATIONS,
   {

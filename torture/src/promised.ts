@@ -71,6 +71,7 @@ const everywhere = (rest: Partial<Row>): Row => {
 
 const SERVERLESS = {
   ...NO_REPLICATION,
+  abandon: absent('leases end by the monotonic clock of the machine, which nobody can set'),
   latency: NO_SERVER,
   'drop-replies': NO_SERVER,
   'black-hole': NO_SERVER,
@@ -140,6 +141,7 @@ const REPLICATED = {
   ),
   'clock-forward': ONE_REDIS,
   'clock-back': ONE_REDIS,
+  abandon: ONE_REDIS,
   'disk-full': ONE_REDIS,
   'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
   partition: CUT_PRIMARY,
@@ -161,6 +163,7 @@ const SQL = {
 } as const
 
 const CONSENSUS = {
+  abandon: absent('nothing is kept beyond a session; not driven here'),
   'primary-kill': NO_FOLLOWERS,
   'replica-kill': NO_FOLLOWERS,
   'restart-empty': absent(
@@ -181,6 +184,7 @@ const OLD_LEADER = without(
 export const PROMISES: Readonly<Record<StoreName, Row>> = {
   memory: everywhere({
     ...SERVERLESS,
+    abandon: absent('the locks die with the process that has them'),
     kill: absent('the locks die with the process that has them'),
     'disk-full': absent('nothing is written'),
   }),

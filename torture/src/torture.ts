@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { formatEvent } from 'holdfast/conformance'
 import type { Command } from './command.js'
 import { conductCommandLine } from './command-line/conduct.js'
-import { shapeOf } from './command-line/shape.js'
+import { leftOutOf, shapeOf } from './command-line/shape.js'
 import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
 import { needNetwork, type AnyFaultKind } from './faults/catalogue.js'
@@ -30,6 +30,10 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
   if (command.plan) {
     for (const store of command.stores) plan(command, store)
     return 0
+  }
+  for (const store of command.stores) {
+    const leftOut = command.subjects.includes('command-line') ? leftOutOf(store) : undefined
+    if (leftOut !== undefined) console.log(leftOut)
   }
   for (const store of command.stores) preflight(store, command.faultsFor(store), command.subjects)
   if (command.stores.some((store) => needNetwork(command.faultsFor(store)))) {

@@ -14,6 +14,8 @@ export interface Edit {
   readonly file: string
   readonly find: string
   readonly replace: string
+  /** How often it stands there, where that is more than once: scripts share their parts. */
+  readonly times?: number
 }
 
 export interface Mutation {

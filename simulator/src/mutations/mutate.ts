@@ -1,15 +1,15 @@
 /**
  * Makes a runtime that is broken on purpose: a copy of the built package with a few lines replaced.
  *
- * The product code knows nothing of it. A text that is not found exactly once is an error, so that a mutation cannot go
- * stale unseen.
+ * The product code knows nothing of it. A text that is not found exactly as often as expected is an error, so that a
+ * mutation cannot go stale unseen.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Runtime } from '../runtime.js'
-import type { Mutation } from './catalogue.js'
+import type { Edit, Mutation } from './catalogue.js'
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('holdfast')))
 
@@ -41,7 +41,7 @@ export function mutatedCopy(
     cpSync(source, copy, { recursive: true, filter: (path) => !path.endsWith('.map') && isCopied(path) })
     // Outside of its package the copy has to say itself that it is made of modules.
     writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
-    for (const { file, find, replace } of edits) edit(name, join(copy, file), find, replace)
+    for (const one of edits) edit(name, copy, one)
     return copy
   } catch (error) {
     rmSync(copy, { recursive: true, force: true })
@@ -49,12 +49,13 @@ export function mutatedCopy(
   }
 }
 
-function edit(mutation: string, file: string, find: string, replace: string): void {
+function edit(mutation: string, copy: string, { file: part, find, replace, times = 1 }: Edit): void {
+  const file = join(copy, part)
   const text = readFileSync(file, 'utf8')
   const parts = text.split(find)
-  if (parts.length !== 2) {
+  if (parts.length !== times + 1) {
     throw new Error(
-      `The mutation ${mutation} expects once in ${file} what is there ${parts.length - 1} times: ${find}`,
+      `The mutation ${mutation} expects ${times} times in ${file} what is there ${parts.length - 1} times: ${find}`,
     )
   }
   writeFileSync(file, parts.join(replace))

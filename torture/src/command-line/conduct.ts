@@ -115,8 +115,8 @@ class CommandLineRun {
 
   async #begin(): Promise<Target> {
     const { store, seed, kinds } = this.#options
-    const { places, ttlMs } = this.#shape
-    const target = (this.#target = await startTarget(store, kinds))
+    const { places, ttlMs, newest } = this.#shape
+    const target = (this.#target = await startTarget(store, kinds, newest))
     const wires = (this.#wires = await Wires.lay(places, target.nodes))
     this.#assertGoesOn()
     this.#places = Array.from({ length: places }, (_, index) => {

@@ -5,6 +5,7 @@ import type { Happening } from '../run/chronicle.js'
 import type { Line, RunRecord } from './record.js'
 
 const UNREACHABLE = 69
+const SYSTEM = 71
 const LOST = 74
 const BUSY = 75
 const CONFIG = 78
@@ -82,7 +83,7 @@ function ofWrapper(
   if (away.some(({ fault }) => fault.kind === 'disk-full')) codes.push(CONFIG)
   if (wish.waitMs !== undefined) codes.push(BUSY)
   // Without a guardian the command is not started.
-  if (struck(run, 'guardian', 'kill')) codes.push(CONFIG)
+  if (struck(run, 'guardian', 'kill')) codes.push(SYSTEM)
   return codes
 }
 

@@ -59,7 +59,8 @@ function raced(
   { witnessed, chronicle: { happenings } }: WitnessedOutcome,
   store: RunOptions['store'],
 ): Found[] {
-  const world = { store, ttlMs: shapeOf(store).ttlMs, happenings }
+  const { ttlMs, newest } = shapeOf(store)
+  const world = { store, ttlMs, newest, happenings }
   return [
     ...overlapsOf(witnessed, world).map((one) => foundOf('exclusion', one)),
     ...disordersOf(witnessed, world).map((one) => foundOf('tokens', one)),

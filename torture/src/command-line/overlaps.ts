@@ -6,6 +6,7 @@ import { FAULTS, isFaultKind } from '../faults/catalogue.js'
 import { PROMISES } from '../promised.js'
 import type { Happening } from '../run/chronicle.js'
 import type { StoreName } from '../stores.js'
+import { MENDED_IN_NEWEST } from './shape.js'
 import { PERMITS, type Blow, type Line, type Part, type RunRecord, type Witnessed } from './record.js'
 
 export interface Overlap {
@@ -20,6 +21,8 @@ export interface World {
   readonly store: StoreName
   readonly ttlMs: number
   readonly happenings: readonly Happening[]
+  /** The server has not the faults of older ones. */
+  readonly newest: boolean
 }
 
 /** What has been woken strikes, or dies, within so long. */
@@ -125,9 +128,9 @@ function hasForgotten(
   run: RunRecord,
   { fault: { kind }, startNs, endNs }: Happening,
   atNs: bigint,
-  { store, ttlMs }: World,
+  { store, ttlMs, newest }: World,
 ): boolean {
-  if (!isFaultKind(kind)) return false
+  if (!isFaultKind(kind) || (newest && MENDED_IN_NEWEST.includes(kind))) return false
   const cell = PROMISES[store][kind]
   if (cell.verdict !== 'not promised' || !cell.without.includes('exclusion')) return false
   const overNs = endNs === 0n ? atNs : endNs

@@ -14,6 +14,12 @@ export interface FaultKindInfo {
 const CATALOGUE = {
   pause: { lane: 'process', title: 'a holder’s process is stopped (SIGSTOP), often for longer than a lease' },
   kill: { lane: 'process', title: 'a holder’s process is killed; another one takes its place' },
+  abandon: {
+    lane: 'process',
+    title:
+      'all processes are killed, and none comes before the keys that they left have expired, one after the other',
+    needs: 'gcc',
+  },
   latency: { lane: 'network', title: 'messages take up to a third of the TTL' },
   'drop-replies': { lane: 'network', title: 'requests arrive, replies vanish; then the connections break' },
   'black-hole': {
@@ -150,6 +156,8 @@ type Size = readonly [forMs: number, byMs: number]
 const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   pause: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs, 0],
   kill: (dice) => [dice.between(50, 800), 0],
+  // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
+  abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.9, 2.2) * ttlMs],
   latency: (dice, ttlMs) => [dice.between(300, 2000), dice.between(0.02, 0.33) * ttlMs],
   'drop-replies': (dice, ttlMs) => [dice.between(50, 1.1 * ttlMs), 0],
   'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],

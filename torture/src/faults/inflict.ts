@@ -48,6 +48,15 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
     await its?.kill()
     return () => its?.start()
   },
+  /** The clock goes on while nobody is there, so that it ends no lease early. Those who come then are left alone for a while. */
+  async abandon(fault, { clients, target, tools }) {
+    await clients[Number(fault.client)]?.holding()
+    await Promise.all(clients.map((client) => client.kill()))
+    const step = target.actions['clock-forward']
+    for (const server of target.nodes.keys()) await step?.({ ...fault, server }, tools)
+    await Promise.all(clients.map((client) => client.start()))
+    return () => undefined
+  },
   latency({ client, byMs }, { wires }) {
     for (const { faults } of wires.of(client))
       Object.assign(faults, { requestMs: byMs / 2, replyMs: byMs / 2 })

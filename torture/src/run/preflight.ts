@@ -80,7 +80,7 @@ export function preflight(
   }
 }
 
-function isThere(needed: string): boolean {
+export function isThere(needed: string): boolean {
   if (needed.startsWith('/')) return existsSync(needed)
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, needed)))
 }

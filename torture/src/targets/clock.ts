@@ -4,8 +4,14 @@ import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeFileSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AnyFaultKind } from '../faults/catalogue.js'
 
 const SOURCE = fileURLToPath(new URL('../../native/clock.c', import.meta.url))
+
+/** Whether a fault sets the clock of a server. */
+export function needsClock(kinds: readonly AnyFaultKind[]): boolean {
+  return (['clock-forward', 'clock-back', 'abandon'] as const).some((kind) => kinds.includes(kind))
+}
 
 export class ServerClock {
   readonly #folder = mkdtempSync(join(tmpdir(), 'holdfast-clock-'))

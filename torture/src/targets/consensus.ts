@@ -18,16 +18,22 @@ const MEMBERS_WITH_DISKS = 5
 /** Half of the default: what a stalled leader says is false from the next election on. */
 const SOON = ['--heartbeat-interval=50', '--election-timeout=500']
 
-/**
- * @param apart in a network where the way between members can be cut
- * @param disks five members of the newest etcd, whose disks can stall
- */
-export async function etcdTarget(members: number, apart: boolean, disks: boolean): Promise<Target> {
+export interface EtcdNeeds {
+  /** A network where the way between members can be cut. */
+  readonly apart: boolean
+  /** Five members of the newest etcd, whose disks can stall. */
+  readonly disks: boolean
+  /** The newest etcd. */
+  readonly newest: boolean
+}
+
+export async function etcdTarget(members: number, { apart, disks, newest }: EtcdNeeds): Promise<Target> {
   const count = disks ? MEMBERS_WITH_DISKS : members
   const homes = apart ? HOMES.slice(0, count) : []
   const cluster = await startEtcd({
     members: count,
     homes,
+    ...(newest ? { newest } : {}),
     ...(disks ? { newest: true, disks, args: SOON } : {}),
   })
   const ports = cluster.endpoints.map((endpoint) => Number(new URL(endpoint).port))

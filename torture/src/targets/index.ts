@@ -1,6 +1,7 @@
 /** Starts the private service of a store. */
 import { needNetwork, type AnyFaultKind } from '../faults/catalogue.js'
 import { STORES, type StoreName } from '../stores.js'
+import { needsClock } from './clock.js'
 import { etcdTarget, zookeeperTarget } from './consensus.js'
 import { mysqlTarget, postgresTarget } from './databases.js'
 import { embeddedTarget, memoryTarget } from './local.js'
@@ -8,10 +9,17 @@ import { redisTarget } from './redis.js'
 import { clusterTarget, sentinelTarget } from './replicated.js'
 import type { Target } from './target.js'
 
-/** @param kinds the faults that it is to meet: some need a service that is started for them */
-export async function startTarget(store: StoreName, kinds: readonly AnyFaultKind[]): Promise<Target> {
+/**
+ * @param kinds the faults that it is to meet: some need a service that is started for them
+ * @param newest run Debian's newest server, where that makes a difference
+ */
+export async function startTarget(
+  store: StoreName,
+  kinds: readonly AnyFaultKind[],
+  newest?: boolean,
+): Promise<Target> {
   const { servers } = STORES[store]
-  const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
+  const clocks = needsClock(kinds)
   switch (store) {
     case 'memory':
       return memoryTarget()
@@ -29,7 +37,11 @@ export async function startTarget(store: StoreName, kinds: readonly AnyFaultKind
     case 'mysql':
       return mysqlTarget(clocks)
     case 'etcd':
-      return etcdTarget(servers, needNetwork(kinds), kinds.includes('disk-stalled'))
+      return etcdTarget(servers, {
+        apart: needNetwork(kinds),
+        disks: kinds.includes('disk-stalled'),
+        newest: newest === true,
+      })
     case 'zookeeper':
       break
   }

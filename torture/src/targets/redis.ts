@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
-import { ServerClock } from './clock.js'
+import { needsClock, ServerClock } from './clock.js'
 import { fillDisk } from './disk.js'
 import { now } from '../run/chronicle.js'
 import { flushAll, redisNode, refusals } from './redis-server.js'
@@ -15,7 +15,7 @@ const DISK_MB = 48
 const LOG_REWRITTEN_FROM = '8mb'
 
 export async function redisTarget(count: number, kinds: readonly AnyFaultKind[]): Promise<Target> {
-  const clocks = kinds.includes('clock-forward') || kinds.includes('clock-back')
+  const clocks = needsClock(kinds)
   const diskMb = kinds.includes('disk-full') ? DISK_MB : undefined
   const times = clocks ? Array.from({ length: count }, () => new ServerClock()) : []
   const servers = await startAll(count, times, diskMb)
