@@ -2,11 +2,11 @@
  * A case: everything that a run depends on. It is drawn from a seed, and may be cut down afterwards; the same case always
  * runs the same way.
  */
-import { drawFaults, drawServiceFaults, type Fault } from './faults/plan.js'
-import type { StoreName } from './server/models.js'
+import { drawFaults, drawNodeFaults, drawServiceFaults, type Fault, type FaultShape } from './faults/plan.js'
+import { NODES, type StoreName } from './server/models.js'
 import { Dice } from './world/dice.js'
 import type { ClockErrors } from './world/machine-clock.js'
-import { drawScripts, LOCKS, type ActorScript } from './workload/script.js'
+import { drawScripts, LOCKS, LOCKS_WITHOUT_PERMITS, type ActorScript } from './workload/script.js'
 
 export const PROCESSES = 4
 export const DURATION_MS = 20_000
@@ -21,7 +21,8 @@ export interface Case {
   readonly durationMs: number
   readonly ttlMs: number
   readonly clocks: readonly ClockErrors[]
-  readonly serverClock: ClockErrors
+  /** One for each server of the store. */
+  readonly serverClocks: readonly ClockErrors[]
   /** How many connections each process has. */
   readonly lanes: number
   readonly timeoutMs: number
@@ -32,26 +33,36 @@ export interface Case {
 export function drawCase(seed: number, store: StoreName): Case {
   const world = Dice.named(seed, 'world')
   const shape = { processes: PROCESSES, durationMs: DURATION_MS }
+  const locks = store === 'redlock' ? LOCKS_WITHOUT_PERMITS : LOCKS
   return {
     seed,
     store,
     durationMs: DURATION_MS,
     ttlMs: TTL_MS,
     clocks: Array.from({ length: PROCESSES }, () => drawClock(world)),
-    serverClock: drawClock(world),
+    serverClocks: [drawClock(world), ...drawMoreClocks(seed, NODES[store] - 1)],
     lanes: world.whole(1, 3),
     timeoutMs: world.pick([150, 300, 600]),
     actors: drawScripts(Dice.named(seed, 'script'), {
       ...shape,
       actorsPerProcess: world.whole(1, 3),
       // Few locks make a crowd, many make variety.
-      locks: world.chance(0.4) ? [world.pick(LOCKS)] : LOCKS,
+      locks: world.chance(0.4) ? [world.pick(locks)] : locks,
     }),
-    faults: [
-      ...drawFaults(Dice.named(seed, 'faults'), shape),
-      ...(store === 'redis' ? drawServiceFaults(Dice.named(seed, 'service faults'), shape) : []),
-    ].sort((a, b) => a.atMs - b.atMs),
+    faults: drawAllFaults(seed, store, shape).sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+function drawAllFaults(seed: number, store: StoreName, shape: FaultShape): Fault[] {
+  const usual = drawFaults(Dice.named(seed, 'faults'), shape)
+  const dice = Dice.named(seed, 'service faults')
+  if (store === 'redis') return [...usual, ...drawServiceFaults(dice, shape)]
+  return store === 'redlock' ? drawNodeFaults(dice, shape, usual, NODES.redlock) : usual
+}
+
+function drawMoreClocks(seed: number, count: number): ClockErrors[] {
+  const dice = Dice.named(seed, 'more servers')
+  return Array.from({ length: count }, () => drawClock(dice))
 }
 
 export function drawClock(dice: Dice): ClockErrors {

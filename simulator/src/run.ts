@@ -4,7 +4,7 @@ import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'
 import { makeService } from './server/models.js'
-import { Truth, type ServerHold } from './server/truth.js'
+import type { ServerHold } from './server/truth.js'
 import { Site, type Ground } from './site.js'
 import type { Breach } from './workload/circumstances.js'
 import { Chronicle } from './workload/chronicle.js'
@@ -47,9 +47,9 @@ export interface Outcome {
 
 export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promise<Outcome> {
   const agenda = new Agenda()
-  const clock = new MachineClock(agenda, plan.serverClock)
-  const truth = new Truth(agenda, clock)
-  const server = makeService(plan.store, { agenda, clock, truth }, runtime)
+  const clocks = plan.serverClocks.map((errors) => new MachineClock(agenda, errors))
+  const server = makeService(plan.store, agenda, clocks, runtime)
+  const { truth } = server
   const breaches: Breach[] = []
   const circumstances = { closing: false, breach: (breach: Breach) => void breaches.push(breach) }
   const ground: Ground = {
@@ -65,7 +65,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   }
   const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
   const deafen = listen(ground, sites)
-  const heal = arrange({ agenda, sites, server: server.host }, plan.faults)
+  const heal = arrange({ agenda, sites, servers: server.hosts }, plan.faults)
 
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
   const idle = (): boolean => sites.every(({ actors }) => actors.every(({ done }) => done))

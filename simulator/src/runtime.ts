@@ -5,6 +5,7 @@
 import { createLocks, onLockEvent } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
+import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import * as rule from '../../packages/holdfast/dist/store/grant-rule.js'
 
@@ -13,8 +14,9 @@ export interface Runtime {
   readonly memoryStore: typeof memoryStore
   readonly onLockEvent: typeof onLockEvent
   readonly redisStore: (options: RedisStoreOptions) => Store<true>
+  readonly redlockStore: typeof redlockStore
   /** What the server of a store decides by. */
   readonly rule: typeof rule
 }
 
-export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent, redisStore, rule }
+export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent, redisStore, redlockStore, rule }

@@ -30,7 +30,7 @@ export interface Ground {
 
 export class Site implements FaultySite {
   readonly clock: MachineClock
-  readonly link: Link
+  readonly links: readonly [Link, ...Link[]]
   readonly #ground: Ground
   readonly #index: number
   #generation = 0
@@ -44,7 +44,11 @@ export class Site implements FaultySite {
     this.#ground = ground
     this.#index = index
     this.clock = new MachineClock(agenda, clock)
-    this.link = new Link(agenda, Dice.named(plan.seed, `link ${index}`), plan.lanes)
+    const link = (name: string): Link => new Link(agenda, Dice.named(plan.seed, name), plan.lanes)
+    this.links = [
+      link(`link ${index}`),
+      ...plan.serverClocks.slice(1).map((_, node) => link(`link ${index}.${node + 1}`)),
+    ]
     this.#start()
     const scripts = plan.actors.filter(({ process }) => process === index)
     this.#employ(scripts.map((script) => new Actor(script, this.#client, ground.circumstances)))
@@ -81,8 +85,8 @@ export class Site implements FaultySite {
     this.#ground.chronicle.note(this.#process.pid, this.#process.name, { f: 'kill', type: 'info', key: '' })
   }
 
-  resetConnections(): void {
-    this.#access.reset()
+  resetConnections(node?: number): void {
+    this.#access.reset(node)
   }
 
   /** The operation at which an actor was killed is over; its successor goes on with the next one. */
@@ -105,7 +109,7 @@ export class Site implements FaultySite {
     const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
     this.#process = process
     const { timeoutMs } = plan
-    this.#access = server.open({ process, link: this.link, dice, timeoutMs, claimants })
+    this.#access = server.open({ process, links: this.links, dice, timeoutMs, claimants })
     this.#client = new Client({
       runtime,
       agenda,

@@ -39,7 +39,7 @@ export async function examineControl(create: Control['create'], plan: ControlCas
     nextPid: 100,
   }
   const sites = plan.scripts.map((_, index) => new ControlSite(ground, index))
-  const heal = arrange({ agenda, sites, server: server.host }, plan.faults)
+  const heal = arrange({ agenda, sites, servers: [server.host] }, plan.faults)
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
   await agenda.run(plan.durationMs, exhausted)
   circumstances.closing = true

@@ -29,7 +29,7 @@ export interface ControlGround {
 
 export class ControlSite implements FaultySite {
   readonly clock: MachineClock
-  readonly link: Link
+  readonly links: readonly [Link]
   readonly name: string
   done = false
   readonly #ground: ControlGround
@@ -48,7 +48,7 @@ export class ControlSite implements FaultySite {
     this.#seed = `control ${index}`
     this.#script = plan.scripts[index] ?? []
     this.clock = new MachineClock(agenda, plan.clocks[index] ?? plan.serverClock)
-    this.link = new Link(agenda, Dice.named(plan.seed, `${this.#seed} link`), plan.lanes)
+    this.links = [new Link(agenda, Dice.named(plan.seed, `${this.#seed} link`), plan.lanes)]
     this.#start()
   }
 
@@ -86,7 +86,7 @@ export class ControlSite implements FaultySite {
       {
         clock: process,
         random: { next: () => dice.unit(), id: () => dice.id() },
-        redis: redisPort(process, this.link, server),
+        redis: redisPort(process, this.links[0], server),
       },
       {
         lock: LOCK,

@@ -8,15 +8,16 @@ import type { Fault, FaultKind, FaultOf } from './plan.js'
 /** One of the places where a process runs: killed ones are replaced there. */
 export interface Site {
   readonly clock: MachineClock
-  readonly link: Link
+  /** Its ways to the servers, one for each. */
+  readonly links: readonly Link[]
   /** Whether a process is at work there: a fault does not strike what is struck already. */
   readonly runs: boolean
   stop(): void
   /** @param sleptSinceMs the true time at which the machine fell asleep, if it did */
   resume(sleptSinceMs?: number): void
   kill(): void
-  /** Breaks the connections of the process, where it has any. */
-  resetConnections?(): void
+  /** Breaks the connections of the process, where it has any: those to one server, or all. */
+  resetConnections?(node?: number): void
   /** Starts another process in place of a killed one. */
   revive(): void
 }
@@ -24,7 +25,7 @@ export interface Site {
 export interface Stage {
   readonly agenda: Agenda
   readonly sites: readonly Site[]
-  readonly server: Host
+  readonly servers: readonly Host[]
 }
 
 /** Enters all faults into the agenda. Returns what ends those that still last. */
@@ -32,7 +33,7 @@ export function arrange(stage: Stage, faults: readonly Fault[]): () => void {
   const open = new Set<() => void>()
   for (const fault of faults) {
     if (fault.kind === 'server-failover') {
-      stage.agenda.at(fault.atMs - fault.losesMs, () => stage.server.copy())
+      stage.agenda.at(fault.atMs - fault.losesMs, () => serverOf(stage, fault).copy())
     }
     stage.agenda.at(fault.atMs, () => {
       const undo = begin(stage, fault)
@@ -59,14 +60,16 @@ function begin(stage: Stage, fault: Fault): Undo | undefined {
 }
 
 const BEGIN: Begin = {
-  storm: (stage, { loseRequest, loseReply, twice, loseWake, process }) =>
-    changeWeather(siteOf(stage, process), { loseRequest, loseReply, twice, loseWake }),
-  slow: (stage, { meanMs, process }) => changeWeather(siteOf(stage, process), { meanMs }),
-  swell: (stage, { process, times }) => changeWeather(siteOf(stage, process), { swellsWakes: times }),
-  cut(stage, { holds, process }) {
-    const { link } = siteOf(stage, process)
-    link.weather.cut = holds ? 'hold' : 'drop'
-    return () => link.mend()
+  storm: (stage, { loseRequest, loseReply, twice, loseWake, ...where }) =>
+    changeWeather(linksOf(stage, where), { loseRequest, loseReply, twice, loseWake }),
+  slow: (stage, { meanMs, ...where }) => changeWeather(linksOf(stage, where), { meanMs }),
+  swell: (stage, { times, process }) => changeWeather(linksOf(stage, { process }), { swellsWakes: times }),
+  cut(stage, { holds, ...where }) {
+    const links = linksOf(stage, where)
+    for (const { weather } of links) weather.cut = holds ? 'hold' : 'drop'
+    return () => {
+      for (const link of links) link.mend()
+    }
   },
   stop: (stage, { process }) => stopSite(siteOf(stage, process)),
   sleep: (stage, { process }) => putToSleep(stage.agenda, siteOf(stage, process)),
@@ -75,29 +78,32 @@ const BEGIN: Begin = {
     siteOf(stage, process).clock.stepWall(byMs)
     return undefined
   },
-  'server-stop'({ server }) {
+  'server-stop'(stage, fault) {
+    const server = serverOf(stage, fault)
     if (!server.runs) return undefined
     server.stop()
     return () => server.resume()
   },
-  'server-crash'({ server }, { keepsData }) {
+  'server-crash'(stage, { keepsData, ...where }) {
+    const server = serverOf(stage, where)
     if (!server.runs) return undefined
     server.crash()
     return () => server.boot(keepsData)
   },
-  'server-flush'({ server }) {
-    server.loseData()
+  'server-flush'(stage, fault) {
+    serverOf(stage, fault).loseData()
     return undefined
   },
-  'server-clock-step'({ server }, { byMs }) {
-    server.clock.stepWall(byMs)
+  'server-clock-step'(stage, { byMs, ...where }) {
+    serverOf(stage, where).clock.stepWall(byMs)
     return undefined
   },
-  reset(stage, { process }) {
-    siteOf(stage, process).resetConnections?.()
+  reset(stage, { process, node }) {
+    siteOf(stage, process).resetConnections?.(node)
     return undefined
   },
-  'server-failover'({ server }) {
+  'server-failover'(stage, fault) {
+    const server = serverOf(stage, fault)
     if (!server.runs) return undefined
     server.crash()
     return () => server.failOver()
@@ -110,11 +116,22 @@ function siteOf({ sites }: Stage, process: number): Site {
   return site
 }
 
-function changeWeather({ link }: Site, change: Partial<Weather>): () => void {
-  Object.assign(link.weather, change)
+function linksOf(stage: Stage, { process, node }: { process: number; node?: number }): readonly Link[] {
+  const { links } = siteOf(stage, process)
+  return node === undefined ? links : links.filter((_, index) => index === node)
+}
+
+function serverOf({ servers }: Stage, { node = 0 }: { node?: number }): Host {
+  const server = servers[node]
+  if (!server) throw new Error(`There is no server ${node}.`)
+  return server
+}
+
+function changeWeather(links: readonly Link[], change: Partial<Weather>): () => void {
+  for (const { weather } of links) Object.assign(weather, change)
   return () => {
     for (const name of Object.keys(change) as (keyof Weather)[]) {
-      Object.assign(link.weather, { [name]: FAIR_WEATHER[name] })
+      for (const { weather } of links) Object.assign(weather, { [name]: FAIR_WEATHER[name] })
     }
   }
 }

@@ -10,20 +10,26 @@ interface OfProcess {
   readonly process: number
 }
 
+/** Of a store of several servers: which of them it strikes. Its way to all of them, or the first, where none is named. */
+interface OfNode {
+  readonly node?: number
+}
+
 export type Fault =
   /** Messages between a process and the server get lost or doubled, with these probabilities. */
   | ({ readonly kind: 'storm' } & During &
-      OfProcess & {
+      OfProcess &
+      OfNode & {
         readonly loseRequest: number
         readonly loseReply: number
         readonly twice: number
         readonly loseWake: number
       })
-  | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess)
+  | ({ readonly kind: 'slow'; readonly meanMs: number } & During & OfProcess & OfNode)
   /** Wake-ups arrive damaged: see `Weather.swellsWakes`. */
   | ({ readonly kind: 'swell'; readonly times: number } & During & OfProcess)
   /** A partition. What is sent vanishes, or arrives when it is over. */
-  | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess)
+  | ({ readonly kind: 'cut'; readonly holds: boolean } & During & OfProcess & OfNode)
   /** The process is stopped. */
   | ({ readonly kind: 'stop' } & During & OfProcess)
   /** The machine of the process sleeps, and its monotonic clock with it. */
@@ -31,15 +37,15 @@ export type Fault =
   /** The process is killed; after a while another one does the rest of its work. */
   | ({ readonly kind: 'kill' } & During & OfProcess)
   | ({ readonly kind: 'clock-step'; readonly byMs: number } & During & OfProcess)
-  | ({ readonly kind: 'server-stop' } & During)
-  | ({ readonly kind: 'server-crash'; readonly keepsData: boolean } & During)
+  | ({ readonly kind: 'server-stop' } & During & OfNode)
+  | ({ readonly kind: 'server-crash'; readonly keepsData: boolean } & During & OfNode)
   /** All data is gone from one moment to the next, as after FLUSHALL; connections stay. */
-  | ({ readonly kind: 'server-flush' } & During)
-  | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During)
+  | ({ readonly kind: 'server-flush' } & During & OfNode)
+  | ({ readonly kind: 'server-clock-step'; readonly byMs: number } & During & OfNode)
   /** The connections of a process break; it may connect again at once. */
-  | ({ readonly kind: 'reset' } & During & OfProcess)
+  | ({ readonly kind: 'reset' } & During & OfProcess & OfNode)
   /** The server dies and its replica takes over, which lacks the latest writes. */
-  | ({ readonly kind: 'server-failover'; readonly losesMs: number } & During)
+  | ({ readonly kind: 'server-failover'; readonly losesMs: number } & During & OfNode)
 
 export type FaultKind = Fault['kind']
 export type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
@@ -82,6 +88,62 @@ export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
     ...Array.from({ length: resets }, () => drawn('reset')),
     ...Array.from({ length: failovers }, () => drawn('server-failover')),
     ...Array.from({ length: swells }, () => drawn('swell')),
+  ]
+}
+
+/** Over several servers: the usual faults strike one of them, or all ways of a process, and more befall the ways. */
+export function drawNodeFaults(
+  dice: Dice,
+  shape: FaultShape,
+  usual: readonly Fault[],
+  nodes: number,
+): Fault[] {
+  const squeezes = Array.from({ length: dice.chance(0.7) ? dice.whole(1, 4) : 0 }, () =>
+    drawSqueeze(dice, shape, nodes),
+  )
+  const struck = usual.map((fault) =>
+    fault.kind.startsWith('server-') || dice.chance(0.5)
+      ? { ...fault, node: dice.whole(0, nodes - 1) }
+      : fault,
+  )
+  return [...struck, ...squeezes.flat()]
+}
+
+/** One server is away for a process, so that it depends on all others; and on the way to one of these much goes wrong. */
+function drawSqueeze(dice: Dice, shape: FaultShape, nodes: number): Fault[] {
+  const process = dice.whole(0, shape.processes - 1)
+  const away = dice.whole(0, nodes - 1)
+  const bad = (away + dice.whole(1, nodes - 1)) % nodes
+  const forMs = dice.between(1000, 4000)
+  const fromMs = dice.between(0.02, 0.9) * (shape.durationMs - forMs)
+  const within = (): number => fromMs + dice.between(0, 0.8) * forMs
+  const lasts = dice.between(100, 1000)
+  const storm = { loseRequest: 0, loseReply: 0, twice: dice.between(0.1, 0.8), loseWake: 0 }
+  return [
+    {
+      kind: 'cut',
+      atMs: fromMs + 0.2 * forMs,
+      forMs: 0.8 * forMs,
+      process,
+      node: away,
+      holds: dice.chance(0.3),
+    },
+    { kind: 'storm', atMs: within(), forMs: lasts, process, node: bad, ...storm },
+    {
+      kind: 'cut',
+      atMs: within(),
+      forMs: dice.between(50, 700),
+      process,
+      node: bad,
+      holds: dice.chance(0.5),
+    },
+    ...Array.from({ length: dice.whole(1, 3) }, () => ({
+      kind: 'reset' as const,
+      atMs: within(),
+      forMs: 0,
+      process,
+      node: bad,
+    })),
   ]
 }
 

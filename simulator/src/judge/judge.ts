@@ -31,7 +31,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
     counter: tokens,
   }
   return [
-    ...overlaps(outcome.events, exclusionUntilMs),
+    ...overlaps(outcome.events, exclusionUntilMs, tokens),
     // Where two may hold at once, the order of their grants cannot be told from when they held.
     ...checkHistory(history, { promised }).filter(({ property }) => exclusion || property !== 'grant-order'),
     ...overtakings(outcome, order),
@@ -43,10 +43,10 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
 }
 
 /** Two at a time, before the server lost its data: what comes after that was promised by nobody. */
-export function overlaps(events: readonly HistoryEvent[], untilMs: number): Finding[] {
+export function overlaps(events: readonly HistoryEvent[], untilMs: number, tokens = true): Finding[] {
   if (untilMs === 0) return []
   const before = untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
-  return checkHistory(before, { promised: { exclusion: true, tokens: untilMs < Infinity } })
+  return checkHistory(before, { promised: { exclusion: true, tokens: tokens && untilMs < Infinity } })
 }
 
 function truthEvent(hold: ServerHold): HistoryEvent {

@@ -41,8 +41,8 @@ export function promisesOf({ store, faults }: Case): Promises {
     // A server that forgot all says so when it is asked. One that lost its latest writes may have lost a release that it
     // had answered, and hold on to the lock for nobody.
     release: !leasesJump && !undoes,
-    tokens: !counterReturns,
-    order: store !== 'poll' && !forgets && !leasesJump && !away,
+    tokens: store !== 'redlock' && !counterReturns,
+    order: store !== 'poll' && store !== 'redlock' && !forgets && !leasesJump && !away,
     // Set back by an hour, the clock makes the lease of a dead holder last an hour more.
     liveness: !leasesJump || steps.every((byMs) => byMs > 0),
     because,

@@ -4,6 +4,7 @@
  */
 import { ORDER_MUTATIONS } from './order.js'
 import { REDIS_MUTATIONS } from './redis.js'
+import { REDLOCK_MUTATIONS } from './redlock.js'
 import { STORE_MUTATIONS } from './store.js'
 import { TIME_MUTATIONS } from './time.js'
 import { WAITING_MUTATIONS } from './waiting.js'
@@ -37,4 +38,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ORDER_MUTATIONS,
   ...STORE_MUTATIONS,
   ...REDIS_MUTATIONS,
+  ...REDLOCK_MUTATIONS,
 ]

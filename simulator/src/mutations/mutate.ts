@@ -19,8 +19,9 @@ export async function mutated(mutation: Mutation): Promise<Runtime> {
     const { createLocks, onLockEvent } = await load<Runtime>(join(copy, 'index.js'))
     const { memoryStore } = await load<Runtime>(join(copy, 'stores/memory/index.js'))
     const { redisStore } = await load<Runtime>(join(copy, 'stores/redis/index.js'))
+    const { redlockStore } = await load<Runtime>(join(copy, 'stores/redlock/index.js'))
     const rule = await load<Runtime['rule']>(join(copy, 'store/grant-rule.js'))
-    return { createLocks, onLockEvent, memoryStore, redisStore, rule }
+    return { createLocks, onLockEvent, memoryStore, redisStore, redlockStore, rule }
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }

@@ -7,7 +7,8 @@ import { ModelClient } from './client.js'
 import type { RedisServer } from './server.js'
 
 export function openRedisAccess(server: RedisServer, customer: Customer, { redisStore }: Runtime): Access {
-  const { process, link, dice, timeoutMs, claimants } = customer
+  const { process, links, dice, timeoutMs, claimants } = customer
+  const [link] = links
   const connections = new Set<ModelClient>()
   const client = new ModelClient({ server, process, link, dice, connections, retries: dice.pick([1, 20]) })
   const random = { next: () => dice.unit(), id: () => dice.id() }
@@ -21,7 +22,7 @@ export function openRedisAccess(server: RedisServer, customer: Customer, { redis
 }
 
 /** Tells who makes a claim, which is known only in the turn of the attempt. */
-function noting(store: Store<true>, claimants: Claimants): Store<true> {
+export function noting<F extends boolean>(store: Store<F>, claimants: Claimants): Store<F> {
   const attempt = store.attempt.bind(store)
   store.attempt = (claim, options) => {
     claimants.sent(claim.lock, claim.id)

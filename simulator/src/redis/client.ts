@@ -21,6 +21,8 @@ export interface ModelClientOptions {
   readonly connections: Set<ModelClient>
   /** After so many failed connections what waits for one is given up. */
   readonly retries: number
+  /** A request arrives twice only when it was sent again over another connection. */
+  readonly resends?: boolean
 }
 
 interface Command {
@@ -176,7 +178,7 @@ export class ModelClient implements IoRedisClient {
   }
 
   #send(command: Command): void {
-    const { server, process, link } = this.#given
+    const { server, process, link, resends } = this.#given
     const peer = this.#peer as Peer
     const [lane, life] = [this.#lane, this.#life]
     this.#pending.add(command)
@@ -190,7 +192,7 @@ export class ModelClient implements IoRedisClient {
       )
       if (!arrives) this.#stall(peer)
     }
-    const leaves = link.request(lane, () => {
+    const arrive = (): void => {
       // A server that was started anew knows nothing of the connection. One that the client has closed it may still read.
       if (server.host.down || server.life !== life) {
         peer.closed()
@@ -205,7 +207,8 @@ export class ModelClient implements IoRedisClient {
           answer(() => command.reject(error))
         }
       })
-    })
+    }
+    const leaves = resends === true ? link.requestOnce(lane, arrive) : link.request(lane, arrive)
     if (!leaves) this.#stall(peer)
   }
 

@@ -5,6 +5,7 @@ import type { LockState, Turn } from '../../../packages/holdfast/dist/store/gran
 import type { Runtime } from '../runtime.js'
 import type { Truth } from '../server/truth.js'
 import { lockOf } from './peer.js'
+import type { CommonTombstones } from './tombstones.js'
 
 /** What a script can reach. */
 export interface Keyspace {
@@ -12,6 +13,7 @@ export interface Keyspace {
   readonly truth: Truth
   /** Where each waiter listens: it is kept with the waiter. */
   readonly channels: Map<string, string>
+  tombstones(key: string): CommonTombstones
   begin(key: string): { readonly state: LockState; readonly turn: Turn }
   publish(channel: string, text: string): void
 }
@@ -110,7 +112,7 @@ function holderWords({ claimId, owner, weight, token, heldMs, remainingMs, ...re
   )
 }
 
-const VERBS = { a: attempt, r: renew, w: withdraw }
+const VERBS = { a: attempt, r: renew, w: withdraw, t: retract }
 
 function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
   const { state, turn } = space.begin(key)
@@ -153,7 +155,19 @@ function withdraw(space: Keyspace, { key, id, shape }: Item): string {
   const { state, turn } = space.begin(key)
   const claim = { lock: lockOf(key), id, ttlMs: shape[0] as number }
   space.truth.withdrawn(claim)
-  return space.rule.withdraw(state, claim, turn)
+  const outcome = space.rule.withdraw(state, claim, turn)
+  space.tombstones(key).note(id, shape[1] === 1, state)
+  return outcome
+}
+
+/** Ends what the claim holds, and buries nothing. */
+function retract(space: Keyspace, { key, id }: Item): string {
+  const { state, turn } = space.begin(key)
+  space.rule.settle(state, turn)
+  if (!state.holders.has(id)) return 'absent'
+  space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
+  state.tombstones.delete(id)
+  return 'released'
 }
 
 function claimOf(

@@ -14,9 +14,11 @@ import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
 import { lockOf, ReplyError, type Peer } from './peer.js'
 import { describe, downgrade, steal, work, type Keyspace } from './scripts.js'
+import { CommonTombstones } from './tombstones.js'
 
 export class RedisServer implements Service, Keyspace {
   readonly host: Host
+  readonly hosts: readonly Host[]
   readonly truth: Truth
   readonly rule: Runtime['rule']
   readonly channels = new Map<string, string>()
@@ -29,10 +31,21 @@ export class RedisServer implements Service, Keyspace {
   readonly #peers = new Map<Peer, string | undefined>()
   readonly #scripts = new Set<string>()
   #locks = new Map<string, LockState>()
+  readonly #tombstones = new Map<string, CommonTombstones>()
   /** What the replica has got so far. */
   #replica = new Map<string, LockState>()
 
-  constructor(agenda: Agenda, clock: MachineClock, runtime: Runtime, truth: Truth) {
+  readonly #tombstonesKept: number
+
+  /** @param tombstonesKept how many common tombstones a lock has */
+  constructor(
+    agenda: Agenda,
+    clock: MachineClock,
+    runtime: Runtime,
+    truth: Truth,
+    tombstonesKept = Infinity,
+  ) {
+    this.#tombstonesKept = tombstonesKept
     this.#clock = clock
     this.#runtime = runtime
     this.rule = runtime.rule
@@ -41,11 +54,13 @@ export class RedisServer implements Service, Keyspace {
       onCrash: () => this.#disconnectAll(),
       onDataLoss: () => {
         this.#locks = new Map()
+        this.#tombstones.clear()
         truth.forgetAll()
       },
       onCopy: () => (this.#replica = structuredClone(this.#locks)),
       onFailover: () => this.#becomeReplica(),
     })
+    this.hosts = [this.host]
   }
 
   open(customer: Customer): Access {
@@ -90,6 +105,12 @@ export class RedisServer implements Service, Keyspace {
     this.#turn.nowMs = micros / 1000
     this.#turn.tokenFloor = micros
     return { state, turn: this.#turn }
+  }
+
+  tombstones(key: string): CommonTombstones {
+    let tombstones = this.#tombstones.get(key)
+    if (!tombstones) this.#tombstones.set(key, (tombstones = new CommonTombstones(this.#tombstonesKept)))
+    return tombstones
   }
 
   publish(channel: string, text: string): void {

@@ -1,6 +1,7 @@
 /** Directed scenarios: small cases written by hand, where chance would take too long to find the one moment. */
 import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from '../case.js'
+import { NODES, type StoreName } from '../server/models.js'
 import type { Fault } from '../faults/plan.js'
 import type { Finding } from '../judge/judge.js'
 import type { ActorScript, LockName, Operation } from '../workload/script.js'
@@ -20,6 +21,8 @@ export interface Setting {
   readonly ttlMs: number
   readonly actors: readonly ActorScript[]
   readonly faults?: readonly Fault[]
+  /** Over which store model; `memory` where none is named. */
+  readonly store?: StoreName
   /** Where messages have to overtake one another: how many connections, and which seed makes them do so. */
   readonly reorder?: { readonly lanes: number; readonly seed: number }
 }
@@ -28,15 +31,15 @@ const IN_ORDER = { lanes: 1, seed: 1 }
 
 /** Right clocks, one connection for each process unless told otherwise, and no faults but those that are named. */
 export function quietCase(setting: Setting): Case {
-  const { processes, durationMs, ttlMs, actors, faults = [], reorder = IN_ORDER } = setting
+  const { processes, durationMs, ttlMs, actors, faults = [], reorder = IN_ORDER, store = 'memory' } = setting
   const right = { startMs: 0, wallOffMs: 0, rate: 1 }
   return {
     seed: reorder.seed,
-    store: 'memory',
+    store,
     durationMs,
     ttlMs,
     clocks: Array.from({ length: processes }, () => right),
-    serverClock: right,
+    serverClocks: Array.from({ length: NODES[store] }, () => right),
     lanes: reorder.lanes,
     timeoutMs: 300,
     actors,

@@ -8,11 +8,13 @@ import type { Runtime } from '../runtime.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import type { Agenda } from '../world/agenda.js'
 import { RedisServer } from '../redis/server.js'
+import { FEW_TOMBSTONES } from '../redis/tombstones.js'
+import { RedlockService } from '../redlock/service.js'
 import { Server, type StoreModel } from './server.js'
 import type { Service } from './service.js'
-import type { Truth } from './truth.js'
+import { Truth } from './truth.js'
 
-export const STORE_NAMES = ['memory', 'wall', 'poll', 'redis'] as const
+export const STORE_NAMES = ['memory', 'wall', 'poll', 'redis', 'redlock'] as const
 export type StoreName = (typeof STORE_NAMES)[number]
 
 /** What a model stands for, as the command line shows it. */
@@ -21,6 +23,17 @@ export const STORE_NOTES: Readonly<Record<StoreName, string>> = {
   wall: 'the same by the wall clock of the server, as Redis and SQL have it: a step of it ends leases early or late',
   poll: 'the same without wake-ups: waiters learn of a grant only by attempting again',
   redis: 'the client side of the Redis store as it is, over a modelled client library and server',
+  redlock:
+    'the Redlock store as it is, over three such servers with clocks of their own, each on a way of its own',
+}
+
+/** How many servers each has. */
+export const NODES: Readonly<Record<StoreName, number>> = {
+  memory: 1,
+  wall: 1,
+  poll: 1,
+  redis: 1,
+  redlock: 3,
 }
 
 export function isStoreName(name: string): name is StoreName {
@@ -29,23 +42,30 @@ export function isStoreName(name: string): name is StoreName {
 
 /** Which stores end leases by the wall clock of the server. */
 export function endsByWallClock(name: StoreName): boolean {
-  return name === 'wall' || name === 'redis'
+  return name === 'wall' || name === 'redis' || name === 'redlock'
 }
 
 export function makeService(
   name: StoreName,
-  world: { readonly agenda: Agenda; readonly clock: MachineClock; readonly truth: Truth },
+  agenda: Agenda,
+  clocks: readonly MachineClock[],
   runtime: Runtime,
 ): Service {
-  const { agenda, clock, truth } = world
-  if (name === 'redis') return new RedisServer(agenda, clock, runtime, truth)
-  return new Server(agenda, clock, storeModel(name, runtime), truth)
+  const redis = (clock: MachineClock, kept?: number): RedisServer =>
+    new RedisServer(agenda, clock, runtime, new Truth(agenda, clock), kept)
+  if (name === 'redlock') {
+    const nodes = clocks.map((clock) => redis(clock, FEW_TOMBSTONES))
+    return new RedlockService(nodes, runtime)
+  }
+  const [clock] = clocks as [MachineClock]
+  if (name === 'redis') return redis(clock)
+  return new Server(agenda, clock, storeModel(name, runtime), new Truth(agenda, clock))
 }
 
 /** With a network in front, more withdrawn claims have to be remembered than within one process. */
 const TOMBSTONES_PER_LOCK = 10_000
 
-function storeModel(name: Exclude<StoreName, 'redis'>, runtime: Runtime): StoreModel {
+function storeModel(name: 'memory' | 'wall' | 'poll', runtime: Runtime): StoreModel {
   return (machine) => {
     const clock = name === 'wall' ? wallTime(machine) : machineTime(machine)
     const store = runtime.memoryStore({ clock, tombstonesPerLock: TOMBSTONES_PER_LOCK })

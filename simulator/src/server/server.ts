@@ -18,6 +18,7 @@ export type WakeSender = (grant: PushedGrant | undefined) => void
 
 export class Server implements Service {
   readonly host: Host
+  readonly hosts: readonly Host[]
   readonly truth: Truth
   #store: Store<true>
   readonly #subscriptions = new Map<string, () => void>()
@@ -32,11 +33,15 @@ export class Server implements Service {
         truth.forgetAll()
       },
     })
+    this.hosts = [this.host]
   }
 
   open(customer: Customer): Access {
     // Its messages get lost one by one; there is no connection that could break.
-    return { store: new RemoteStore({ ...customer, server: this }), reset: () => undefined }
+    return {
+      store: new RemoteStore({ ...customer, link: customer.links[0], server: this }),
+      reset: () => undefined,
+    }
   }
 
   get store(): Store<true> {

@@ -5,12 +5,13 @@ import type { Dice } from '../world/dice.js'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
 import type { Host } from './host.js'
-import type { Truth } from './truth.js'
+import type { HeldTruth } from './truth.js'
 
 /** A process that is about to use the service. */
 export interface Customer {
   readonly process: Process
-  readonly link: Link
+  /** Its ways to the servers, one for each. */
+  readonly links: readonly [Link, ...Link[]]
   readonly dice: Dice
   readonly timeoutMs: number
   readonly claimants: Claimants
@@ -18,13 +19,16 @@ export interface Customer {
 
 /** The service as one process sees it. */
 export interface Access {
-  readonly store: Store<true>
-  /** All connections of the process break, and nothing says whether what was under way has arrived. */
-  reset(): void
+  readonly store: Store
+  /**
+   * The connections of the process break, those to one server or all, and nothing says whether what was under way has
+   * arrived.
+   */
+  reset(node?: number): void
 }
 
 export interface Service {
-  readonly host: Host
-  readonly truth: Truth
+  readonly hosts: readonly Host[]
+  readonly truth: HeldTruth
   open(customer: Customer): Access
 }

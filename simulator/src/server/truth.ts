@@ -22,7 +22,21 @@ export interface ServerHold {
   ended: 'no' | 'withdrawn' | 'expired' | 'forgotten'
 }
 
-export class Truth {
+/** What the store as a whole held. */
+export interface HeldTruth {
+  readonly all: readonly ServerHold[]
+  /** Grants to claims that had been withdrawn, and ought to have been refused. */
+  readonly risen: readonly ServerHold[]
+  /** What is held for nobody, after all clients were gone. */
+  leftOver(goneMs: number): ServerHold[]
+  /** Whether the store holds a lock for this claim now. */
+  holds(claimId: string): boolean
+}
+
+/** What is lost when a time is converted from one clock to another, and cut to whole microseconds. */
+const ROUNDING_MS = 0.01
+
+export class Truth implements HeldTruth {
   readonly all: ServerHold[] = []
   /** Grants to claims that had been withdrawn, and ought to have been refused. */
   readonly risen: ServerHold[] = []
@@ -118,7 +132,9 @@ export class Truth {
     const { claimId, owner, token, weight } = holder
     const tokens = this.#tokens.get(claimId) ?? 1
     const before = known.get(claimId)
-    if (before) {
+    // What had ended when nobody looked, and was granted again, is another hold.
+    if (before && before.endMs < this.#agenda.nowMs - ROUNDING_MS) this.#end(known, before)
+    else if (before) {
       before.endMs = endMs
       before.tokens = tokens
       return

@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly runtime: Runtime
   readonly agenda: Agenda
   readonly process: Process
-  readonly store: Store<true>
+  readonly store: Store
   readonly chronicle: Chronicle
   readonly counters: FencedCounters
   readonly dice: Dice
@@ -43,7 +43,7 @@ export class Client {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly agenda: Agenda
-  readonly locks: Locks<true>
+  readonly locks: Locks
   readonly serverHolds: (claimId: string) => boolean
   readonly #claimants: Claimants
   readonly #circumstances: Circumstances

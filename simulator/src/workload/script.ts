@@ -4,6 +4,8 @@ import type { Dice } from '../world/dice.js'
 /** The lock that is taken strictly in the order of the store's queue. */
 export const STRICT = 'fifo'
 export const LOCKS = ['cohort-a', 'cohort-b', STRICT, 'readers', 'permits'] as const
+/** For stores that have no semaphores. */
+export const LOCKS_WITHOUT_PERMITS = LOCKS.filter((name) => name !== 'permits')
 export type LockName = (typeof LOCKS)[number]
 
 /** How many permits the semaphore has. */

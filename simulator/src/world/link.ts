@@ -74,6 +74,19 @@ export class Link {
     return passes
   }
 
+  /**
+   * Likewise, of a client library that sends again what had no answer when its connection broke: a message that comes twice
+   * is late the first time, and its connection breaks.
+   */
+  requestOnce(lane: number, arrive: () => void): boolean {
+    if (this.#dice.chance(this.weather.loseRequest)) return false
+    if (this.#dice.chance(this.weather.twice)) {
+      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () => this.#up(lane, arrive))
+      return false
+    }
+    return this.#pass(() => this.#up(lane, arrive))
+  }
+
   reply(lane: number, arrive: () => void): boolean {
     if (this.#dice.chance(this.weather.loseReply)) return false
     return this.#pass(() => this.#down(lane, arrive))
