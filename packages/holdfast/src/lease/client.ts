@@ -10,6 +10,7 @@ import { LinkedSet } from '../collections/linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
 import { publish, type LockEvent, type LockEvents } from './events.js'
 import { Cohort } from './cohort.js'
+import { clocksParted } from './deadline.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
 import { LocalQueues } from './local-queues.js'
@@ -58,6 +59,9 @@ export class Client {
   readonly leases = new LinkedSet<HeldLease>()
   readonly waits = new LinkedSet<Closable>()
   readonly #patience: Patience
+  /** What the ids of its claims begin with, and how far its clocks were apart when it made the last one. */
+  #claimRoot: string
+  #offsetMs: number
   #claims = 0
   #closed = false
 
@@ -77,6 +81,8 @@ export class Client {
       pid: process.pid,
       ...(options.label === undefined ? {} : { label: checkLabel(options.label) }),
     }
+    this.#claimRoot = this.owner.clientId
+    this.#offsetMs = this.clockOffsetMs()
     this.#patience = new Patience(this.clock, this.requestTimeoutMs)
     this.keeper = new Keeper(this)
     this.cohorts = new LocalQueues((shape) => new Cohort(this, shape))
@@ -115,12 +121,16 @@ export class Client {
     })
   }
 
-  newClaim(shape: ClaimShape): Claim {
+  /** @param offsetMs `clockOffsetMs()` of now */
+  newClaim(shape: ClaimShape, offsetMs = this.clockOffsetMs()): Claim {
     this.#claims += 1
+    // The machine may have been started from a snapshot, as may its twin, which counts on from the same number.
+    if (clocksParted(offsetMs, this.#offsetMs, shape.ttlMs)) this.#claimRoot = this.random.id()
+    this.#offsetMs = offsetMs
     return {
       lock: shape.lock,
-      // The client's id is random and the count never repeats: cheaper than randomness for each claim.
-      id: `${this.owner.clientId}.${this.#claims.toString(36)}`,
+      // The root is random and the count never repeats: cheaper than randomness for each claim.
+      id: `${this.#claimRoot}.${this.#claims.toString(36)}`,
       kind: shape.kind,
       capacity: shape.capacity,
       weight: shape.weight,

@@ -53,9 +53,9 @@ export function seek(
   done: SeekDone,
   patient = false,
 ): Grant | Seek {
-  const claim = withLocalWaiters(client.newClaim(shape), terms.localWaiters())
   const sentMs = client.clock.monotonicMs()
   const offsetMs = client.clockOffsetMs(sentMs)
+  const claim = withLocalWaiters(client.newClaim(shape, offsetMs), terms.localWaiters())
   const answer = client.store.attempt(claim, { enqueue: terms.enqueue, tokens: terms.tokens() })
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
     return new Seek(client, shape, terms, done, patient).begin({ claim, sentMs, offsetMs }, answer)
