@@ -95,6 +95,8 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
           ...ioSettings(target),
           sentinels: hosts,
           name: master,
+          // Without it the library stays with a primary that was replaced for as long as that one answers.
+          failoverDetector: true,
           ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
           ...(sentinelCredentials === undefined
             ? {}

@@ -96,6 +96,26 @@ test('clients of node-redis 5 are refused with what to use instead', () => {
   }
 })
 
+function openWithSentinels(options: object): void {
+  const sentinels = [{ host: '127.0.0.1', port: 1 }]
+  redisStore({ client: new Redis6({ sentinels, name: 'primary', lazyConnect: true, ...options }) })
+}
+
+test('a client with Sentinels that does not look for failovers is warned of, once', async () => {
+  const warnings: Error[] = []
+  const listen = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', listen)
+  after(() => void process.off('warning', listen))
+  openWithSentinels({ failoverDetector: true })
+  redisStore({ client: new Redis6({ lazyConnect: true }) })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
+  openWithSentinels({})
+  openWithSentinels({})
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toMatchObject([{ name: 'HoldfastWarning', code: 'HOLDFAST_FAILOVER_DETECTOR' }])
+})
+
 test('the mode that was removed is refused with what to use instead', () => {
   const options = { client: createClient(), mode: 'simple' } as RedisStoreOptions
   expect(() => redisStore(options)).toThrow(/simple mode.*Leave it out.*another store/)

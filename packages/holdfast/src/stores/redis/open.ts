@@ -7,6 +7,7 @@ import {
   isNodeRedis,
   isNodeRedisCluster,
   isNodeRedisSentinel,
+  type IoRedisClient,
   type RedisClient,
   type SinceVersion6,
 } from './clients.js'
@@ -98,13 +99,30 @@ export function clusterTransportOf(client: RedisClient): ClusterTransport | unde
 /** @throws LockUsageError for a client that is not one of a single server, or of the one that Sentinels name */
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
-    if (isIoRedis(client)) return ioRedisTransport(client)
+    if (isIoRedis(client)) {
+      warnOfLateFailover(client)
+      return ioRedisTransport(client)
+    }
     if (isNodeRedisSentinel(client)) return nodeRedisSentinelTransport(sinceVersion6(client))
     if (isNodeRedis(client)) return nodeRedisTransport(sinceVersion6(client))
   }
   throw usage(
     'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
       'node-redis 6 made.',
+  )
+}
+
+let warned = false
+
+/** Once in a process: a client that goes on with a replaced primary takes locks that nobody else sees. */
+function warnOfLateFailover({ options }: IoRedisClient): void {
+  const { sentinels, failoverDetector } = options as { sentinels?: unknown; failoverDetector?: unknown }
+  if (warned || !Array.isArray(sentinels) || failoverDetector === true) return
+  warned = true
+  process.emitWarning(
+    'A Redis of ioredis with sentinels stays with a replaced primary for as long as that one answers, and takes locks there ' +
+      'that others do not see. Set failoverDetector: true in its options.',
+    { type: 'HoldfastWarning', code: 'HOLDFAST_FAILOVER_DETECTOR' },
   )
 }
 
