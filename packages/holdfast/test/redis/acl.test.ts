@@ -38,6 +38,13 @@ describe('the rule', () => {
     },
   )
 
+  it.each([{ version: '7.0.15', mode: 'simple' }, { version: '7.0.15', clusters: true }, {}, undefined])(
+    'refuses the needs %j',
+    (needs) => {
+      expect(() => aclRule(needs as never)).toThrow(LockUsageError)
+    },
+  )
+
   it.each(['5.0.14', 'unknown'])('cannot be written for version %s', (version) => {
     expect(() => aclRule({ version })).toThrow('has no ACL')
   })

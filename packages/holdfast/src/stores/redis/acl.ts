@@ -51,9 +51,10 @@ export interface AclNeeds {
 
 /**
  * The least that a user must be allowed to, as what stands behind `ACL SETUSER name on >password`.
- * @throws LockUsageError for a version that has no ACL, or a prefix that no store takes
+ * @throws LockUsageError for a version that has no ACL, a prefix that no store takes, or a key that there is not
  */
 export function aclRule(needs: AclNeeds): string {
+  checkKeys(needs)
   const { version, prefix = 'hf', cluster = false, database = 0 } = needs
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (!(major >= 6)) {
@@ -82,4 +83,22 @@ export function aclRule(needs: AclNeeds): string {
     '-@all',
     ...commands.map((name) => `+${name}`),
   ].join(' ')
+}
+
+const KEYS: readonly string[] = ['version', 'prefix', 'cluster', 'database'] satisfies (keyof AclNeeds)[]
+
+/** A key that was misspelt would be left out of the rule, and the rule would allow too little. */
+function checkKeys(needs: AclNeeds): void {
+  const given: unknown = needs
+  const isObject = typeof given === 'object' && given !== null
+  if (!isObject || typeof needs.version !== 'string') {
+    throw new LockUsageError('aclRule needs the version of the server, such as { version: "7.0.15" }.', {
+      store: STORE_NAME,
+    })
+  }
+  const wrong = Object.keys(needs).find((key) => !KEYS.includes(key))
+  if (wrong === undefined) return
+  throw new LockUsageError(`aclRule has no ${JSON.stringify(wrong)}. It takes ${KEYS.join(', ')}.`, {
+    store: STORE_NAME,
+  })
 }
