@@ -14,6 +14,9 @@ import { checkTransactional, rolledBack, type Dialect, type TransactionalDatabas
 import { isAborted } from './failures.js'
 import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
 
+/** What a transaction needs of its lease, beyond what users see of it. A wrapper of a lease has to pass it on. */
+type Coverable = Pick<HeldLease, 'exclusive' | 'markUnsettled' | 'vacated'>
+
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(
   store: Store,
@@ -23,10 +26,9 @@ export async function transaction<L extends Lease, Tx, T>(
   options?: AcquireOptions,
 ): Promise<T> {
   const cover = coverFor(store, lock, db)
-  const lease = await lock.acquire(options)
+  const lease = await coverable(await lock.acquire(options))
   let working: Promise<unknown> = Promise.resolve()
   try {
-    checkExclusive(lease)
     const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
     const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
     // All of it is a callback, and not the work alone: whoever closes the locks waits for callbacks, and then releases.
@@ -53,7 +55,7 @@ export async function transaction<L extends Lease, Tx, T>(
     if (error === (await failureOf(working))) throw error
     // It may be the commit whose answer was lost, and which is still to be done. The store keeps the next holder waiting for
     // that, by the guard; a caller of this process that the lease were passed on to would not be.
-    ;(lease as unknown as Partial<HeldLease>).markUnsettled?.()
+    lease.markUnsettled()
     // Here, too, a loss is said first, but for what the work itself has thrown.
     lease.assertHeld()
     throw error
@@ -62,7 +64,7 @@ export async function transaction<L extends Lease, Tx, T>(
     // Knex when the work has ended it. Nothing is released under running code.
     await failureOf(working)
     // As with `run`: what the work began and did not wait for, nested runs for instance, works under the same lease.
-    await (lease as unknown as Partial<HeldLease>).vacated?.()
+    await lease.vacated()
     // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
     await lease.release().catch(() => undefined)
   }
@@ -135,9 +137,26 @@ function ended(lease: Lease): LockUsageError {
   )
 }
 
+/** Returns the lease when a transaction can be covered by it. Releases any other, and rejects with a LockUsageError. */
+async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
+  try {
+    checkExclusive(lease)
+    const { markUnsettled, vacated } = lease as L & Partial<Coverable>
+    if (typeof markUnsettled === 'function' && typeof vacated === 'function') return lease as L & Coverable
+    throw new LockUsageError(
+      `The lease on "${lease.name}" is a wrapper that lacks markUnsettled or vacated, without which it cannot cover a ` +
+        'transaction. Give locks.transaction a lock that createLocks made.',
+      { lock: lease.name },
+    )
+  } catch (error) {
+    await lease[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
 /** @throws LockUsageError for leases that others may share, whose tokens do not tell who comes later. */
 export function checkExclusive(lease: Lease): void {
-  if ((lease as Partial<HeldLease>).exclusive === true) return
+  if ((lease as Partial<Coverable>).exclusive === true) return
   throw new LockUsageError(
     `The lease on "${lease.name}" may be shared: only a mutex or a writer has a token that nobody beside it exceeds.`,
     { lock: lease.name },
