@@ -121,6 +121,11 @@ export class LockUsageError extends LockError {
   }
 }
 
+/** A store was asked for something after it was closed, or while it closed. */
+export function storeClosed(title: string, store: string): LockUsageError {
+  return new LockUsageError(`The ${title} store was closed. Make a new one.`, { code: 'LOCKS_CLOSED', store })
+}
+
 /** Why a store could not do its work. */
 export type UnavailableCode =
   'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'STORE_FORMAT' | 'NOT_REPLICATED' | 'RELEASE_UNKNOWN'

@@ -88,6 +88,13 @@ export const leaseExpiry: Need = {
   moot: 'its leases end with the session; the tests with killed processes show that',
 }
 
+/** The store has connections or files of its own, and cannot work without them. */
+export const connected: Need = {
+  name: 'something to close',
+  has: (traits) => traits.expiry !== 'process',
+  moot: 'it lives in the process and has nothing to close',
+}
+
 export const restart: Need = {
   name: 'restart',
   has: (_traits, subject) => subject.restart !== undefined,

@@ -151,7 +151,7 @@ for (const library of LIBRARIES) {
     await until('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
     // The caller's client works on.
     await take(closing(redisStore({ client: opened.client })), makeClaim(`another ${library}`))
-    await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
   })
 }
 
@@ -348,7 +348,7 @@ test('a store that is closed while it looks for the members sends nothing afterw
   const outcomes = Promise.allSettled([attempt, listing])
   await store.close()
   gate.open()
-  const closed = { status: 'rejected', reason: { message: 'The Redis store was closed.' } }
+  const closed = { status: 'rejected', reason: { code: 'LOCKS_CLOSED' } }
   expect(await outcomes).toMatchObject([closed, closed])
   await watch.ready
   const other = await openStoreOn(cluster, 'redis6')

@@ -11,7 +11,7 @@ import { chmod } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
-import { StoreUnavailableError } from '../../errors.js'
+import { storeClosed, type LockError } from '../../errors.js'
 import type { Place } from './directory.js'
 import { inodeOf, isSocketOf, Link, wasInBacklog, type StationAddress } from './link.js'
 
@@ -161,8 +161,8 @@ export class Station {
   }
 }
 
-function closedError(): StoreUnavailableError {
-  return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
+function closedError(): LockError {
+  return storeClosed('embedded', 'embedded')
 }
 
 function removeFile(path: string): void {

@@ -6,7 +6,7 @@
  * by its own withdraw. Otherwise withdrawals go first, since they make room.
  */
 import { systemRandom } from '../../clock/clock.js'
-import { StoreUnavailableError } from '../../errors.js'
+import { storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Holder, LockState, Turn } from '../../store/grant-rule.js'
 import { isIdle } from '../../store/grant-rule.js'
 import { newStoredLock, pack, unpack, type StoredLock } from './codec.js'
@@ -385,8 +385,8 @@ export class Transactions {
   }
 }
 
-function closedError(): StoreUnavailableError {
-  return new StoreUnavailableError('The embedded store was closed.', { store: 'embedded' })
+function closedError(): LockError {
+  return storeClosed('embedded', 'embedded')
 }
 
 function prepare(db: Database): Statements {

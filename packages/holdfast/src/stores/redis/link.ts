@@ -6,7 +6,7 @@
  * under way when the connection broke is sent again when it is back: every verb may be repeated.
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
-import { StoreUnavailableError, type LockError } from '../../errors.js'
+import { storeClosed, type LockError } from '../../errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
@@ -213,6 +213,6 @@ export class Link {
   }
 }
 
-export function closedError(): StoreUnavailableError {
-  return new StoreUnavailableError('The Redis store was closed.', { store: STORE_NAME })
+export function closedError(): LockError {
+  return storeClosed('Redis', STORE_NAME)
 }

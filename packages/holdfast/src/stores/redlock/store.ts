@@ -5,6 +5,7 @@
  * whatever is exclusive two by two works here: mutexes, and readers and writers. Permits do not: of a semaphore with two
  * permits on five nodes three claims can have a majority each, while no node has let in more than two.
  */
+import { storeClosed } from '../../errors.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -51,6 +52,7 @@ export class RedlockStore implements Store<false> {
   readonly #panel: Panel
   readonly #quorum: number
   readonly #ballots = new Map<string, Ballot>()
+  #closed = false
 
   constructor(panel: Panel) {
     this.#panel = panel
@@ -59,12 +61,14 @@ export class RedlockStore implements Store<false> {
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
   async attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
+    this.#assertOpen()
     if (!TRAITS.kinds.includes(claim.kind)) throw noSemaphore(claim.lock)
     return this.#ballotOf(claim).attempt(claim)
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
   async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    this.#assertOpen()
     if (renewals.length === 0) return []
     const round = new RenewalRound(this.#panel, renewals, {
       report,
@@ -75,6 +79,7 @@ export class RedlockStore implements Store<false> {
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
+    this.#assertOpen()
     const wasHeld = this.#ballots.get(claim.id)?.withdraw()
     this.#ballots.delete(claim.id)
     const all = this.#panel.nodes.length
@@ -95,6 +100,7 @@ export class RedlockStore implements Store<false> {
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
+    this.#assertOpen()
     const all = this.#panel.nodes.length
     const deaf = new Set(this.#panel.nodes.keys())
     const answers = await this.#poll(
@@ -119,6 +125,7 @@ export class RedlockStore implements Store<false> {
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
+    this.#assertOpen()
     // The nodes count votes. Which of them make up leases is looked up before.
     const holders = (await lookAt(this.#panel, lock))?.holders.length ?? 0
     const answers = await this.#poll(
@@ -131,12 +138,18 @@ export class RedlockStore implements Store<false> {
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
   async inspect(query: InspectQuery): Promise<InspectPage> {
+    this.#assertOpen()
     return look(this.#panel, query)
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     for (const { debts } of this.#panel.nodes) debts.close()
     await Promise.all(this.#panel.nodes.map(async ({ store }) => store.close()))
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw storeClosed('Redlock', STORE_NAME)
   }
 
   #ballotOf(claim: Claim): Ballot {

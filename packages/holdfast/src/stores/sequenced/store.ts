@@ -72,6 +72,8 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   }
 
   async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+    const [first] = renewals
+    if (first) this.#context.assertOpen(first.lock)
     return this.#renewing.renew(renewals, report)
   }
 
@@ -95,6 +97,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   }
 
   async inspect(query: InspectQuery): Promise<InspectPage> {
+    this.#context.assertOpen('lock' in query ? query.lock : query.prefix)
     return this.#administration.inspect(query)
   }
 

@@ -6,7 +6,7 @@
  * Withdrawals go first, since they make room. The order of requests does not matter for safety: a withdrawn claim stays
  * refused.
  */
-import { isLockError, StoreUnavailableError } from '../../errors.js'
+import { isLockError, storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Database } from './database.js'
 import type { Answer, Request } from './requests.js'
 
@@ -106,7 +106,8 @@ export class Batches {
     })
   }
 
-  #closedError(): StoreUnavailableError {
-    return new StoreUnavailableError('The store was closed.', { store: this.#database.name })
+  #closedError(): LockError {
+    const { name } = this.#database
+    return storeClosed(name, name)
   }
 }

@@ -1,9 +1,11 @@
 /** Closing a client of the store: it ends itself and nothing else. */
 import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
 import { Group } from '../../case.js'
 import { outcomeOf } from '../../expect.js'
-import { push, queue } from '../../needs.js'
-import { isLockError } from '../../../errors.js'
+import { connected, push, queue } from '../../needs.js'
+import { isLockError, type LockError } from '../../../errors.js'
+import type { RenewResult } from '../../../store/contract.js'
 
 export const close = new Group('close')
 
@@ -36,6 +38,35 @@ close.test(
 )
 
 close.test(
+  'each verb of a store that was closed rejects with LOCKS_CLOSED',
+  async (context) => {
+    const store = await context.open()
+    const { lock } = context.claim()
+    const claim = context.claim({
+      kind: store.traits.kinds.includes('readWriteLock') ? 'readWriteLock' : 'mutex',
+    })
+    await store.attempt(claim, { enqueue: false, tokens: 1 })
+    await store.withdraw(claim)
+    await store.close()
+    const { downgrade, steal, inspect: canInspect } = store.traits
+    const asked: Record<string, () => unknown> = {
+      attempt: () => store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      renew: () => store.renew([claim]),
+      withdraw: () => store.withdraw(claim),
+      ...(downgrade ? { downgrade: () => store.downgrade(claim) } : {}),
+      ...(steal ? { steal: () => store.steal(lock, { now: true }) } : {}),
+      ...(canInspect ? { inspect: () => store.inspect({ lock }) } : {}),
+    }
+    for (const [verb, ask] of Object.entries(asked)) {
+      const outcome = await context.soon(outcomeOf(ask))
+      const error = 'error' in outcome ? outcome.error : unknownBecause(outcome.value)
+      assert.equal((error as LockError | undefined)?.code, 'LOCKS_CLOSED', `${verb}: ${inspect(outcome)}`)
+    }
+  },
+  { needs: [connected] },
+)
+
+close.test(
   'a client may be closed twice, and answers afterwards with a typed error if at all',
   async (context) => {
     const store = await context.open()
@@ -50,3 +81,9 @@ close.test(
     if ('error' in outcome) assert.ok(isLockError(outcome.error), String(outcome.error))
   },
 )
+
+/** Where renewals are answered one by one, the outcome of each is unknown for that reason. */
+function unknownBecause(value: unknown): unknown {
+  const [first] = Array.isArray(value) ? (value as readonly RenewResult[]) : []
+  return first?.outcome === 'unknown' ? first.cause : undefined
+}
