@@ -2,10 +2,12 @@
  * `holdfast/fence`: a protected resource in a database or in Redis remembers the largest token that it has seen, and refuses
  * a smaller one. This is what protects when two believe to hold a lock, whatever store the lock is in.
  */
-import { LockUsageError, StaleTokenError } from '../errors.js'
+import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
 import { checkName } from '../store/names.js'
 import type { RedisClient } from '../stores/redis/clients.js'
+import type { SqlSession } from '../transaction/database.js'
+import { isNoTable } from '../transaction/failures.js'
 import { sessionOf, type SqlTransaction } from '../transaction/session-of.js'
 import { checkExclusive } from '../transaction/transaction.js'
 import { hexOf } from '../stores/mysql/names.js'
@@ -35,6 +37,7 @@ export type FenceTransaction = SqlTransaction
  * @throws StaleTokenError when the resource has seen a larger token, or the same one from another owner. Nothing was
  *   written; roll back.
  * @throws LockUsageError for the lease of a reader or a part of a semaphore, whose tokens do not tell who comes later.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) where the tables were not made.
  */
 export async function assertFence(
   tx: FenceTransaction | RedisClient,
@@ -96,15 +99,37 @@ async function isNewest(
   tx: FenceTransaction | RedisClient,
   values: FenceValues,
   lock: string,
-  { schema, prefix }: FenceOptions,
+  options: FenceOptions,
 ): Promise<boolean> {
-  if (isRedis(tx)) return (await fencedInRedis(tx, values, [], { lock, prefix })) !== undefined
+  if (isRedis(tx))
+    return (await fencedInRedis(tx, values, [], { lock, prefix: options.prefix })) !== undefined
   const session = sessionOf(tx)
   // Outside of a transaction the resource would be locked for no longer than this statement lasts.
   await session.checkBegun?.()
+  try {
+    return await isNewestIn(session, values, options)
+  } catch (error) {
+    throw isNoTable(error) ? unmigrated(session, lock, error) : error
+  }
+}
+
+async function isNewestIn(
+  session: SqlSession,
+  values: FenceValues,
+  { schema, prefix }: FenceOptions,
+): Promise<boolean> {
   if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
   const [write, read] = mysqlFence(prefix)
   const [resource, ...rest] = values
   await session.query(write, [hexOf(resource), ...rest])
   return (await session.query(read, [hexOf(resource), ...rest])).length > 0
+}
+
+function unmigrated({ dialect }: SqlSession, lock: string, cause: unknown): StoreUnavailableError {
+  const [script, option] = dialect === 'postgres' ? ['postgresSchema', 'schema'] : ['mysqlSchema', 'prefix']
+  return new StoreUnavailableError(
+    `The table of fences is not in this database. Run holdfast migrate --store URL or the SQL of ${script}() once, or correct ` +
+      `the option ${option}.`,
+    { code: 'STORE_CONFIG', lock, cause },
+  )
 }

@@ -23,6 +23,11 @@ export function isAborted(error: unknown): boolean {
   return codesOf(error).includes('25P02')
 }
 
+/** A table, or the schema that it is to be in, is not there. */
+export function isNoTable(error: unknown): boolean {
+  return codesOf(error).some((code) => code === '42P01' || code === '3F000' || code === 1146)
+}
+
 /** MySQL knows no such savepoint: the transaction that made it has ended. */
 export function isNoSavepoint(error: unknown): boolean {
   return codesOf(error).includes(1305)

@@ -44,6 +44,19 @@ describe('a connection that cannot be made', () => {
   })
 })
 
+test('a fence in a database without its table says how to make it', async () => {
+  const locks = createLocks(mysqlStore({ pool: poolOf() }))
+  ending.push(() => locks.close({ graceMs: 0 }))
+  const lease = await locks.mutex('fenced').acquire()
+  const fenced = mysqlTransactions(poolOf()).transaction((tx) =>
+    assertFence(tx, lease, 'resource', { prefix: 'missing_' }),
+  )
+  await expect(fenced).rejects.toMatchObject({
+    code: 'STORE_CONFIG',
+    message: expect.stringContaining('holdfast migrate') as unknown,
+  })
+})
+
 describe('a database that is not ready', () => {
   test('without tables and procedures', async () => {
     const error = await failure({ pool: poolOf(), prefix: 'nowhere_' })

@@ -1,6 +1,7 @@
 /** What PostgreSQL can refuse: each refusal says what to do, and nothing hangs. */
 import { createLocks, LockUsageError, type LockError } from 'holdfast'
-import { postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import { assertFence } from 'holdfast/fence'
+import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -22,6 +23,22 @@ function poolOf(config: PoolConfig = {}): Pool {
 
 const failure = (options: PostgresStoreOptions): Promise<LockError> =>
   failureOf(postgresStore(options), ending)
+
+test.each(['missing', 'pg_catalog'])(
+  'a fence in the schema %s says how to make its table',
+  async (schema) => {
+    const locks = createLocks(postgresStore({ pool: poolOf() }))
+    ending.push(() => locks.close({ graceMs: 0 }))
+    const lease = await locks.mutex('fenced').acquire()
+    const fenced = pgTransactions(poolOf()).transaction((tx) =>
+      assertFence(tx, lease, 'resource', { schema }),
+    )
+    await expect(fenced).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('holdfast migrate') as unknown,
+    })
+  },
+)
 
 describe('a connection that cannot be made', () => {
   test('for a wrong password', async () => {
