@@ -48,6 +48,12 @@ export class LockError extends Error {
     // The brand outlives bundling: two copies of Holdfast in one process recognise each other's errors.
     Object.defineProperty(this, BRAND, { value: true })
   }
+
+  /** What `JSON.stringify` writes: the message too, which errors leave out. The cause may be anybody's, and is left out. */
+  toJSON(): object {
+    const { name, code, message, lock, store } = this
+    return { name, code, message, lock, store }
+  }
 }
 
 /** Whether `error` was thrown by Holdfast, by this copy of it or by another one in the same process. */

@@ -5,6 +5,7 @@
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockUsageError, type LossReason } from '../errors.js'
+import { withJson } from '../store/with-json.js'
 import { detached } from './context.js'
 import { describe } from './settings.js'
 
@@ -73,7 +74,7 @@ export function isWatched(event: LockEventName): boolean {
  */
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]
-  if (target.hasSubscribers) detached(() => target.publish(message()))
+  if (target.hasSubscribers) detached(() => target.publish(withJson(message())))
 }
 
 /**

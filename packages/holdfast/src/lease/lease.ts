@@ -287,6 +287,18 @@ export class HeldLease implements WriteLease, GrantHolder {
     return runUnder(this.#client, this, () => work(this))
   }
 
+  /** What `JSON.stringify` writes: the token as a decimal string. */
+  toJSON(): object {
+    const { name, claimId, held, remainingMs } = this
+    return {
+      name,
+      claimId,
+      ...(this.#token === undefined ? {} : { token: String(this.#token) }),
+      held,
+      remainingMs,
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.releaseQuietly()
   }

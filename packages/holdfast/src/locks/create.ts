@@ -12,6 +12,7 @@ import {
 } from '../lease/settings.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
+import { withJson } from '../store/with-json.js'
 import { checkName, checkText, fullName } from '../store/names.js'
 import type { TransactionalDatabase } from '../transaction/database.js'
 import { transaction } from '../transaction/transaction.js'
@@ -111,7 +112,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
         cursor,
         limit: Math.min(limit - found.length, 1000),
       })
-      found.push(...page.locks)
+      found.push(...page.locks.map(lockWithJson))
       cursor = page.cursor
     } while (cursor !== undefined && found.length < limit)
     return found
@@ -120,7 +121,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
   async function holders(lock: string): Promise<readonly HolderInfo[]> {
     if (!store.traits.inspect) throw unsupported(store, 'inspect')
     const page = await store.inspect({ lock })
-    return page.locks[0]?.holders ?? []
+    return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
   }
 
   return {
@@ -191,4 +192,9 @@ function checkInspect(options: InspectOptions): Required<InspectOptions> {
 
 function unsupported(store: Store, what: string): UnsupportedLockError {
   return new UnsupportedLockError(`The ${store.name} store cannot ${what}.`, { store: store.name })
+}
+
+/** A copy: the store may show the same object again. */
+function lockWithJson(info: LockInfo): LockInfo {
+  return withJson({ ...info, holders: info.holders.map((holder) => withJson({ ...holder })) })
 }

@@ -194,6 +194,11 @@ class HeldMultiLease<F extends boolean> implements MultiLease<F> {
     return releaseAll(this.leases)
   }
 
+  toJSON(): object {
+    const { leases, held, remainingMs } = this
+    return { leases, held, remainingMs }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const lease of this.leases.toReversed()) await lease[Symbol.asyncDispose]()
   }
