@@ -63,7 +63,10 @@ describe('the command', () => {
     [['--seed', '-1'], "'--seed"],
     [['--seed', '1.5'], '--seed takes a whole number from 0 to'],
     [['--seed', '1e3'], 'not "1e3"'],
-    [['--store', 'etcd'], 'There is no store model "etcd". Choose among: memory, wall, poll, redis.'],
+    [
+      ['--store', 'etcd'],
+      'There is no store model "etcd". Choose among: memory, wall, poll, redis, redlock.',
+    ],
     [['--mutation', 'nothing'], 'There is no mutation "nothing". Choose among: held-without-deadline,'],
     [['--fast'], "'--fast'"],
     [['7'], "'7'"],
