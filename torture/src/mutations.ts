@@ -173,6 +173,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     masked: 'each expiry counts the holders again',
     store: 'redis',
     faults: ['abandon'],
+    seconds: 25,
     shows: ['exclusion', 'liveness'],
   },
   ...COMMAND_LINE_MUTATIONS,

@@ -28,12 +28,19 @@ const NO_STRIKE: Edit = {
   replace: ':',
 }
 
+const NO_END: Edit = {
+  file: 'dist/supervise/lease-watch.js',
+  find: "end('lost',",
+  replace: "((..._) => {})('lost',",
+}
+
 export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
   {
     of: 'cli',
     name: 'gate-without-lease',
     breaks: 'The lease is asserted in the tick that opens the gate',
-    edits: [{ file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' }],
+    edits: [{ file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' }, NO_STRIKE, NO_END],
+    masked: 'wrapper and guardian end a late command within milliseconds, often before it has taken its file',
     store: 'embedded',
     faults: ['late-gate'],
     shows: ['exclusion', 'tokens'],
@@ -45,19 +52,18 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     edits: [NO_STRIKE],
     store: 'embedded',
     faults: ['pause'],
+    seconds: 30,
     shows: ['exclusion'],
   },
   {
     of: 'cli',
     name: 'loss-without-end',
     breaks: 'The command is ended before a lease ends that is not renewed',
-    edits: [
-      NO_STRIKE,
-      { file: 'dist/supervise/lease-watch.js', find: "end('lost',", replace: "((..._) => {})('lost'," },
-    ],
+    edits: [NO_STRIKE, NO_END],
     masked: 'the guardian ends the command when the wrapper does not',
     store: 'redis',
     faults: ['black-hole', 'stall'],
+    seconds: 30,
     shows: ['exclusion'],
   },
 ]
