@@ -30,7 +30,8 @@ export async function acquire(request: AcquireRequest): Promise<Lease> {
     try {
       return await lockOf(locks, name, sharing).acquire({ waitMs: Math.max(0, leftMs), signal })
     } catch (error) {
-      if (!isLockError(error) || error.code !== 'STORE_UNAVAILABLE') throw error
+      // The wait may have been given up with just such an error as its reason.
+      if (signal.aborted || !isLockError(error) || error.code !== 'STORE_UNAVAILABLE') throw error
       contact.failed(error)
       if (performance.now() + AGAIN_MS >= untilMs) throw error
     }

@@ -72,6 +72,25 @@ describe('a store that cannot be reached', () => {
     contact.close()
   })
 
+  it('is not tried again when the wait was given up with the same kind of error', async () => {
+    const { locks, attempts } = locksThat(Array.from({ length: 100 }, () => AWAY))
+    const away = new AbortController()
+    const contact = contactOf(3_000, (failure) => away.abort(failure))
+    const wait = acquire({
+      locks,
+      name: 'job',
+      sharing: { kind: 'exclusive' },
+      waitMs: Infinity,
+      signal: away.signal,
+      contact,
+    })
+    const failed = expect(wait).rejects.toBe(AWAY)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await failed
+    expect(attempts()).toBeLessThan(10)
+    contact.close()
+  })
+
   it('is no outage for a process that was stopped', async () => {
     const giveUp = vi.fn()
     const contact = contactOf(30_000, giveUp)
