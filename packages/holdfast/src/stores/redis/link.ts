@@ -34,7 +34,7 @@ interface Resendable<T> {
 export interface LinkSettings {
   readonly clock?: Clock
   readonly absenceMs?: number
-  /** Told of each end of a connection. */
+  /** Called at each end of a connection, also of one that the library replaces by itself. */
   readonly onLost?: () => void
 }
 
@@ -68,6 +68,7 @@ export class Link {
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
       lost: (error) => this.#onLost(error),
+      broken: () => this.#tellLost?.(),
     })
   }
 

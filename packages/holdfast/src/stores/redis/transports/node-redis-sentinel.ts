@@ -53,19 +53,32 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
   const onError = (error?: unknown): void => listener.lost(error)
   const onEnd = (): void => listener.lost()
   // Not every version 6 tells when it is ready.
-  const onChange = (): void => {
+  const onChange = (change?: unknown): void => {
+    if (isOfPrimary(change)) listener.broken?.()
     if (client.isReady) listener.ready()
   }
+  // The client stays ready while it connects to the same primary again, and emits no other event.
+  const onClientError = (failure?: unknown): void => {
+    if (isOfPrimary(failure)) listener.broken?.()
+  }
   client.on('ready', onReady)
+  client.on('client-error', onClientError)
   client.on('topology-change', onChange)
   client.on('error', onError)
   client.on('end', onEnd)
   return () => {
     client.off('ready', onReady)
+    client.off('client-error', onClientError)
     client.off('topology-change', onChange)
     client.off('error', onError)
     client.off('end', onEnd)
   }
+}
+
+/** Whether an event is about a connection to the primary: it broke, or another primary took over. */
+function isOfPrimary(event: unknown): boolean {
+  if (typeof event !== 'object' || event === null || !('type' in event)) return false
+  return event.type === 'MASTER' || event.type === 'MASTER_CHANGE'
 }
 
 function connect(client: NodeRedisSentinel): OwnConnection {

@@ -36,6 +36,9 @@ function share(client: object, attach: (all: StateListener) => () => void): Shar
     lost(error) {
       for (const listener of listeners) listener.lost(error)
     },
+    broken() {
+      for (const listener of listeners) listener.broken?.()
+    },
   })
   const shared = { listeners, detach }
   byClient.set(client, shared)

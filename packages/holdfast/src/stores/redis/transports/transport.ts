@@ -6,6 +6,8 @@ export interface StateListener {
   ready(): void
   /** The connection is gone, or could not be made; the library goes on trying. */
   lost(error?: unknown): void
+  /** A connection broke, and the library itself sends again the calls that were under way over it. */
+  broken?(): void
 }
 
 export interface Transport {
