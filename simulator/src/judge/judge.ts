@@ -72,12 +72,36 @@ function truthEvent(hold: ServerHold): HistoryEvent {
 function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
   const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
     f === 'acquire' && type === 'ok' && key !== STRICT && !claimants.isOwn(claim, token)
-  const ordered = inOrder ? events.filter((event) => !mayPass(event)) : []
+  const ordered = inOrder ? withoutWaits(events, mayPass) : []
   const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
     ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
     ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
   ]
+}
+
+/**
+ * The events without the grants that are named, and without the places in the queue that those callers had: a claim that
+ * was stolen or lost before it was handed out is made again behind the others.
+ */
+function withoutWaits(
+  events: readonly HistoryEvent[],
+  leftOut: (event: HistoryEvent) => boolean,
+): HistoryEvent[] {
+  const kept = new Set(events)
+  const places = new Map<string, HistoryEvent>()
+  for (const event of events) {
+    const { pid, client, key, f, type } = event
+    const caller = `${pid} ${client} ${key}`
+    if (f === 'enqueued') places.set(caller, event)
+    if (f !== 'acquire') continue
+    const place = places.get(caller)
+    places.delete(caller)
+    if (type !== 'ok' || !leftOut(event)) continue
+    kept.delete(event)
+    if (place) kept.delete(place)
+  }
+  return [...kept]
 }
 
 function risen({ lock, claimId, startMs }: ServerHold): Finding {

@@ -1,6 +1,6 @@
 /**
- * Who made which claim for one wish of their own. A claim that a process makes for a whole queue of callers, or that
- * serves a later wish than the one it was made for, is nobody's own.
+ * Which actor made which claim for one wish of its own. A claim that a process makes for a whole cohort is nobody's own.
+ * Actors with claims of their own may be served by each other's: such claims are interchangeable.
  */
 export interface Asker {
   readonly actor: string
@@ -40,10 +40,13 @@ export class Claimants {
 
   /** An actor got a lease. */
   served(actor: string, claimId: string, token: bigint | undefined): void {
-    if (this.of(claimId)?.actor === actor) this.#served.add(leaseOf(claimId, token))
+    const lock = this.#askers.get(claimId)?.lock
+    if (lock !== undefined && this.#present.has(nameOf({ actor, lock }))) {
+      this.#served.add(leaseOf(claimId, token))
+    }
   }
 
-  /** Whether a lease was got by a claim of one's own, and not handed on inside the process. */
+  /** Whether the actor that got the lease had made a claim of its own, and was not handed the lease inside a cohort. */
   isOwn(claimId: string, token: bigint | undefined): boolean {
     return this.#served.has(leaseOf(claimId, token))
   }

@@ -11,6 +11,7 @@ import { HeldLease, type Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
 import { seekFor, type SeekDone } from './seek.js'
 import type { AcquireOptions, LockSettings } from './settings.js'
+import type { SeparateQueue } from './separate-queue.js'
 import type { StrictQueue } from './strict-queue.js'
 import { limitsOf, Wait, type WaitLimits } from './wait.js'
 
@@ -22,6 +23,7 @@ export class Acquisition {
   readonly #settings: LockSettings
   readonly #cohortKey: string | undefined
   readonly #strictKey: string | undefined
+  readonly #separateKey: string
   readonly #alone: Keepsake
 
   constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
@@ -35,6 +37,7 @@ export class Acquisition {
     const passesOn = exclusive && settings.renew
     this.#cohortKey = passesOn && settings.fairness === 'cohort' ? key : undefined
     this.#strictKey = passesOn && settings.fairness === 'fifo' ? key : undefined
+    this.#separateKey = `${shape.weight}/${key}`
     this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
@@ -96,8 +99,8 @@ export class Acquisition {
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
     const nowMs = this.#client.clock.monotonicMs()
-    const queue = this.#cohort() ?? this.#strictQueue()
-    return queue ? queue.enter(limits, nowMs, this.#settings.maxHoldMs) : this.#queueAlone(limits, nowMs)
+    const queue = this.#cohort() ?? this.#strictQueue() ?? this.#separateQueue()
+    return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
   }
 
   /** With what a wait since then for somebody else has left of the limits. */
@@ -128,15 +131,9 @@ export class Acquisition {
     return key === undefined ? undefined : this.#client.strictQueues.get(key, this.#shape)
   }
 
-  #queueAlone(limits: WaitLimits, nowMs: number): HeldLease | Promise<HeldLease> {
-    const wait = new Wait(this.#client, this.#shape.lock, nowMs)
-    wait.limit(limits.waitMs, limits.signal)
-    this.#seekFor(wait, true, (grant, error) => {
-      if (!grant) return wait.fail(error)
-      announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
-      wait.serve(this.#leaseAlone(grant))
-    })
-    return wait.promise
+  #separateQueue(): SeparateQueue {
+    const { renew } = this.#settings
+    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(this.#separateKey, this.#shape)
   }
 
   #seekFor(wait: Pick<Wait, 'fail' | 'onGiveUp'>, enqueue: boolean, done: SeekDone): void {

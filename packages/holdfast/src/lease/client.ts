@@ -24,6 +24,7 @@ import {
   type LockSettings,
   type LocksOptions,
 } from './settings.js'
+import { SeparateQueue } from './separate-queue.js'
 import { StrictQueue } from './strict-queue.js'
 import type { Closable, WaitLimits } from './wait.js'
 import { Withdrawals } from './withdrawal.js'
@@ -55,6 +56,7 @@ export class Client {
   readonly withdrawals: Withdrawals
   readonly cohorts: LocalQueues<Cohort>
   readonly strictQueues: LocalQueues<StrictQueue>
+  readonly separateQueues: Readonly<Record<'renewed' | 'fixed', LocalQueues<SeparateQueue>>>
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
   readonly leases = new LinkedSet<HeldLease>()
   readonly waits = new LinkedSet<Closable>()
@@ -87,6 +89,10 @@ export class Client {
     this.keeper = new Keeper(this)
     this.cohorts = new LocalQueues((shape) => new Cohort(this, shape))
     this.strictQueues = new LocalQueues((shape) => new StrictQueue(this, shape))
+    this.separateQueues = {
+      renewed: new LocalQueues((shape) => new SeparateQueue(this, shape, true)),
+      fixed: new LocalQueues((shape) => new SeparateQueue(this, shape, false)),
+    }
     this.heartbeats = new Heartbeats(this)
     this.withdrawals = new Withdrawals(this)
   }

@@ -11,13 +11,14 @@ import {
   type Claim,
   type Granted,
   type PushedGrant,
+  type RenewResult,
   type Watch,
 } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
-import { Grant, withLocalWaiters } from './grant.js'
+import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
 import type { Wait } from './wait.js'
 import { isRetryable } from './withdrawal.js'
 
@@ -30,6 +31,9 @@ export interface SeekTerms {
   /** How many callers of this process stand behind the claim. */
   localWaiters(): number
 }
+
+/** A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal makes good for it. */
+const WORN_SHARE = 0.01
 
 /** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
 export type SeekDone = (grant: Grant | undefined, error?: unknown) => void
@@ -114,6 +118,8 @@ export class Seek {
   #retry: Timer | undefined
   #polls = 0
   #patient: boolean
+  /** A renewal is on its way that gives a fixed lease its whole TTL. */
+  #toppingUp = false
 
   constructor(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone, patient: boolean) {
     this.#client = client
@@ -131,6 +137,11 @@ export class Seek {
   /** Where the claim stands in the store's queue, as far as the store tells: see `Waiting`. */
   get place(): number | undefined {
     return this.#place
+  }
+
+  /** The last moment at which the claim certainly was not granted yet, by the monotonic clock. */
+  get waitedMs(): number | undefined {
+    return this.#waiting?.sentMs
   }
 
   /** Goes on from a first attempt. `done` may be called before this returns. */
@@ -225,12 +236,11 @@ export class Seek {
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
   }
 
-  #grant(terms: ConstructorParameters<typeof Grant>[2]): void {
+  #grant(terms: GrantTerms): void {
     const nowMs = this.#client.clock.monotonicMs()
     if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {
-      // It ended on the way here. Never hand out a lease that is over.
-      this.#client.withdrawals.inBackground(this.#claim)
-      this.#restart()
+      // It ended on the way here.
+      this.#giveUpClaim()
       return
     }
     if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {
@@ -241,10 +251,56 @@ export class Seek {
       this.#send()
       return
     }
+    if (this.#isWorn(terms, nowMs)) this.#topUp(terms)
+    else this.#finish(terms, nowMs)
+  }
+
+  #finish(terms: GrantTerms, nowMs: number): void {
     this.#end()
     const grant = new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs)
     grant.place = this.#place
     this.#done(grant)
+  }
+
+  /** A pushed grant counts from a heartbeat that left before. A lease that is not renewed would end so much earlier. */
+  #isWorn({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
+    if (this.#terms.renews || !this.#waiting) return false
+    return ttlMs < this.#claim.ttlMs || nowMs - baseMs > WORN_SHARE * ttlMs
+  }
+
+  /** Renews a granted claim before its lease is handed out. An attempt that is answered "granted" meanwhile comes here, too. */
+  #topUp(terms: GrantTerms): void {
+    if (this.#toppingUp) return
+    this.#toppingUp = true
+    const { store, clock } = this.#client
+    const claim = this.#claim
+    const sentMs = clock.monotonicMs()
+    const offsetMs = this.#client.clockOffsetMs(sentMs)
+    const renewed = (results: readonly RenewResult[]): void => {
+      this.#toppingUp = false
+      if (this.#over || this.#claim.id !== claim.id) return
+      const outcome = results[0]?.outcome
+      if (outcome === 'renewed') {
+        this.#finish({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, clock.monotonicMs())
+      } else if (outcome === 'lost') this.#giveUpClaim()
+      else this.#attemptAfter(this.#client.jitter(...store.traits.pollMs))
+    }
+    // The next attempt says whether the claim is still granted.
+    const unclear = (): void => renewed([])
+    try {
+      const answer = store.renew([claim])
+      if (isPromise(answer))
+        this.#client.whenAnswered(answer, { lock: claim.lock, verb: 'the renewal' }, renewed, unclear)
+      else renewed(answer)
+    } catch {
+      unclear()
+    }
+  }
+
+  /** The claim's grant is over. Never hand out such a lease: withdraws it, and begins again. */
+  #giveUpClaim(): void {
+    this.#client.withdrawals.inBackground(this.#claim)
+    this.#restart()
   }
 
   #queued(sent: Sent, holderRemainingMs: number | undefined): void {
@@ -335,6 +391,7 @@ export class Seek {
     this.#doubtedMs = -Infinity
     this.#silentMs = 0
     this.#place = undefined
+    this.#toppingUp = false
     this.#send()
   }
 

@@ -11,27 +11,20 @@
  */
 import { soonOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
+import { CallerQueue, type Queued } from './caller-queue.js'
 import type { ClaimShape, Client } from './client.js'
 import { inNobodysContext } from './context.js'
 import { announceGrant, type Grant } from './grant.js'
 import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
 import type { HeldLease, Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
-import { seekFor, type Seek, type SeekDone, type SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
-
-interface Queued {
-  readonly wait: Wait
-  readonly seek: Seek
-}
 
 export class StrictQueue implements Keepsake {
   readonly #client: Client
   readonly #shape: ClaimShape
   readonly #soon: (work: () => void) => void
-  readonly #terms: SeekTerms
-  /** In the order in which they came, which is that of their places. */
-  readonly #queued = new LinkedSet<Queued>()
+  readonly #queued: CallerQueue
   /** Those who ask when the turn is over. */
   readonly #held = new LinkedSet<Wait>()
   /** From the first time that the grant goes on in a turn until the turn is over, and the grant is given back. */
@@ -46,13 +39,14 @@ export class StrictQueue implements Keepsake {
     this.#shape = shape
     this.#soon = soonOf(client.clock)
     const { tokenBlocks } = client.store.traits
-    this.#terms = {
+    const terms = {
       enqueue: true,
       renews: true,
       // A block only where several are likely to use it, or the tokens would run ahead of the store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
       localWaiters: () => 0,
     }
+    this.#queued = new CallerQueue(client, shape, terms, (wait, grant) => this.#serve(wait, grant))
   }
 
   /** Whether nobody of this process waits here. */
@@ -65,7 +59,7 @@ export class StrictQueue implements Keepsake {
     wait.limit(limits.waitMs, limits.signal)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
-    else this.#ask(wait)
+    else this.#queued.enter(wait)
     return wait.promise
   }
 
@@ -73,8 +67,8 @@ export class StrictQueue implements Keepsake {
     const next = mayHandOn(grant, nowMs) ? this.#behind(grant) : undefined
     if (!next) return this.#release(grant, nowMs)
     const { wait, seek: its } = next.value
-    grant.place = its.place
-    this.#leave(next)
+    grant.place = its?.place
+    this.#queued.leave(next)
     handOn(this.#client, grant, wait, this, nowMs)
     if (!this.#inRow) {
       this.#inRow = true
@@ -83,11 +77,11 @@ export class StrictQueue implements Keepsake {
     return 'released'
   }
 
-  /** Who stands right behind the holder of the grant in the store's queue, if it is of this process. */
+  /** The caller right behind the holder of the grant in the store's queue, if it is of this process. */
   #behind(grant: Grant): Place<Queued> | undefined {
     const { first } = this.#queued
     if (!first || grant.place === undefined) return undefined
-    return first.value.seek.place === grant.place + 1 ? first : undefined
+    return first.value.seek?.place === grant.place + 1 ? first : undefined
   }
 
   #release(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
@@ -114,31 +108,13 @@ export class StrictQueue implements Keepsake {
     this.#inRow = false
     for (let first = this.#held.first; first; first = this.#held.first) {
       this.#held.delete(first)
-      this.#ask(first.value)
+      this.#queued.enter(first.value)
     }
   }
 
   #hold(wait: Wait): void {
     const place = this.#held.add(wait)
     wait.onGiveUp = () => void this.#held.delete(place)
-  }
-
-  #ask(wait: Wait): void {
-    let place: Place<Queued> | undefined
-    const done: SeekDone = (grant, error) => {
-      if (place) this.#queued.delete(place)
-      if (grant) this.#serve(wait, grant)
-      else wait.fail(error)
-    }
-    const found = seekFor(wait, this.#client, this.#shape, this.#terms, done)
-    if (!found) return
-    const joined = (place = this.#queued.add({ wait, seek: found }))
-    wait.onGiveUp = () => this.#leave(joined)
-  }
-
-  #leave(place: Place<Queued>): void {
-    this.#queued.delete(place)
-    place.value.seek.stop()
   }
 
   #serve(wait: Wait, grant: Grant): void {

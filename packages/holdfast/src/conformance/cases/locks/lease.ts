@@ -108,3 +108,30 @@ lease.test('a nested run fails at once where it may not re-enter', async (contex
   await expectError('LOCK_USAGE', () => context.soon(mutex.run(() => mutex.run(() => undefined))))
   assert.ok(await context.soon(mutex.tryAcquire()), 'the outer run gave the lock back')
 })
+
+lease.test('a lease that is not renewed has its whole TTL when it was waited for', async (context) => {
+  const ttlMs = context.longMs
+  const [one, two] = [await context.locks(), await context.locks({ ttlMs, renew: false })]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const waiting = two.mutex(context.name()).acquire()
+  await context.time.pass(1500)
+  await context.soon(held.release())
+  const next = await context.soon(waiting)
+  assert.ok(next.remainingMs >= 0.97 * ttlMs, `${next.remainingMs} ms of ${ttlMs} ms are left`)
+})
+
+lease.test('callers of one client are served in the order of their calls', async (context) => {
+  const [one, two] = [await context.locks(), await context.locks({ fairness: 'fifo' })]
+  const held = await context.soon(one.mutex(context.name()).acquire())
+  const order: number[] = []
+  const all = Array.from({ length: 10 }, (_, index) =>
+    two.mutex(context.name()).run(() => void order.push(index)),
+  )
+  await context.time.pass(context.shortMs)
+  await context.soon(held.release())
+  await context.soon(Promise.all(all))
+  assert.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+  )
+})

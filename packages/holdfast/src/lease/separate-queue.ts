@@ -1,0 +1,43 @@
+/** The callers of one client whose leases are never handed on: readers, permit holders, and leases that are not renewed. */
+import type { ClaimShape, Client } from './client.js'
+import { CallerQueue } from './caller-queue.js'
+import { announceGrant, type Grant } from './grant.js'
+import { HeldLease, type Keepsake } from './lease.js'
+import { releaseGrant } from './release.js'
+import { Wait, type WaitLimits } from './wait.js'
+
+export class SeparateQueue implements Keepsake {
+  readonly #client: Client
+  readonly #shape: ClaimShape
+  readonly #callers: CallerQueue
+
+  constructor(client: Client, shape: ClaimShape, renews: boolean) {
+    this.#client = client
+    this.#shape = shape
+    const terms = { enqueue: true, renews, tokens: () => 1, localWaiters: () => 0 }
+    this.#callers = new CallerQueue(client, shape, terms, (wait, grant) => this.#serve(wait, grant))
+  }
+
+  /** Whether no caller of this process waits here. */
+  get idle(): boolean {
+    return this.#callers.size === 0
+  }
+
+  enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
+    const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
+    wait.limit(limits.waitMs, limits.signal)
+    this.#callers.enter(wait)
+    return wait.promise
+  }
+
+  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
+    return releaseGrant(this.#client, grant, nowMs)
+  }
+
+  #serve(wait: Wait, grant: Grant): void {
+    const nowMs = this.#client.clock.monotonicMs()
+    this.#client.keeper.add(grant)
+    announceGrant(grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#client, grant, grant.token, nowMs, wait.maxHoldMs, this))
+  }
+}

@@ -1,0 +1,98 @@
+/** Callers with claims of their own: the first of them gets the first grant, and a fixed lease its whole TTL. */
+import type { Locks } from 'holdfast'
+import { describe, expect, test } from 'vitest'
+import { makeWorld, type World } from '../support/world.js'
+
+/** Two callers in one tick, whose attempts reach the store in the other order. */
+async function crossing(world: World, ask: (locks: Locks<true>) => Promise<{ release(): Promise<unknown> }>) {
+  const holder = await world.direct().mutex('a').acquire()
+  const locks = world.client()
+  const served: string[] = []
+  const call = (name: string, latencyMs: number): void => {
+    world.wire.latencyMs = latencyMs
+    void ask(locks).then(async (lease) => {
+      served.push(name)
+      await lease.release()
+    })
+  }
+  call('first', 20)
+  call('second', 1)
+  world.wire.latencyMs = 1
+  await world.clock.advance(100)
+  await world.clock.until(holder.release())
+  await world.clock.advance(100)
+  return served
+}
+
+describe('callers of one client', () => {
+  test('are served in the order of their calls where their attempts overtake each other (fifo)', async () => {
+    const served = await crossing(makeWorld(), (locks) => locks.mutex('a', { fairness: 'fifo' }).acquire())
+    expect(served).toEqual(['first', 'second'])
+  })
+
+  test('are served in the order of their calls where their attempts overtake each other (fixed leases)', async () => {
+    const served = await crossing(makeWorld(), (locks) => locks.mutex('a', { renew: false }).acquire())
+    expect(served).toEqual(['first', 'second'])
+  })
+
+  test('that give up take their places along', async () => {
+    const world = makeWorld()
+    const [one, two] = [world.client({ fairness: 'fifo' }), world.client({ fairness: 'fifo' })]
+    const holder = await world.direct().mutex('a').acquire()
+    const giving = one
+      .mutex('a')
+      .acquire({ waitMs: 50 })
+      .catch(() => 'gave up')
+    await world.clock.advance(5)
+    const served: string[] = []
+    const note = (name: string) => (): void => void served.push(name)
+    void two.mutex('a').run(note('two'))
+    await world.clock.advance(5)
+    void one.mutex('a').run(note('one'))
+    await world.clock.advance(60)
+    expect(await giving).toBe('gave up')
+    await world.clock.until(holder.release())
+    await world.clock.advance(50)
+    expect(served).toEqual(['two', 'one'])
+  })
+})
+
+describe('a fixed lease that was waited for', () => {
+  test.each([500, 3000, 30_000])('has its whole TTL at the hand-out (%i ms)', async (ttlMs) => {
+    const world = makeWorld()
+    const holder = await world.direct().mutex('a').acquire()
+    const waiting = world.client({ ttlMs, renew: false }).mutex('a').acquire()
+    await world.clock.advance(Math.min(1000, ttlMs / 3) * 1.9)
+    await world.clock.until(holder.release())
+    const lease = await world.clock.until(waiting)
+    expect(lease.remainingMs).toBeGreaterThanOrEqual(0.97 * ttlMs)
+    await world.clock.advance(0.95 * ttlMs)
+    expect(lease.held).toBe(true)
+  })
+
+  test('is made good as soon as the store answers again, or is waited for anew', async () => {
+    const world = makeWorld()
+    const holder = await world.direct().mutex('a').acquire()
+    const waiting = world.client({ ttlMs: 3000, renew: false }).mutex('a').acquire()
+    await world.clock.advance(1500)
+    world.wire.fate = (verb) => (verb === 'renew' ? 'fail' : 'deliver')
+    await world.clock.until(holder.release())
+    await world.clock.advance(200)
+    world.wire.fate = () => 'deliver'
+    const lease = await world.clock.until(waiting)
+    expect(lease.remainingMs).toBeGreaterThanOrEqual(0.97 * 3000)
+  })
+
+  test('is given back when its caller gives up before', async () => {
+    const world = makeWorld()
+    const holder = await world.direct().mutex('a').acquire()
+    const waiting = world.client({ ttlMs: 3000, renew: false }).mutex('a').acquire({ waitMs: 1510 })
+    const refused = waiting.catch((error: unknown) => error)
+    await world.clock.advance(1500)
+    world.wire.fate = (verb) => (verb === 'renew' ? 'hang' : 'deliver')
+    await world.clock.until(holder.release())
+    await world.clock.advance(20)
+    expect(await refused).toMatchObject({ code: 'LOCK_TIMEOUT' })
+    expect(await world.clock.until(world.direct().mutex('a').tryAcquire())).toBeDefined()
+  })
+})
