@@ -1,5 +1,6 @@
 /** The entry of the command line: finds the command, runs it, and turns whatever happens into an exit code. */
 import { readFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nearest } from './args/suggest.js'
 import { ConfigError, UsageError } from './cli-error.js'
 import type { Command, TakeSignal } from './commands/command.js'
@@ -24,8 +25,10 @@ async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<nu
   }
 }
 
-function run(command: Command, args: readonly string[], takeSignal: TakeSignal): Promise<number> {
+async function run(command: Command, args: readonly string[], takeSignal: TakeSignal): Promise<number> {
   if (command.takesSignals !== true) {
+    // Node hands a signal to its listeners in a later turn. One that has arrived by now must not get lost with them.
+    for (let turns = 0; turns < 2; turns += 1) await nextTurn()
     const signal = takeSignal()
     // Nobody listens any more, so it ends this process.
     if (signal !== undefined) process.kill(process.pid, signal)
