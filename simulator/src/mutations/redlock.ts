@@ -14,4 +14,52 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [inRedlock('tally.js', 'Math.floor(nodes / 2) + 1', 'Math.floor(nodes / 2)')],
     store: 'redlock',
   },
+  {
+    name: 'redlock-given-up-vote-renewed',
+    breaks: 'A vote that a withdrawal will end renews no lease, though its attempt was refused',
+    edits: [
+      {
+        file: 'stores/redis/renewals.js',
+        find: "result.outcome !== 'renewed' || !isGivenUp",
+        replace: 'true',
+      },
+    ],
+    store: 'redlock',
+    scenario: 'given-up-vote',
+  },
+  {
+    name: 'redlock-given-up-vote-renewed-before',
+    breaks:
+      'A vote that a withdrawal will end renews no lease, though the renewal left before the refusal came',
+    edits: [
+      {
+        file: 'stores/redis/renewals.js',
+        find: 'this.#wasGivenUp || this.#all.isGivenUp(this.claimId)',
+        replace: 'this.#wasGivenUp',
+      },
+    ],
+    store: 'redlock',
+    scenario: 'given-up-renewal',
+  },
+  {
+    name: 'redlock-owed-vote-renewed',
+    breaks: 'A vote that was not taken back yet renews no lease',
+    edits: [inRedlock('renewal-round.js', "result.outcome !== 'renewed' || !isOwed", 'true')],
+    store: 'redlock',
+    scenario: 'owed-vote',
+  },
+  {
+    name: 'redlock-retraction-forgotten',
+    breaks:
+      'After a retraction that may have been sent twice, the claim is refused for as long as that may arrive',
+    edits: [
+      {
+        file: 'stores/redis/store.js',
+        find: 'this.#unclear.note(claim);\n        throw inDoubt(claim.lock);',
+        replace: 'throw inDoubt(claim.lock);',
+      },
+    ],
+    store: 'redlock',
+    scenario: 'doubled-retraction',
+  },
 ]

@@ -19,6 +19,8 @@ export interface Setting {
   readonly processes: number
   readonly durationMs: number
   readonly ttlMs: number
+  /** How long a request may take; 300 where none is named. */
+  readonly timeoutMs?: number
   readonly actors: readonly ActorScript[]
   readonly faults?: readonly Fault[]
   /** Over which store model; `memory` where none is named. */
@@ -27,11 +29,14 @@ export interface Setting {
   readonly reorder?: { readonly lanes: number; readonly seed: number }
 }
 
+/** A storm in which no message is lost or doubled. */
+export const NO_LOSS = { loseRequest: 0, loseReply: 0, twice: 0, loseWake: 0 }
 const IN_ORDER = { lanes: 1, seed: 1 }
 
 /** Right clocks, one connection for each process unless told otherwise, and no faults but those that are named. */
 export function quietCase(setting: Setting): Case {
-  const { processes, durationMs, ttlMs, actors, faults = [], reorder = IN_ORDER, store = 'memory' } = setting
+  const { processes, durationMs, ttlMs, timeoutMs = 300, actors, faults = [] } = setting
+  const { reorder = IN_ORDER, store = 'memory' } = setting
   const right = { startMs: 0, wallOffMs: 0, rate: 1 }
   return {
     seed: reorder.seed,
@@ -41,7 +46,7 @@ export function quietCase(setting: Setting): Case {
     clocks: Array.from({ length: processes }, () => right),
     serverClocks: Array.from({ length: NODES[store] }, () => right),
     lanes: reorder.lanes,
-    timeoutMs: 300,
+    timeoutMs,
     actors,
     faults,
   }

@@ -1,10 +1,10 @@
 /** The directed scenarios. Each is clean on the real runtime, and red on the mutation that it is for. */
 import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
-import { longWaits, once, quietCase, type Scenario } from './build.js'
+import { longWaits, NO_LOSS, once, quietCase, type Scenario } from './build.js'
+import { REDLOCK_SCENARIOS } from './redlock.js'
 
 const TTL_MS = 10_000
-const NO_LOSS = { loseRequest: 0, loseReply: 0, twice: 0, loseWake: 0 }
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -181,6 +181,7 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
     longestWaitMs: 2500,
   },
+  ...REDLOCK_SCENARIOS,
 ]
 
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */
