@@ -62,4 +62,17 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     store: 'redlock',
     scenario: 'doubled-retraction',
   },
+  {
+    name: 'redlock-failed-retraction-forgotten',
+    breaks: 'After a retraction that failed, the claim is refused for as long as that may arrive',
+    edits: [
+      {
+        file: 'stores/redis/store.js',
+        find: 'this.#unclear.note(claim);\n            throw error;',
+        replace: 'throw error;',
+      },
+    ],
+    store: 'redlock',
+    scenario: 'failed-retraction',
+  },
 ]

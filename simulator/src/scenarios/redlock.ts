@@ -119,4 +119,30 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
     }),
     longestWaitMs: 2500,
   },
+  {
+    name: 'failed-retraction',
+    about: 'The same, where no copy of the retraction is answered in time',
+    plan: quietCase({
+      store: 'redlock',
+      processes: 4,
+      durationMs: 3200,
+      ttlMs: 810,
+      actors: [
+        once(0, 'p0.a', 'fifo', { atMs: 300, workMs: 2800 }),
+        once(1, 'p1.a', 'fifo', { atMs: 1300, workMs: 1200 }),
+        once(2, 'p2.a', 'fifo', { atMs: 100, workMs: 670 }),
+        once(3, 'p3.a', 'fifo', { atMs: 620, workMs: 10 }, { waitMs: 140 }),
+        once(3, 'p3.b', 'fifo', { atMs: 630, workMs: 10 }, { waitMs: 135 }),
+      ],
+      faults: [
+        cut(2, 2, 0, 1500),
+        // The client takes the vote back when server 0 has answered, which is in the storm.
+        { ...cut(0, 0, 200, 125), holds: true },
+        twice(0, 2, 320, 25),
+        cut(0, 1, 910, LONG_MS),
+      ],
+      reorder: { lanes: 1, seed: 40_754 },
+    }),
+    longestWaitMs: 2500,
+  },
 ]
