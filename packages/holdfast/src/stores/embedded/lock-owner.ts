@@ -1,9 +1,10 @@
 /** Which process holds the write lock of a database file, as Linux shows it. For error messages: a guess never decides. */
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 
 export interface LockOwner {
   readonly pid: number
-  /** The program's name, as the kernel has it (at most 15 bytes). */
+  /** The name of its program's file. */
   readonly command: string
   /** SIGSTOP, a terminal's Ctrl-Z or a debugger. */
   readonly stopped: boolean
@@ -60,7 +61,8 @@ function hasOpen(pid: string, path: string): boolean {
 
 function describe(pid: number): LockOwner {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const command = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))
+  // Not the name in `stat`, which is that of its main thread: "MainThread" from Node 24 on.
+  const command = basename(readlinkSync(`/proc/${pid}/exe`))
   const state = stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3)
   return { pid, command, stopped: state === 'T' || state === 't' }
 }
