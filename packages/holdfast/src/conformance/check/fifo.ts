@@ -59,9 +59,9 @@ function overtakenBy(mine: Hold | Wait, byStart: readonly Hold[], inARow: number
 }
 
 function isOvertake(other: Hold, mine: Hold | Wait): boolean {
-  // Whoever was never granted waited all the time.
-  if (!('startNs' in mine)) return true
   if (other.weight + mine.weight > mine.capacity) return true
+  // A wait that ended may have been granted by then, side by side with the other. One that never ended was not.
+  if (!('startNs' in mine)) return mine.endNs === undefined
   return other.token !== undefined && mine.token !== undefined && other.token < mine.token
 }
 

@@ -45,6 +45,8 @@ export interface Wait {
   readonly key: string
   readonly client: string
   readonly pid: number
+  readonly weight: number
+  readonly capacity: number
   readonly invokedNs: bigint
   readonly enqueuedNs: bigint | undefined
   /** When it failed, became unclear, or its process was killed; missing when it waits to the end of the history. */

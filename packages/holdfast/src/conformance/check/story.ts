@@ -159,6 +159,7 @@ function begun(event: HistoryEvent): OpenWait {
     key,
     client,
     pid,
+    ...sizeOf(event),
     invokedNs,
     enqueuedNs: undefined,
     endNs: undefined,
@@ -166,14 +167,17 @@ function begun(event: HistoryEvent): OpenWait {
   }
 }
 
+function sizeOf({ mode, weight = 1, capacity = 1 }: HistoryEvent): Pick<Hold, 'weight' | 'capacity'> {
+  return { weight: mode === 'exclusive' ? capacity : weight, capacity }
+}
+
 function granted(event: HistoryEvent, wait: OpenWait | undefined): OpenHold {
-  const { key, client, pid, mode, weight = 1, capacity = 1, claim, token, deadline_ns = NEVER, t_ns } = event
+  const { key, client, pid, claim, token, deadline_ns = NEVER, t_ns } = event
   return {
     key,
     client,
     pid,
-    weight: mode === 'exclusive' ? capacity : weight,
-    capacity,
+    ...sizeOf(event),
     claim,
     token,
     invokedNs: wait?.invokedNs ?? t_ns,
