@@ -237,7 +237,7 @@ for (const library of LIBRARIES) {
       await store.close()
       await until('it is gone', async () => !(await server.command('PUBSUB', 'CHANNELS')).includes('hf:'))
       expect(await ping(client)).toBe('PONG')
-      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
       // Another store on the same client is not concerned.
       expect(await closing(redisStore({ client })).withdraw(holder)).toBe('released')
     })
