@@ -149,6 +149,28 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     expect([first, second]).toEqual([now, now])
   })
 
+  test('a commit whose answer is lost together with the lease is not told as a loss', async () => {
+    const { locks, db } = client({ ttlMs: 1500 })
+    const { locks: thief } = client({})
+    const before = Number(writes())
+    const unanswered: TransactionalDatabase<Tx> = {
+      ...db,
+      async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+        await db.transaction(work)
+        await thief.steal('unanswered, stolen', { now: true })
+        await lost
+        throw new Error('read ECONNRESET')
+      },
+    }
+    let lost: Promise<unknown> = Promise.resolve()
+    const heard = locks.transaction(locks.mutex('unanswered, stolen'), unanswered, async (tx, lease) => {
+      lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+      await tx.query('insert into writes values (4)')
+    })
+    await expect(heard).rejects.toThrow('read ECONNRESET')
+    expect(Number(writes())).toBe(before + 1)
+  })
+
   test('a session that ends under the work: nobody is granted the lock before the work has ended', async () => {
     const [{ locks, db }, other] = [client({}), client({})]
     const before = writes()

@@ -28,6 +28,7 @@ export async function transaction<L extends Lease, Tx, T>(
   const cover = coverFor(store, lock, db)
   const lease = await coverable(await lock.acquire(options))
   let working: Promise<unknown> = Promise.resolve()
+  let committing = false
   try {
     const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
     const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
@@ -48,6 +49,7 @@ export async function transaction<L extends Lease, Tx, T>(
         // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
         // lasts until the commit is done.
         lease.assertHeld()
+        committing = true
         return result
       })
     })
@@ -56,8 +58,9 @@ export async function transaction<L extends Lease, Tx, T>(
     // It may be the commit whose answer was lost, and which is still to be done. The store keeps the next holder waiting for
     // that, by the guard; a caller of this process that the lease were passed on to would not be.
     lease.markUnsettled()
-    // Here, too, a loss is said first, but for what the work itself has thrown.
-    lease.assertHeld()
+    // Here, too, a loss is said first, but for what the work itself has thrown. A loss during the commit says nothing about its
+    // outcome: LockLostError would read as a rollback, and the caller would do again what may be committed.
+    if (!committing) lease.assertHeld()
     throw error
   } finally {
     // A library may call the transaction ended while the work goes on: `postgres` does when the connection has ended, and
