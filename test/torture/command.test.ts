@@ -17,7 +17,7 @@ const interrupted: readonly (readonly [store: string, faults: string])[] = [
   ...(isRoot
     ? ([
         ['embedded', 'disk-full'],
-        ['etcd', 'partition'],
+        ['etcd', 'leader-isolated'],
       ] as const)
     : []),
 ]
@@ -91,7 +91,7 @@ describe('the command', () => {
 
   test.each([
     ['embedded', 'disk-full'],
-    ['etcd', 'partition'],
+    ['etcd', 'leader-isolated'],
   ])('refuses a fault of %s that needs root without root: %s', async (store, fault) => {
     const args = ['--store', store, '--faults', fault, '--seconds', '1']
     const { status, stderr, left } = await start(args, {}, isRoot ? NOBODY : undefined).ended

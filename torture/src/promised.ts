@@ -55,7 +55,7 @@ const NEVER_EMPTY = absent('a database that comes back empty has no lock table, 
 const NO_MEMBERS = absent('there are no members that could be parted')
 
 const NO_REPLICATION = {
-  partition: NO_MEMBERS,
+  'leader-isolated': NO_MEMBERS,
   'leader-deposed': NO_MEMBERS,
   'leader-reset': NO_MEMBERS,
   'primary-kill': NO_FOLLOWERS,
@@ -144,7 +144,7 @@ const REPLICATED = {
   abandon: ONE_REDIS,
   'disk-full': ONE_REDIS,
   'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
-  partition: CUT_PRIMARY,
+  'leader-isolated': CUT_PRIMARY,
   'leader-deposed': CUT_PRIMARY,
   'leader-reset': CUT_PRIMARY,
 } as const

@@ -49,7 +49,7 @@ const CATALOGUE = {
   'replica-kill': { lane: 'server', title: 'a replica is killed, and comes back' },
   'leader-kill': { lane: 'server', title: 'the member that leads is killed, and comes back' },
   'quorum-loss': { lane: 'server', title: 'all members but one are stopped: what is left is a minority' },
-  partition: {
+  'leader-isolated': {
     lane: 'server',
     title: 'the member that leads is cut off from the others, and clients reach all of them',
     needs: 'network',
@@ -176,7 +176,7 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'replica-kill': (dice) => [dice.between(50, 2000), 0],
   'leader-kill': (dice) => [dice.between(300, 2000), 0],
   'quorum-loss': (dice, ttlMs) => [dice.between(0.2, 1.3) * ttlMs, 0],
-  partition: (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
+  'leader-isolated': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],
   // Longer than a leader leads on, and than sessions live that the others do not hear of.
   'leader-deposed': (dice, ttlMs) => [dice.between(3.2, 4.2) * ttlMs, 0],
   'leader-reset': (dice, ttlMs) => [dice.between(0.3, 1.8) * ttlMs, 0],

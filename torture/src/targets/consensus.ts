@@ -89,7 +89,7 @@ function targetOf(cluster: Cluster, name: string, ports: readonly number[], home
     connection: (its) => ({ ports: its }),
     actions: {
       'leader-kill': killLeader,
-      partition: cutLeader(cutOff),
+      'leader-isolated': cutLeader(cutOff),
       'leader-deposed': cutLeader((leader, others) => cutOneSided(others, [leader])),
       'leader-reset': cutLeader((leader, others) => cutOneSided([leader], others)),
     },
