@@ -41,7 +41,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/strict-queue.js',
-        find: 'first.value.seek.place === grant.place + 1 ? first : undefined',
+        find: 'first.value.seek?.place === grant.place + 1 ? first : undefined',
         replace: 'first',
       },
     ],
