@@ -236,7 +236,8 @@ export class Seek {
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
   }
 
-  #grant(terms: GrantTerms): void {
+  /** @param isWhole whether it has just been renewed for its whole TTL */
+  #grant(terms: GrantTerms, isWhole = false): void {
     const nowMs = this.#client.clock.monotonicMs()
     if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {
       // It ended on the way here.
@@ -251,7 +252,7 @@ export class Seek {
       this.#send()
       return
     }
-    if (this.#isWorn(terms, nowMs)) this.#topUp(terms)
+    if (!isWhole && this.#isWorn(terms, nowMs)) this.#topUp(terms)
     else this.#finish(terms, nowMs)
   }
 
@@ -281,7 +282,8 @@ export class Seek {
       if (this.#over || this.#claim.id !== claim.id) return
       const outcome = results[0]?.outcome
       if (outcome === 'renewed') {
-        this.#finish({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, clock.monotonicMs())
+        // The answer may be late, or have come after a sleep: such a lease is never handed out.
+        this.#grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
       } else if (outcome === 'lost') this.#giveUpClaim()
       else this.#attemptAfter(this.#client.jitter(...store.traits.pollMs))
     }
