@@ -15,7 +15,7 @@ try {
   await step('build', 'npm', ['run', '--silent', 'build'])
   await step('types of the tests', 'npm', ['run', '--silent', 'check:tests'])
   await step('lint', 'npm', ['run', '--silent', 'lint'])
-  await step('guarantees page', 'node', ['torture/dist/page.js', '--check'])
+  await step('guarantees page', 'node', ['verification/torture/dist/page.js', '--check'])
   await step('benchmarks page', 'node', ['bench/dist/page.js', '--check'])
   await step('format', 'npm', ['run', '--silent', 'format:check'])
   for (const name of ['holdfast', 'cli']) {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-const RUN = fileURLToPath(new URL('../../models/run.mjs', import.meta.url))
+const RUN = fileURLToPath(new URL('../../verification/model/run.mjs', import.meta.url))
 
 interface Run {
   readonly status: number | null

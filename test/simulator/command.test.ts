@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseHistory } from 'holdfast/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 
-const MAIN = fileURLToPath(new URL('../../simulator/dist/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../verification/simulator/dist/main.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-simulate-'))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

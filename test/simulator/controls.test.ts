@@ -1,5 +1,5 @@
 /** Every broken lock is caught, at about the rate that is expected; the good one among them is not. */
-import { CONTROLS, goodLock } from '@holdfast/controls'
+import { CONTROLS, goodLock } from '@holdfast/broken-locks'
 import { rateOf, scenarioFindings } from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 

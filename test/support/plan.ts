@@ -41,7 +41,7 @@ const NOT_IN_FAST: readonly LeftOut[] = [
     reason: 'plain code in virtual time, and models of it: what holds on one Node holds on the next',
     files: [
       'test/conformance/broken-stores.test.ts',
-      'test/controls/**',
+      'test/broken-locks/**',
       'test/model/**',
       'test/simulator/**',
       'packages/holdfast/test/check/search.test.ts',

@@ -1,4 +1,4 @@
-/** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `controls/`. */
+/** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `verification/broken-locks/`. */
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { brokenCopyOf, MUTATIONS } from '@holdfast/torture'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../../../torture/dist/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../verification/torture/dist/main.js', import.meta.url))
 
 export interface Ended {
   readonly status: number | null

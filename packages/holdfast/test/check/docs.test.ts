@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { checkHistory, parseHistory } from 'holdfast/conformance'
 import { expect, test } from 'vitest'
 
-const page = readFileSync(new URL('../../../../docs/history.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/internals/history.md', import.meta.url), 'utf8')
 
 test('the history on the page keeps every promise', () => {
   const example = /```jsonl\n(?<lines>[\s\S]*?)```/.exec(page)?.groups?.['lines'] ?? ''

@@ -28,7 +28,7 @@ const KITS = [
     store: (autoMigrate: boolean): Store => postgresStore({ pool: pgPool, autoMigrate }),
     migrate: () => migratePostgres(pgPool),
     format: "select value from holdfast.facts where name = 'format'",
-    // As docs/design.md says that a later version does it.
+    // As docs/internals/design.md says that a later version does it.
     later: `update holdfast.facts set value = '2' where name = 'format';
       drop function holdfast.turn_1(jsonb);
       create function holdfast.turn_1(newer jsonb) returns text language plpgsql as

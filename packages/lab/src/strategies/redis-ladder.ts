@@ -5,8 +5,8 @@ import {
   type ControlLease,
   type ControlWorld,
   type RedisPort,
-} from '@holdfast/controls'
-import { redisPort } from '@holdfast/controls/ioredis'
+} from '@holdfast/broken-locks'
+import { redisPort } from '@holdfast/broken-locks/ioredis'
 import { systemClock, systemRandom } from 'holdfast'
 import { readModifyWrite } from './steps.js'
 import type { Premises, Strategy, Trouble } from './strategy.js'

@@ -6,8 +6,8 @@ import {
   type ControlLock,
   type ControlWorld,
   type RedisPort,
-} from '@holdfast/controls'
-import { redisPort, type RealPort } from '@holdfast/controls/ioredis'
+} from '@holdfast/broken-locks'
+import { redisPort, type RealPort } from '@holdfast/broken-locks/ioredis'
 import { createLocks, systemClock, systemRandom, type Lease, type Locks } from 'holdfast'
 import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis'

@@ -1,0 +1,26 @@
+/**
+ * `@holdfast/broken-locks`: broken locks on Redis that a test harness must catch, and a good one that it must not.
+ *
+ * Never published. The simulator runs them in virtual time over the modelled Redis, others run them on a real server.
+ */
+export {
+  isReplyError,
+  ReplyError,
+  type Call,
+  type Command,
+  type ControlLease,
+  type ControlLock,
+  type ControlSettings,
+  type ControlWorld,
+  type HistoryWriter,
+  type RedisPort,
+  type Reply,
+  type Script,
+  type Subscription,
+} from './port.js'
+export { UnclearError } from './ask.js'
+export { CONTROLS } from './catalogue.js'
+export type { BrokenPromise, Control, Expectation } from './control.js'
+export { goodLock } from './locks/good.js'
+export { ModelRedis, type Published } from './model-redis.js'
+export { SCRIPTS } from './scripts/index.js'

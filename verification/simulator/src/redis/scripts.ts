@@ -1,0 +1,230 @@
+/** What the scripts answer, in the formats of `scripts/work.lua` and `scripts/admin.lua`, decided by the grant rule. */
+import type { Claim, HolderInfo, Owner } from 'holdfast/store'
+import { isLockError } from 'holdfast'
+import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { Runtime } from '../runtime.js'
+import type { Truth } from '../server/truth.js'
+import { lockOf } from './peer.js'
+import type { CommonTombstones } from './tombstones.js'
+
+/** What a script can reach. */
+export interface Keyspace {
+  readonly rule: Runtime['rule']
+  readonly truth: Truth
+  /** Where each waiter listens: it is kept with the waiter. */
+  readonly channels: Map<string, string>
+  tombstones(key: string): CommonTombstones
+  begin(key: string): { readonly state: LockState; readonly turn: Turn }
+  publish(channel: string, text: string): void
+}
+
+type Shape = readonly unknown[]
+
+/** One item of a batch. */
+interface Item {
+  readonly key: string
+  readonly id: string
+  readonly shape: Shape
+  readonly channel: string
+}
+
+type Asked = readonly [verb: keyof typeof VERBS, id: string, shape: string]
+
+/** One line for each item of a call. */
+export function work(space: Keyspace, keys: readonly string[], args: readonly string[]): string {
+  const [where = '', ...rest] = args
+  const channel = where.slice(where.indexOf(' ') + 1)
+  const items = askedOf(rest)
+  const wakes = new Map<string, string[]>()
+  const lines = keys.map((key, index) => {
+    const [verb, id, shape] = items[index] as Asked
+    const line = VERBS[verb](space, { key, id, shape: JSON.parse(shape) as Shape, channel })
+    // Whoever asks learns it from the answer.
+    collectWakes(space, key, wakes, verb === 'a' ? id : undefined)
+    return line
+  })
+  publishAll(space, wakes)
+  return lines.join('\n')
+}
+
+/** One item comes as its words, several as one text with their shapes behind it. */
+function askedOf([what = '', ...rest]: readonly string[]): Asked[] {
+  if (what in VERBS) {
+    const [shape = '', id = ''] = rest
+    return [[what as keyof typeof VERBS, id, shape]]
+  }
+  const words = JSON.parse(what) as (string | number)[]
+  const items: Asked[] = []
+  for (let at = 0; at < words.length; at += 3) {
+    const [verb, shape, id] = words.slice(at, at + 3) as [keyof typeof VERBS, number, string]
+    items.push([verb, id, rest[shape] ?? ''])
+  }
+  return items
+}
+
+export function downgrade(space: Keyspace, key: string, [id = '']: readonly string[]): number {
+  const { state, turn } = space.begin(key)
+  const done = space.rule.downgrade(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
+  publishPromoted(space, key)
+  return Number(done)
+}
+
+export function steal(
+  space: Keyspace,
+  key: string,
+  [now, because = '', lastToken]: readonly string[],
+): unknown[] {
+  const { state, turn } = space.begin(key)
+  const options = {
+    now: now === '1',
+    ...(because === '' ? {} : { because: JSON.parse(because) as string }),
+  }
+  const { holders, freeInMs } = space.rule.steal(state, options, turn, Number(lastToken))
+  publishPromoted(space, key)
+  return [holders, freeInMs.toFixed(3)]
+}
+
+/** For each key, as `scripts/admin.lua` tells it. */
+export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
+  return keys.map((key) => {
+    const { state, turn } = space.begin(key)
+    const info = space.rule.describe(lockOf(key), state, turn)
+    publishPromoted(space, key)
+    if (!info) return 0
+    const { kind, capacity, lastToken = 0n, holders, waiters } = info
+    return [
+      kind,
+      String(capacity),
+      String(lastToken),
+      holders.map(holderWords),
+      waiters.map(({ claimId, owner, weight, waitedMs }) =>
+        [claimId, JSON.stringify(owner), weight, waitedMs].map(String),
+      ),
+    ]
+  })
+}
+
+function holderWords({ claimId, owner, weight, token, heldMs, remainingMs, ...rest }: HolderInfo): string[] {
+  const { stolen, stolenBecause } = rest
+  const reason = stolenBecause === undefined ? '' : JSON.stringify(stolenBecause)
+  return [claimId, JSON.stringify(owner), weight, token, heldMs, remainingMs, Number(stolen), reason].map(
+    String,
+  )
+}
+
+const VERBS = { a: attempt, r: renew, w: withdraw, t: retract }
+
+function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
+  const { state, turn } = space.begin(key)
+  const { claim, options } = claimOf(key, id, shape)
+  const wasIdle = space.rule.isIdle(state)
+  try {
+    const answer = space.rule.attempt(state, claim, options, turn)
+    if (answer.outcome === 'withdrawn') return 'x'
+    if (answer.outcome === 'waiting') {
+      if (!space.channels.has(id)) space.channels.set(id, channel)
+      return notYet(`w ${answer.place ?? '-'}`, answer.holderRemainingMs)
+    }
+    if (answer.outcome === 'busy') {
+      space.truth.refused(id)
+      return notYet('b', answer.holderRemainingMs)
+    }
+    const { token, tokens, ttlMs, existing, remainingMs } = answer
+    space.truth.reserved(id, tokens)
+    if (wasIdle && claim.weight === claim.capacity) return `n${token}`
+    return `g ${Number(existing)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
+  } catch (error) {
+    if (isLockError(error) && error.code === 'LOCK_MISMATCH') return `m ${state.kind} ${state.capacity}`
+    throw error
+  }
+}
+
+function renew(space: Keyspace, { key, id, shape }: Item): string {
+  const { state, turn } = space.begin(key)
+  const [ttlMs, owner] = shape as [number, string]
+  const renewal = { lock: lockOf(key), id, ttlMs, owner: JSON.parse(owner) as Owner }
+  const answer = space.rule.renew(state, renewal, turn)
+  if (answer.outcome === 'renewed') return 'r'
+  if (answer.outcome === 'lost' && answer.reason === 'stolen') {
+    return `s ${answer.because === undefined ? '' : JSON.stringify(answer.because)}`
+  }
+  return 'l'
+}
+
+function withdraw(space: Keyspace, { key, id, shape }: Item): string {
+  const { state, turn } = space.begin(key)
+  const claim = { lock: lockOf(key), id, ttlMs: shape[0] as number }
+  space.truth.withdrawn(claim)
+  const outcome = space.rule.withdraw(state, claim, turn)
+  space.tombstones(key).note(id, shape[1] === 1, state)
+  return outcome
+}
+
+/** Ends what the claim holds, and buries nothing. */
+function retract(space: Keyspace, { key, id }: Item): string {
+  const { state, turn } = space.begin(key)
+  space.rule.settle(state, turn)
+  if (!state.holders.has(id)) return 'absent'
+  space.rule.withdraw(state, { lock: lockOf(key), id, ttlMs: 0 }, turn)
+  state.tombstones.delete(id)
+  return 'released'
+}
+
+function claimOf(
+  key: string,
+  id: string,
+  shape: Shape,
+): { readonly claim: Claim; readonly options: { readonly enqueue: boolean; readonly tokens: number } } {
+  const [kind, capacity, weight, ttlMs, heartbeatMs, tokens, enqueue, owner] = shape as [
+    Claim['kind'],
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    string,
+  ]
+  const claim: Claim = {
+    lock: lockOf(key),
+    id,
+    kind,
+    capacity,
+    weight,
+    ttlMs,
+    heartbeatMs,
+    owner: JSON.parse(owner) as Owner,
+  }
+  return { claim, options: { enqueue: enqueue === 1, tokens } }
+}
+
+function notYet(letter: string, remainingMs: number | undefined): string {
+  return remainingMs === undefined ? letter : `${letter} ${Math.max(0, remainingMs).toFixed(3)}`
+}
+
+function publishPromoted(space: Keyspace, key: string): void {
+  const wakes = new Map<string, string[]>()
+  collectWakes(space, key, wakes, undefined)
+  publishAll(space, wakes)
+}
+
+/** Notes for each channel who has become a holder. */
+function collectWakes(
+  space: Keyspace,
+  key: string,
+  wakes: Map<string, string[]>,
+  asking: string | undefined,
+): void {
+  for (const { id, token, tokens, ttlMs } of space.begin(key).turn.promoted.splice(0)) {
+    space.truth.reserved(id, tokens)
+    if (id === asking) continue
+    const channel = space.channels.get(id) ?? ''
+    const lines = wakes.get(channel) ?? []
+    lines.push(`${id} ${token} ${tokens} ${ttlMs.toFixed(3)}`)
+    wakes.set(channel, lines)
+  }
+}
+
+function publishAll(space: Keyspace, wakes: ReadonlyMap<string, readonly string[]>): void {
+  for (const [channel, lines] of wakes) space.publish(channel, lines.join('\n'))
+}

@@ -1,0 +1,155 @@
+/**
+ * The modelled Redis: connections, scripts that have to be known, channels that reach whoever listens now, a wall clock,
+ * and the grant rule in place of the scripts. What the scripts decide is compared with that rule elsewhere, step by step;
+ * here it is the real client side that is tried.
+ */
+import { createHash } from 'node:crypto'
+import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
+import type { Runtime } from '../runtime.js'
+import { Host } from '../server/host.js'
+import type { Access, Customer, Service } from '../server/service.js'
+import type { Truth } from '../server/truth.js'
+import type { Agenda } from '../world/agenda.js'
+import type { MachineClock } from '../world/machine-clock.js'
+import { openRedisAccess } from './access.js'
+import { lockOf, ReplyError, type Peer } from './peer.js'
+import { describe, downgrade, steal, work, type Keyspace } from './scripts.js'
+import { CommonTombstones } from './tombstones.js'
+
+export class RedisServer implements Service, Keyspace {
+  readonly host: Host
+  readonly hosts: readonly Host[]
+  readonly truth: Truth
+  readonly rule: Runtime['rule']
+  readonly channels = new Map<string, string>()
+  /** How often it has been started: connections belong to one life of it. */
+  life = 0
+  readonly #runtime: Runtime
+  readonly #clock: MachineClock
+  readonly #turn: Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
+  /** The channel that each connection listens on, if any. */
+  readonly #peers = new Map<Peer, string | undefined>()
+  readonly #scripts = new Set<string>()
+  #locks = new Map<string, LockState>()
+  readonly #tombstones = new Map<string, CommonTombstones>()
+  /** What the replica has got so far. */
+  #replica = new Map<string, LockState>()
+
+  readonly #tombstonesKept: number
+
+  /** @param tombstonesKept how many common tombstones a lock has */
+  constructor(
+    agenda: Agenda,
+    clock: MachineClock,
+    runtime: Runtime,
+    truth: Truth,
+    tombstonesKept = Infinity,
+  ) {
+    this.#tombstonesKept = tombstonesKept
+    this.#clock = clock
+    this.#runtime = runtime
+    this.rule = runtime.rule
+    this.truth = truth
+    this.host = new Host(agenda, clock, {
+      onCrash: () => this.#disconnectAll(),
+      onDataLoss: () => {
+        this.#locks = new Map()
+        this.#tombstones.clear()
+        truth.forgetAll()
+      },
+      onCopy: () => (this.#replica = structuredClone(this.#locks)),
+      onFailover: () => this.#becomeReplica(),
+    })
+    this.hosts = [this.host]
+  }
+
+  open(customer: Customer): Access {
+    return openRedisAccess(this, customer, this.#runtime)
+  }
+
+  accept(peer: Peer): void {
+    this.#peers.set(peer, undefined)
+  }
+
+  /** The other end is gone. */
+  drop(peer: Peer): void {
+    this.#peers.delete(peer)
+  }
+
+  /** Does a command, as one atomic step. Throws a ReplyError where the server answers with one. */
+  execute(peer: Peer, [name = '', ...args]: readonly string[]): unknown {
+    switch (name) {
+      case 'SUBSCRIBE':
+        if (this.#peers.has(peer)) this.#peers.set(peer, args[0])
+        return 1
+      case 'EVALSHA':
+        if (!this.#scripts.has(args[0] ?? '')) throw new ReplyError('NOSCRIPT No matching script.')
+        return this.#script(args)
+      case 'EVAL':
+        this.#scripts.add(
+          createHash('sha1')
+            .update(args[0] ?? '')
+            .digest('hex'),
+        )
+        return this.#script(args)
+      default:
+        throw new ReplyError(`ERR unknown command '${name}'`)
+    }
+  }
+
+  /** The server's time, in whole microseconds as TIME tells it. */
+  begin(key: string): { readonly state: LockState; readonly turn: Turn } {
+    let state = this.#locks.get(key)
+    if (!state) this.#locks.set(key, (state = this.rule.newLockState()))
+    const micros = Math.floor(this.#clock.wallMs() * 1000)
+    this.#turn.nowMs = micros / 1000
+    this.#turn.tokenFloor = micros
+    return { state, turn: this.#turn }
+  }
+
+  tombstones(key: string): CommonTombstones {
+    let tombstones = this.#tombstones.get(key)
+    if (!tombstones) this.#tombstones.set(key, (tombstones = new CommonTombstones(this.#tombstonesKept)))
+    return tombstones
+  }
+
+  publish(channel: string, text: string): void {
+    for (const [peer, listened] of this.#peers) if (listened === channel) peer.push(text)
+  }
+
+  /** @param args the script, how many keys there are, the keys, and what else the script is given */
+  #script([, count, ...rest]: readonly string[]): unknown {
+    const keys = rest.slice(0, Number(count))
+    const words = rest.slice(Number(count))
+    const [, what, ...args] = words
+    const [key = ''] = keys
+    try {
+      if (what === 'downgrade') return downgrade(this, key, args)
+      if (what === 'steal') return steal(this, key, args)
+      if (what === 'describe') return describe(this, keys)
+      return work(this, keys, words)
+    } finally {
+      for (const touched of new Set(keys)) this.look(touched)
+    }
+  }
+
+  look(key: string): void {
+    const { state, turn } = this.begin(key)
+    const lock = lockOf(key)
+    this.truth.note(lock, this.rule.describe(lock, state, turn)?.holders ?? [])
+  }
+
+  #becomeReplica(): void {
+    this.#locks = this.#replica
+    this.truth.setBack()
+    for (const key of this.#locks.keys()) this.look(key)
+  }
+
+  #disconnectAll(): void {
+    this.life += 1
+    this.#scripts.clear()
+    const peers = [...this.#peers.keys()]
+    this.#peers.clear()
+    for (const peer of peers) peer.closed()
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * What is simulated: the runtime and the store as the package exports them. A mutation is another copy of the same
+ * package with one line changed, so the world takes them from here and never imports them itself.
+ */
+import { createLocks, onLockEvent } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import { redisStore, type RedisStoreOptions } from 'holdfast/redis'
+import { redlockStore } from 'holdfast/redlock'
+import type { Store } from 'holdfast/store'
+import * as rule from '../../../packages/holdfast/dist/store/grant-rule.js'
+
+export interface Runtime {
+  readonly createLocks: typeof createLocks
+  readonly memoryStore: typeof memoryStore
+  readonly onLockEvent: typeof onLockEvent
+  readonly redisStore: (options: RedisStoreOptions) => Store<true>
+  readonly redlockStore: typeof redlockStore
+  /** What the server of a store decides by. */
+  readonly rule: typeof rule
+}
+
+export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent, redisStore, redlockStore, rule }

@@ -1,0 +1,69 @@
+/** What of the command line is broken on purpose, and how a broken copy of it is made. */
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { mutatedCopy, type Edit } from '@holdfast/simulator'
+import type { TortureMutation } from '../mutations.js'
+
+const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.url))
+/** What the program is made of. Without its bundle it runs from the parts, which can be edited. */
+const PARTS = /^(?:bin|dist)(?:$|\/)/
+const BUNDLE = /^dist\/(?:holdfast[^/]*|lab-command|worker)\.js$/
+
+/** Makes the copy, and gives its folder. Whoever asks removes it. */
+export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edits'>): string {
+  return mutatedCopy(mutation, PACKAGE, (path) => {
+    const part = relative(PACKAGE, path)
+    return part === '' || (PARTS.test(part) && !BUNDLE.test(part))
+  })
+}
+
+/** The program of a copy, or of the package. */
+export function programOf(copy: string | undefined): string {
+  return join(copy ?? PACKAGE, 'bin/holdfast.js')
+}
+
+const NO_STRIKE: Edit = {
+  file: 'bin/guardian.sh',
+  find: 'kill -s KILL -- "-$id" 2>/dev/null',
+  replace: ':',
+}
+
+const NO_END: Edit = {
+  file: 'dist/supervise/lease-watch.js',
+  find: "end('lost',",
+  replace: "((..._) => {})('lost',",
+}
+
+export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
+  {
+    of: 'cli',
+    name: 'gate-without-lease',
+    breaks: 'The lease is asserted in the tick that opens the gate',
+    edits: [{ file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' }, NO_STRIKE, NO_END],
+    masked: 'wrapper and guardian end a late command within milliseconds, often before it has taken its file',
+    store: 'embedded',
+    faults: ['late-gate'],
+    shows: ['exclusion', 'tokens'],
+  },
+  {
+    of: 'cli',
+    name: 'guardian-without-strike',
+    breaks: 'The guardian ends the command when the wrapper cannot',
+    edits: [NO_STRIKE],
+    store: 'embedded',
+    faults: ['pause'],
+    seconds: 30,
+    shows: ['exclusion'],
+  },
+  {
+    of: 'cli',
+    name: 'loss-without-end',
+    breaks: 'The command is ended before a lease ends that is not renewed',
+    edits: [NO_STRIKE, NO_END],
+    masked: 'the guardian ends the command when the wrapper does not',
+    store: 'redis',
+    faults: ['black-hole', 'stall'],
+    seconds: 30,
+    shows: ['exclusion'],
+  },
+]

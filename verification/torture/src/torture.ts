@@ -1,0 +1,116 @@
+/** Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise. */
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { formatEvent } from 'holdfast/conformance'
+import type { Command } from './command.js'
+import { conductCommandLine } from './command-line/conduct.js'
+import { leftOutOf, shapeOf } from './command-line/shape.js'
+import { judgeCommandLine } from './command-line/judge.js'
+import { drawPlan } from './faults/plan.js'
+import { needNetwork, type AnyFaultKind } from './faults/catalogue.js'
+import { isBroken, judge, type Judgement } from './judge/judge.js'
+import { brokenCopyOf, MUTATIONS, type TortureMutation } from './mutations.js'
+import type { SubjectName } from './protocol.js'
+import { conduct, type Outcome, type Progress, type RunOptions } from './run/conduct.js'
+import { report } from './report/report.js'
+import { enterOwnNetwork } from './run/own-network.js'
+import { preflight } from './run/preflight.js'
+import { cellsOf, keep } from './record.js'
+import { STORES, type StoreName } from './stores.js'
+import { showPlan, showProgress, showVerdicts } from './show.js'
+
+export interface Ran {
+  readonly options: Omit<RunOptions, 'signal' | 'progress'>
+  readonly outcome: Outcome
+  readonly judgement: Judgement
+}
+
+export async function torture(command: Command, signal: AbortSignal): Promise<number> {
+  if (command.plan) {
+    for (const store of command.stores) plan(command, store)
+    return 0
+  }
+  for (const store of command.stores) {
+    const leftOut = command.subjects.includes('command-line') ? leftOutOf(store) : undefined
+    if (leftOut !== undefined) console.log(leftOut)
+  }
+  for (const store of command.stores) preflight(store, command.faultsFor(store), command.subjects)
+  if (command.stores.some((store) => needNetwork(command.faultsFor(store)))) {
+    const status = await enterOwnNetwork(signal)
+    if (status !== undefined) return status
+  }
+  const runs: Ran[] = []
+  for (const store of command.stores) {
+    for (const subject of command.subjects) {
+      for (const [cell, kinds] of runsOf(command, store, subject)) {
+        const ran = await tryOne(command, { store, subject, kinds }, signal)
+        runs.push(ran)
+        console.log(showVerdicts(ran))
+        if (command.record) keep(cell, ran)
+      }
+    }
+  }
+  write(command, runs)
+  return runs.some(isBroken) ? 1 : 0
+}
+
+function plan({ seconds, seed, subjects, faultsFor }: Command, store: StoreName): void {
+  const kinds = faultsFor(store)
+  const { places: clients, ttlMs } = shapeOf(store)
+  const shape = subjects.includes('command-line') ? { clients, ttlMs } : {}
+  console.log(showPlan(store, drawPlan({ seed, seconds, kinds, ...STORES[store], ...shape })))
+}
+
+/** One run with all the faults; or, to be recorded, one for each cell of the guarantees. */
+function runsOf(
+  command: Command,
+  store: StoreName,
+  subject: SubjectName,
+): [string, readonly AnyFaultKind[]][] {
+  return command.record ? cellsOf(command, store, subject) : [['', command.faultsFor(store)]]
+}
+
+async function tryOne(
+  command: Command,
+  what: Pick<Ran['options'], 'store' | 'subject' | 'kinds'>,
+  signal: AbortSignal,
+): Promise<Ran> {
+  const { seconds, seed, mutation: name } = command
+  const mutation = MUTATIONS.find((one) => one.name === name)
+  const copy = mutation && brokenCopy(mutation)
+  const options = { ...what, seconds, seed, ...(copy === undefined ? {} : { copy }) }
+  try {
+    return await runOnce(options, signal)
+  } finally {
+    if (copy !== undefined) rmSync(copy, { recursive: true, force: true })
+    showProgress(undefined, options)
+  }
+}
+
+/** Outside of the repository the copy would not find the client libraries. */
+function brokenCopy(mutation: TortureMutation): string {
+  const copy = brokenCopyOf(mutation)
+  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(copy, 'node_modules'))
+  return copy
+}
+
+export async function runOnce(options: Ran['options'], signal: AbortSignal): Promise<Ran> {
+  const all = { ...options, signal, progress: (progress: Progress) => showProgress(progress, options) }
+  const outcome = await (options.subject === 'command-line' ? conductCommandLine(all) : conduct(all))
+  const { witnessed } = outcome
+  const judgement = witnessed ? judgeCommandLine(options, { ...outcome, witnessed }) : judge(options, outcome)
+  return { options, outcome, judgement }
+}
+
+function write({ history, report: file }: Command, runs: readonly Ran[]): void {
+  const last = runs.at(-1)
+  if (history !== undefined && last) {
+    writeFileSync(history, last.outcome.events.map((event) => `${formatEvent(event)}\n`).join(''))
+    console.log(`history: ${history}`)
+  }
+  if (file !== undefined) {
+    writeFileSync(file, report(runs))
+    console.log(`report: ${file}`)
+  }
+}
