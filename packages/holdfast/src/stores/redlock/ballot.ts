@@ -66,15 +66,20 @@ export class Ballot {
   }
 
   /**
-   * The claim is being withdrawn from all nodes: nothing is granted, and nothing is taken back from here any more. Gives
-   * whether it had been granted.
+   * Ends the ballot, because the claim is withdrawn from all nodes. Returns the nodes whose votes the lease rests on, or
+   * undefined if the claim was not granted. A vote that is still being asked for, from a node that lost its data, is not
+   * among them: it may begin after the lease has ended.
    */
-  withdraw(): boolean {
-    const { held } = this
+  withdraw(): ReadonlySet<number> | undefined {
+    const votes = this.held ? this.#voters() : undefined
     this.#withdrawn = true
     this.held = false
     this.#onChange?.()
-    return held
+    return votes
+  }
+
+  #voters(): ReadonlySet<number> {
+    return new Set(this.#seats.flatMap(({ state }, node) => (state.is === 'voted' ? [node] : [])))
   }
 
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */

@@ -28,7 +28,7 @@ import { Ballot } from './ballot.js'
 import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
 import { look, lookAt } from './look.js'
 import { quorumOf, type Panel, type Voter } from './node.js'
-import { poll, type Answers } from './poll.js'
+import { poll, type Answer, type Answers } from './poll.js'
 import { RenewalRound } from './renewal-round.js'
 
 const TRAITS: Traits<false> = {
@@ -80,22 +80,22 @@ export class RedlockStore implements Store<false> {
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     this.#assertOpen()
-    const wasHeld = this.#ballots.get(claim.id)?.withdraw()
+    const ballot = this.#ballots.get(claim.id)
+    const votes = ballot?.withdraw()
     this.#ballots.delete(claim.id)
     const all = this.#panel.nodes.length
+    const released = ({ byNode }: Answers<WithdrawOutcome>): number =>
+      byNode.filter((answer, node) => isReleased(answer) && (votes?.has(node) ?? true)).length
     const answers = await this.#poll(
       (node, index) => this.#withdrawFrom(node, index, claim),
-      (sofar) => {
-        const released = sofar.count((outcome) => outcome === 'released')
-        return released >= this.#quorum || sofar.values.length - released > all - this.#quorum
-      },
+      (sofar) =>
+        released(sofar) >= this.#quorum || sofar.values.length - released(sofar) > all - this.#quorum,
     )
-    const released = answers.count((outcome) => outcome === 'released')
-    if (released >= this.#quorum) return 'released'
+    if (released(answers) >= this.#quorum) return 'released'
     // Without these it cannot have been a majority, whatever the others would say.
-    if (answers.values.length - released > all - this.#quorum) return 'absent'
+    if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
     // A claim that was never granted has some votes at the most, and what is not withdrawn yet is owed.
-    if (wasHeld === false) return 'absent'
+    if (ballot && !votes) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
 
@@ -197,6 +197,10 @@ export class RedlockStore implements Store<false> {
     const { nodes, nodeTimeoutMs } = this.#panel
     return noMajority(what, nodes.length, answers.failures(nodeTimeoutMs), lock)
   }
+}
+
+function isReleased(answer: Answer<WithdrawOutcome> | undefined): boolean {
+  return answer !== undefined && 'value' in answer && answer.value === 'released'
 }
 
 function isFalse(value: boolean): boolean {
