@@ -16,16 +16,25 @@ export interface Frame {
   readonly client: Client
   readonly lease: HeldLease
   outer: Frame | undefined
+  /** Opened by a reader, under whatever lease: a nested writer would be an upgrade. */
+  readonly reads: boolean
   alive: boolean
-  /** A nested exclusive run is at work inside this frame. */
-  occupied: boolean
-  /** Siblings that wait for it. */
-  readonly queue: Wait[]
+  /** The nested runs at work inside this frame, where the frame has the whole lock. */
+  readonly inside: { readers: number; writer: boolean }
+  /** Siblings that wait for their turn, in the order of the calls. */
+  readonly queue: Turn[]
+}
+
+interface Turn {
+  readonly wait: Wait
+  readonly exclusive: boolean
 }
 
 const contexts = new AsyncLocalStorage<Frame | undefined>()
 // AsyncLocalStorage slows every promise of the process on Node 20, so it stays untouched until the first frame.
 let used = false
+
+const UPGRADE_ADVICE = 'A reader cannot become a writer (two would deadlock); take the write lock first'
 
 /** Runs `work` in a fresh context, which holds nothing: what it acquires waits like anybody else's. */
 export function detached<T>(work: () => T): T {
@@ -50,21 +59,45 @@ export const inNobodysContext: <T>(work: () => T) => T = AsyncLocalStorage.snaps
  * may have been stopped after the grant.
  * @throws LockLostError when the lease has ended; `work` does not start.
  */
-export function runUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
-  return lease.held ? startUnder(client, lease, work) : startInDoubt(client, lease, work)
+export function runUnder<T>(
+  client: Client,
+  lease: HeldLease,
+  work: () => T | PromiseLike<T>,
+  reads = !lease.exclusive,
+): Promise<T> {
+  return lease.held ? startUnder(client, lease, work, reads) : startInDoubt(client, lease, work, reads)
 }
 
 /** The clocks may merely disagree. The store knows, so the client asks it. */
-async function startInDoubt<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
+async function startInDoubt<T>(
+  client: Client,
+  lease: HeldLease,
+  work: () => T | PromiseLike<T>,
+  reads: boolean,
+): Promise<T> {
   await lease.endedEarly()
   lease.assertHeld()
-  return startUnder(client, lease, work)
+  return startUnder(client, lease, work, reads)
 }
 
-function startUnder<T>(client: Client, lease: HeldLease, work: () => T | PromiseLike<T>): Promise<T> {
+function startUnder<T>(
+  client: Client,
+  lease: HeldLease,
+  work: () => T | PromiseLike<T>,
+  reads: boolean,
+): Promise<T> {
   used = true
   const outer = withoutTheDead(contexts.getStore())
-  const frame: Frame = { client, lease, outer, alive: true, occupied: false, queue: [] }
+  const frame: Frame = {
+    client,
+    lease,
+    outer,
+    // `lease.run` of a writer's lease, inside of a reader, still runs inside of a reader.
+    reads: reads || (innermost(client, lease.name)?.reads ?? false),
+    alive: true,
+    inside: { readers: 0, writer: false },
+    queue: [],
+  }
   const callback = contexts.run(frame, async () => work())
   lease.track(callback)
   return callback.finally(() => closeFrame(frame))
@@ -78,17 +111,15 @@ export function frameToReenter(client: Client, shape: ClaimShape, reentrant: boo
   if (!used) return undefined
   const frame = innermost(client, shape.lock)
   if (!frame || isAnotherLock(frame, shape)) return undefined
-  const exclusive = shape.weight === shape.capacity
-  if (frame.lease.weight === shape.capacity) {
-    if (reentrant) return frame
-    throw selfDeadlock(shape, 'Set reentrant: true to re-enter it')
-  }
-  if (shape.kind === 'semaphore') {
+  const isWriter = shape.weight === shape.capacity
+  if (shape.kind === 'semaphore' && !frame.lease.exclusive) {
     assertPermitsLeft(client, shape)
     return undefined
   }
-  if (!exclusive) return frame
-  throw selfDeadlock(shape, 'A reader cannot become a writer (two would deadlock); take the write lock first')
+  if (shape.kind !== 'semaphore' && !isWriter) return frame
+  if (isReader(frame)) throw selfDeadlock(shape, UPGRADE_ADVICE)
+  if (reentrant) return frame
+  throw selfDeadlock(shape, 'Set reentrant: true to re-enter it')
 }
 
 /** As `frameToReenter`, for an `acquire`, which cannot re-enter: it refuses what could never be granted. */
@@ -97,8 +128,11 @@ export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
   const frame = innermost(client, shape.lock)
   if (!frame || isAnotherLock(frame, shape)) return
   if (shape.kind === 'semaphore') assertPermitsLeft(client, shape)
-  else if (frame.lease.weight === shape.capacity || shape.weight === shape.capacity) {
-    throw selfDeadlock(shape, 'Use run, which can re-enter with reentrant: true')
+  else if (shape.weight === shape.capacity) {
+    throw selfDeadlock(
+      shape,
+      isReader(frame) ? UPGRADE_ADVICE : 'Use run, which can re-enter with reentrant: true',
+    )
   } else {
     // A writer may come to wait at any time, and a second reader of this context would wait behind it for the first one.
     throw selfDeadlock(shape, 'Use run, with which readers re-enter')
@@ -112,42 +146,81 @@ export interface BegunWait {
   readonly startedMs: number
 }
 
-/** Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before its turn came. */
+/**
+ * Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before its turn came.
+ *
+ * Readers share a frame. Inside of a writer they share it with each other, and take turns with nested writers.
+ */
 export async function runInside<T>(
   frame: Frame,
   begun: BegunWait,
   work: (lease: HeldLease) => T | PromiseLike<T>,
 ): Promise<{ readonly value: T } | undefined> {
-  // Readers share a frame; whoever holds the whole lock takes turns in it.
-  const takesTurns = frame.lease.exclusive
-  if (takesTurns) {
-    while (frame.alive && frame.occupied) await queueUp(frame, begun)
-  }
+  const { kind, weight, capacity } = begun.shape
+  // Permits inside of a whole semaphore take turns, since nobody counts them there.
+  const exclusive = kind === 'semaphore' || weight === capacity
+  const ofReader = frame.reads
+  if (!ofReader) await turn(frame, exclusive, begun)
   try {
     if (!frame.alive || !frame.lease.open) return undefined
-    refuseWriterUnderReader(frame, begun.shape)
-    frame.occupied = takesTurns
-    return { value: await runUnder(frame.client, frame.lease, () => work(frame.lease)) }
+    if (exclusive) refuseWriterUnderReader(frame, begun.shape)
+    const reads = ofReader || !exclusive
+    return { value: await runUnder(frame.client, frame.lease, () => work(frame.lease), reads) }
   } finally {
-    // The next one has its turn also where this one made no use of its own: nobody else would call it.
-    if (takesTurns) frame.occupied = false
-    frame.queue.shift()?.serve(frame.lease)
+    if (!ofReader) leaveTurn(frame, exclusive)
   }
 }
 
 /** The lease may have been downgraded while this one waited for its turn. */
 function refuseWriterUnderReader(frame: Frame, shape: ClaimShape): void {
-  if (shape.weight !== shape.capacity || frame.lease.exclusive) return
+  if (frame.lease.exclusive) return
   throw selfDeadlock(shape, 'Its writer has become a reader meanwhile; write before the downgrade')
 }
 
-function queueUp(frame: Frame, { limits, startedMs }: BegunWait): Promise<HeldLease> {
+/** Resolves when a nested run may start. Its turn is noted before that, so that no other one starts in between. */
+async function turn(
+  frame: Frame,
+  exclusive: boolean,
+  { limits, startedMs, shape }: BegunWait,
+): Promise<void> {
+  if (frame.queue.length === 0 && mayStart(frame, exclusive)) {
+    enter(frame, exclusive)
+    return
+  }
   limits.signal?.throwIfAborted()
-  const wait = new Wait(frame.client, frame.lease.name, startedMs)
+  const wait = new Wait(frame.client, shape.lock, startedMs)
+  const place: Turn = { wait, exclusive }
+  wait.onGiveUp = () => {
+    frame.queue.splice(frame.queue.indexOf(place), 1)
+    serveTurns(frame)
+  }
+  frame.queue.push(place)
   wait.limit(limits.waitMs, limits.signal)
-  wait.onGiveUp = () => void frame.queue.splice(frame.queue.indexOf(wait), 1)
-  frame.queue.push(wait)
-  return wait.promise
+  await wait.promise
+}
+
+function mayStart({ inside }: Frame, exclusive: boolean): boolean {
+  return !inside.writer && (!exclusive || inside.readers === 0)
+}
+
+function enter({ inside }: Frame, exclusive: boolean): void {
+  if (exclusive) inside.writer = true
+  else inside.readers += 1
+}
+
+function leaveTurn(frame: Frame, exclusive: boolean): void {
+  if (exclusive) frame.inside.writer = false
+  else frame.inside.readers -= 1
+  serveTurns(frame)
+}
+
+/** Nothing overtakes: a nested writer that waits stops the readers behind it. */
+function serveTurns(frame: Frame): void {
+  for (let [next] = frame.queue; next && mayStart(frame, next.exclusive); [next] = frame.queue) {
+    frame.queue.shift()
+    enter(frame, next.exclusive)
+    next.wait.serve(frame.lease)
+  }
 }
 
 /** Work that begins its next run out of the last one would otherwise drag all the frames that it ever had behind it. */
@@ -165,7 +238,10 @@ function nextLiving(from: Frame | undefined): Frame | undefined {
 
 function closeFrame(frame: Frame): void {
   frame.alive = false
-  for (const wait of frame.queue.splice(0)) wait.serve(frame.lease)
+  for (const { wait, exclusive } of frame.queue.splice(0)) {
+    enter(frame, exclusive)
+    wait.serve(frame.lease)
+  }
 }
 
 function innermost(client: Client, lock: string): Frame | undefined {
@@ -173,6 +249,10 @@ function innermost(client: Client, lock: string): Frame | undefined {
     if (frame.alive && frame.client === client && frame.lease.name === lock && frame.lease.open) return frame
   }
   return undefined
+}
+
+function isReader({ reads, lease }: Frame): boolean {
+  return reads || !lease.exclusive
 }
 
 /** Of the same name, in use as something else: the store says so at once (`LOCK_MISMATCH`). */

@@ -11,7 +11,7 @@ export interface Lockable<L extends Lease = Lease> {
   readonly name: string
   /**
    * Runs `work` under the lock and gives it back. A nested run on a lock that this async context holds re-enters with
-   * `reentrant: true`, and fails at once without it.
+   * `reentrant: true`, and fails at once without it. A reader always enters, a writer never inside of a reader.
    * @throws LockTimeoutError when the lock stays busy for `waitMs`.
    * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
    * @throws LockUsageError when waiting would never end, or the arguments make no sense.

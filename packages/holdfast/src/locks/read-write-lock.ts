@@ -7,7 +7,10 @@ import { BasicLock, type Lockable } from './lock.js'
 
 export interface ReadWriteLock<F extends boolean = boolean> {
   readonly name: string
-  /** Shared with other readers. Nested reads always re-enter: a waiting writer would deadlock them otherwise. */
+  /**
+   * Shared with other readers. A nested `run` always enters, inside of a reader and of the writer: a waiting writer would
+   * deadlock it otherwise.
+   */
   readonly read: Lockable<Lease<F>>
   /** Alone. Its lease has `downgrade()`. */
   readonly write: Lockable<WriteLease<F>>

@@ -254,65 +254,6 @@ describe('a nested run that has to wait', () => {
   })
 })
 
-describe('readers and writers', () => {
-  test('nested reads re-enter, siblings included, past a waiting writer', async () => {
-    const { locks, world } = setUp()
-    const lock = locks.readWriteLock('c')
-    const order: string[] = []
-    const reading = lock.read.run(async () => {
-      const writing = locks.detached(() => lock.write.run(() => void order.push('write')))
-      await Promise.all([
-        lock.read.run(() => void order.push('read')),
-        lock.read.run(() => void order.push('read')),
-      ])
-      return { writing }
-    })
-    const { writing } = await world.clock.until(reading)
-    await world.clock.until(writing)
-    expect(order).toEqual(['read', 'read', 'write'])
-  })
-
-  test('a reader is not upgraded', async () => {
-    const { locks } = setUp()
-    const lock = locks.readWriteLock('c', { reentrant: true })
-    const outcome = await outcomeOf(lock.read.run(() => lock.write.run(() => undefined)))
-    expect(outcome).toMatchObject({ error: { code: 'LOCK_USAGE' } })
-  })
-
-  test('a writer may read what it locks, when re-entrant', async () => {
-    const { locks } = setUp()
-    const lock = locks.readWriteLock('c', { reentrant: true })
-    expect(await lock.write.run(() => lock.read.run(() => 'read'))).toBe('read')
-  })
-
-  test('writers that wait for their turn are refused when the lease became a reader meanwhile', async () => {
-    const { locks, world } = setUp()
-    const { write } = locks.readWriteLock('c', { reentrant: true })
-    const all = deferred()
-    let written = 0
-    const nested = write.run((lease) => {
-      const first = write.run(() => all.promise.then(() => lease.downgrade()))
-      const later = [1, 2].map(() => write.run(() => (written += 1)))
-      all.resolve()
-      return Promise.all([first, ...later].map((one) => outcomeOf<unknown>(one)))
-    })
-    const refused = { error: { code: 'LOCK_USAGE', lock: 'c' } }
-    expect(await world.clock.until(nested)).toMatchObject([{ value: undefined }, refused, refused])
-    expect(written).toBe(0)
-  })
-
-  test('a writer that was downgraded shares with other readers', async () => {
-    const { locks } = setUp()
-    const lock = locks.readWriteLock('c')
-    const lease = await lock.write.acquire()
-    expect(await lock.read.tryAcquire()).toBeUndefined()
-    await lease.downgrade()
-    const reader = await lock.read.tryAcquire()
-    expect(reader).toBeDefined()
-    expect(await lease.release()).toBe('released')
-  })
-})
-
 test('a semaphore refuses what its own context can never get', async () => {
   const { locks } = setUp()
   const gpu = locks.semaphore('gpu', { permits: 3 })
@@ -320,13 +261,6 @@ test('a semaphore refuses what its own context can never get', async () => {
   const outcome = await outcomeOf(gpu.run(() => gpu.run(() => undefined, { weight: 2 }), { weight: 2 }))
   expect(outcome).toHaveProperty('error')
   if ('error' in outcome) expect(outcome.error).toBeInstanceOf(LockUsageError)
-})
-
-test('a reader that acquires once more in its own run is refused: behind a writer it would wait for itself', async () => {
-  const { locks } = setUp()
-  const lock = locks.readWriteLock('c')
-  const nested = lock.read.run(async () => lock.read.acquire())
-  expect(await outcomeOf(nested)).toMatchObject({ error: { code: 'LOCK_USAGE', lock: 'c' } })
 })
 
 /** In real time: a clock that a test moves on calls back in the context of the test. */
