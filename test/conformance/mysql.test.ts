@@ -1,10 +1,10 @@
 /** The conformance suite over the MySQL store on MariaDB, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, describe, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { mysqlSubject } from './subjects/mysql.js'
 
-const server = await startMariadb({ durable: true })
+const server = await startMysql({ durable: true })
 
 afterAll(() => server.remove())
 conformanceSuite(mysqlSubject(server), { describe, test, skip: test.skip })

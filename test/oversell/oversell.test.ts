@@ -2,22 +2,22 @@
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { runScenario, shopSql, type Outcome, type StrategyName } from './scenario.js'
 
 const SHOP = { items: 100, buyers: 500, processes: 8 }
 
 const postgres = await startPostgres()
-const mariadb = await startMariadb()
+const mysql = await startMysql()
 postgres.psql(postgresSchema())
-mariadb.sql(mysqlSchema())
+mysql.sql(mysqlSchema())
 
-afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 const DATABASES = [
   { name: 'postgres', url: postgres.url, ask: (sql: string): string => postgres.psql(sql) },
-  { name: 'mysql', url: mariadb.url, ask: (sql: string): string => mariadb.sql(sql) },
+  { name: 'mysql', url: mysql.url, ask: (sql: string): string => mysql.sql(sql) },
 ]
 
 const MODES: readonly StrategyName[] = ['lease', 'lock on the row', 'advisory lock', 'optimistic']

@@ -4,7 +4,7 @@ import { postgresStore } from 'holdfast/postgres'
 import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { clockedMysql, clockedPostgres } from './clocked.js'
 
@@ -38,9 +38,9 @@ export async function startKits(): Promise<Kits> {
   const pgPool = new Pool({ connectionString: postgres.url, max: 3 })
   pgPool.on('error', () => undefined)
   postgres.psql(clockedPostgres().sql)
-  const mariadb = await startMariadb()
-  const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 3 })
-  mariadb.sql(clockedMysql().sql)
+  const mysql = await startMysql()
+  const mysqlPool = createPool({ uri: mysql.url, connectionLimit: 3 })
+  mysql.sql(clockedMysql().sql)
 
   const kits: Kit[] = [
     {
@@ -64,16 +64,14 @@ export async function startKits(): Promise<Kits> {
       prefix: 'played_',
       sharing: 'lock in share mode',
       setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
-      ask: (sql) => mariadb.sql(sql),
-      purge: (days) => Number(mariadb.sql(`call played_purge_1(${days}, 1000)`)),
+      ask: (sql) => mysql.sql(sql),
+      purge: (days) => Number(mysql.sql(`call played_purge_1(${days}, 1000)`)),
       async session() {
         const connection = await mysqlPool.getConnection()
         return { run: (sql) => connection.query(sql), end: () => connection.release() }
       },
       blocked: () =>
-        Number(
-          mariadb.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`),
-        ),
+        Number(mysql.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`)),
     },
   ]
 
@@ -82,7 +80,7 @@ export async function startKits(): Promise<Kits> {
     async stop() {
       for (const { store } of kits) await store.close()
       await Promise.all([pgPool.end(), mysqlPool.end()])
-      await Promise.all([postgres.remove(), mariadb.remove()])
+      await Promise.all([postgres.remove(), mysql.remove()])
     },
   }
 }

@@ -2,14 +2,14 @@
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 import { afterAll, describe, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { clockedMysql } from './clocked.js'
 import { contendForFreeLock } from './contenders.js'
 import { restart } from './restart.js'
 import { compareAbandoned, compareHistories, CROWDS } from './differential.js'
 
 // What was committed outlives the process, so that it can be killed.
-const server = await startMariadb({ flags: ['--innodb-flush-log-at-trx-commit=2'] })
+const server = await startMysql({ flags: ['--innodb-flush-log-at-trx-commit=2'] })
 const pool = createPool({ uri: server.url, connectionLimit: 1 })
 const store = mysqlStore({ pool, prefix: 'played_' })
 

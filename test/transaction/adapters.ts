@@ -20,7 +20,7 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { DataSource } from 'typeorm'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { known, type Kit } from './kits.js'
 import { prismaFor } from './prisma.js'
@@ -37,9 +37,9 @@ const POOL = 4
 
 /** Every library over PostgreSQL, and over MariaDB. */
 export async function adapterKits(): Promise<Kit[]> {
-  const [pg, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+  const [pg, mysql] = await Promise.all([startPostgres(), startMysql()])
   pg.psql(postgresSchema())
-  mariadb.sql(mysqlSchema())
+  mysql.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
   const kit = (name: string, on: 'postgres' | 'mysql', open: () => Opened | Promise<Opened>): Kit => ({
     name: `${name}_${on}`,
@@ -47,7 +47,7 @@ export async function adapterKits(): Promise<Kit[]> {
       const { db, end } = await open()
       ends.push(end)
       if (on === 'mysql') {
-        const pool = createPool({ uri: mariadb.url, connectionLimit: POOL })
+        const pool = createPool({ uri: mysql.url, connectionLimit: POOL })
         ends.push(() => pool.end())
         return { store: mysqlStore({ pool }), db }
       }
@@ -55,25 +55,25 @@ export async function adapterKits(): Promise<Kit[]> {
       ends.push(() => pool.end())
       return { store: postgresStore({ pool }), db }
     },
-    sql: (text) => void (on === 'mysql' ? mariadb.sql(text) : pg.psql(text)),
+    sql: (text) => void (on === 'mysql' ? mysql.sql(text) : pg.psql(text)),
     end: () => Promise.resolve(),
   })
   const kits = [
     kit('kysely', 'postgres', () => kyselyOn(pgDialect(pg.url))),
-    kit('kysely', 'mysql', () => kyselyOn(mysqlDialect(mariadb.url))),
+    kit('kysely', 'mysql', () => kyselyOn(mysqlDialect(mysql.url))),
     kit('drizzle_pg', 'postgres', () => drizzleOnPg(pg.url)),
     kit('drizzle_js', 'postgres', () => drizzleOnPostgresJs(pg.url)),
-    kit('drizzle', 'mysql', () => drizzleOnMysql(mariadb.url)),
+    kit('drizzle', 'mysql', () => drizzleOnMysql(mysql.url)),
     kit('knex', 'postgres', () => knexOn('pg', pg.url)),
-    kit('knex', 'mysql', () => knexOn('mysql2', mariadb.url)),
+    kit('knex', 'mysql', () => knexOn('mysql2', mysql.url)),
     kit('prisma', 'postgres', () => prismaOn('postgresql', pg.url)),
-    kit('prisma', 'mysql', () => prismaOn('mysql', mariadb.url)),
+    kit('prisma', 'mysql', () => prismaOn('mysql', mysql.url)),
     kit('typeorm', 'postgres', () => typeormOn('postgres', pg.url)),
-    kit('typeorm', 'mysql', () => typeormOn('mysql', mariadb.url)),
+    kit('typeorm', 'mysql', () => typeormOn('mysql', mysql.url)),
   ]
   const end = async (): Promise<void> => {
     for (const one of ends.splice(0)) await one()
-    await Promise.all([pg.remove(), mariadb.remove()])
+    await Promise.all([pg.remove(), mysql.remove()])
   }
   return kits.map((one, index) => (index === 0 ? { ...one, end } : one))
 }

@@ -10,7 +10,7 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
 
@@ -26,19 +26,19 @@ interface Client {
 
 const postgres = await startPostgres()
 // A process that is stopped in the middle of a transaction does nothing there, and MariaDB is to notice.
-const mariadb = await startMariadb({ flags: ['--idle-transaction-timeout=2'] })
+const mysql = await startMysql({ flags: ['--idle-transaction-timeout=2'] })
 const table = 'create table writes (n int); create table rivals (id int primary key, n int);'
 const rows = 'insert into rivals values (1, 0), (2, 0);'
 postgres.psql(postgresSchema())
 postgres.psql(table + rows)
-mariadb.sql(mysqlSchema())
-mariadb.sql(table + rows)
+mysql.sql(mysqlSchema())
+mysql.sql(table + rows)
 
 const ending: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const end of ending.splice(0).toReversed()) await end()
 })
-afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 function postgresClient(options: LocksOptions, settings = ''): Client {
   const pool = new Pool({ connectionString: postgres.url, max: 3, options: settings })
@@ -62,7 +62,7 @@ function postgresJsClient(options: LocksOptions): Client {
 }
 
 function mysqlClient(options: LocksOptions): Client {
-  const pool = createPool({ uri: mariadb.url, connectionLimit: 3 })
+  const pool = createPool({ uri: mysql.url, connectionLimit: 3 })
   ending.push(() => pool.end())
   const store = mysqlStore({ pool })
   return { locks: locksOf(store, options), db: mysqlTransactions(pool) as never as Client['db'] }
@@ -83,9 +83,9 @@ const onPostgres = {
 }
 
 /** By its own word, since innodb_trx shows a picture of up to 0.1 s ago. */
-async function killOnMariadb(tx: Tx): Promise<void> {
+async function killOnMysql(tx: Tx): Promise<void> {
   const [[session]] = (await tx.query('select connection_id() as id')) as [[{ id: number }]]
-  mariadb.sql(`kill ${session.id}`)
+  mysql.sql(`kill ${session.id}`)
 }
 
 const DATABASES = [
@@ -93,10 +93,10 @@ const DATABASES = [
   { name: 'postgres', client: postgresJsClient, ...onPostgres },
   {
     name: 'mysql2',
-    url: mariadb.url,
+    url: mysql.url,
     client: mysqlClient,
-    ask: (sql: string): string => mariadb.sql(sql),
-    kill: killOnMariadb,
+    ask: (sql: string): string => mysql.sql(sql),
+    kill: killOnMysql,
     deadlock: 'ER_LOCK_DEADLOCK',
   },
 ]

@@ -6,7 +6,7 @@ import type { Store, TransactionalDatabase } from 'holdfast'
 import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
 import { Pool as PgPool } from 'pg'
 import postgres from 'postgres'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 
 export interface Kit {
@@ -59,7 +59,7 @@ export async function postgresKits(): Promise<DriverKit[]> {
 
 /** @param byHand whether to add a kit whose database is an object of the caller's own */
 export async function mysqlKits({ byHand = false } = {}): Promise<DriverKit[]> {
-  const server = await startMariadb()
+  const server = await startMysql()
   server.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
   const client = (handle: (pool: Pool) => KitClient['db']) => (): KitClient => {

@@ -9,7 +9,7 @@ import {
   type TransactionalDatabase,
 } from 'holdfast/transaction'
 import { createPool, type PoolConnection } from 'mysql2/promise'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adapterKits } from './adapters.js'
 import { mysqlKits, postgresKits } from './kits.js'
@@ -129,7 +129,7 @@ describe.each(kits)('through $name', async (kit) => {
 })
 
 describe('on a server that rolls back the whole transaction for a wait that timed out', async () => {
-  const server = await startMariadb({ flags: ['--innodb-rollback-on-timeout=ON'] })
+  const server = await startMysql({ flags: ['--innodb-rollback-on-timeout=ON'] })
   const pool = createPool({ uri: server.url, connectionLimit: 3 })
   const db = mysqlTransactions(pool)
   const seat = { table: 'seats', key: { id: 1 } }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEtcd } from '@holdfast/servers/etcd'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { startRedis } from '@holdfast/servers/redis'
 import { startZooKeeper, TICK_MS } from '@holdfast/servers/zookeeper'
@@ -91,7 +91,7 @@ export const STORES: readonly StoreBeside[] = [
     ...usual,
     name: 'mysql',
     async start() {
-      const server = await startMariadb()
+      const server = await startMysql()
       return { args: ['mysql', server.url, 'migrate'], stop: () => server.remove() }
     },
   },

@@ -1,5 +1,5 @@
 /** PostgreSQL and MariaDB: Holdfast beside the same statements by hand, lease rows, verrou, and the databases' own locks. */
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
@@ -21,7 +21,7 @@ async function postgres(settings: Readonly<Record<string, string>> = {}): Promis
 }
 
 async function mariadb(): Promise<Server> {
-  const server = await startMariadb({ durable: true, flags: ['--max-connections=300'] })
+  const server = await startMysql({ durable: true, flags: ['--max-connections=300'] })
   return { address: server.url, stop: () => server.remove() }
 }
 

@@ -4,7 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
-import type { MariadbServer } from '@holdfast/servers/mariadb'
+import type { MysqlServer } from '@holdfast/servers/mysql'
 import { serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
 
@@ -14,7 +14,7 @@ function openMysql(uri: string): Store<true> {
   return closing(mysqlStore({ pool }), () => pool.end())
 }
 
-export function mysqlSubject(server: MariadbServer): Subject {
+export function mysqlSubject(server: MysqlServer): Subject {
   server.sql(mysqlSchema())
   const { url } = server
   const traitsOf = openMysql(url)

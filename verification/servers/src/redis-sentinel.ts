@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { eventually } from './eventually.js'
-import { askSentinel, RedisServer, type RedisServerOptions } from './redis.js'
+import { askSentinel, redisProgram, RedisServer, type RedisServerOptions } from './redis.js'
 import { freePorts, makeFolder, removeFolder, Service } from './service.js'
 
 export interface SentinelOptions {
@@ -119,7 +119,7 @@ export class SentinelGroup {
     writeFileSync(file, `${lines.join('\n')}\n`)
     return new Service({
       name: 'redis-sentinel',
-      command: 'redis-server',
+      command: redisProgram(),
       args: [file, '--sentinel'],
       ready: async () => (await askSentinel(port, 'PING')).startsWith('+PONG'),
     })

@@ -103,7 +103,7 @@ export class RedisServer {
 }
 
 /** The system's Redis, or the newest Redis or Valkey. */
-function redisProgram(): string {
+export function redisProgram(): string {
   if (usesNewest('valkey')) return newestPath('valkey', 'usr/bin/valkey-server')
   return usesNewest('redis') ? newestPath('redis', 'usr/bin/redis-server') : 'redis-server'
 }

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Home } from './network.js'
+import { newestPath, usesNewest } from './newest.js'
 import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './service.js'
 
 /** The servers' `tickTime`, in milliseconds. */
@@ -126,13 +127,23 @@ function server(
       '-Dzookeeper.extendedTypesEnabled=true',
       '-Dznode.container.checkIntervalMs=2000',
       '-cp',
-      '/usr/share/java/zookeeper.jar',
+      classPath(),
       'org.apache.zookeeper.server.quorum.QuorumPeerMain',
       file,
     ],
     ...(home ? { uid: home.uid } : {}),
     ready: async () => (await ask(client, 'srvr')).includes('Mode:'),
   })
+}
+
+const JARS = '/usr/share/java'
+/** What a server needs. The jar names its libraries by the system's paths, so that its own must come before it. */
+const LIBRARIES = ['zookeeper-jute', 'slf4j-api', 'metrics-core', 'snappy-java', 'zookeeper']
+
+/** Of the system's ZooKeeper, or of the newest one. */
+function classPath(): string {
+  if (!usesNewest('zookeeper')) return `${JARS}/zookeeper.jar`
+  return LIBRARIES.map((name) => newestPath('zookeeper', `${JARS}/${name}.jar`)).join(':')
 }
 
 /** Sends one of ZooKeeper's four-letter words, and reads the answer. */

@@ -2,19 +2,19 @@
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Box } from '../support/holdfast.js'
 
-const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])
 const pgbouncer = await startPgbouncer(postgres.port, 'transaction')
 postgres.psql(postgresSchema())
-mariadb.sql(mysqlSchema())
+mysql.sql(mysqlSchema())
 
 afterAll(async () => {
   await pgbouncer.remove()
-  await Promise.all([postgres.remove(), mariadb.remove()])
+  await Promise.all([postgres.remove(), mysql.remove()])
 })
 
 interface Finding {
@@ -73,8 +73,8 @@ describe('PostgreSQL', () => {
 
 describe('MariaDB', () => {
   test('a good one: everything is looked at', async () => {
-    mariadb.sql('set global idle_transaction_timeout = 60')
-    const { code, found } = await doctor(mariadb.url)
+    mysql.sql('set global idle_transaction_timeout = 60')
+    const { code, found } = await doctor(mysql.url)
     expect(code).toBe(0)
     expect(found['version']?.text).toMatch(/^MariaDB \d+\.\d+/)
     for (const check of [
@@ -93,17 +93,17 @@ describe('MariaDB', () => {
   })
 
   test('no limit on idle transactions, no tables, too few rights, no writes', async () => {
-    mariadb.sql('set global idle_transaction_timeout = 0')
-    expect((await doctor(mariadb.url)).found['timeouts']).toMatchObject({ verdict: 'warning' })
-    const missing = await doctor(`${mariadb.url}?prefix=nowhere_`)
+    mysql.sql('set global idle_transaction_timeout = 0')
+    expect((await doctor(mysql.url)).found['timeouts']).toMatchObject({ verdict: 'warning' })
+    const missing = await doctor(`${mysql.url}?prefix=nowhere_`)
     expect(missing.code).toBe(78)
     expect(missing.found['schema']?.text).toContain('nowhere_locks')
-    mariadb.sql('create user reader; grant select, execute on app.* to reader')
-    const poor = await doctor(as(mariadb.url, 'reader'))
+    mysql.sql('create user reader; grant select, execute on app.* to reader')
+    const poor = await doctor(as(mysql.url, 'reader'))
     expect(poor.code).toBe(77)
     expect(poor.found['privileges']?.text).toContain('INSERT on holdfast_locks')
-    mariadb.sql('create user writer; grant all on app.* to writer; set global read_only = on')
-    const readOnly = await doctor(as(mariadb.url, 'writer'))
+    mysql.sql('create user writer; grant all on app.* to writer; set global read_only = on')
+    const readOnly = await doctor(as(mysql.url, 'writer'))
     expect(readOnly.code).toBe(78)
     expect(readOnly.found['primary']?.text).toContain('primary')
   })

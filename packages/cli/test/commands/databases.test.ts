@@ -1,18 +1,18 @@
 /** The command line over databases: the schema by an explicit command, then the same commands as anywhere. */
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { shownUrl } from '../../dist/stores/url-secrets.js'
 import { Box } from '../support/holdfast.js'
 import { listenInSilence } from '../support/silent-server.js'
 
-const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])
 
-afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 const DATABASES = [
   { name: 'postgres', url: `${postgres.url}?schema=cli`, table: 'cli.locks' },
-  { name: 'mysql', url: `${mariadb.url}?prefix=cli_`, table: 'cli_locks' },
+  { name: 'mysql', url: `${mysql.url}?prefix=cli_`, table: 'cli_locks' },
 ]
 
 describe.each(DATABASES)('$name', ({ url, table }) => {
@@ -96,7 +96,7 @@ function asGuest(url: string, user: string): string {
 
 describe('a migration that fails', () => {
   postgres.psql(`create role ${GUARDED} login password 'right'; create role guest login`)
-  mariadb.sql(`create user guest@'%' identified by 'right'`)
+  mysql.sql(`create user guest@'%' identified by 'right'`)
 
   test.each([
     ['postgres, a server that is not there', 'postgres://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
@@ -105,9 +105,9 @@ describe('a migration that fails', () => {
     ['postgres, a missing database', postgres.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
     ['postgres, a guest', asGuest(postgres.url, 'guest'), 77, /needs CREATE on the database/],
     ['mysql, a server that is not there', 'mysql://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
-    ['mysql, a wrong password', asGuest(mariadb.url, 'guest:wrong'), 77, /Check user and password/],
-    ['mysql, a missing database', mariadb.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
-    ['mysql, a guest', asGuest(mariadb.url, 'guest:right'), 77, /Access denied/],
+    ['mysql, a wrong password', asGuest(mysql.url, 'guest:wrong'), 77, /Check user and password/],
+    ['mysql, a missing database', mysql.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
+    ['mysql, a guest', asGuest(mysql.url, 'guest:right'), 77, /Access denied/],
   ])('says what is wrong: %s', async (_, store, code, told) => {
     const run = new Box().holdfast(['migrate', '--store', store])
     expect(await run.code()).toBe(code)
@@ -116,7 +116,7 @@ describe('a migration that fails', () => {
   })
 })
 
-describe.each([postgres, mariadb])('at $url', ({ url }) => {
+describe.each([postgres, mysql])('at $url', ({ url }) => {
   test('refuses the mode that was removed, and says what to do', async () => {
     for (const args of [
       ['run', 'job', '--store', `${url}?mode=session`, '--', 'true'],

@@ -6,11 +6,11 @@ import { lockRow } from 'holdfast/transaction'
 import { createConnection, createPool as createCallbackPool } from 'mysql2'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
 import { endedAfterEach } from '../support/endings.js'
 
-const server = await startMariadb()
+const server = await startMysql()
 server.sql(mysqlSchema())
 const ending = endedAfterEach()
 afterAll(() => server.remove())

@@ -4,11 +4,11 @@ import { assertFence } from 'holdfast/fence'
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { outcomeOf } from '../support/world.js'
 import { endedAfterEach } from '../support/endings.js'
 
-const server = await startMariadb()
+const server = await startMysql()
 server.sql(mysqlSchema())
 const ending = endedAfterEach()
 afterAll(() => server.remove())

@@ -3,10 +3,10 @@ import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlSchema, mysqlStore, type MysqlPool, type MysqlStoreOptions } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { endedAfterEach } from '../support/endings.js'
 
-const server = await startMariadb({ durable: true })
+const server = await startMysql({ durable: true })
 server.sql(mysqlSchema())
 const ending = endedAfterEach()
 afterAll(() => server.remove())

@@ -4,10 +4,10 @@ import { diagnose, mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { endedAfterEach } from '../support/endings.js'
 
-const server = await startMariadb()
+const server = await startMysql()
 server.sql(mysqlSchema())
 const ending = endedAfterEach()
 afterAll(() => server.remove())

@@ -6,22 +6,22 @@ import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 
 // PostgreSQL looks for a cycle once, so long after a wait began: by then the other has closed it.
 const postgres = await startPostgres({ settings: { deadlock_timeout: '3s' } })
-const mariadb = await startMariadb()
+const mysql = await startMysql()
 postgres.psql(postgresSchema())
-mariadb.sql(mysqlSchema())
+mysql.sql(mysqlSchema())
 
 const pgPool = new Pool({ connectionString: postgres.url, max: 4 })
 pgPool.on('error', () => undefined)
-const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 4 })
+const mysqlPool = createPool({ uri: mysql.url, connectionLimit: 4 })
 
 afterAll(async () => {
   await Promise.all([pgPool.end(), mysqlPool.end()])
-  await Promise.all([postgres.remove(), mariadb.remove()])
+  await Promise.all([postgres.remove(), mysql.remove()])
 })
 
 interface Rival {
@@ -68,7 +68,7 @@ const KITS: Kit[] = [
       const waits = `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
       return ((await mysqlPool.query(waits))[0] as unknown[]).length
     },
-    deadlocks: () => Number(mariadb.sql(`show global status like 'Innodb_deadlocks'`).split('\t')[1]),
+    deadlocks: () => Number(mysql.sql(`show global status like 'Innodb_deadlocks'`).split('\t')[1]),
   },
 ]
 

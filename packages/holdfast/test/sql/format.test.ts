@@ -5,18 +5,18 @@ import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { makeClaim, QUEUE, TRY } from '../redis/support/world.js'
 
-const [postgres, mariadb] = await Promise.all([startPostgres(), startMariadb()])
+const [postgres, mysql] = await Promise.all([startPostgres(), startMysql()])
 const pgPool = new Pool({ connectionString: postgres.url, max: 4 })
 pgPool.on('error', () => undefined)
-const mysqlPool = createPool({ uri: mariadb.url, connectionLimit: 4 })
+const mysqlPool = createPool({ uri: mysql.url, connectionLimit: 4 })
 
 afterAll(async () => {
   await Promise.all([pgPool.end(), mysqlPool.end()])
-  await Promise.all([postgres.remove(), mariadb.remove()])
+  await Promise.all([postgres.remove(), mysql.remove()])
 })
 
 const signal = "begin signal sqlstate 'HF002' set message_text = 'the schema has format 2'; end"
@@ -38,7 +38,7 @@ const KITS = [
   },
   {
     name: 'mysql',
-    sql: (text: string): string => mariadb.sql(text),
+    sql: (text: string): string => mysql.sql(text),
     schema: mysqlSchema(),
     store: (autoMigrate: boolean): Store => mysqlStore({ pool: mysqlPool, autoMigrate }),
     migrate: () => migrateMysql(mysqlPool),

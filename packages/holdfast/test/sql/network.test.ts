@@ -6,7 +6,7 @@ import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
 import { endedAfterEach } from '../support/endings.js'
@@ -15,12 +15,12 @@ const REQUEST_MS = 1500
 const TTL_MS = 4000
 
 const postgres = await startPostgres({ durable: true })
-const mariadb = await startMariadb({ durable: true })
+const mysql = await startMysql({ durable: true })
 postgres.psql(postgresSchema())
-mariadb.sql(mysqlSchema())
+mysql.sql(mysqlSchema())
 
 const ending = endedAfterEach()
-afterAll(() => Promise.all([postgres.remove(), mariadb.remove()]))
+afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 function through(url: string, port: number): string {
   const changed = new URL(url)
@@ -45,7 +45,7 @@ function postgresLocks(port: number, options: LocksOptions = {}): Locks<true> {
 }
 
 function mysqlLocks(port: number, options: LocksOptions = {}): Locks<true> {
-  const uri = through(mariadb.url, port)
+  const uri = through(mysql.url, port)
   const pool = createPool({ uri, connectionLimit: 3, connectTimeout: REQUEST_MS })
   // It rejects for a connection that it could not make in the black hole.
   ending.push(() => pool.end().catch(() => undefined))
@@ -65,14 +65,14 @@ const DATABASES = [
   },
   {
     name: 'mysql',
-    server: mariadb,
+    server: mysql,
     locksOf: mysqlLocks,
-    waiters: () => mariadb.sql('select count(*) from holdfast_waiters'),
+    waiters: () => mysql.sql('select count(*) from holdfast_waiters'),
     endAllConnections: () => {
-      const others = mariadb.sql(
+      const others = mysql.sql(
         "select id from information_schema.processlist where user = 'root' and id <> connection_id()",
       )
-      return mariadb.sql(
+      return mysql.sql(
         others
           .split(/\s+/)
           .map((id) => `kill ${id};`)

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { startEtcd } from '@holdfast/servers/etcd'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { startRedis } from '@holdfast/servers/redis'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
@@ -53,7 +53,7 @@ export const CATALOGUE: Readonly<Record<ServiceName, ServiceKind>> = {
     client: 'mysql2',
     debian: 'mariadb-server',
     async start() {
-      const server = await startMariadb()
+      const server = await startMysql()
       return { address: server.url, stop: () => server.remove() }
     },
   },

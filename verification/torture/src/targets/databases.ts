@@ -1,5 +1,5 @@
 /** One PostgreSQL or one MariaDB, with its commits on the disk. */
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { migrateMysql } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
@@ -40,7 +40,7 @@ export async function postgresTarget(clocks: boolean): Promise<Target> {
 
 export async function mysqlTarget(clocks: boolean): Promise<Target> {
   const clock = clocks ? new ServerClock() : undefined
-  const server = await startMariadb({ durable: true, ...(clock ? { env: clock.env } : {}) })
+  const server = await startMysql({ durable: true, ...(clock ? { env: clock.env } : {}) })
   const pool = createPool({ uri: server.url, connectionLimit: 1 })
   await migrateMysql(pool)
   await pool.end()

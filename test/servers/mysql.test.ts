@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { startMariadb } from '@holdfast/servers/mariadb'
+import { startMysql } from '@holdfast/servers/mysql'
 
-test('a private MariaDB starts, keeps what it has through a crash, and is removed', async () => {
-  const server = await startMariadb({ durable: true })
+test('a private MariaDB or MySQL starts, keeps what it has through a crash, and is removed', async () => {
+  const server = await startMysql({ durable: true })
   try {
     server.sql('create table kept (n int); insert into kept values (7)')
     await server.service.crash()

@@ -1,0 +1,136 @@
+/**
+ * A private MariaDB or MySQL: its own data folder, port and socket; `root` needs no password. It is the system's MariaDB, or
+ * what `HOLDFAST_NEWEST` names. The server refuses to run as root of the machine, so that it runs as the user of Debian's
+ * package then.
+ */
+import { execFileSync } from 'node:child_process'
+import { chownSync } from 'node:fs'
+import { join } from 'node:path'
+import { newestPath, usesNewest } from './newest.js'
+import { userFor } from './postgres.js'
+import { freePorts, listens, makeFolder, removeFolder, Service } from './service.js'
+
+/** The database that tests use. */
+const DATABASE = 'app'
+
+export interface MysqlServer {
+  readonly product: 'MariaDB' | 'MySQL'
+  readonly service: Service
+  readonly port: number
+  /** Of `root`, in the database `app`. */
+  readonly url: string
+  /** Runs SQL as `root` and returns what the client prints. */
+  sql(text: string): string
+  /** Ends the server and removes its files. */
+  remove(): Promise<void>
+}
+
+/** The programs of one product, and the options that only it needs. */
+interface Product {
+  readonly name: MysqlServer['product']
+  readonly server: string
+  readonly client: string
+  /** Of the server, whenever it runs. */
+  readonly flags: readonly string[]
+  /** Of the server that need not wait for the disk. */
+  readonly notDurable: readonly string[]
+  /** Makes the data folder. */
+  readonly install: readonly [command: string, ...args: string[]]
+}
+
+/** Starts a server. Without `durable` it does not wait for the disk. `flags` are as on the command line of the server. */
+export async function startMysql(
+  options: {
+    readonly durable?: boolean
+    readonly flags?: readonly string[]
+    readonly env?: NodeJS.ProcessEnv
+  } = {},
+): Promise<MysqlServer> {
+  const product = usesNewest('mysql') ? newestMysql() : mariadb()
+  const folder = makeFolder('mysql')
+  const user = userFor('mysql')
+  if (user) chownSync(folder, user.uid, user.gid)
+  // A server that starts takes away the temporary tables that it finds, which may be those of another one.
+  const places = [`--datadir=${join(folder, 'data')}`, `--tmpdir=${folder}`]
+  const [installer, ...installing] = product.install
+  execFileSync(installer, ['--no-defaults', ...installing, ...places], {
+    ...user,
+    cwd: folder,
+    stdio: 'pipe',
+  })
+  const [port = 0] = await freePorts(1)
+  const socket = join(folder, 's.sock')
+  const sql = (text: string, database = DATABASE): string =>
+    execFileSync(product.client, ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database], {
+      input: text,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim()
+  const service = new Service({
+    name: product.name,
+    command: product.server,
+    args: [
+      '--no-defaults',
+      ...product.flags,
+      ...places,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      `--socket=${socket}`,
+      `--pid-file=${join(folder, 'pid')}`,
+      ...(options.durable === true ? [] : product.notDurable),
+      ...(options.flags ?? []),
+    ],
+    ...(options.env === undefined ? {} : { env: options.env }),
+    ...user,
+    ready: async () => (await listens(port)) && sql('select 1', 'mysql') === '1',
+  })
+  await service.start()
+  sql(`create database ${DATABASE}`, 'mysql')
+  return {
+    product: product.name,
+    service,
+    port,
+    url: `mysql://root@127.0.0.1:${port}/${DATABASE}`,
+    sql,
+    async remove() {
+      await service.stop()
+      removeFolder(folder)
+    },
+  }
+}
+
+/** The system's MariaDB or the newest one, which finds its messages and scripts from its base folder. */
+function mariadb(): Product {
+  const newest = usesNewest('mariadb')
+  const base = newest ? [`--basedir=${newestPath('mariadb', 'usr')}`] : []
+  const program = (path: string, name: string): string => (newest ? newestPath('mariadb', path) : name)
+  const install = program('usr/bin/mariadb-install-db', 'mariadb-install-db')
+  return {
+    name: 'MariaDB',
+    server: program('usr/sbin/mariadbd', 'mariadbd'),
+    client: program('usr/bin/mariadb', 'mariadb'),
+    flags: base,
+    notDurable: ['--innodb-flush-log-at-trx-commit=0'],
+    install: [install, ...base, '--auth-root-authentication-method=normal', '--skip-test-db'],
+  }
+}
+
+/** The newest MySQL. Its packages have paths of the system built in, so that each is named. */
+function newestMysql(): Product {
+  const server = newestPath('mysql', 'usr/sbin/mysqld')
+  const flags = [
+    `--basedir=${newestPath('mysql', 'usr')}`,
+    `--lc-messages-dir=${newestPath('mysql', 'usr/share/mysql')}`,
+    '--secure-file-priv=NULL',
+    // Many short-lived servers need not have a hundred megabytes each.
+    '--innodb-redo-log-capacity=8M',
+  ]
+  return {
+    name: 'MySQL',
+    server,
+    client: newestPath('mysql', 'usr/bin/mysql'),
+    flags: [...flags, '--mysqlx=OFF'],
+    notDurable: ['--innodb-flush-log-at-trx-commit=0', '--sync-binlog=0'],
+    install: [server, '--initialize-insecure', ...flags],
+  }
+}
