@@ -29,6 +29,8 @@ export class Proxy {
   readonly faults: ProxyFaults = { ...HEALTHY }
   /** How many packets have come from clients. */
   packets = 0
+  /** How many bytes the server has answered. */
+  answeredBytes = 0
   /** Where new connections lead to. */
   target: number
   readonly #server: Server
@@ -81,7 +83,10 @@ export class Proxy {
       this.packets += 1
       if (!this.faults.dropRequests) there.carry(bytes, this.faults.requestMs)
     })
-    server.on('data', (bytes) => this.#answer(client, back, bytes))
+    server.on('data', (bytes) => {
+      this.answeredBytes += bytes.length
+      this.#answer(client, back, bytes)
+    })
   }
 
   /** What ends one end ends the other. */

@@ -37,7 +37,7 @@ export class CallerQueue {
   ) {
     this.#client = client
     this.#shape = shape
-    this.#terms = terms
+    this.#terms = { ...terms, queue: this }
     this.#serve = serve
   }
 

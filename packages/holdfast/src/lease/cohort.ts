@@ -25,6 +25,7 @@ export class Cohort implements Keepsake, GrantQueue {
   #vigil: Timer | undefined
   readonly #terms: SeekTerms = {
     enqueue: true,
+    queue: this,
     renews: true,
     // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
     tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),

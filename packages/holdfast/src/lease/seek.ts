@@ -7,6 +7,7 @@
 import type { Timer } from '../clock/clock.js'
 import {
   HEARTBEATS_TO_LIVE,
+  type AttemptOptions,
   type AttemptResult,
   type Claim,
   type Granted,
@@ -23,6 +24,8 @@ import type { Wait } from './wait.js'
 import { isRetryable } from './withdrawal.js'
 
 export interface SeekTerms {
+  /** Whose earliest caller gets the first grant, whichever claim it was made for: see `AttemptOptions.queue`. */
+  readonly queue?: object
   /** Join the store's queue. Without it a busy lock ends the seek. */
   readonly enqueue: boolean
   readonly renews: boolean
@@ -60,13 +63,17 @@ export function seek(
   const sentMs = client.clock.monotonicMs()
   const offsetMs = client.clockOffsetMs(sentMs)
   const claim = withLocalWaiters(client.newClaim(shape, offsetMs), terms.localWaiters())
-  const answer = client.store.attempt(claim, { enqueue: terms.enqueue, tokens: terms.tokens() })
+  const answer = client.store.attempt(claim, optionsOf(terms))
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
     return new Seek(client, shape, terms, done, patient).begin({ claim, sentMs, offsetMs }, answer)
   }
   announceAttempt(client, { claim, sentMs, offsetMs }, answer)
   const { token, tokens, ttlMs } = answer
   return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+}
+
+function optionsOf({ enqueue, tokens, queue }: SeekTerms): AttemptOptions {
+  return { enqueue, tokens: tokens(), queue }
 }
 
 /** Seeks a grant until somebody gives up the wait for it. Gives the seek where it goes on. */
@@ -171,7 +178,7 @@ export class Seek {
     this.#first ??= sent
     let answer: MaybePromise<AttemptResult>
     try {
-      answer = store.attempt(this.#claim, { enqueue: this.#terms.enqueue, tokens: this.#terms.tokens() })
+      answer = store.attempt(this.#claim, optionsOf(this.#terms))
     } catch (error) {
       this.#fail(sent, error)
       return

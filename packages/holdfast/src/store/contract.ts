@@ -83,6 +83,11 @@ export interface AttemptOptions {
   readonly enqueue: boolean
   /** How many tokens in a row a grant reserves, at least 1. Stores without `tokenBlocks` answer 1. */
   readonly tokens: number
+  /**
+   * The queue of the runtime that the claim belongs to. Attempts of one queue may overtake each other on their way: its
+   * earliest caller gets its first grant. All other attempts of a client for one lock reach the store in call order.
+   */
+  readonly queue?: object | undefined
 }
 
 /** The claim holds the lock. */

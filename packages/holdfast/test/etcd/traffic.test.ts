@@ -1,7 +1,7 @@
 /** How many requests etcd gets. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { handOffInside, keys, makeClaim, openStore, QUEUE } from './support/world.js'
+import { handOffInside, keys, makeClaim, openProxy, openStore, QUEUE } from './support/world.js'
 
 let cluster: EtcdCluster
 
@@ -83,6 +83,34 @@ test('what is asked for in one turn of the event loop is one request, and each h
   const outcomes = await Promise.all(claims.map(async (claim) => store.withdraw(claim)))
   expect(new Set(outcomes)).toEqual(new Set(['released']))
   expect((await requests()) - before).toBe(2)
+})
+
+describe.each([
+  ['a semaphore', { kind: 'semaphore', capacity: 2, weight: 1 }, 2],
+  ['a mutex', {}, 1],
+] as const)('many waiters of one client on %s', (what, shape, holders) => {
+  const WAITERS = 400
+
+  test('read their queue together', async () => {
+    const { proxy, endpoints } = await openProxy(cluster.endpoints[0] ?? '')
+    const store = openStore({ endpoints })
+    const lock = `many-${what}`
+    for (let held = 0; held < holders; held += 1) {
+      expect(await store.attempt(makeClaim({ lock, ...shape }), QUEUE)).toMatchObject({ outcome: 'granted' })
+    }
+    const queue = {}
+    const claims = Array.from({ length: WAITERS }, () => makeClaim({ lock, ...shape }))
+    const beat = (): Promise<unknown[]> =>
+      Promise.all(claims.map((claim) => store.attempt(claim, { ...QUEUE, queue })))
+    for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
+    // The first heartbeat reads what decides once.
+    await beat()
+    const [asked, read] = [await requests(), proxy.answeredBytes]
+    for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
+    // The queue, and the first waiter and what stands before it.
+    expect((await requests()) - asked).toBeLessThanOrEqual(3)
+    expect(proxy.answeredBytes - read).toBeLessThan(WAITERS * 150)
+  })
 })
 
 test('a lock that is used again and again leaves one key behind', async () => {

@@ -1,5 +1,5 @@
 /** How much travels between a client and ZooKeeper. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { handOffInside, makeClaim, openProxy, openStore, QUEUE, settled } from './support/world.js'
 
@@ -58,4 +58,28 @@ test('a hand-off inside one client is one flight', async () => {
   const before = proxy.packets
   await handOff()
   expect(proxy.packets - before).toBe(1)
+})
+
+describe.each([
+  ['semaphore', { kind: 'semaphore', capacity: 2, weight: 1 }, 2],
+  ['mutex', {}, 1],
+] as const)('many waiters of one client on a %s', (what, shape, holders) => {
+  const WAITERS = 400
+
+  test('read their queue together', async () => {
+    const { proxy, connect } = await openProxy(ensemble.ports[0])
+    const store = openStore({ connect })
+    const lock = `many-${what}`
+    for (let held = 0; held < holders; held += 1) {
+      expect(await store.attempt(makeClaim(lock, shape), QUEUE)).toMatchObject({ outcome: 'granted' })
+    }
+    const queue = {}
+    const claims = Array.from({ length: WAITERS }, () => makeClaim(lock, shape))
+    const beat = (): Promise<unknown[]> =>
+      Promise.all(claims.map((claim) => store.attempt(claim, { ...QUEUE, queue })))
+    for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
+    const before = proxy.answeredBytes
+    for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
+    expect(proxy.answeredBytes - before).toBeLessThan(WAITERS * 100)
+  })
 })

@@ -5,13 +5,13 @@
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
 import type { EntryData } from '../sequenced/entry.js'
-import type { EnterResult, EnterSessions, Place } from '../sequenced/port.js'
+import type { Entry, EnterResult, EnterSessions, Standing } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { isLeaseGone } from './failures.js'
 import { goneKey, otherShapes, queueOf, rivals } from './keys.js'
 import type { EtcdSession } from './leases.js'
 import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
-import { asPlaces, beforeOperation } from './standing.js'
+import { beforeOperations, standingFrom } from './standing.js'
 import { decodeValue, encodeValue } from './values.js'
 
 type Run = (request: Txn) => Promise<TxnAnswer>
@@ -23,6 +23,12 @@ interface Planned {
   readonly value: string
 }
 
+/** What an attempt of many waiters of one client is made with. */
+export interface Crowd {
+  /** Reads what stands before an entry that was just made, for all entries that were made at the same time. */
+  before(entry: Entry, claim: Claim): Promise<Standing | undefined>
+}
+
 /** The queue changes under an attempt now and then; that often it does not. */
 const TRIES = 10
 
@@ -32,11 +38,14 @@ export async function enter(
   key: string,
   data: EntryData,
   sessions: EnterSessions<EtcdSession>,
+  crowd?: Crowd,
 ): Promise<EnterResult> {
   const planned = { claim, key, value: encodeValue(data, claim.id) }
   try {
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const result = await tryToEnter(run, planned, sessions)
+      const result = await (crowd && sessions.waiter
+        ? tryToJoin(run, planned, { ...sessions, waiter: sessions.waiter }, crowd)
+        : tryToEnter(run, planned, sessions))
       if (result) return result
     }
   } catch (error) {
@@ -62,7 +71,7 @@ async function tryToEnter(
     when: sound(planned),
     then: [
       // Read before it is written: what is found is what stands before.
-      beforeOperation(claim.lock, claim),
+      ...beforeOperations(claim.lock, claim),
       op.txn(
         txn({
           when: [when.empty(rival.key, rival.end)],
@@ -74,12 +83,39 @@ async function tryToEnter(
     otherwise: refusalOperations(planned),
   })
   if (!answer.succeeded) return refusal(run, planned, sessions, answer)
-  const [range, made] = answer.answers
-  const before = asPlaces(range?.found ?? [])
-  const wasFree = made?.inner?.succeeded === true
+  const before = standingFrom(
+    claim,
+    answer.answers.slice(0, -1).map(({ found }) => found),
+  )
+  const wasFree = answer.answers.at(-1)?.inner?.succeeded === true
   if (wasFree || waiter) return entered(planned, answer.revision, before, !wasFree)
   if (!mayGo(claim, before)) return { outcome: 'busy' }
-  return enterBeside(run, planned, holder, { before, moment: answer.revision })
+  return enterBeside(run, planned, holder, { ...before, moment: answer.revision })
+}
+
+/**
+ * Enters behind many others of this client, without reading the queue in the same step: etcd would pass all of it each
+ * time. It is read once for all that have entered meanwhile.
+ */
+async function tryToJoin(
+  run: Run,
+  planned: Planned,
+  sessions: EnterSessions<EtcdSession> & { readonly waiter: EtcdSession },
+  crowd: Crowd,
+): Promise<EnterResult | undefined> {
+  const { claim, key, value } = planned
+  const answer = await run({
+    when: sound(planned),
+    then: [op.put(key, value, sessions.waiter.lease)],
+    otherwise: refusalOperations(planned),
+  })
+  if (!answer.succeeded) return refusal(run, planned, sessions, answer)
+  const { lock, id } = claim
+  const entry = { lock, id, key, number: answer.revision }
+  const standing = await crowd.before(entry, claim)
+  // Gone already: the session has ended, or somebody took it out.
+  if (!standing) return undefined
+  return { outcome: 'entered', entry, version: answer.revision, ...standing, onWaiterSession: true }
 }
 
 /** What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its shape. */
@@ -97,14 +133,14 @@ async function enterBeside(
   run: Run,
   planned: Planned,
   holder: EtcdSession,
-  seen: { before: readonly Place[]; moment: bigint },
+  seen: Standing,
 ): Promise<EnterResult | undefined> {
   const { key, end } = queueOf(planned.claim.lock)
   const { succeeded, revision } = await run({
     when: [...sound(planned), when.allOlder(key, end, seen.moment + 1n)],
     then: [op.put(planned.key, planned.value, holder.lease)],
   })
-  return succeeded ? entered(planned, revision, seen.before, false) : undefined
+  return succeeded ? entered(planned, revision, seen, false) : undefined
 }
 
 function refusalOperations({ claim, key }: Planned): Buffer[] {
@@ -144,10 +180,13 @@ async function reenter(
   const session = waiter && own.lease === waiter.lease ? waiter : holder
   const { succeeded, answers, revision } = await run({
     when: [when.unchanged(own.key, own.modRevision)],
-    then: [beforeOperation(claim.lock, claim, own.createRevision), op.put(own.key, value, session.lease)],
+    then: [...beforeOperations(claim.lock, claim, own.createRevision), op.put(own.key, value, session.lease)],
   })
   if (!succeeded) return undefined
-  const before = asPlaces(answers[0]?.found ?? [])
+  const before = standingFrom(
+    claim,
+    answers.slice(0, -1).map(({ found }) => found),
+  )
   return {
     ...entered(planned, own.createRevision, before, session === waiter),
     version: revision,
@@ -158,7 +197,7 @@ async function reenter(
 function entered(
   { claim, key }: Planned,
   revision: bigint,
-  before: readonly Place[],
+  { before, weight }: Omit<Standing, 'moment'>,
   onWaiterSession: boolean,
 ): Extract<EnterResult, { outcome: 'entered' }> {
   const { lock, id } = claim
@@ -167,6 +206,7 @@ function entered(
     entry: { lock, id, key, number: revision },
     version: revision,
     before,
+    weight,
     moment: revision,
     onWaiterSession,
   }

@@ -69,6 +69,17 @@ export function rivals(lock: string, claim: Shaped): Span {
   return claim.kind !== 'semaphore' && claim.weight < claim.capacity ? spanOf(`${key}w/`) : queueOf(lock)
 }
 
+/** Whether the entry is a mutex or a writer, also one that was downgraded since. */
+export function isWriterKey(key: string): boolean {
+  return key.slice(0, key.lastIndexOf('/')).endsWith('/w')
+}
+
+/** The number of permits of the semaphore that an entry's key belongs to. Undefined for other locks. */
+export function capacityOf(key: string): number | undefined {
+  const permits = /\/s(\d+)\/[^/]*$/.exec(key)?.[1]
+  return permits === undefined ? undefined : Number(permits)
+}
+
 /** All queues of locks whose names begin with `prefix`. */
 export function queuesWith(prefix: string): { key: string; end: Uint8Array } {
   const key = `${ROOT}${escapeName(prefix)}`

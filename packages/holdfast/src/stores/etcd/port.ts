@@ -11,6 +11,7 @@ import type {
   PortWatch,
   QueuesPage,
   SequencedPort,
+  Waits,
   Watched,
 } from '../sequenced/port.js'
 import { Batches } from './batches.js'
@@ -20,17 +21,21 @@ import { asLockError, isRefusal } from './failures.js'
 import { listQueues } from './listing.js'
 import { goneKey, queueOf } from './keys.js'
 import { grantLease, Graveyard, type EtcdSession } from './leases.js'
-import { op, txn, when, type KeyValue, type Txn, type TxnAnswer } from './messages.js'
+import { op, txn, when, type Txn, type TxnAnswer } from './messages.js'
+import { QueueReads } from './queue-reads.js'
 import { QuorumReads } from './reads.js'
 import { Slots } from './slots.js'
-import { asPlaces, beforeOperation } from './standing.js'
+import { beforeOperations, MOST_BEFORE, standingFrom } from './standing.js'
 import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
-/** etcd takes 128 operations in a transaction by default, and a look is three. */
-const LOOKS_AT_ONCE = 40
+/** etcd takes 128 operations in a transaction by default, and a look is two beside what stands before the entry. */
+const LOOKS_AT_ONCE = Math.floor(128 / (2 + MOST_BEFORE))
 /** How long the word of a thief stays for its victim, and that of a claim that is gone for its own late request, in milliseconds. */
 const WORD_MS = 60_000
+
+/** More entries of this client than that in one queue enter without reading it. */
+const CROWD = 40
 
 export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly graceMs = 0
@@ -40,6 +45,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   /** Claims whose entry a lost request may make once more, by the key of the word that they are gone. */
   readonly #doubted = new Set<string>()
   readonly #reads: QuorumReads
+  readonly #queueReads: QueueReads
   readonly #watches: Watches
   readonly #graveyard: Graveyard
 
@@ -48,6 +54,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     this.#batches = new Batches(connection)
     this.#watches = new Watches(connection)
     this.#reads = new QuorumReads(connection)
+    this.#queueReads = new QueueReads(this.#reads)
     this.#graveyard = new Graveyard(this.#reads)
   }
 
@@ -61,7 +68,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
     let result: EnterResult
     try {
-      result = await enter(run, claim, key, data, sessions)
+      const isCrowded = this.#slots.used(claim) > CROWD
+      result = await enter(run, claim, key, data, sessions, isCrowded ? this.#queueReads : undefined)
     } catch (error) {
       const inDoubt = this.#connection.unclear !== unclear || this.#doubted.has(goneKey(claim))
       if (inDoubt || !isRefusal(error)) throw error
@@ -76,12 +84,17 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return result
   }
 
-  async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
-    const looks: Promise<Look[]>[] = []
-    for (let from = 0; from < entries.length; from += LOOKS_AT_ONCE) {
-      looks.push(this.#look(entries.slice(from, from + LOOKS_AT_ONCE)))
+  async look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]> {
+    const waiting = await this.#queueReads.stillWaiting(entries)
+    const others = [...entries.keys()].filter((index) => !waiting.has(index))
+    const looks: Promise<[number, Look][]>[] = []
+    for (let from = 0; from < others.length; from += LOOKS_AT_ONCE) {
+      const some = others.slice(from, from + LOOKS_AT_ONCE)
+      const at = some.map((index) => entries[index] as LookedAt)
+      looks.push(this.#look(at).then((found) => found.map((look, place) => [some[place] as number, look])))
     }
-    return (await Promise.all(looks)).flat()
+    const found = new Map<number, Look | Waits>([...waiting, ...(await Promise.all(looks)).flat()])
+    return [...entries.keys()].map((index) => found.get(index) ?? { state: 'absent' })
   }
 
   async amend(
@@ -174,12 +187,14 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
 
   async #look(entries: readonly LookedAt[]): Promise<Look[]> {
     // Not with those that change something: etcd need not agree on what is only read.
-    const body = txn({ when: [], then: entries.flatMap(({ entry, claim }) => lookOperations(entry, claim)) })
-    const { answers, revision } = await this.#reads.read(body)
-    return entries.map(({ entry }, index) => {
-      const [own, gone, before] = answers.slice(index * 3, index * 3 + 3)
-      const look = readLook(entry, own?.found[0], gone?.found[0], before?.found ?? [], revision)
-      if (look.state === 'absent') this.#forget(entry)
+    const operations = entries.map((at) => lookOperations(at))
+    const { answers, revision } = await this.#reads.read(txn({ when: [], then: operations.flat() }))
+    let from = 0
+    return entries.map((at, index) => {
+      const to = from + (operations[index]?.length ?? 0)
+      const look = readLook(at, answers.slice(from, to), revision)
+      from = to
+      if (look.state === 'absent') this.#forget(at.entry)
       return look
     })
   }
@@ -204,21 +219,20 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 }
 
-/** The entry itself, the word of whoever took it away, and what stands before it. */
-function lookOperations(entry: Entry, claim: LookedAt['claim']): Buffer[] {
-  return [op.range(entry.key), op.range(goneKey(entry)), beforeOperation(entry.lock, claim, entry.number)]
+/** The entry itself, the word that it was stolen, and what stands before it. */
+function lookOperations({ entry, claim }: LookedAt): Buffer[] {
+  const before = claim ? beforeOperations(entry.lock, claim, entry.number) : []
+  return [op.range(entry.key), op.range(goneKey(entry)), ...before]
 }
 
-function readLook(
-  entry: Entry,
-  own: KeyValue | undefined,
-  gone: KeyValue | undefined,
-  before: readonly KeyValue[],
-  moment: bigint,
-): Look {
+function readLook({ entry, claim }: LookedAt, answers: TxnAnswer['answers'], moment: bigint): Look {
+  const [owns, words, ...before] = answers.map(({ found }) => found)
+  const own = owns?.[0]
+  const gone = words?.[0]
   const data = own?.createRevision === entry.number ? decodeValue(own.value)?.data : undefined
   if (own && data) {
-    return { state: 'present', data, version: own.modRevision, before: asPlaces(before), moment }
+    const standing = claim ? standingFrom(claim, before) : { before: [], weight: 0 }
+    return { state: 'present', data, version: own.modRevision, ...standing, moment }
   }
   const stolenBecause = gone && decodeGone(gone.value.toString())
   return { state: 'absent', ...(stolenBecause === undefined ? {} : { stolenBecause }) }

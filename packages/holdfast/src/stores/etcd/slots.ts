@@ -42,6 +42,11 @@ export class Slots {
     return slot.key
   }
 
+  /** How many entries of this client have, or are about to have, keys in the queue of a claim. */
+  used(claim: Claim): number {
+    return this.#pools.get(entryPrefix(claim))?.used ?? 0
+  }
+
   /** The entry of this claim is gone for certain, or was never made. */
   giveBack(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
     const slot = this.#taken.get(idOf(claim))

@@ -1,17 +1,40 @@
-/** What stands before an entry, as a range of etcd. */
-import type { LookedAt, Place } from '../sequenced/port.js'
+/** What stands before an entry, as ranges of etcd. */
+import type { Place, Standing } from '../sequenced/port.js'
+import { standingOf } from '../sequenced/queue-rule.js'
 import { rivals } from './keys.js'
-import { op, type KeyValue } from './messages.js'
+import { op, type KeyValue, type RangeOptions } from './messages.js'
 import { decodeValue } from './values.js'
+import type { Claim } from '../../store/contract.js'
 
-/** Reads as little as decides: the last entry for whoever wants everything, else all that weigh. */
-export function beforeOperation(lock: string, claim: LookedAt['claim'], number?: bigint): Buffer {
+type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
+
+/** How many operations `beforeOperations` takes at most. */
+export const MOST_BEFORE = 2
+
+/**
+ * Reads as little as decides. For a writer and a mutex that is the last entry, for a reader the last writer: should that
+ * one have been downgraded, it has held, and no writer before it can still wait. For permits it is the oldest entries,
+ * as many as exceed the capacity in any case, and the last one, which is worth watching.
+ */
+export function beforeOperations(lock: string, claim: Weighed, number?: bigint): Buffer[] {
   const { key, end } = rivals(lock, claim)
-  const older = number === undefined ? {} : { maxCreateRevision: number - 1n }
-  if (claim.weight >= claim.capacity) return op.range(key, { end, ...older, sort: 'newest-first', limit: 1 })
-  return op.range(key, { end, ...older, sort: 'oldest-first' })
+  const range: RangeOptions = { end, ...(number === undefined ? {} : { maxCreateRevision: number - 1n }) }
+  const last = op.range(key, { ...range, sort: 'newest-first', limit: 1 })
+  if (claim.kind !== 'semaphore' || claim.weight >= claim.capacity) return [last]
+  return [last, op.range(key, { ...range, sort: 'oldest-first', limit: claim.capacity + 1 })]
 }
 
-export function asPlaces(found: readonly KeyValue[]): Place[] {
+/** Reads the answers to `beforeOperations`. */
+export function standingFrom(
+  claim: Weighed,
+  [last = [], oldest = last]: readonly (readonly KeyValue[])[],
+): Omit<Standing, 'moment'> {
+  const places = asPlaces(oldest)
+  const [end] = asPlaces(last)
+  if (end && places.at(-1)?.key !== end.key) places.push(end)
+  return standingOf(claim, places)
+}
+
+function asPlaces(found: readonly KeyValue[]): Place[] {
   return found.map(({ key, value }) => ({ key, weight: decodeValue(value)?.data.weight ?? Infinity }))
 }

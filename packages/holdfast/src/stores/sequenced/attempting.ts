@@ -1,5 +1,6 @@
 /** Attempts: of a claim that comes for the first time, of one that stands in the queue, and of one that was withdrawn. */
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
+import { Lanes } from '../../store/lanes.js'
 import type { StoreContext } from './context.js'
 import { Entering } from './entering.js'
 import type { PortSession } from './port.js'
@@ -9,6 +10,7 @@ export class Attempting<S extends PortSession> {
   readonly #context: StoreContext<S>
   readonly #entering: Entering<S>
   readonly #waiting: Waiting<S>
+  readonly #lanes = new Lanes()
 
   constructor(context: StoreContext<S>, waiting: Waiting<S>) {
     this.#context = context
@@ -26,7 +28,7 @@ export class Attempting<S extends PortSession> {
       return this.attempt(claim, options)
     }
     const record = known ?? records.make(claim, false)
-    const entering = this.#entering.enter(record, claim, options)
+    const entering = this.#lanes.run(claim, options, () => this.#entering.enter(record, claim, options))
     record.entering = entering
     try {
       return await entering

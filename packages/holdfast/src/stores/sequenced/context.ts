@@ -2,11 +2,17 @@
 import type { Clock } from '../../clock/clock.js'
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
-import type { EnterResult, Look, LookedAt, PortSession, SequencedPort } from './port.js'
+import type { EnterResult, Look, LookedAt, PortSession, SequencedPort, Waits } from './port.js'
 import { Neighbours } from './neighbours.js'
 import { Records } from './record.js'
 import { Removing } from './removing.js'
 import { Sessions } from './session.js'
+
+interface Asked {
+  readonly at: LookedAt
+  readonly resolve: (look: Look | Waits) => void
+  readonly reject: (error: unknown) => void
+}
 
 export class StoreContext<S extends PortSession> {
   readonly name: string
@@ -17,7 +23,7 @@ export class StoreContext<S extends PortSession> {
   readonly sessions: Sessions<S>
   readonly removing: Removing<S>
   closed = false
-  #asked: { at: LookedAt; resolve: (look: Look) => void; reject: (error: unknown) => void }[] = []
+  #asked: Asked[] = []
 
   constructor(name: string, port: SequencedPort<S>, clock: Clock) {
     this.name = name
@@ -28,9 +34,11 @@ export class StoreContext<S extends PortSession> {
   }
 
   /** Looks at an entry. All looks of one turn of the event loop travel together: a heartbeat is one request. */
-  look(at: LookedAt): Promise<Look> {
+  look(at: LookedAt & { readonly seen: bigint }): Promise<Look | Waits>
+  look(at: Omit<LookedAt, 'seen'>): Promise<Look>
+  look(at: LookedAt): Promise<Look | Waits> {
     if (this.#asked.length === 0) queueMicrotask(() => void this.#lookAtAll())
-    return new Promise<Look>((resolve, reject) => void this.#asked.push({ at, resolve, reject }))
+    return new Promise<Look | Waits>((resolve, reject) => void this.#asked.push({ at, resolve, reject }))
   }
 
   assertOpen(lock: string): void {

@@ -141,7 +141,7 @@ export class Entering<S extends PortSession> {
     { claim, options, holder, startMs }: Made<S>,
     result: Entered,
   ): Promise<AttemptResult> {
-    if (!mayGo(claim, result.before)) return STILL_WAITING
+    if (!mayGo(claim, result)) return STILL_WAITING
     if (standpoint.session !== holder) {
       // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at once.
       const { data } = standpoint

@@ -45,11 +45,10 @@ export interface Entry {
 
 /** What stands before an entry. */
 export interface Standing {
-  /**
-   * The entries before it that decide whether it may go, the oldest first. For a claim that wants all of a lock the last
-   * one is enough, and for a reader the writers are.
-   */
+  /** The entries before it that are worth watching, the oldest first: see `standingOf`. */
   readonly before: readonly Place[]
+  /** What the entries before it weigh. Where that exceeds the capacity, it may be more. */
+  readonly weight: number
   /** The moment of this look in the service's own count: a watch that starts after it misses nothing. */
   readonly moment: bigint
 }
@@ -66,6 +65,11 @@ export interface Absent {
   readonly state: 'absent'
   /** Who stole it and why, where the service remembers: an empty text when nobody said. */
   readonly stolenBecause?: string
+}
+
+/** The entry is there, and what stands before it does not let it go. Its data was not read. */
+export interface Waits extends Standing {
+  readonly state: 'waits'
 }
 
 export type Look = Present | Absent
@@ -140,7 +144,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
   /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */
   enter(claim: Claim, data: EntryData, sessions: EnterSessions<S>): Promise<EnterResult>
   /** Looks at entries and at what stands before them, all of them in one moment where the service can. */
-  look(entries: readonly LookedAt[]): Promise<readonly Look[]>
+  look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]>
   /** Writes new data unless the version has changed; also moves the entry to `session` where that is given. */
   amend(entry: Entry, data: EntryData, version: bigint, session?: S): Promise<bigint | undefined>
   /** Takes out this very entry. False when it was not there. */
@@ -161,5 +165,11 @@ export interface SequencedPort<S extends PortSession = PortSession> {
 
 export interface LookedAt {
   readonly entry: Entry
-  readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>
+  /** Undefined when only the entry matters, and not what stands before it. */
+  readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'> | undefined
+  /**
+   * The version that this client has seen, for a claim that waits. The port may then answer `waits` without reading the
+   * entry, so that thousands of waiters of one client read their queue together.
+   */
+  readonly seen?: bigint
 }

@@ -1,40 +1,49 @@
 /**
  * The grant rule where position is the grant.
  *
- * A claim holds when the weights of all that stand before it, plus its own, fit the capacity. Nothing overtakes, so those who
- * hold are always a beginning of the queue, and the same sum decides as in `store/grant-rule.ts`. Entries only ever leave or
- * get lighter, so whoever may go once may go for good.
+ * A claim holds when the weights of all entries before it, plus its own, fit the capacity. Nothing overtakes, so the
+ * holders are always the beginning of the queue, and the same sum decides as in `store/grant-rule.ts`. Entries only ever
+ * leave or get lighter, so a claim that may hold once may hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
-import type { Place } from './port.js'
+import type { Place, Standing } from './port.js'
 
 type Weighed = Pick<Claim, 'capacity' | 'weight'>
 
-/** Whether nobody can hold beside it. */
+/** Returns whether no other claim can hold beside it. */
 export function wantsAll({ capacity, weight }: Weighed): boolean {
   return weight >= capacity
 }
 
-export function mayGo(claim: Weighed, before: readonly Place[]): boolean {
-  return weightOf(before) + claim.weight <= claim.capacity
+export function mayGo(claim: Weighed, { weight }: Pick<Standing, 'weight'>): boolean {
+  return weight + claim.weight <= claim.capacity
 }
 
 /**
- * Which entries a waiter has to watch: as few as can let it in, so that a release wakes one waiter and not all.
+ * Describes what stands before a claim, with as few places to watch as can let it in, so that a release wakes one waiter
+ * and not all.
  *
- * - Whoever wants everything can only go when nobody is before it, so it waits for the last one to go and looks again.
- * - The first that waits can go when any of the holders does.
- * - Those behind it must learn that the one before them was granted, not only that it left: granted waiters of a semaphore
+ * - A claim that wants everything can only go when nothing is before it: it watches the last place, and looks again.
+ * - The first waiter can go when any of the holders leaves: it watches all of them.
+ * - A waiter behind it must learn that the one before was granted, not only that it left: granted waiters of a semaphore
  *   write that into their entry.
+ *
+ * @param before places before the claim, the oldest first
+ * @param weight the sum of their weights; may be too small where it exceeds the capacity in any case
  */
-export function worthWatching(claim: Weighed, before: readonly Place[]): readonly Place[] {
+export function standingOf(
+  claim: Weighed,
+  before: readonly Place[],
+  weight = weightOf(before),
+): Omit<Standing, 'moment'> {
   const last = before.at(-1)
-  if (!last || wantsAll(claim)) return last ? [last] : []
-  return everyoneHolds(claim, before) ? before : [last]
+  if (!last || (!wantsAll(claim) && weight <= claim.capacity)) return { before, weight }
+  return { before: [last], weight }
 }
 
-export function everyoneHolds({ capacity }: Weighed, before: readonly Place[]): boolean {
-  return weightOf(before) <= capacity
+/** Returns whether all the claims before it hold. */
+export function everyoneHolds({ capacity }: Weighed, { weight }: Pick<Standing, 'weight'>): boolean {
+  return weight <= capacity
 }
 
 function weightOf(places: readonly Place[]): number {

@@ -1,7 +1,7 @@
 /** What this client remembers of its own claims: where they stand, and which were withdrawn. */
 import type { Claim, ClaimRef, WakeListener, WithdrawOutcome } from '../../store/contract.js'
 import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
-import type { Entry, PortSession, PortWatch, Standing } from './port.js'
+import type { Entry, PortSession, PortWatch, Present, Standing, Waits } from './port.js'
 import type { Session } from './session.js'
 
 /** Withdrawn claims are remembered up to this number: verbs of one process run in the order of the calls. */
@@ -36,6 +36,8 @@ export class Standpoint<S extends PortSession> {
   /** A withdrawal that brought no answer: it may have been done. */
   leaveUnclear = false
   leaving: Promise<WithdrawOutcome> | undefined
+  /** The entry is not what was last read or written here. */
+  #changed = false
 
   constructor(claim: Claim, entry: Entry, session: Session<S>, data: EntryData, standing: Standing) {
     this.claim = claim
@@ -46,6 +48,28 @@ export class Standpoint<S extends PortSession> {
     this.asked = 1
     this.waitingMs = -Infinity
     this.standing = standing
+  }
+
+  /** The version to name in a look that need not read the entry. Undefined when the entry has to be read. */
+  get seen(): bigint | undefined {
+    return this.grant || this.#changed ? undefined : this.version
+  }
+
+  /** Notes what a look has shown. */
+  see(look: Present | Waits): void {
+    this.standing = look
+    if (look.state === 'waits') return
+    this.version = look.version
+    this.data = look.data
+    this.#changed = false
+  }
+
+  /** Notes the answer to a write: without a version the entry has changed, or is gone. */
+  wrote(version: bigint | undefined, data: EntryData): void {
+    this.#changed = version === undefined
+    if (version === undefined) return
+    this.version = version
+    this.data = data
   }
 
   /** From now on it holds the lock, until `startMs + ttlMs`. */

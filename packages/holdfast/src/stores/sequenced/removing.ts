@@ -110,7 +110,7 @@ export class Removing<S extends PortSession> {
    */
   async #wasDoneBefore(standpoint: Standpoint<S>): Promise<boolean> {
     if (!standpoint.leaveUnclear) return false
-    const look = await this.#context.look({ entry: standpoint.entry, claim: standpoint.claim })
+    const look = await this.#context.look({ entry: standpoint.entry, claim: undefined })
     if (look.state === 'present' || look.stolenBecause !== undefined) return false
     return standpoint.session.keepAlive()
   }

@@ -70,8 +70,8 @@ export class Renewing<S extends PortSession> {
     throw new Error('The entry was changed again and again while it was renewed.')
   }
 
-  #look({ entry, claim }: Standpoint<S>): Promise<Look> {
-    return this.#context.look({ entry, claim })
+  #look({ entry }: Standpoint<S>): Promise<Look> {
+    return this.#context.look({ entry, claim: undefined })
   }
 
   /** What the look says about a lease that is over, or undefined when it is not. */

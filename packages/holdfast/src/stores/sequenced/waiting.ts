@@ -16,8 +16,8 @@ import {
 } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
-import type { PortSession } from './port.js'
-import { everyoneHolds, mayGo, wantsAll, worthWatching } from './queue-rule.js'
+import type { Look, PortSession, Waits } from './port.js'
+import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Standpoint } from './record.js'
 
 export const STILL_WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
@@ -57,22 +57,26 @@ export class Waiting<S extends PortSession> {
     const startMs = this.#context.clock.monotonicMs()
     const [alive, look] = await bothOf(
       standpoint.grant ? !standpoint.session.lost : standpoint.session.assure(waitingTtlMs(standpoint.claim)),
-      this.#context.look({ entry: standpoint.entry, claim }),
+      this.#look(standpoint, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (!alive || look.state === 'absent') return this.#gone(record)
-    standpoint.standing = look
-    standpoint.version = look.version
-    standpoint.data = look.data
-    if (!standpoint.grant && !mayGo(claim, look.before)) {
+    standpoint.see(look)
+    if (!standpoint.grant && !mayGo(claim, look)) {
       standpoint.waitingMs = startMs
       standpoint.asked = options.tokens
-      if (!sameOwner(look.data.owner, claim.owner))
-        this.#show(standpoint, { ...look.data, owner: claim.owner })
+      const { data } = standpoint
+      if (!sameOwner(data.owner, claim.owner)) this.#show(standpoint, { ...data, owner: claim.owner })
       if (standpoint.wake) this.#follow(record, standpoint)
       return STILL_WAITING
     }
     return this.#existing(standpoint)
+  }
+
+  #look({ entry, seen }: Standpoint<S>, claim: Claim): Promise<Look | Waits> {
+    return seen === undefined
+      ? this.#context.look({ entry, claim })
+      : this.#context.look({ entry, claim, seen })
   }
 
   #existing(standpoint: Standpoint<S>): Granted {
@@ -94,21 +98,21 @@ export class Waiting<S extends PortSession> {
   /** Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of its own makes up for it. */
   #show(standpoint: Standpoint<S>, data: EntryData): void {
     this.#context.port.amend(standpoint.entry, data, standpoint.version).then(
-      (version) => void (standpoint.version = version ?? standpoint.version),
+      (version) => standpoint.wrote(version, data),
       () => undefined,
     )
   }
 
   #follow(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {
     const { claim, standing } = standpoint
-    const places = worthWatching(claim, standing.before)
+    const places = standing.before
     const watched = places.map(({ key }) => key).join('\n')
     if (standpoint.watch && standpoint.watched === watched) return
     standpoint.stopWatching()
     standpoint.watched = watched
     const { moment } = standing
     const onlyGone = wantsAll(claim)
-    const waits = !everyoneHolds(claim, standing.before)
+    const waits = !everyoneHolds(claim, standing)
     const moved = (): void => {
       standpoint.stopWatching()
       void this.#moved(record, standpoint)
@@ -141,15 +145,13 @@ export class Waiting<S extends PortSession> {
   /** Something before it changed: look again, and wake it if it is its turn. */
   async #moved(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<void> {
     try {
-      const { entry, claim } = standpoint
-      const look = await this.#context.look({ entry, claim })
+      const { claim } = standpoint
+      const look = await this.#look(standpoint, claim)
       const { wake } = standpoint
       if (record.withdrawn || !wake || standpoint.grant) return
       if (look.state === 'absent') return wake()
-      standpoint.standing = look
-      standpoint.version = look.version
-      standpoint.data = look.data
-      if (mayGo(claim, look.before)) wake(this.#promote(standpoint))
+      standpoint.see(look)
+      if (mayGo(claim, look)) wake(this.#promote(standpoint))
       else this.#follow(record, standpoint)
     } catch {
       // Nobody waits for this look. The heartbeat of the waiter looks again, and reports what is wrong.

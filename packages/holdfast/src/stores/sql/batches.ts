@@ -4,7 +4,8 @@
  * caller's pool, and one commit serves many.
  *
  * Withdrawals go first, since they make room. The order of requests does not matter for safety: a withdrawn claim stays
- * refused.
+ * refused. It matters for fairness: statements that are under way together may overtake each other, so a new claim leaves
+ * when the ones before it for the same lock were answered. Heartbeats of waiters do not wait for anything.
  */
 import { isLockError, storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Database } from './database.js'
@@ -15,6 +16,8 @@ const LARGEST_BATCH = 128
 
 interface Item {
   readonly request: Request
+  /** Requests with the same one reach the database in the order in which they were made. */
+  readonly lane: string | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
@@ -23,12 +26,16 @@ export class Batches {
   readonly #database: Database
   #queue: Item[] = []
   #underWay = 0
+  /** Those of the batches that have no answer yet. */
+  readonly #lanes = new Set<string>()
   #scheduled = false
   #closed = false
   readonly #onTurnEnd = (): void => {
     this.#scheduled = false
     const batch = this.#take()
-    if (batch.length > 0) this.#send(batch)
+    // Without a batch all that is left is held back, until an answer comes.
+    if (batch.length === 0) return
+    this.#send(batch)
     this.#schedule()
   }
 
@@ -36,11 +43,12 @@ export class Batches {
     this.#database = database
   }
 
-  do(request: Request): Promise<Answer> {
+  /** @param lane the request leaves when all earlier ones with the same lane were answered, or together with them */
+  do(request: Request, lane?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed) reject(this.#closedError())
       else {
-        this.#queue.push({ request, resolve, reject })
+        this.#queue.push({ request, lane, resolve, reject })
         this.#schedule()
       }
     })
@@ -67,12 +75,24 @@ export class Batches {
         this.#queue = [...first, ...queue.filter(({ request }) => request.verb !== 'withdraw')]
       }
     }
-    return this.#queue.splice(0, LARGEST_BATCH)
+    if (this.#lanes.size === 0) return this.#queue.splice(0, LARGEST_BATCH)
+    const batch: Item[] = []
+    const rest: Item[] = []
+    for (const item of this.#queue) {
+      const isHeldBack = item.lane !== undefined && this.#lanes.has(item.lane)
+      if (isHeldBack || batch.length === LARGEST_BATCH) rest.push(item)
+      else batch.push(item)
+    }
+    this.#queue = rest
+    return batch
   }
 
   #send(batch: readonly Item[]): void {
+    const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []))
+    for (const lane of lanes) this.#lanes.add(lane)
     this.#underWay += 1
     void this.#settle(batch).then(() => {
+      for (const lane of lanes) this.#lanes.delete(lane)
       this.#underWay -= 1
       this.#schedule()
     })

@@ -68,7 +68,9 @@ export class SqlStore implements Store<true> {
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
-    return this.#batches.do(request).then((answer) => requests.attemptResult(answer, claim, this.name))
+    const isHeartbeat = this.#watchers.has(claim.id)
+    const answer = this.#batches.do(request, isHeartbeat ? undefined : claim.lock)
+    return answer.then((answered) => requests.attemptResult(answered, claim, this.name))
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {

@@ -9,13 +9,14 @@ import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 import type { EnterResult } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
 import { asLockError, isRefusal } from './failures.js'
-import { findEntry, standing } from './looking.js'
+import { findEntry, standingIn } from './looking.js'
 import { move } from './moving.js'
 import { decodeNode } from './node-data.js'
-import { areAlike, childPrefix, goneName, parentOf, queueOf, shapeOf, type Child } from './nodes.js'
+import { childPrefix, goneName, parentOf, shapeOf } from './nodes.js'
+import { listQueue, type NamedQueue } from './queue-lists.js'
 import type { ZooKeeperSession } from './session.js'
 import type { OwnEntry } from './sessions.js'
-import { childrenOf, inLock, readNode, removeNode, removeOrOwe } from './tree.js'
+import { inLock, readNode, removeNode, removeOrOwe } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
 export interface Entrance {
@@ -46,10 +47,10 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
   const { claim, holder, waiter, crowded, restricted } = entrance
   let made = entrance.unclear ? await findMade(entrance) : undefined
   const session = made?.session ?? (crowded && waiter ? waiter : holder)
-  const makeAndList = async (): Promise<[Made, readonly string[]]> => {
+  const makeAndList = async (): Promise<[Made, NamedQueue]> => {
     const [making, listing] = await Promise.allSettled([
       made ? Promise.resolve(made) : make(entrance, session),
-      childrenOf(session, parentOf(claim.lock)),
+      listQueue(session, claim.lock),
     ])
     if (making.status === 'rejected') throw making.reason
     // It is there, whatever became of the list.
@@ -72,22 +73,19 @@ async function stay(
   entrance: Entrance,
   session: ZooKeeperSession,
   made: Made,
-  children: readonly string[],
+  queue: NamedQueue,
 ): Promise<EnterResult> {
   const { claim, waiter, restricted } = entrance
-  const queue = queueOf(children)
-  const own = queue.findIndex(({ name }) => made.key.endsWith(`/${name}`))
-  const all = queue.slice(0, Math.max(0, own))
-  const before = await standing(session, claim, all)
-  const refusal = await refusalOf(session, claim, children, all)
-  const waits = !mayGo(claim, before)
+  const standing = await standingIn(queue, session, made.key, claim)
+  const refusal = await refusalOf(session, claim, queue, made.key)
+  const waits = standing !== undefined && !mayGo(claim, standing)
   const busy = waits && !entrance.openWaiter
-  if (refusal || busy || own < 0) {
+  if (refusal || busy || !standing) {
     await removeOrOwe(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
   const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
-  const entered = { outcome: 'entered', entry, version: made.version, before, moment: 0n } as const
+  const entered = { outcome: 'entered', entry, version: made.version, ...standing, moment: 0n } as const
   if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
   // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look will say so.
   const { data } = entrance
@@ -121,11 +119,11 @@ async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | und
 async function refusalOf(
   session: ZooKeeperSession,
   claim: Claim,
-  children: readonly string[],
-  before: readonly Child[],
+  queue: NamedQueue,
+  key: string,
 ): Promise<EnterResult | undefined> {
-  if (children.includes(goneName(claim.id))) return { outcome: 'withdrawn' }
-  const other = before.find(({ shape }) => !areAlike(shape, shapeOf(claim)))
+  if (queue.hasChild(goneName(claim.id))) return { outcome: 'withdrawn' }
+  const other = queue.strangerBefore(key, shapeOf(claim))
   if (!other) return undefined
   const node = await readNode(session, `${parentOf(claim.lock)}/${other.name}`)
   const data = node && decodeEntry(node.text)

@@ -1,26 +1,47 @@
 /** Reading a queue: where an entry stands, and what stands before it. */
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry } from '../sequenced/entry.js'
-import type { Look, LookedAt, Place } from '../sequenced/port.js'
+import type { Look, LookedAt, Place, Standing, Waits } from '../sequenced/port.js'
+import { mayGo, standingOf, wantsAll } from '../sequenced/queue-rule.js'
 import { decodeNode } from './node-data.js'
-import { checkShapes, parentOf, queueOf, type Child } from './nodes.js'
+import { parentOf, queueOf } from './nodes.js'
+import { listQueue, type NamedQueue } from './queue-lists.js'
 import type { ZooKeeperSession } from './session.js'
 import { isOwn, type OpenSessions } from './sessions.js'
 import { childrenOf, readNode } from './tree.js'
 
-export function look(sessions: OpenSessions, at: LookedAt): Promise<Look> {
+export function look(sessions: OpenSessions, at: LookedAt): Promise<Look | Waits> {
   return sessions.through(at.entry, (session) => lookFrom(session, sessions, at))
 }
 
 async function lookFrom(
   session: ZooKeeperSession,
   sessions: OpenSessions,
-  { entry, claim }: LookedAt,
-): Promise<Look> {
-  const [node, children] = await Promise.all([
-    readNode(session, entry.key),
-    childrenOf(session, parentOf(entry.lock)),
-  ])
+  at: LookedAt,
+): Promise<Look | Waits> {
+  const { entry, claim, seen } = at
+  if (!claim) return present(sessions, at, await readNode(session, entry.key), NOTHING_BEFORE)
+  if (seen !== undefined) {
+    const standing = await standingIn(await listQueue(session, entry.lock), session, entry.key, claim)
+    if (standing && !mayGo(claim, standing)) return { state: 'waits', ...standing, moment: 0n }
+    // Entries only leave, so what may go by the list still may when its node is read after it.
+    if (standing) return present(sessions, at, await readNode(session, entry.key), standing)
+  }
+  const [node, queue] = await Promise.all([readNode(session, entry.key), listQueue(session, entry.lock)])
+  const standing = await standingIn(queue, session, entry.key, claim)
+  // It went between the two reads: without it nothing would stand before it.
+  if (!standing) return { state: 'absent' }
+  return present(sessions, at, node, standing)
+}
+
+const NOTHING_BEFORE = { before: [], weight: 0 }
+
+function present(
+  sessions: OpenSessions,
+  { entry }: LookedAt,
+  node: Awaited<ReturnType<typeof readNode>>,
+  standing: Omit<Standing, 'moment'>,
+): Look {
   const decoded = node && decodeNode(node.text, node.stat.czxid)
   if (!node || !decoded) return { state: 'absent' }
   if (isOwn(entry)) {
@@ -30,34 +51,30 @@ async function lookFrom(
     // It may have moved by a request that was not answered.
     entry.session = owner
   }
-  const { data } = decoded
-  const queue = queueOf(children)
-  const own = queue.findIndex(({ name }) => entry.key.endsWith(`/${name}`))
-  // It went between the two reads: without it nothing would stand before it.
-  if (own < 0) return { state: 'absent' }
-  const before = await standing(session, { ...claim, lock: entry.lock }, queue.slice(0, own))
-  return { state: 'present', data, version: BigInt(node.stat.version), before, moment: 0n }
+  return { state: 'present', data: decoded.data, version: BigInt(node.stat.version), ...standing, moment: 0n }
 }
 
-/** What of those before a claim decides. A writer that was downgraded says so in its data. */
-export async function standing(
+/** What stands before an entry. Undefined when the entry is not in the queue. */
+export async function standingIn(
+  queue: NamedQueue,
   session: ZooKeeperSession,
-  claim: Pick<Claim, 'lock' | 'capacity' | 'weight' | 'kind'>,
-  before: readonly Child[],
-): Promise<readonly Place[]> {
-  checkShapes(claim.lock, before)
-  const parent = parentOf(claim.lock)
-  const placeOf = ({ name, weight }: Child): Place => ({ key: `${parent}/${name}`, weight })
-  if (claim.kind === 'semaphore') return before.map(placeOf)
-  if (claim.weight >= claim.capacity) return before.slice(-1).map(placeOf)
-  const writers = before.filter(({ shape }) => shape === 'w').map(placeOf)
-  const now = await Promise.all(
-    writers.map(async (writer) => {
-      const node = await readNode(session, writer.key)
-      return node ? [{ ...writer, weight: decodeEntry(node.text)?.weight ?? writer.weight }] : []
-    }),
-  )
-  return now.flat()
+  key: string,
+  claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>,
+): Promise<Omit<Standing, 'moment'> | undefined> {
+  const standing = queue.view.before(key, claim)
+  if (!standing || claim.kind === 'semaphore' || wantsAll(claim)) return standing
+  // A reader. A writer that was downgraded says so in its data.
+  for (let writer = queue.view.lastWriter(key); writer; writer = queue.view.lastWriter(writer.key)) {
+    const weight = await queue.weightOf(writer, () => readWeight(session, writer as Place))
+    if (weight !== undefined) return standingOf(claim, [{ ...writer, weight }])
+  }
+  return NOTHING_BEFORE
+}
+
+/** Undefined when the entry has gone. */
+async function readWeight(session: ZooKeeperSession, { key, weight }: Place): Promise<number | undefined> {
+  const node = await readNode(session, key)
+  return node && (decodeEntry(node.text)?.weight ?? weight)
 }
 
 /** The node of a claim that may or may not have been made. Nothing that any server has acknowledged is missed. */

@@ -12,6 +12,7 @@ import type {
   PortWatch,
   QueuesPage,
   SequencedPort,
+  Waits,
   Watched,
 } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
@@ -26,6 +27,9 @@ import { repeat, type ZooKeeperSession } from './session.js'
 import { isOwn, OpenSessions } from './sessions.js'
 import { listQueues, removeNode, removeOrOwe } from './tree.js'
 import { setData } from './wire/messages.js'
+
+/** From this number of looks in one turn on, waiters do not read their own entries as long as they have to wait. */
+const FEWEST_BRIEF = 8
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   readonly graceMs: number
@@ -64,8 +68,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
         unclear = true
         return entering
       })
-      const waits =
-        result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result.before))
+      const waits = result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result))
       this.#crowded.note(claim.lock, waits)
       return result
     } catch (error) {
@@ -79,8 +82,19 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     }
   }
 
-  async look(entries: readonly LookedAt[]): Promise<readonly Look[]> {
-    return this.#typed(() => Promise.all(entries.map((at) => look(this.#sessions, at))))
+  async look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]> {
+    // Where few look, the entry and its queue are read at once, and the answer comes sooner.
+    const isBrief = entries.length >= FEWEST_BRIEF
+    return this.#typed(() =>
+      Promise.all(
+        entries.map(({ entry, claim, seen }) => {
+          return look(
+            this.#sessions,
+            isBrief && seen !== undefined ? { entry, claim, seen } : { entry, claim },
+          )
+        }),
+      ),
+    )
   }
 
   async amend(

@@ -123,6 +123,26 @@ cohort.test(
   { needs: [queue, inspect] },
 )
 
+cohort.test(
+  'callers of one client are served in the order of their calls, whatever leases they ask for',
+  async (context) => {
+    const [one, other] = [await context.locks({ fairness: 'fifo' }), await context.locks()]
+    for (const round of [1, 2, 3]) {
+      const name = context.name(`round-${round}`)
+      const held = await context.soon(other.mutex(name).acquire())
+      const order: number[] = []
+      const turns = Array.from({ length: 12 }, (_, number) => {
+        const lock = one.mutex(name, { ttlMs: context.shortMs * 4 + (number % 3) * 100 })
+        return context.later(lock.run(() => void order.push(number)))
+      })
+      await held.release()
+      await context.time.within(Promise.all(turns), 5000 + context.slackMs, 'the end of all waits')
+      assert.deepEqual(order, [...turns.keys()])
+    }
+  },
+  { needs: [queue] },
+)
+
 cohort.test('a waiter waits for longer than its TTL, and then has its turn', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const held = await context.soon(one.mutex(context.name()).acquire())

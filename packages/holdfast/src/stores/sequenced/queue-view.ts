@@ -1,0 +1,72 @@
+/**
+ * A whole queue that was read once, for the many claims of one client that wait in it.
+ *
+ * A claim that reads by itself what stands before it costs as much as the queue is long, and thousands of waiters of one
+ * client would read a queue of thousands each second.
+ */
+import type { Claim } from '../../store/contract.js'
+import type { Place, Standing } from './port.js'
+import { standingOf, wantsAll } from './queue-rule.js'
+
+export interface QueuePlace extends Place {
+  /** Whether it excludes all others: a mutex or a writer, also one that was downgraded since. */
+  readonly isWriter: boolean
+}
+
+export class QueueView {
+  /** The oldest first. */
+  readonly places: readonly QueuePlace[]
+  /** The weight of all places before each place. */
+  readonly #weightBefore: readonly number[]
+  /** The number of the last writer before each place, or -1. */
+  readonly #writerBefore: readonly number[]
+  readonly #numbers = new Map<string, number>()
+
+  constructor(places: readonly QueuePlace[]) {
+    this.places = places
+    const weightBefore: number[] = []
+    const writerBefore: number[] = []
+    let weight = 0
+    let writer = -1
+    for (const [number, place] of places.entries()) {
+      this.#numbers.set(place.key, number)
+      weightBefore.push(weight)
+      writerBefore.push(writer)
+      weight += place.weight
+      if (place.isWriter) writer = number
+    }
+    this.#weightBefore = weightBefore
+    this.#writerBefore = writerBefore
+  }
+
+  has(key: string): boolean {
+    return this.#numbers.has(key)
+  }
+
+  /** What stands before the entry of a claim. Undefined when the entry is not in the queue. */
+  before(
+    key: string,
+    claim: Pick<Claim, 'capacity' | 'weight' | 'kind'>,
+  ): Omit<Standing, 'moment'> | undefined {
+    const number = this.#numbers.get(key)
+    if (number === undefined) return undefined
+    const weight = this.#weightBefore[number] ?? 0
+    if (wantsAll(claim)) return standingOf(claim, this.places.slice(Math.max(0, number - 1), number), weight)
+    if (claim.kind === 'semaphore') {
+      // Above the capacity only the last place matters.
+      const first = weight > claim.capacity ? number - 1 : 0
+      return standingOf(claim, this.places.slice(first, number), weight)
+    }
+    const writer = this.lastWriter(key)
+    return standingOf(claim, writer ? [writer] : [])
+  }
+
+  /**
+   * The last writer before an entry, which alone decides for a reader: should it have been downgraded, it has held, and
+   * no other writer before it can still wait.
+   */
+  lastWriter(key: string): QueuePlace | undefined {
+    const number = this.#numbers.get(key)
+    return number === undefined ? undefined : this.places[this.#writerBefore[number] ?? -1]
+  }
+}

@@ -1,0 +1,68 @@
+/** A queue that is read once decides as the sum of all weights does, claim by claim. */
+import { expect, test } from 'vitest'
+import { QueueView, type QueuePlace } from '../../dist/stores/sequenced/queue-view.js'
+import { everyoneHolds, mayGo, standingOf } from '../../dist/stores/sequenced/queue-rule.js'
+import { CAPACITY_ALL, type Claim } from '../../dist/store/contract.js'
+
+type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
+
+/** A small generator of numbers, so that a failure can be repeated. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+const place = (key: number, weight: number, isWriter = false): QueuePlace => ({
+  key: `k${key}`,
+  weight,
+  isWriter,
+})
+
+test('permits: a waiter goes when the sum of all weights before it lets it', () => {
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const below = numbers(seed)
+    const capacity = 1 + below(6)
+    const places = Array.from({ length: below(12) + 1 }, (_, key) => place(key, 1 + below(capacity)))
+    const view = new QueueView(places)
+    for (const [number, { key, weight }] of places.entries()) {
+      const claim: Weighed = { kind: 'semaphore', capacity, weight }
+      const all = places.slice(0, number)
+      const sum = all.reduce((total, one) => total + one.weight, 0)
+      const standing = view.before(key, claim)
+      if (!standing) throw new Error('It is not in the queue.')
+      expect(mayGo(claim, standing)).toBe(sum + weight <= capacity)
+      if (weight === capacity) expect(standing.before).toEqual(all.slice(-1))
+      else expect(standing.before).toEqual(everyoneHolds(claim, { weight: sum }) ? all : all.slice(-1))
+      expect(standing).toEqual(standingOf(claim, weight === capacity ? all.slice(-1) : all, sum))
+    }
+  }
+})
+
+test('readers and writers: a reader goes when no writer before it excludes it, a writer when it is the first', () => {
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const below = numbers(seed)
+    // Writers that were downgraded have held, so they stand at the beginning.
+    const lowered = below(3)
+    const places = Array.from({ length: below(10) + 1 }, (_, key) => {
+      const isWriter = below(2) === 0
+      return place(key, isWriter && key >= lowered ? CAPACITY_ALL : 1, isWriter)
+    })
+    const view = new QueueView(places)
+    for (const [number, { key, weight }] of places.entries()) {
+      const claim: Weighed = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight }
+      const all = places.slice(0, number)
+      const excludes = all.some((one) => one.isWriter && one.weight === CAPACITY_ALL)
+      const standing = view.before(key, claim)
+      if (!standing) throw new Error('It is not in the queue.')
+      expect(mayGo(claim, standing)).toBe(weight === CAPACITY_ALL ? number === 0 : !excludes)
+    }
+  }
+})
+
+test('an entry that is not in the queue has no standing', () => {
+  const view = new QueueView([place(1, 1)])
+  expect(view.before('k2', { kind: 'semaphore', capacity: 2, weight: 1 })).toBeUndefined()
+})
