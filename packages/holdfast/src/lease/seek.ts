@@ -72,8 +72,8 @@ export function seek(
   return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
 }
 
-function optionsOf({ enqueue, tokens, queue }: SeekTerms): AttemptOptions {
-  return { enqueue, tokens: tokens(), queue }
+function optionsOf(terms: SeekTerms): AttemptOptions {
+  return { enqueue: terms.enqueue, tokens: terms.tokens(), queue: terms.queue }
 }
 
 /** Seeks a grant until somebody gives up the wait for it. Gives the seek where it goes on. */

@@ -76,7 +76,7 @@ describe.each([
     const queue = {}
     const claims = Array.from({ length: WAITERS }, () => makeClaim(lock, shape))
     const beat = (): Promise<unknown[]> =>
-      Promise.all(claims.map((claim) => store.attempt(claim, { ...QUEUE, queue })))
+      Promise.all(claims.map(async (claim) => store.attempt(claim, { ...QUEUE, queue })))
     for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })
     const before = proxy.answeredBytes
     for (const answer of await beat()) expect(answer).toMatchObject({ outcome: 'waiting' })

@@ -65,7 +65,7 @@ export async function standingIn(
   if (!standing || claim.kind === 'semaphore' || wantsAll(claim)) return standing
   // A reader. A writer that was downgraded says so in its data.
   for (let writer = queue.view.lastWriter(key); writer; writer = queue.view.lastWriter(writer.key)) {
-    const weight = await queue.weightOf(writer, () => readWeight(session, writer as Place))
+    const weight = await queue.weightOf(writer, () => readWeight(session, writer))
     if (weight !== undefined) return standingOf(claim, [{ ...writer, weight }])
   }
   return NOTHING_BEFORE
