@@ -1,5 +1,5 @@
 /** Mutations of handing on: who is served next inside a process, and with which token. */
-import type { Mutation } from './catalogue.js'
+import type { Mutation } from './mutation.js'
 
 export const ORDER_MUTATIONS: readonly Mutation[] = [
   {

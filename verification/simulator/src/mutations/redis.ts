@@ -1,5 +1,5 @@
 /** Mutations of the client side of the Redis store: batches, answers, and what comes unasked. */
-import type { Edit, Mutation } from './catalogue.js'
+import type { Edit, Mutation } from './mutation.js'
 
 const inRedis = (file: string, find: string, replace: string): Edit => ({
   file: `stores/redis/${file}`,

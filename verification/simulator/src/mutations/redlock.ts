@@ -1,5 +1,5 @@
 /** Mutations of Redlock: which votes count, and what becomes of those that do not. */
-import type { Edit, Mutation } from './catalogue.js'
+import type { Edit, Mutation } from './mutation.js'
 
 const inRedlock = (file: string, find: string, replace: string): Edit => ({
   file: `stores/redlock/${file}`,

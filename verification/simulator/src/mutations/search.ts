@@ -4,8 +4,9 @@ import { examine } from '../explore.js'
 import type { Finding } from '../judge/judge.js'
 import { examineScenario, scenarioNamed } from '../scenarios/index.js'
 import { markdownTable } from '../table.js'
-import { MUTATIONS, type Mutation } from './catalogue.js'
+import { MUTATIONS } from './catalogue.js'
 import { mutated } from './mutate.js'
+import type { Mutation } from './mutation.js'
 
 /** A mutation that survives so many seeds counts as not caught. */
 export const MOST_SEEDS = 1000

@@ -1,5 +1,5 @@
 /** Mutations of the grant rule, which every store runs in one form or another. */
-import type { Edit, Mutation } from './catalogue.js'
+import type { Edit, Mutation } from './mutation.js'
 
 const inRule = (find: string, replace: string): Edit => ({ file: 'store/grant-rule.js', find, replace })
 

@@ -1,5 +1,5 @@
 /** Mutations of when a lease ends, and of who is told. */
-import type { Mutation } from './catalogue.js'
+import type { Mutation } from './mutation.js'
 
 const SENT_AT_REPLY = 'this.#client.clock.monotonicMs()'
 

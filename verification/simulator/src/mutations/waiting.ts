@@ -1,5 +1,5 @@
 /** Mutations of waiting, of giving up, and of giving back. */
-import type { Mutation } from './catalogue.js'
+import type { Mutation } from './mutation.js'
 
 export const WAITING_MUTATIONS: readonly Mutation[] = [
   {

@@ -4,9 +4,9 @@ import type { Store } from 'holdfast/store'
 import type { Runtime } from '../runtime.js'
 import type { Access, Customer } from '../server/service.js'
 import { ModelClient } from './client.js'
-import type { RedisServer } from './server.js'
+import type { Endpoint } from './peer.js'
 
-export function openRedisAccess(server: RedisServer, customer: Customer, { redisStore }: Runtime): Access {
+export function openRedisAccess(server: Endpoint, customer: Customer, { redisStore }: Runtime): Access {
   const { process, links, dice, timeoutMs, claimants } = customer
   const [link] = links
   const connections = new Set<ModelClient>()

@@ -7,13 +7,12 @@ import type { IoRedisClient } from 'holdfast/redis'
 import type { Dice } from '../world/dice.js'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
-import { ReplyError, type Peer } from './peer.js'
-import type { RedisServer } from './server.js'
+import { ReplyError, type Endpoint, type Peer } from './peer.js'
 
 type Listener = (...args: unknown[]) => void
 
 export interface ModelClientOptions {
-  readonly server: RedisServer
+  readonly server: Endpoint
   readonly process: Process
   readonly dice: Dice
   readonly link: Link

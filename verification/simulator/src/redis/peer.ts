@@ -1,4 +1,5 @@
 /** What the two ends of a modelled connection know of each other. */
+import type { Host } from '../server/host.js'
 
 /** An answer that is an error. */
 export class ReplyError extends Error {
@@ -11,6 +12,18 @@ export interface Peer {
   push(text: string): void
   /** The server has closed the connection. */
   closed(): void
+}
+
+/** The server's end of its connections, as the client sees it. */
+export interface Endpoint {
+  readonly host: Host
+  /** How often the server has been started: connections belong to one life of it. */
+  readonly life: number
+  accept(peer: Peer): void
+  /** The client's end of the connection is gone. */
+  drop(peer: Peer): void
+  /** Does a command, as one atomic step. Throws a ReplyError where the server answers with one. */
+  execute(peer: Peer, words: readonly string[]): unknown
 }
 
 /** The lock of a key, such as `hf:{lock}`. */

@@ -12,17 +12,16 @@ import type { Truth } from '../server/truth.js'
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { openRedisAccess } from './access.js'
-import { lockOf, ReplyError, type Peer } from './peer.js'
+import { lockOf, ReplyError, type Endpoint, type Peer } from './peer.js'
 import { describe, downgrade, steal, work, type Keyspace } from './scripts.js'
 import { CommonTombstones } from './tombstones.js'
 
-export class RedisServer implements Service, Keyspace {
+export class RedisServer implements Service, Endpoint, Keyspace {
   readonly host: Host
   readonly hosts: readonly Host[]
   readonly truth: Truth
   readonly rule: Runtime['rule']
   readonly channels = new Map<string, string>()
-  /** How often it has been started: connections belong to one life of it. */
   life = 0
   readonly #runtime: Runtime
   readonly #clock: MachineClock
@@ -71,12 +70,10 @@ export class RedisServer implements Service, Keyspace {
     this.#peers.set(peer, undefined)
   }
 
-  /** The other end is gone. */
   drop(peer: Peer): void {
     this.#peers.delete(peer)
   }
 
-  /** Does a command, as one atomic step. Throws a ReplyError where the server answers with one. */
   execute(peer: Peer, [name = '', ...args]: readonly string[]): unknown {
     switch (name) {
       case 'SUBSCRIBE':

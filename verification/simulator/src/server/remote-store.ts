@@ -10,6 +10,7 @@ import type {
   ClaimRef,
   InspectPage,
   InspectQuery,
+  PushedGrant,
   Renewal,
   RenewResult,
   StealOptions,
@@ -23,14 +24,27 @@ import type {
 import type { Claimants } from '../workload/claimants.js'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
-import type { Server } from './server.js'
+import type { Host } from './host.js'
+import type { Truth } from './truth.js'
+
+/** What the server sends unasked. */
+export type WakeSender = (grant: PushedGrant | undefined) => void
+
+/** The far end of the messages. */
+export interface StoreServer {
+  readonly host: Host
+  readonly truth: Truth
+  readonly store: Store<true>
+  subscribe(claim: Claim, send: WakeSender): void
+  unsubscribe(claimId: string): void
+}
 
 type Answer<T> = { readonly value: T } | { readonly error: unknown }
 
 export interface RemoteStoreOptions {
   readonly process: Process
   readonly link: Link
-  readonly server: Server
+  readonly server: StoreServer
   readonly timeoutMs: number
   readonly claimants: Claimants
 }
@@ -40,7 +54,7 @@ export class RemoteStore implements Store<true> {
   readonly traits: Traits<true>
   readonly #process: Process
   readonly #link: Link
-  readonly #server: Server
+  readonly #server: StoreServer
   readonly #timeoutMs: number
   readonly #claimants: Claimants
 

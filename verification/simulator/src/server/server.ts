@@ -2,21 +2,18 @@
  * The server of a store: it runs a real one, whose verbs are the atomic steps of the service, and pushes wake-ups to
  * those that subscribed.
  */
-import type { Claim, PushedGrant, Store } from 'holdfast/store'
+import type { Claim, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'
 import { Host } from './host.js'
-import { RemoteStore } from './remote-store.js'
+import { RemoteStore, type StoreServer, type WakeSender } from './remote-store.js'
 import type { Access, Customer, Service } from './service.js'
 import type { Truth } from './truth.js'
 
 /** Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer at once. */
 export type StoreModel = (clock: MachineClock) => Store<true>
 
-/** What the server sends unasked. */
-export type WakeSender = (grant: PushedGrant | undefined) => void
-
-export class Server implements Service {
+export class Server implements Service, StoreServer {
   readonly host: Host
   readonly hosts: readonly Host[]
   readonly truth: Truth
