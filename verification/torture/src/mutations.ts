@@ -1,25 +1,7 @@
 /** What is broken on purpose, so that a run over the broken copy must turn red. */
 import { mutatedCopy, MUTATIONS as SIMULATED, type Edit } from '@holdfast/simulator'
 import { COMMAND_LINE_MUTATIONS, mutatedCommandLine } from './command-line/mutations.js'
-import type { AnyProperty } from './command-line/promised.js'
-import type { AnyFaultKind } from './faults/catalogue.js'
-import type { StoreName } from './stores.js'
-
-export interface TortureMutation {
-  /** Of which package the copy is made; `holdfast` where none is named. */
-  readonly of?: 'cli'
-  readonly name: string
-  readonly breaks: string
-  readonly edits: readonly Edit[]
-  /** Why more than one line is changed. */
-  readonly masked?: string
-  /** What shows it: a store, faults, and the promises that break. */
-  readonly store: StoreName
-  readonly faults: readonly AnyFaultKind[]
-  /** How long a run must be to show it, where that is longer than for most. */
-  readonly seconds?: number
-  readonly shows: readonly AnyProperty[]
-}
+import type { TortureMutation } from './mutation.js'
 
 /** Takes the edits of the simulator's mutations of these names. */
 function edits(...names: readonly string[]): Edit[] {

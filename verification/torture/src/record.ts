@@ -4,14 +4,14 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from './command.js'
 import type { AnyFaultKind } from './faults/catalogue.js'
-import { isBroken } from './judge/judge.js'
+import type { JudgedRun } from './judge/judged-run.js'
+import { isBroken } from './judge/judgement.js'
 import { commandOf } from './judge/reproduce.js'
 import type { Distribution } from './judge/told.js'
 import type { AnyProperty } from './command-line/promised.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
 import type { StoreName } from './stores.js'
-import type { Ran } from './torture.js'
 
 const RESULTS = fileURLToPath(new URL('../results/', import.meta.url))
 
@@ -54,7 +54,7 @@ export function cellsOf(
   return together.length > 1 ? [...cells, ['mixed', together]] : cells
 }
 
-export function keep(cell: string, ran: Ran): void {
+export function keep(cell: string, ran: JudgedRun): void {
   const { store, subject } = ran.options
   const name = fileOf(store, subject)
   const file = `${RESULTS}${name}.json`
@@ -75,7 +75,7 @@ function fileOf(store: StoreName, subject: SubjectName): string {
   return subject === 'command-line' ? subject : `${subject.split(':')[0] ?? subject}s`
 }
 
-function recorded({ options, outcome, judgement }: Ran): RecordedCell {
+function recorded({ options, outcome, judgement }: JudgedRun): RecordedCell {
   const { awake, woken } = judgement.told
   return {
     command: commandOf(options),

@@ -1,10 +1,10 @@
 /** What is printed: the schedule, how a run goes, and the verdicts. */
 import type { Fault } from './faults/catalogue.js'
 import type { Distribution, Told } from './judge/told.js'
-import type { Verdict } from './judge/judge.js'
+import type { JudgedRun } from './judge/judged-run.js'
+import type { Verdict } from './judge/judgement.js'
 import type { Progress } from './run/conduct.js'
 import type { StoreName } from './stores.js'
-import type { Ran } from './torture.js'
 
 /** So many violations of a run are printed; the report has more. */
 const MOST_SHOWN = 5
@@ -20,7 +20,7 @@ export function showPlan(store: StoreName, plan: readonly Fault[]): string {
 
 export function showProgress(
   progress: Progress | undefined,
-  { store, subject, seconds }: Ran['options'],
+  { store, subject, seconds }: JudgedRun['options'],
 ): void {
   const text = progress
     ? progressLine(progress, `${store}${subject === 'holdfast' ? '' : ` ${subject}`}`, seconds)
@@ -36,7 +36,7 @@ function progressLine(progress: Progress, name: string, seconds: number): string
   return `${name} · ${at} · ${leases} leases · ${losses} lost · ${waiting} waiting · ${faults} faults${broken}`
 }
 
-export function showVerdicts({ options, outcome, judgement }: Ran): string {
+export function showVerdicts({ options, outcome, judgement }: JudgedRun): string {
   const { store, subject, seconds, seed, kinds } = options
   const { verdicts, findings, operations, leases, losses, told, drainMs } = judgement
   const title =

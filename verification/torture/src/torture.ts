@@ -9,22 +9,19 @@ import { leftOutOf, shapeOf } from './command-line/shape.js'
 import { judgeCommandLine } from './command-line/judge.js'
 import { drawPlan } from './faults/plan.js'
 import { needNetwork, type AnyFaultKind } from './faults/catalogue.js'
-import { isBroken, judge, type Judgement } from './judge/judge.js'
-import { brokenCopyOf, MUTATIONS, type TortureMutation } from './mutations.js'
+import { judge } from './judge/judge.js'
+import type { JudgedRun } from './judge/judged-run.js'
+import { isBroken } from './judge/judgement.js'
+import type { TortureMutation } from './mutation.js'
+import { brokenCopyOf, MUTATIONS } from './mutations.js'
 import type { SubjectName } from './protocol.js'
-import { conduct, type Outcome, type Progress, type RunOptions } from './run/conduct.js'
+import { conduct, type Progress } from './run/conduct.js'
 import { report } from './report/report.js'
 import { enterOwnNetwork } from './run/own-network.js'
 import { preflight } from './run/preflight.js'
 import { cellsOf, keep } from './record.js'
 import { STORES, type StoreName } from './stores.js'
 import { showPlan, showProgress, showVerdicts } from './show.js'
-
-export interface Ran {
-  readonly options: Omit<RunOptions, 'signal' | 'progress'>
-  readonly outcome: Outcome
-  readonly judgement: Judgement
-}
 
 export async function torture(command: Command, signal: AbortSignal): Promise<number> {
   if (command.plan) {
@@ -40,7 +37,7 @@ export async function torture(command: Command, signal: AbortSignal): Promise<nu
     const status = await enterOwnNetwork(signal)
     if (status !== undefined) return status
   }
-  const runs: Ran[] = []
+  const runs: JudgedRun[] = []
   for (const store of command.stores) {
     for (const subject of command.subjects) {
       for (const [cell, kinds] of runsOf(command, store, subject)) {
@@ -73,9 +70,9 @@ function runsOf(
 
 async function tryOne(
   command: Command,
-  what: Pick<Ran['options'], 'store' | 'subject' | 'kinds'>,
+  what: Pick<JudgedRun['options'], 'store' | 'subject' | 'kinds'>,
   signal: AbortSignal,
-): Promise<Ran> {
+): Promise<JudgedRun> {
   const { seconds, seed, mutation: name } = command
   const mutation = MUTATIONS.find((one) => one.name === name)
   const copy = mutation && brokenCopy(mutation)
@@ -95,7 +92,7 @@ function brokenCopy(mutation: TortureMutation): string {
   return copy
 }
 
-export async function runOnce(options: Ran['options'], signal: AbortSignal): Promise<Ran> {
+export async function runOnce(options: JudgedRun['options'], signal: AbortSignal): Promise<JudgedRun> {
   const all = { ...options, signal, progress: (progress: Progress) => showProgress(progress, options) }
   const outcome = await (options.subject === 'command-line' ? conductCommandLine(all) : conduct(all))
   const { witnessed } = outcome
@@ -103,7 +100,7 @@ export async function runOnce(options: Ran['options'], signal: AbortSignal): Pro
   return { options, outcome, judgement }
 }
 
-function write({ history, report: file }: Command, runs: readonly Ran[]): void {
+function write({ history, report: file }: Command, runs: readonly JudgedRun[]): void {
   const last = runs.at(-1)
   if (history !== undefined && last) {
     writeFileSync(history, last.outcome.events.map((event) => `${formatEvent(event)}\n`).join(''))

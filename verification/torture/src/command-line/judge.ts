@@ -1,6 +1,6 @@
 /** Judges a run of the torture over the command line: a verdict for each promise. */
-import type { Finding, Judgement, Verdict } from '../judge/judge.js'
 import { describeGhost } from '../judge/judge.js'
+import type { Finding, Judgement, Verdict } from '../judge/judgement.js'
 import { waivers } from '../promised.js'
 import type { Outcome, RunOptions } from '../run/conduct.js'
 import { traceOf, wrongExitOf } from './exit-codes.js'

@@ -2,7 +2,7 @@
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { mutatedCopy, type Edit } from '@holdfast/simulator'
-import type { TortureMutation } from '../mutations.js'
+import type { TortureMutation } from '../mutation.js'
 
 const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.url))
 /** What the program is made of. Without its bundle it runs from the parts, which can be edited. */

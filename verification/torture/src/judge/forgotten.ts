@@ -4,7 +4,7 @@
  */
 import type { HistoryEvent, Hold } from 'holdfast/conformance'
 import type { Loss } from '../run/chronicle.js'
-import type { Finding } from './judge.js'
+import type { Finding } from './judgement.js'
 
 /** A renewal may have been on its way while the data was deleted. */
 const SLACK_NS = 50_000_000n

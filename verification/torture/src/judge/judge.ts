@@ -1,5 +1,5 @@
 /** Judges a run: the published checkers, and what only the conductor can see; a verdict for each promise. */
-import { checkHistory, tellStory, type HistoryEvent, type Violation } from 'holdfast/conformance'
+import { checkHistory, tellStory, type Violation } from 'holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'
@@ -7,37 +7,8 @@ import type { Outcome, RunOptions } from '../run/conduct.js'
 import type { Ghost } from '../run/ghosts.js'
 import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './forgotten.js'
-import { toldOf, type Told } from './told.js'
-
-export interface Finding {
-  readonly property: AnyProperty
-  /** What the checker calls it. */
-  readonly kind: string
-  readonly key: string
-  readonly message: string
-  /** The piece of the history that shows it, where there is one. */
-  readonly events: readonly HistoryEvent[]
-  readonly promised: boolean
-}
-
-export interface Verdict {
-  readonly property: AnyProperty
-  /** `kept` and `broken` where it was promised, `waived` where it was not, `none` where there was nothing to judge. */
-  readonly outcome: 'kept' | 'broken' | 'waived' | 'none'
-  readonly violations: number
-  readonly because?: string
-}
-
-export interface Judgement {
-  readonly verdicts: readonly Verdict[]
-  readonly findings: readonly Finding[]
-  readonly told: Told
-  readonly operations: number
-  readonly leases: number
-  readonly losses: number
-  /** The longest wait after healing, in milliseconds. */
-  readonly drainMs: number
-}
+import type { Finding, Judgement, Verdict } from './judgement.js'
+import { toldOf } from './told.js'
 
 /** What a checker is asked for; what of it was promised is decided afterwards. */
 const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
@@ -95,11 +66,6 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
     losses: notes.filter(({ note }) => note === 'loss').length,
     drainMs: Number(drainNs) / 1e6,
   }
-}
-
-/** Whether a promise was broken. */
-export function isBroken({ judgement }: { readonly judgement: Judgement }): boolean {
-  return judgement.verdicts.some(({ outcome }) => outcome === 'broken')
 }
 
 export function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {

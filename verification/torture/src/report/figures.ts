@@ -1,8 +1,8 @@
 /** What happened under each kind of fault. */
 import type { Story } from 'holdfast/conformance'
 import type { AnyFaultKind } from '../faults/catalogue.js'
+import type { JudgedRun } from '../judge/judged-run.js'
 import { STORES } from '../stores.js'
-import type { Ran } from '../torture.js'
 
 export interface Figure {
   readonly kind: AnyFaultKind
@@ -16,7 +16,7 @@ export interface Figure {
   violations: number
 }
 
-export function figuresOf({ options, outcome, judgement }: Ran, { holds, waits }: Story): Figure[] {
+export function figuresOf({ options, outcome, judgement }: JudgedRun, { holds, waits }: Story): Figure[] {
   const figures = new Map<AnyFaultKind, Figure>()
   const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
   const told = outcome.notes.flatMap((note) => (note.note === 'loss' ? [BigInt(note.told_ns)] : []))

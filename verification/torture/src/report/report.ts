@@ -1,11 +1,11 @@
 /** A report on one page: what was promised and seen in each run, drawn, with the piece of history that shows each violation. */
 import { formatEvent, tellStory, type Hold, type Story } from 'holdfast/conformance'
 import { FAULTS } from '../faults/catalogue.js'
-import type { Finding, Judgement } from '../judge/judge.js'
+import type { JudgedRun } from '../judge/judged-run.js'
+import type { Finding, Judgement } from '../judge/judgement.js'
 import { commandOf } from '../judge/reproduce.js'
 import { distribution } from '../show.js'
 import { STORES } from '../stores.js'
-import type { Ran } from '../torture.js'
 import { draw, type Scene } from './drawing.js'
 import { figuresOf } from './figures.js'
 import { escape, page, table } from './html.js'
@@ -18,7 +18,7 @@ const AROUND_NS = 300_000_000n
 /** How wide a violation's own picture is, in pixels. */
 const PICTURE = 900
 
-export function report(runs: readonly Ran[]): string {
+export function report(runs: readonly JudgedRun[]): string {
   const broken = runs.filter(({ judgement }) =>
     judgement.verdicts.some(({ outcome }) => outcome === 'broken'),
   )
@@ -35,7 +35,7 @@ const KEY = `<p class="key quiet">Timelines: <span style="background:var(--hold)
 <span style="border-top:2px solid var(--quiet)"></span>waiting <span style="border:2px solid var(--bad)"></span>violation.
 The number in a bar is the end of its fencing token. Point at anything to read more.</p>`
 
-function overview(runs: readonly Ran[]): string {
+function overview(runs: readonly JudgedRun[]): string {
   const rows = runs.map((ran, index) => {
     const { options, outcome, judgement } = ran
     return [
@@ -58,11 +58,11 @@ function countOf({ findings }: Judgement, promised: boolean): string {
   return `<span class="${its.length === 0 ? 'kept' : promised ? 'broken' : 'waived'}">${text}</span>`
 }
 
-function nameOf({ options: { store, subject } }: Ran): string {
+function nameOf({ options: { store, subject } }: JudgedRun): string {
   return subject === 'holdfast' ? STORES[store].title : `${subject} on ${STORES[store].title}`
 }
 
-function section(ran: Ran, index: number): string {
+function section(ran: JudgedRun, index: number): string {
   const { options, outcome, judgement } = ran
   const story = tellStory(outcome.events)
   return [
@@ -96,7 +96,7 @@ function told({ told: { awake, woken, reasons } }: Judgement): string {
   return `<h3>When losses were told</h3><p class="quiet">${why.join(', ')}</p>${table(['', 'distribution'], rows)}`
 }
 
-function figures(ran: Ran, story: Story): string {
+function figures(ran: JudgedRun, story: Story): string {
   const rows = figuresOf(ran, story).map((figure) => [
     `<span title="${escape(FAULTS[figure.kind].title)}">${figure.kind}</span>`,
     String(figure.count),
@@ -119,7 +119,7 @@ function figures(ran: Ran, story: Story): string {
   return `<h3>By fault</h3>${table(head, rows)}`
 }
 
-function timeline({ outcome, judgement }: Ran, story: Story): string {
+function timeline({ outcome, judgement }: JudgedRun, story: Story): string {
   const { startNs, watchedNs, chronicle } = outcome
   const toNs = watchedNs - startNs > DRAWN_NS ? startNs + DRAWN_NS : watchedNs
   const scene: Scene = {
@@ -137,7 +137,7 @@ function timeline({ outcome, judgement }: Ran, story: Story): string {
   return `<h3>Timeline${cut}</h3>${draw(scene)}`
 }
 
-function violations(ran: Ran, story: Story): string {
+function violations(ran: JudgedRun, story: Story): string {
   const { findings } = ran.judgement
   if (findings.length === 0) return ''
   const sorted = findings.toSorted((one, other) => Number(other.promised) - Number(one.promised))
@@ -151,7 +151,7 @@ function violations(ran: Ran, story: Story): string {
     .join('')}${more}`
 }
 
-function violation(ran: Ran, story: Story, finding: Finding): string {
+function violation(ran: JudgedRun, story: Story, finding: Finding): string {
   const { kind, message, promised, events } = finding
   const mark = promised ? '<span class="broken">broken</span>' : '<span class="waived">not promised</span>'
   const shown = events.slice(0, MOST_EVENTS).map(formatEvent)
@@ -162,7 +162,7 @@ function violation(ran: Ran, story: Story, finding: Finding): string {
 }
 
 /** The lock around the time of the violation. */
-function picture({ outcome }: Ran, story: Story, finding: Finding): string {
+function picture({ outcome }: JudgedRun, story: Story, finding: Finding): string {
   const marked = markedBy([finding], story.holds)
   const [first] = marked
   if (!first) return ''
