@@ -1,8 +1,9 @@
 /** The connection that listens is there for those who wait, and for nobody else, however its making and its end coincide. */
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
-import type { Client, ListenEvents } from '../../dist/stores/postgres/clients.js'
+import type { Client } from '../../dist/stores/postgres/clients.js'
 import { PostgresDatabase } from '../../dist/stores/postgres/database.js'
+import type { ListenEvents } from '../../dist/stores/postgres/own-connection.js'
 
 /** More than the longest pause before a connection is made anew. */
 const PAUSE_MS = 1500

@@ -1,33 +1,11 @@
-/**
- * The two client libraries as one: `pg` and `postgres`. Nothing is imported from either; what is used of them is written
- * down here, and the pool that the caller passes in is never closed.
- */
+/** The two client libraries as one: `pg` and `postgres`. The pool that the caller passes in is never closed. */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
 import { farewell } from './farewell.js'
-import { OwnConnection } from './own-connection.js'
+import { OwnConnection, type ListenEvents } from './own-connection.js'
+import { isPgPool, isPostgresJs, type PgPool, type PgStatement, type PostgresJs, type Row } from './pools.js'
 import { checkTransform, untransformed } from './untransformed.js'
-
-/** A row of an answer. */
-export type Row = Readonly<Record<string, unknown>>
-
-/** A statement with values, which is prepared once for each connection when it has a name. */
-export interface PgStatement {
-  readonly name: string | undefined
-  readonly text: string
-  readonly values: string[]
-}
-
-/** As much of a pool of `pg` as is used. */
-export interface PgPool {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
-  connect(): Promise<unknown>
-  connect(lent: (error: Error | undefined, client: unknown) => void): void
-  readonly options: object
-  readonly totalCount: number
-  readonly idleCount: number
-}
 
 /** A client that such a pool has lent. With an error it is ended in place of being used again. */
 interface PgPoolClient {
@@ -35,17 +13,6 @@ interface PgPoolClient {
   release(error?: Error): void
   once(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-}
-
-/** As much of a `postgres` (postgres.js) instance as is used. */
-export interface PostgresJs {
-  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>
-  listen(
-    channel: string,
-    onNotify: (payload: string) => void,
-    onListen?: () => void,
-  ): Promise<{ unlisten(): Promise<void> }>
-  readonly options: object
 }
 
 /** What either library does for the store. */
@@ -60,12 +27,6 @@ export interface Client {
   rest(): Promise<void>
 }
 
-export interface ListenEvents {
-  onNotify(payload: string): void
-  /** The connection was lost. `again` says whether the library has connected anew by itself. */
-  onLost(again: boolean): void
-}
-
 /** @throws LockUsageError for anything else than the two libraries' pools, and for one whose rows are transformed. */
 export function clientOf(pool: unknown): Client {
   if (isPostgresJs(pool)) {
@@ -76,17 +37,6 @@ export function clientOf(pool: unknown): Client {
   throw new LockUsageError(
     'postgresStore needs a pool: new pg.Pool(…) of the package "pg", or postgres(…) of the package "postgres".',
     { store: 'postgres' },
-  )
-}
-
-export function isPostgresJs(pool: unknown): pool is PostgresJs {
-  return typeof pool === 'function' && 'unsafe' in pool && 'listen' in pool
-}
-
-/** A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
-export function isPgPool(pool: unknown): pool is PgPool {
-  return (
-    typeof pool === 'object' && pool !== null && 'query' in pool && 'options' in pool && 'totalCount' in pool
   )
 }
 

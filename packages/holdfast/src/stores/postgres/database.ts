@@ -5,10 +5,11 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answer, type Request } from '../sql/requests.js'
-import type { Client, Row } from './clients.js'
+import type { Client } from './clients.js'
 import { coverOf } from './cover.js'
 import { Statements } from '../sql/statements.js'
 import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
+import type { Row } from './pools.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 
 /** How long to wait before the connection that listens is made anew, in milliseconds. */

@@ -1,7 +1,7 @@
 /** What `doctor` tells about a PostgreSQL database. */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
-import type { PgPool } from './clients.js'
+import type { PgPool } from './pools.js'
 import { explain } from './errors.js'
 import { DEFAULT_SCHEMA, quoteSchema } from './schema.js'
 

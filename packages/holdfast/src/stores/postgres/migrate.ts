@@ -1,6 +1,7 @@
 import { StoreUnavailableError, type LockError } from '../../errors.js'
-import { clientOf, type PgPool, type PostgresJs } from './clients.js'
+import { clientOf } from './clients.js'
 import { codeOf, explain } from './errors.js'
+import type { PgPool, PostgresJs } from './pools.js'
 import { DEFAULT_SCHEMA, postgresSchema } from './schema.js'
 
 /**

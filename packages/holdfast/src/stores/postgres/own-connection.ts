@@ -4,7 +4,13 @@
  */
 import { inTime } from '../../clock/in-time.js'
 import { farewell } from './farewell.js'
-import type { ListenEvents, PgPool, PgStatement } from './clients.js'
+import type { PgPool, PgStatement } from './pools.js'
+
+export interface ListenEvents {
+  onNotify(payload: string): void
+  /** The connection was lost. `again` says whether the library has connected anew by itself. */
+  onLost(again: boolean): void
+}
 
 /** As much of a client of `pg` as is used. */
 interface PgConnection {

@@ -3,7 +3,7 @@
  * columns renamed, and a lock that was taken be taken for one that was not.
  */
 import { LockUsageError } from '../../errors.js'
-import type { PostgresJs, Row } from './clients.js'
+import type { PostgresJs, Row } from './pools.js'
 
 /** As much of the options of an instance as is used. */
 interface WithTransform {

@@ -14,7 +14,7 @@ import {
 import { cluster, oneServer, type Deployment } from './deployment.js'
 import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
-import type { RedisStoreOptions } from './index.js'
+import type { RedisStoreOptions } from './options.js'
 import type { ReplicaSettings } from './replicas.js'
 import { RedisStore, type RedisSettings } from './store.js'
 import { ioRedisTransport } from './transports/ioredis.js'
