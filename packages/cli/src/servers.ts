@@ -1,8 +1,9 @@
 /**
- * What `holdfast run` on the embedded store does without: the other stores, and the doctor, who knows them all. It is one
- * file of the bundle, loaded when any of it is needed, since every file costs time, and so does every line of it.
+ * The code that `holdfast run` on the embedded store does not need: the other stores, and the checks
+ * of `holdfast doctor`, which import them all. The bundle keeps it in one file, which is loaded when
+ * any of it is needed, because each file and each line delays the start of a run.
  */
-export { command as doctor } from './commands/doctor.js'
+export * as doctor from './doctor/examine.js'
 export * as etcd from './stores/etcd.js'
 export * as mysql from './stores/mysql.js'
 export * as postgres from './stores/postgres.js'

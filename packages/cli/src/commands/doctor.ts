@@ -1,24 +1,17 @@
 /** `holdfast doctor`: is this machine, and is the store, fit for locks? */
-import { createLocks } from 'holdfast'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
-import { failure, ok, type Finding } from '../doctor/check.js'
-import { checkMysql, checkPostgres } from '../doctor/databases.js'
-import { checkEmbedded } from '../doctor/embedded.js'
-import { checkEtcd } from '../doctor/etcd.js'
-import { checkRedis, redisAcl } from '../doctor/redis.js'
-import { checkZooKeeper } from '../doctor/zookeeper.js'
-import { checkMachine } from '../doctor/machine.js'
-import { checkStore } from '../doctor/store.js'
+import { ok, type Finding } from '../doctor/check.js'
 import { EXIT } from '../exit-codes.js'
 import { printJson } from '../output/json.js'
 import { printableLines } from '../output/text.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
 import { REDIS_SCHEMES } from '../stores/redis-url.js'
-import { openStore, schemeOf } from '../stores/registry.js'
+import { openStore } from '../stores/registry.js'
+import { schemeOf } from '../stores/scheme.js'
 import type { Command } from './command.js'
 
 const OPTIONS = {
@@ -49,10 +42,10 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
       throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
     const location = locateStore(parsed.values)
     if (parsed.values['print-acl'] === true) return printAcl(location, parsed.values.json === true)
+    const { examine } = (await import('../servers.js')).doctor
     const findings = [
       ok('store', `${location.shown} (${location.source})`),
-      ...(await examine(location)),
-      ...checkMachine(),
+      ...(await examine(location.url, openStore)),
     ]
     if (parsed.values.json === true)
       printJson({ store: location.shown, source: location.source, checks: findings })
@@ -61,49 +54,11 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
   },
 }
 
-async function examine(location: StoreLocation): Promise<Finding[]> {
-  try {
-    const locks = createLocks(await openStore(location.url), { label: 'holdfast doctor' })
-    try {
-      const found = await examineService(location)
-      // A lock that cannot be had would only be tried for long, and say the same.
-      const isUseless = found.some(({ verdict }) => verdict === 'failure')
-      return isUseless ? found : [...found, ...(await checkStore(locks))]
-    } finally {
-      await locks.close()
-    }
-  } catch (error) {
-    return [failure('store', error)]
-  }
-}
-
-/** What only this kind of store has to be looked at for. */
-async function examineService({ url }: StoreLocation): Promise<Finding[]> {
-  const scheme = schemeOf(url)
-  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(url)
-  switch (scheme) {
-    case 'embedded':
-      return checkEmbedded(url)
-    case 'etcd':
-    case 'etcds':
-      return checkEtcd(url)
-    case 'zk':
-      return checkZooKeeper(url)
-    case 'postgres':
-    case 'postgresql':
-      return checkPostgres(url)
-    case 'mysql':
-    case 'mariadb':
-      return checkMysql(url)
-    default:
-      return []
-  }
-}
-
 async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> {
   if (!REDIS_SCHEMES.includes(schemeOf(url))) {
     throw new UsageError('--print-acl is for Redis. Give --store the URL of a Redis server.')
   }
+  const { redisAcl } = (await import('../servers.js')).doctor
   const acl = await redisAcl(url)
   if (json) printJson(acl)
   else process.stdout.write(`${acl.command}\n`)

@@ -1,5 +1,6 @@
 /** All commands. What `holdfast run` does without, and is big, is loaded only when it is called: a run must start fast. */
 import type { Command } from './command.js'
+import { command as doctor } from './doctor.js'
 import { command as inspect } from './inspect.js'
 import { command as ls } from './ls.js'
 import { command as migrate } from './migrate.js'
@@ -23,8 +24,5 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     about: 'See what goes wrong with locks, and what helps',
     load: async () => (await import('./lab.js')).command,
   },
-  doctor: {
-    about: 'Check the store and this machine',
-    load: async () => (await import('../servers.js')).doctor,
-  },
+  doctor: { about: 'Check the store and this machine', load: async () => doctor },
 }

@@ -4,7 +4,7 @@ import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
 import * as embedded from './embedded.js'
 import { REDIS_SCHEMES } from './redis-url.js'
-import { shownUrl } from './url-secrets.js'
+import { schemeOf } from './scheme.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
 
@@ -38,14 +38,6 @@ function onServer(name: 'redis' | 'postgres' | 'mysql' | 'etcd' | 'zookeeper'): 
 const REFUSED = new Map([
   ['memory', 'Its locks live in one process and end with it, so no other process could ever wait for them.'],
 ])
-
-export function schemeOf(url: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]
-  if (scheme !== undefined) return scheme.toLowerCase()
-  throw new UsageError(
-    `The store ${JSON.stringify(shownUrl(url))} is no URL. Write one such as embedded:/var/lib/locks.`,
-  )
-}
 
 export async function openStore(url: string): Promise<Store> {
   const { open } = await moduleOf(url)

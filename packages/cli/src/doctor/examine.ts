@@ -1,0 +1,60 @@
+/** All checks of `holdfast doctor`: of the store, and of this machine. */
+import { createLocks } from 'holdfast'
+import type { Store } from 'holdfast/store'
+import { REDIS_SCHEMES } from '../stores/redis-url.js'
+import { schemeOf } from '../stores/scheme.js'
+import { failure, type Finding } from './check.js'
+import { checkMysql, checkPostgres } from './databases.js'
+import { checkEmbedded } from './embedded.js'
+import { checkEtcd } from './etcd.js'
+import { checkMachine } from './machine.js'
+import { checkRedis } from './redis.js'
+import { checkStore } from './store.js'
+import { checkZooKeeper } from './zookeeper.js'
+
+export { redisAcl } from './redis.js'
+
+type OpenStore = (url: string) => Promise<Store>
+
+export async function examine(url: string, open: OpenStore): Promise<Finding[]> {
+  return [...(await examineStore(url, open)), ...checkMachine()]
+}
+
+async function examineStore(url: string, open: OpenStore): Promise<Finding[]> {
+  try {
+    const locks = createLocks(await open(url), { label: 'holdfast doctor' })
+    try {
+      const found = await examineService(url)
+      // When the service has failed a check, trying a lock would take long and find nothing more.
+      const isUseless = found.some(({ verdict }) => verdict === 'failure')
+      return isUseless ? found : [...found, ...(await checkStore(locks))]
+    } finally {
+      await locks.close()
+    }
+  } catch (error) {
+    return [failure('store', error)]
+  }
+}
+
+/** Runs the checks that only this kind of store needs. */
+async function examineService(url: string): Promise<Finding[]> {
+  const scheme = schemeOf(url)
+  if (REDIS_SCHEMES.includes(scheme)) return checkRedis(url)
+  switch (scheme) {
+    case 'embedded':
+      return checkEmbedded(url)
+    case 'etcd':
+    case 'etcds':
+      return checkEtcd(url)
+    case 'zk':
+      return checkZooKeeper(url)
+    case 'postgres':
+    case 'postgresql':
+      return checkPostgres(url)
+    case 'mysql':
+    case 'mariadb':
+      return checkMysql(url)
+    default:
+      return []
+  }
+}
