@@ -22,7 +22,7 @@ import postgres from 'postgres'
 import { DataSource } from 'typeorm'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
-import { known, type Kit } from './kits.js'
+import { known, POOL, type Kit } from './kits.js'
 import { prismaFor } from './prisma.js'
 
 type Db = TransactionalDatabase<SqlTransaction>
@@ -32,8 +32,6 @@ interface Opened {
   readonly db: Db
   end(): Promise<unknown>
 }
-
-const POOL = 4
 
 /** Every library over PostgreSQL, and over MariaDB. */
 export async function adapterKits(): Promise<Kit[]> {
@@ -86,7 +84,10 @@ function poolOf(connectionString: string): Pool {
 }
 
 function pgDialect(connectionString: string): PostgresDialect {
-  return new PostgresDialect({ pool: poolOf(connectionString) })
+  const pool = poolOf(connectionString)
+  // As the guide says: Kysely listens to no connection that it has in use.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return new PostgresDialect({ pool })
 }
 
 function mysqlDialect(uri: string): MysqlDialect {
@@ -120,7 +121,10 @@ function knexOn(client: 'pg' | 'mysql2', connection: string): Opened {
 
 function prismaOn(provider: 'postgresql' | 'mysql', url: string): Opened {
   const prisma = prismaFor(provider, url)
-  return { db: known(prismaTransactions(prisma, { timeout: 20_000 })), end: () => prisma.$disconnect() }
+  return {
+    db: known(prismaTransactions(prisma, { timeout: 20_000, maxWait: 20_000 })),
+    end: () => prisma.$disconnect(),
+  }
 }
 
 async function typeormOn(type: 'postgres' | 'mysql', url: string): Promise<Opened> {

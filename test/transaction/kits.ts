@@ -24,7 +24,8 @@ export interface KitClient {
   readonly db: TransactionalDatabase<SqlTransaction>
 }
 
-const POOL = 4
+/** How many connections each pool has. */
+export const POOL = 4
 
 /** A kit whose client is there at once. */
 export interface DriverKit extends Kit {

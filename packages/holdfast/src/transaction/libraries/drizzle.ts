@@ -8,7 +8,8 @@ import {
   type TransactionalDatabase,
 } from '../database.js'
 import { checkedTransactions } from '../open-transaction.js'
-import { checkNotOver, untilOver } from './until-over.js'
+import { hearBreaks } from './pg.js'
+import { untilOver } from './until-over.js'
 
 /** What `db.transaction` gives to its callback. */
 export interface DrizzleTransaction {
@@ -24,6 +25,8 @@ interface WithNested {
 /** As much of a Drizzle database as is used. */
 export interface DrizzleDatabase<Tx extends DrizzleTransaction> {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** The client or the pool of the driver below. */
+  readonly $client?: unknown
 }
 
 /** Transactions through a database of Drizzle. */
@@ -33,27 +36,24 @@ export function drizzleTransactions<Tx extends DrizzleTransaction>(
   checkHandle(db, 'A database of Drizzle', 'transaction')
   const dialect = drizzleDialect(db)
   refuseTransaction('rollback' in db, 'Drizzle')
+  hearBreaks(db.$client)
   return checkedTransactions({
     dialect,
     // Below it may be `postgres`.
     transaction: (work) => untilOver((boxed) => db.transaction(boxed), work),
-    query: (tx, sql, values) => drizzleSession(tx).query(sql, values),
+    query: async (tx, sql, values) => drizzleSession(tx).query(sql, values),
   })
 }
 
-/** @param outer the transaction that a savepoint is in */
-export function drizzleSession(tx: DrizzleTransaction, outer: DrizzleTransaction = tx): SqlSession {
+export function drizzleSession(tx: DrizzleTransaction): SqlSession {
   return {
     dialect: drizzleDialect(tx),
-    async query(sql, values) {
-      checkNotOver(outer)
-      return rowsOf(await tx.execute(written(sql, values) as never))
-    },
+    query: async (sql, values) => rowsOf(await tx.execute(written(sql, values) as never)),
     savepoint: (work) =>
       untilOver(
         (boxed) => (tx as never as WithNested).transaction(boxed),
-        (nested: DrizzleTransaction) => work(drizzleSession(nested, outer)),
-        outer,
+        (nested: DrizzleTransaction) => work(drizzleSession(nested)),
+        tx,
       ),
   }
 }

@@ -43,7 +43,7 @@ export function knexTransactions<Tx extends KnexTransaction>(
       if (outcome.value === undefined || outcome.value !== committed) throw endedByWork()
       return outcome.value.result
     },
-    query: (tx, sql, values) => knexSession(tx).query(sql, values),
+    query: async (tx, sql, values) => knexSession(tx).query(sql, values),
   })
 }
 

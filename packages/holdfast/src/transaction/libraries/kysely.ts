@@ -28,7 +28,7 @@ export function kyselyTransactions<Tx extends KyselyTransaction>(
   return checkedTransactions({
     dialect: dialectOf(db),
     transaction: (work) => db.transaction().execute(work),
-    query: (tx, sql, values) => kyselySession(tx).query(sql, values),
+    query: async (tx, sql, values) => kyselySession(tx).query(sql, values),
   })
 }
 

@@ -2,6 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
 import { checkedTransactions } from '../open-transaction.js'
+import { Access, revocable } from './revocable.js'
 
 /** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
@@ -19,6 +20,9 @@ export interface MysqlTransactionPool<C extends MysqlTransaction> {
   getConnection(): Promise<C & { release(): void; destroy(): void }>
 }
 
+/** What would take the connection out of the transaction's hands. */
+const KEPT = ['release', 'destroy', 'end']
+
 /** Transactions through a pool of `mysql2/promise`. */
 export function mysqlTransactions<C extends MysqlTransaction>(
   pool: MysqlTransactionPool<C>,
@@ -28,15 +32,18 @@ export function mysqlTransactions<C extends MysqlTransaction>(
     dialect: 'mysql',
     async transaction(work) {
       const connection = await promised(pool).getConnection()
+      const access = new Access()
       let broken = true
       try {
         await connection.query({ sql: 'start transaction' })
         try {
-          const result = await work(connection)
+          const result = await work(revocable(connection, access, KEPT))
+          access.end()
           await connection.query({ sql: 'commit' })
           broken = false
           return result
         } catch (error) {
+          access.end()
           await connection.query({ sql: 'rollback' }).then(() => (broken = false), noted)
           throw error
         }

@@ -1,6 +1,7 @@
 /** Transactions of `pg`. */
 import { LockUsageError } from '../../errors.js'
 import { checkHandle, rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
+import { Access, revocable, targetOf } from './revocable.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
 export interface PgTransaction {
@@ -16,6 +17,9 @@ export interface PgTransactionPool<C extends PgTransaction> {
 
 type Lent<C extends PgTransaction> = C & { release(error?: boolean): void }
 
+/** What would take the connection out of the transaction's hands. */
+const KEPT = ['release', 'end']
+
 /** Transactions through a pool of `pg`. */
 export function pgTransactions<C extends PgTransaction>(
   pool: PgTransactionPool<C>,
@@ -25,17 +29,20 @@ export function pgTransactions<C extends PgTransaction>(
     dialect: 'postgres',
     async transaction(work) {
       const client = await lend(pool)
+      const access = new Access()
       let broken = true
       try {
         await client.query('begin')
         try {
-          const result = await work(client)
+          const result = await work(revocable(client, access, KEPT))
+          access.end()
           const { command } = await client.query('commit')
           broken = false
           // Answered so when a statement had failed and somebody swallowed its error.
           if (command === 'ROLLBACK') throw rolledBack()
           return result
         } catch (error) {
+          access.end()
           // The first failure is the one to report.
           if (broken) await client.query('rollback').then(() => (broken = false), noted)
           throw error
@@ -73,7 +80,7 @@ function noPool(): LockUsageError {
 export function pgSession(tx: PgTransaction): SqlSession {
   return {
     dialect: 'postgres',
-    identity: tx,
+    identity: targetOf(tx),
     query: async (sql, values) => (await tx.query(sql, [...values])).rows,
   }
 }
@@ -104,6 +111,26 @@ function noTransaction(): LockUsageError {
     'A transaction is needed here: a client of pg after BEGIN, as pgTransactions(pool).transaction(work) gives to work. ' +
       'Outside of one a lock would last for one statement.',
   )
+}
+
+/** As much of a pool of `pg` as is listened to. */
+interface LendingPool {
+  on(event: 'acquire', listener: (client: PgTransaction) => void): unknown
+  on(event: 'release', listener: (error: unknown, client: PgTransaction) => void): unknown
+}
+
+const heard = new WeakSet<object>()
+
+/**
+ * As `lend` does for one connection, for all that `pool` lends from now on, on behalf of a library that listens to none. Does
+ * nothing with anything else than a pool of `pg`.
+ */
+export function hearBreaks(pool: unknown): void {
+  if (typeof pool !== 'object' || pool === null || !('totalCount' in pool) || heard.has(pool)) return
+  heard.add(pool)
+  const lending = pool as object as LendingPool
+  lending.on('acquire', (client) => client.on?.('error', noted))
+  lending.on('release', (_error, client) => client.off?.('error', noted))
 }
 
 /** A connection that cannot roll back is broken, which its end does as well. */

@@ -1,6 +1,6 @@
 /** Transactions of `postgres` (postgres.js). */
 import { checkHandle, type SqlSession, type TransactionalDatabase } from '../database.js'
-import { checkNotOver, untilOver } from './until-over.js'
+import { untilOver } from './until-over.js'
 
 /** What `sql.begin` gives to its callback. */
 export interface PostgresJsTransaction {
@@ -29,20 +29,16 @@ export function postgresJsTransactions<Tx extends PostgresJsTransaction>(
   }
 }
 
-/** @param outer the transaction that a savepoint is in */
-export function postgresJsSession(tx: PostgresJsTransaction, outer: PostgresJsTransaction = tx): SqlSession {
+export function postgresJsSession(tx: PostgresJsTransaction): SqlSession {
   return {
     dialect: 'postgres',
-    async query(text, values) {
-      checkNotOver(outer)
-      return tx.unsafe(text, [...values] as never[])
-    },
+    query: async (text, values) => tx.unsafe(text, [...values] as never[]),
     // A statement that fails dooms the transaction, caught or not, unless it failed in a savepoint of the library's own.
     savepoint: (work) =>
       untilOver(
         (boxed) => (tx as never as WithSavepoint).savepoint(boxed),
-        (inner: PostgresJsTransaction) => work(postgresJsSession(inner, outer)),
-        outer,
+        (inner: PostgresJsTransaction) => work(postgresJsSession(inner)),
+        tx,
       ),
   }
 }

@@ -42,7 +42,7 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
       const boxed = async (tx: Tx): Promise<{ result: T }> => ({ result: await work(tx) })
       return ((await prisma.$transaction(boxed, options)) as { result: T }).result
     },
-    query: (tx, sql, values) => prismaSession(tx).query(sql, values),
+    query: async (tx, sql, values) => prismaSession(tx).query(sql, values),
   })
 }
 

@@ -41,7 +41,7 @@ export function typeormTransactions<Tx extends TypeormTransaction>(
   return checkedTransactions({
     dialect: dialectOf(dataSource),
     transaction: (work) => dataSource.transaction(work),
-    query: (tx, sql, values) => typeormSession(tx).query(sql, values),
+    query: async (tx, sql, values) => typeormSession(tx).query(sql, values),
   })
 }
 

@@ -1,12 +1,10 @@
 /**
- * Transactions of `postgres` (postgres.js) whose connection ends. The library calls the transaction failed at once, while
+ * Transactions whose connection ends, through `postgres` (postgres.js). The library calls the transaction failed at once, while
  * its work goes on. What is sent on that connection afterwards ends the process: a statement, and also the COMMIT or
  * ROLLBACK that the library itself sends when the work ends. So the library never hears of that end, and nothing is sent.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-
-/** Transactions that the library has called failed. */
-const over = new WeakSet<object>()
+import { Access, accessOf, revocable } from './revocable.js'
 
 /** In a box, since the library awaits the elements of a list that is returned. */
 interface Box<T> {
@@ -14,7 +12,8 @@ interface Box<T> {
 }
 
 /**
- * Runs `work` in a transaction that `begin` makes, or in a savepoint of the transaction `outer`.
+ * Runs `work` in a transaction that `begin` makes, or in a savepoint of the transaction `outer`. The handle that `work` gets
+ * refuses statements when the work has ended or the library has called the transaction failed.
  * @returns what `work` does, or rejects as soon as the library does
  */
 export function untilOver<Tx extends object, T>(
@@ -23,31 +22,28 @@ export function untilOver<Tx extends object, T>(
   outer?: object,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    let root = outer
+    const access = (outer && accessOf(outer)) ?? new Access()
     const boxed = async (tx: Tx): Promise<Box<T>> => {
-      root ??= tx
-      const working = work(tx)
+      const working = work(revocable(tx, access))
       await Promise.allSettled([working])
       // What was under way fails when the connection breaks, and the transaction a turn of the event loop later.
       await turn()
       await turn()
-      if (!over.has(root)) return { result: await working }
+      if (!access.refusal) {
+        if (!outer) access.end()
+        return { result: await working }
+      }
       working.then(() => reject(connectionEnded()), reject)
       return new Promise<never>(() => undefined)
     }
     begin(boxed).then(
       (box) => resolve((box as Box<T>).result),
       (error: Error) => {
-        if (outer === undefined && root) over.add(root)
+        if (!outer) access.end(connectionEnded)
         reject(error)
       },
     )
   })
-}
-
-/** @throws Error in place of what would end the process. */
-export function checkNotOver(tx: object): void {
-  if (over.has(tx)) throw connectionEnded()
 }
 
 function connectionEnded(): Error {
