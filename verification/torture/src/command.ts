@@ -26,6 +26,8 @@ export interface Command {
   readonly subjects: readonly SubjectName[]
   readonly seconds: number
   readonly seed: number
+  /** How many waiters crowd two locks, of all clients together. */
+  readonly waiters: number
   /** Which faults a store meets. */
   readonly faultsFor: (store: StoreName) => readonly AnyFaultKind[]
   /** Only all promised faults together: of a recording, that one cell. */
@@ -44,6 +46,7 @@ export class UsageError extends Error {}
 
 const SECONDS = 20
 const LONGEST_SECONDS = 86_400
+const MOST_WAITERS = 10_000
 
 export const USAGE = `npm run torture -- [--store NAME] [--seconds N] [--seed S] [--faults a,b,…] …
 
@@ -51,6 +54,7 @@ export const USAGE = `npm run torture -- [--store NAME] [--seconds N] [--seed S]
 ${STORE_NAMES.map((name) => `                   ${name}: ${STORES[name].title}`).join('\n')}
   --seconds N      how long things go wrong (default ${SECONDS})
   --seed S         the schedule of the faults comes from it (default 1)
+  --waiters N      waiters that crowd two locks beside the actors, of all clients together (default 0; library only)
   --faults LIST    which faults, with commas; or promised (default: those under which everything is promised), all, none
 ${FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title}`).join('\n')}
 ${RUN_FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title} (command line)`).join('\n')}
@@ -77,6 +81,9 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   const usualStores = commandLine ? COMMAND_LINE_STORES : STORE_NAMES
   const stores = values.store === undefined ? usualStores : listOf(values.store).map(storeName)
   assertTogether(stores, subjects)
+  if (values.waiters !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
+    throw new UsageError('Waiters crowd the locks of the library only: leave out --waiters, or --subject.')
+  }
   const usual = values.record === true && !commandLine ? 'all' : 'promised'
   const faults = listOf([values.faults ?? usual])
   const kindsFor = (store: StoreName): AnyFaultKind[] =>
@@ -88,6 +95,7 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     seconds:
       values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
     seed: values.seed === undefined ? 1 : wholeNumber('seed', values.seed, 0, 2 ** 32),
+    waiters: values.waiters === undefined ? 0 : wholeNumber('waiters', values.waiters, 0, MOST_WAITERS),
     faultsFor: kindsFor,
     mixed: values.faults === 'mixed',
     plan: values.plan === true,
@@ -120,6 +128,7 @@ interface Values {
   readonly subject?: string[]
   readonly seconds?: string
   readonly seed?: string
+  readonly waiters?: string
   readonly faults?: string
   readonly plan?: boolean
   readonly mutation?: string
@@ -141,6 +150,7 @@ function parse(args: readonly string[]): Values {
         subject: texts,
         seconds: text,
         seed: text,
+        waiters: text,
         faults: text,
         plan: flag,
         mutation: text,

@@ -105,7 +105,7 @@ function anchor(store: StoreName, cell: string): string {
 function section(store: StoreName, results: Results | undefined): string {
   const cells = results?.cells ?? {}
   const kinds = FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict !== 'absent')
-  const names: (FaultKind | 'mixed')[] = cells['mixed'] ? [...kinds, 'mixed'] : kinds
+  const names: Cell[] = [...kinds, ...TOGETHER.filter((name) => cells[name])]
   const rows = names.map((name) => row(store, name, cells[name]))
   const commands = names.flatMap((name) => {
     const cell = cells[name]
@@ -132,14 +132,28 @@ function section(store: StoreName, results: Results | undefined): string {
   ].join('\n\n')
 }
 
-function row(store: StoreName, name: FaultKind | 'mixed', cell: RecordedCell | undefined): string[] {
-  const promise = name === 'mixed' ? undefined : PROMISES[store][name]
+/** Cells that are no single fault. */
+const TITLES = {
+  mixed: 'all of those under which everything is promised, together',
+  crowded: 'stopped processes, and hundreds of waiters on two locks',
+} as const
+
+type Together = keyof typeof TITLES
+type Cell = FaultKind | Together
+
+const TOGETHER: readonly Together[] = ['mixed', 'crowded']
+
+function isTogether(name: Cell): name is Together {
+  return name in TITLES
+}
+
+function row(store: StoreName, name: Cell, cell: RecordedCell | undefined): string[] {
+  const promise = isTogether(name) ? undefined : PROMISES[store][name]
   const promised =
     promise?.verdict === 'not promised'
       ? `all but ${promise.without.join(', ')}: ${promise.because}`
       : 'everything'
-  const title =
-    name === 'mixed' ? 'all of those under which everything is promised, together' : FAULTS[name].title
+  const title = isTogether(name) ? TITLES[name] : FAULTS[name].title
   const shown = `<a id="${anchor(store, name)}"></a>\`${name}\`: ${title}`
   if (!cell) return [shown, promised, 'not recorded yet', '', '', '', '']
   return [

@@ -31,6 +31,8 @@ export interface Assignment {
   readonly vigils: boolean
   /** Whether it renews some leases late as well: see `client/late.ts`. */
   readonly late: boolean
+  /** How many waiters crowd two locks beside the actors: see `client/crowd.ts`. */
+  readonly waiters: number
   /** Codes of errors that the faults of this run explain. */
   readonly tolerated: readonly string[]
   /** The file of this process's history. */

@@ -48,6 +48,7 @@ export function cellsOf(
   if (subject === 'command-line') return [[store, kinds]]
   const together = promisedFaults(store).filter((kind) => kinds.includes(kind))
   if (subject !== 'holdfast') return [[subject, together]]
+  if (command.waiters > 0) return [['crowded', kinds]]
   if (command.mixed) return [['mixed', together]]
   const alone = faultsOf(store).filter((kind) => kinds.includes(kind))
   const cells: [string, readonly AnyFaultKind[]][] = alone.map((kind) => [kind, [kind]])

@@ -73,10 +73,10 @@ async function tryOne(
   what: Pick<JudgedRun['options'], 'store' | 'subject' | 'kinds'>,
   signal: AbortSignal,
 ): Promise<JudgedRun> {
-  const { seconds, seed, mutation: name } = command
+  const { seconds, seed, waiters, mutation: name } = command
   const mutation = MUTATIONS.find((one) => one.name === name)
   const copy = mutation && brokenCopy(mutation)
-  const options = { ...what, seconds, seed, ...(copy === undefined ? {} : { copy }) }
+  const options = { ...what, seconds, seed, waiters, ...(copy === undefined ? {} : { copy }) }
   try {
     return await runOnce(options, signal)
   } finally {

@@ -2,6 +2,7 @@
 import { Dice } from '@holdfast/simulator'
 import type { Assignment } from '../protocol.js'
 import { Actor } from './actor.js'
+import { startCrowd } from './crowd.js'
 import { startLateRenewers } from './late.js'
 import { loadLibrary } from './library.js'
 import { Log } from './log.js'
@@ -34,8 +35,9 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
   })
   const vigils = assignment.vigils ? await startVigils(assignment, library, site) : undefined
   const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined
+  const crowd = startCrowd(assignment, site)
   return {
-    ended: Promise.all([...crew, vigils?.ended, late?.ended]).then(() => undefined),
+    ended: Promise.all([...crew, crowd, vigils?.ended, late?.ended]).then(() => undefined),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),

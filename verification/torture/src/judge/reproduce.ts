@@ -7,7 +7,9 @@ export function commandOf({
   seconds,
   seed,
   kinds,
-}: Pick<RunOptions, 'store' | 'subject' | 'seconds' | 'seed' | 'kinds'>): string {
+  waiters = 0,
+}: Pick<RunOptions, 'store' | 'subject' | 'seconds' | 'seed' | 'kinds' | 'waiters'>): string {
   const who = subject === 'holdfast' ? '' : ` --subject ${subject}`
-  return `npm run torture -- --store ${store}${who} --seconds ${seconds} --seed ${seed} --faults ${kinds.join(',') || 'none'}`
+  const crowd = waiters === 0 ? '' : ` --waiters ${waiters}`
+  return `npm run torture -- --store ${store}${who} --seconds ${seconds} --seed ${seed} --faults ${kinds.join(',') || 'none'}${crowd}`
 }

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly seconds: number
   readonly seed: number
   readonly kinds: readonly AnyFaultKind[]
+  /** How many waiters crowd two locks, of all clients together. Default: none. */
+  readonly waiters?: number
   /** A folder with a broken copy of the library. */
   readonly copy?: string
   readonly signal: AbortSignal
@@ -163,6 +165,7 @@ class Run {
       ttlMs: STORES[store].ttlMs,
       vigils: needNetwork(kinds),
       late: kinds.includes('disk-stalled'),
+      waiters: Math.ceil((this.#options.waiters ?? 0) / STORES[store].clients),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
       history: join(this.#folder, `${name}.history.jsonl`),
       notes: join(this.#folder, `${name}.notes.jsonl`),
