@@ -6,7 +6,8 @@
  * another queue leaves when those before it were answered.
  *
  * Claims that can be held side by side have one limit: a caller takes over the claim of an earlier one only if that one
- * has been answered "waiting" since. So they travel together only while attempts are answered so.
+ * certainly waited when the caller came. So they leave one by one. A service that keeps the order of what one session sends
+ * lets them travel together as soon as an answer was "waiting": the ones behind it are not granted before it.
  */
 import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
 
@@ -16,7 +17,7 @@ const MOST_UNDER_WAY = 128
 interface Lane {
   queue: object | undefined
   underWay: number
-  /** The last answer was "waiting": the attempts behind it are not granted before it. */
+  /** The attempts behind the last one that was answered are handled in the order in which they leave, and are not granted before it. */
   waits: boolean
   readonly waiting: Waiting[]
 }
@@ -32,6 +33,12 @@ const NOT_QUEUED = {}
 
 export class Lanes {
   readonly #lanes = new Map<string, Lane>()
+  readonly #keepsOrder: boolean
+
+  /** @param keepsOrder whether the service handles the attempts that wait in the order in which they were sent */
+  constructor(keepsOrder: boolean) {
+    this.#keepsOrder = keepsOrder
+  }
 
   run(
     { lock, weight, capacity }: Claim,
@@ -58,7 +65,7 @@ export class Lanes {
     lane.underWay += 1
     try {
       const result = await attempt()
-      lane.waits = result.outcome === 'waiting'
+      lane.waits = this.#keepsOrder && result.outcome === 'waiting'
       return result
     } finally {
       lane.underWay -= 1

@@ -9,8 +9,12 @@ const BUSY: AttemptResult = { outcome: 'busy', holderRemainingMs: undefined }
 /** A service that answers when it is asked to. */
 class Service {
   readonly sent: number[] = []
-  readonly #lanes = new Lanes()
+  readonly #lanes: Lanes
   readonly #answers = new Map<number, (result: AttemptResult) => void>()
+
+  constructor(keepsOrder = false) {
+    this.#lanes = new Lanes(keepsOrder)
+  }
 
   attempt(
     number: number,
@@ -55,8 +59,19 @@ test('attempts of one queue travel together, those of another one wait for their
   expect(service.sent).toEqual([1, 2, 3, 4])
 })
 
-test('attempts for permits travel one by one until they are answered "waiting"', async () => {
+test('attempts for permits leave one by one', async () => {
   const service = new Service()
+  const terms = { capacity: 2, queue: {} }
+  for (const number of [1, 2, 3]) void service.attempt(number, terms)
+  expect(service.sent).toEqual([1])
+  await service.answer(1, WAITING)
+  expect(service.sent).toEqual([1, 2])
+  await service.answer(2, WAITING)
+  expect(service.sent).toEqual([1, 2, 3])
+})
+
+test('attempts for permits travel together behind a waiter, where the service keeps their order', async () => {
+  const service = new Service(true)
   const terms = { capacity: 2, queue: {} }
   for (const number of [1, 2, 3, 4]) void service.attempt(number, terms)
   expect(service.sent).toEqual([1])
@@ -79,7 +94,7 @@ test('attempts that do not queue travel together, behind the ones that queue', a
 })
 
 test('an attempt that fails lets the next one go, and other locks do not wait at all', async () => {
-  const lanes = new Lanes()
+  const lanes = new Lanes(false)
   const claim = { lock: 'a', weight: 1, capacity: 1 } as Claim
   const failing = lanes.run(claim, { enqueue: true, tokens: 1 }, () => Promise.reject(new Error('down')))
   const next = lanes.run(claim, { enqueue: true, tokens: 1 }, () => Promise.resolve(WAITING))

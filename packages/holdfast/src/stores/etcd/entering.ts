@@ -93,6 +93,8 @@ async function tryToEnter(
   return enterBeside(run, planned, holder, { ...before, moment: answer.revision })
 }
 
+const BEHIND_MANY = { before: [], weight: Infinity }
+
 /**
  * Enters behind many others of this client, without reading the queue in the same step: etcd would pass all of it each
  * time. It is read once for all that have entered meanwhile.
@@ -112,10 +114,8 @@ async function tryToJoin(
   if (!answer.succeeded) return refusal(run, planned, sessions, answer)
   const { lock, id } = claim
   const entry = { lock, id, key, number: answer.revision }
-  const standing = await crowd.before(entry, claim)
-  // Gone already: the session has ended, or somebody took it out.
-  if (!standing) return undefined
-  return { outcome: 'entered', entry, version: answer.revision, ...standing, onWaiterSession: true }
+  const later = crowd.before(entry, claim)
+  return { ...entered(planned, answer.revision, BEHIND_MANY, true), later }
 }
 
 /** What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its shape. */

@@ -39,6 +39,7 @@ const CROWD = 40
 
 export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly graceMs = 0
+  readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches
   readonly #slots = new Slots()

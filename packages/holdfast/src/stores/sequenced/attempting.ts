@@ -10,10 +10,11 @@ export class Attempting<S extends PortSession> {
   readonly #context: StoreContext<S>
   readonly #entering: Entering<S>
   readonly #waiting: Waiting<S>
-  readonly #lanes = new Lanes()
+  readonly #lanes: Lanes
 
   constructor(context: StoreContext<S>, waiting: Waiting<S>) {
     this.#context = context
+    this.#lanes = new Lanes(context.port.keepsOrder)
     this.#entering = new Entering(context, waiting)
     this.#waiting = waiting
   }

@@ -168,11 +168,12 @@ export class Entering<S extends PortSession> {
 function standAt<S extends PortSession>(
   { claim, options, data, startMs }: Made<S>,
   session: Session<S>,
-  { entry, version, ...standing }: Entered,
+  { entry, version, later, ...standing }: Entered,
 ): Standpoint<S> {
   const standpoint = new Standpoint(claim, entry, session, data, standing)
   standpoint.version = version
   standpoint.asked = options.tokens
+  standpoint.later = later
   standpoint.waitingMs = startMs
   return standpoint
 }

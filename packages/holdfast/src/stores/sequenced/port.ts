@@ -80,6 +80,11 @@ export interface Entered extends Standing {
   readonly version: bigint
   /** Whether it stands on the session for those who wait. */
   readonly onWaiterSession: boolean
+  /**
+   * What stands before it, where that is still being read: until then it waits, behind more than it could pass. Resolves to
+   * undefined when the entry has gone.
+   */
+  readonly later?: Promise<Standing | undefined>
 }
 
 export type EnterResult =
@@ -139,6 +144,8 @@ export interface PortWatch {
 export interface SequencedPort<S extends PortSession = PortSession> {
   /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
   readonly graceMs: number
+  /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
+  readonly keepsOrder: boolean
   /** @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted. */
   openSession(timeoutMs: number, exactness: Exactness): Promise<S>
   /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */

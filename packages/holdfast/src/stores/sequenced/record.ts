@@ -30,6 +30,8 @@ export class Standpoint<S extends PortSession> {
   /** When the grant ends unless it is renewed, on the monotonic clock. */
   endMs = Infinity
   standing: Standing
+  /** What stood before it when it entered, while that is still being read. */
+  later: Promise<Standing | undefined> | undefined
   wake: WakeListener | undefined
   watch: PortWatch | undefined
   watched = ''
@@ -57,6 +59,7 @@ export class Standpoint<S extends PortSession> {
 
   /** Notes what a look has shown. */
   see(look: Present | Waits): void {
+    this.later = undefined
     this.standing = look
     if (look.state === 'waits') return
     this.version = look.version

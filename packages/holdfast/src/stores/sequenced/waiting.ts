@@ -16,7 +16,7 @@ import {
 } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
-import type { Look, PortSession, Waits } from './port.js'
+import type { Look, PortSession, Standing, Waits } from './port.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Standpoint } from './record.js'
 
@@ -35,7 +35,8 @@ export class Waiting<S extends PortSession> {
     const standpoint = record?.standpoint
     if (record && standpoint) {
       standpoint.wake = wake
-      this.#follow(record, standpoint)
+      if (standpoint.later) void this.#followLater(record, standpoint, standpoint.later)
+      else this.#follow(record, standpoint)
     }
     return {
       ready: undefined,
@@ -101,6 +102,22 @@ export class Waiting<S extends PortSession> {
       (version) => standpoint.wrote(version, data),
       () => undefined,
     )
+  }
+
+  /** What stands before it is still being read. */
+  async #followLater(
+    record: ClaimRecord<S>,
+    standpoint: Standpoint<S>,
+    later: Promise<Standing | undefined>,
+  ): Promise<void> {
+    const standing = await later.catch(() => undefined)
+    // A look was quicker.
+    if (standpoint.later !== later) return
+    standpoint.later = undefined
+    if (record.withdrawn || !standpoint.wake || standpoint.grant) return
+    if (!standing || mayGo(standpoint.claim, standing)) return this.#moved(record, standpoint)
+    standpoint.standing = standing
+    this.#follow(record, standpoint)
   }
 
   #follow(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {

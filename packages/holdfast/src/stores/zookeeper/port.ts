@@ -33,6 +33,7 @@ const FEWEST_BRIEF = 8
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   readonly graceMs: number
+  readonly keepsOrder = true
   readonly #options: ZooKeeperOptions
   readonly #restricted: boolean
   readonly #sessions: OpenSessions
