@@ -165,6 +165,23 @@ test('a claim that could not be withdrawn does not live on with its session', as
   await expect.poll(() => keys(endpoint, `holdfast/locks/${stuck.lock}/`)).toEqual([])
 })
 
+test('a renewal that moves a claim to a session that has just ended opens another', async () => {
+  const [one, other] = [store(), store()]
+  const lock = lockOf('moved')
+  const first = makeClaim(lock)
+  await other.attempt(first, QUEUE)
+  const claim = makeClaim(lock)
+  expect(await one.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const granted = new Promise<unknown>((resolve) => one.watch(claim, (grant) => grant && resolve(grant)))
+  // The session of the leases of this client, which the claim moves to with its first renewal.
+  const held = makeClaim(lockOf('beside'))
+  expect(await one.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
+  await other.withdraw(first)
+  await granted
+  await endSession(endpoint, held)
+  expect(await one.renew([claim])).toEqual([{ outcome: 'renewed' }])
+})
+
 test('an answer that is cut in the middle of a frame is an unclear one', async () => {
   const { proxy, endpoints } = await openProxy(endpoint)
   const one = openStore({ endpoints })

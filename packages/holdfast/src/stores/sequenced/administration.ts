@@ -9,6 +9,7 @@ import type {
   StealResult,
   WaiterInfo,
 } from '../../store/contract.js'
+import { StoreUnavailableError } from '../../errors.js'
 import type { StoreContext } from './context.js'
 import { tokenOf, type EntryData } from './entry.js'
 import type { Entry, ListedEntry, ListedQueue, PortSession } from './port.js'
@@ -72,7 +73,10 @@ export class Administration<S extends PortSession> {
       const data = change(look.data)
       if ((await this.#context.port.amend(entry, data, look.version)) !== undefined) return data
     }
-    throw new Error(`The entry ${entry.key} changed ${TRIES} times while it was being changed.`)
+    throw new StoreUnavailableError(
+      `The entry of "${entry.lock}" in ${this.#context.name} changed ${TRIES} times while it was being changed. Try again.`,
+      { lock: entry.lock, store: this.#context.name },
+    )
   }
 
   #describe(queue: ListedQueue): LockInfo | undefined {

@@ -4,7 +4,7 @@
  * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL from then on. The look finds out
  * whether the entry is still there and was not stolen; a session alone says nothing of that.
  */
-import type { LockError } from '../../errors.js'
+import { StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
 import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
@@ -53,21 +53,26 @@ export class Renewing<S extends PortSession> {
   ): Promise<RenewResult> {
     const { clock, sessions } = this.#context
     const startMs = clock.monotonicMs()
-    const session = await sessions.ready(renewal.ttlMs)
     for (let tries = 0; tries < TRIES; tries += 1) {
+      const session = await sessions.ready(renewal.ttlMs)
       const [alive, look] = await Promise.allSettled([keep(session), this.#look(standpoint)])
       if (look.status === 'rejected') throw look.reason
       const end = this.#endOf(record, look.value)
       if (end) return end
       if (alive.status === 'rejected') throw alive.reason
       if (!alive.value && standpoint.session === session) return EXPIRED
-      if (!alive.value) throw new Error('The new session ended at once.')
+      // The session to move to has ended, as after a pause of this process: the next try opens another.
+      if (!alive.value) continue
       if (await this.#write(standpoint, look.value as Present, renewal, session)) {
         standpoint.endMs = startMs + renewal.ttlMs
         return { outcome: 'renewed' }
       }
     }
-    throw new Error('The entry was changed again and again while it was renewed.')
+    throw new StoreUnavailableError(
+      `The entry of "${renewal.lock}" or its session with ${this.#context.name} changed ${TRIES} times during one renewal. ` +
+        'Look at the store and the network.',
+      { lock: renewal.lock, store: this.#context.name },
+    )
   }
 
   #look({ entry }: Standpoint<S>): Promise<Look> {
