@@ -127,6 +127,20 @@ export class LockUsageError extends LockError {
   }
 }
 
+/** Returns the error for a claim whose kind or capacity differs from those in use (`LOCK_MISMATCH`). */
+export function lockMismatch(
+  claim: { readonly lock: string; readonly kind: string; readonly capacity: number },
+  used: { readonly kind: string; readonly capacity: number | string },
+  store?: string,
+): LockUsageError {
+  return new LockUsageError(
+    `Lock "${claim.lock}" is in use as a ${used.kind} of capacity ${used.capacity}, ` +
+      `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
+      'Let all its users agree on one kind and one number of permits, or use another name.',
+    { code: 'LOCK_MISMATCH', lock: claim.lock, store },
+  )
+}
+
 /** A store was asked for something after it was closed, or while it closed. */
 export function storeClosed(title: string, store: string): LockUsageError {
   return new LockUsageError(`The ${title} store was closed. Make a new one.`, { code: 'LOCKS_CLOSED', store })

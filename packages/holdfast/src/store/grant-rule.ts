@@ -7,7 +7,7 @@
  *
  * The functions never read a clock: the caller's `Turn` says what time it is in the store.
  */
-import { LockUsageError } from '../errors.js'
+import { lockMismatch } from '../errors.js'
 import {
   CAPACITY_ALL,
   HEARTBEATS_TO_LIVE,
@@ -323,12 +323,7 @@ function adoptShape(state: LockState, claim: Claim): void {
       if (claim.kind === 'readWriteLock') state.kind = claim.kind
       return
     }
-    throw new LockUsageError(
-      `Lock "${claim.lock}" is in use as a ${state.kind} of capacity ${state.capacity}, ` +
-        `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
-        'Let all its users agree on one kind and one number of permits, or use another name.',
-      { code: 'LOCK_MISMATCH', lock: claim.lock },
-    )
+    throw lockMismatch(claim, state)
   }
   state.kind = claim.kind
   state.capacity = claim.capacity

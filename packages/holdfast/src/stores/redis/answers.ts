@@ -1,4 +1,5 @@
 /** What the scripts answer, read. The formats are in the headers of `scripts/work.lua` and `scripts/admin.lua`. */
+import { lockMismatch } from '../../errors.js'
 import type {
   AttemptResult,
   Claim,
@@ -11,7 +12,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
-import { mismatch } from './errors.js'
+import { STORE_NAME } from './errors.js'
 import { textOf } from './replies.js'
 
 /**
@@ -52,7 +53,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'x':
       return { outcome: 'withdrawn' }
     case 'm':
-      throw mismatch(claim.lock, { kind: rest[0] as string, capacity: rest[1] as string }, claim)
+      throw lockMismatch(claim, { kind: rest[0] as string, capacity: rest[1] as string }, STORE_NAME)
     default:
       throw strange(line)
   }

@@ -6,7 +6,6 @@
  */
 import {
   isLockError,
-  LockUsageError,
   StoreUnavailableError,
   UPDATE_ADVICE,
   type LockError,
@@ -119,20 +118,6 @@ function adviceFor(word: string | undefined): Advice {
     word === undefined
       ? 'Check that the server runs and can be reached, and that the client is connected.'
       : 'The server refused the command.',
-  )
-}
-
-/** Clients that disagree on what a lock is. */
-export function mismatch(
-  lock: string,
-  used: { readonly kind: string; readonly capacity: string },
-  asked: { readonly kind: string; readonly capacity: number },
-): LockUsageError {
-  return new LockUsageError(
-    `Lock "${lock}" is in use as a ${used.kind} of capacity ${used.capacity}, ` +
-      `and was asked for as a ${asked.kind} of capacity ${asked.capacity}. ` +
-      'Let all its users agree on one kind and one number of permits, or use another name.',
-    { code: 'LOCK_MISMATCH', lock, store: STORE_NAME },
   )
 }
 

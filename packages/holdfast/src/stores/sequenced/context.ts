@@ -1,8 +1,7 @@
 /** What the verbs of a sequenced store share. */
 import type { Clock } from '../../clock/clock.js'
-import { LockUsageError, type LockError } from '../../errors.js'
-import type { Claim } from '../../store/contract.js'
-import type { EnterResult, Look, LookedAt, PortSession, SequencedPort, Waits } from './port.js'
+import { LockUsageError } from '../../errors.js'
+import type { Look, LookedAt, PortSession, SequencedPort, Waits } from './port.js'
 import { Neighbours } from './neighbours.js'
 import { Records } from './record.js'
 import { Removing } from './removing.js'
@@ -48,15 +47,6 @@ export class StoreContext<S extends PortSession> {
       lock,
       store: this.name,
     })
-  }
-
-  mismatch(claim: Claim, other: Extract<EnterResult, { outcome: 'mismatch' }>): LockError {
-    return new LockUsageError(
-      `Lock "${claim.lock}" is in use as a ${other.kind} of capacity ${other.capacity}, ` +
-        `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
-        'Let all its users agree on one kind and one number of permits, or use another name.',
-      { code: 'LOCK_MISMATCH', lock: claim.lock, store: this.name },
-    )
   }
 
   async #lookAtAll(): Promise<void> {

@@ -2,7 +2,7 @@
  * Entering a queue, in one atomic step that also tells what stands before the new entry. The sessions that it needs are opened
  * first; one that ends meanwhile is replaced.
  */
-import { StoreUnavailableError } from '../../errors.js'
+import { lockMismatch, StoreUnavailableError } from '../../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import { newEntryData, type EntryData } from './entry.js'
@@ -103,7 +103,7 @@ export class Entering<S extends PortSession> {
     result: Exclude<EnterResult, Entered>,
   ): Promise<AttemptResult | undefined> {
     if (result.outcome === 'refused') throw result.error
-    if (result.outcome === 'mismatch') throw this.#context.mismatch(claim, result)
+    if (result.outcome === 'mismatch') throw lockMismatch(claim, result, this.#context.name)
     if (result.outcome === 'withdrawn') return this.#forget(record, result)
     if (result.outcome === 'no-session') {
       for (const session of [holder, waiter]) await session?.keepAlive()

@@ -3,7 +3,7 @@
  *
  * Owners and reasons are JSON inside the JSON: databases refuse some characters in theirs that a label may have.
  */
-import { LockUsageError } from '../../errors.js'
+import { lockMismatch } from '../../errors.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -81,12 +81,7 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
     case 'busy':
       return { outcome: 'busy', holderRemainingMs: timeLeft(answer) }
     case 'mismatch':
-      throw new LockUsageError(
-        `Lock "${claim.lock}" is in use as a ${String(answer['kind'])} of capacity ${String(answer['capacity'])}, ` +
-          `and was asked for as a ${claim.kind} of capacity ${claim.capacity}. ` +
-          'Let all its users agree on one kind and one number of permits, or use another name.',
-        { code: 'LOCK_MISMATCH', lock: claim.lock, store },
-      )
+      throw lockMismatch(claim, { kind: String(answer['kind']), capacity: String(answer['capacity']) }, store)
     default:
       return { outcome: 'withdrawn' }
   }
