@@ -244,6 +244,12 @@ export interface InspectPage {
   readonly cursor: string | undefined
 }
 
+/** The longest TTL that a store outside this process grants: a year. */
+export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
+
+/** How long to wait between two attempts, for a store without reasons to poll more or less often. */
+export const DEFAULT_POLL_MS: Traits['pollMs'] = [50, 250]
+
 /** What a store can do and promise. Asking for what it cannot do is an `UnsupportedLockError`. */
 export interface Traits<F extends boolean = boolean> {
   /** Every grant has a token larger than each earlier one of that lock. */

@@ -6,6 +6,7 @@
  */
 import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
+import { DEFAULT_POLL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -51,7 +52,7 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: [50, 250],
+  pollMs: DEFAULT_POLL_MS,
   ttlMs: [1, Number.MAX_SAFE_INTEGER],
 }
 

@@ -6,6 +6,7 @@
  * permits on five nodes three claims can have a majority each, while no node has let in more than two.
  */
 import { storeClosed } from '../../errors.js'
+import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -41,9 +42,9 @@ const TRAITS: Traits<false> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: [50, 250],
+  pollMs: DEFAULT_POLL_MS,
   // Less than this is used up by the way to the nodes and back.
-  ttlMs: [100, 366 * 24 * 3_600_000],
+  ttlMs: [100, LONGEST_TTL_MS],
 }
 
 export class RedlockStore implements Store<false> {

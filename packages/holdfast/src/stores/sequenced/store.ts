@@ -1,5 +1,6 @@
 /** A store over a service where position is the grant: the recipe of etcd and ZooKeeper, behind the contract. */
 import { systemClock, type Clock } from '../../clock/clock.js'
+import { DEFAULT_POLL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -55,7 +56,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       downgrade: true,
       steal: true,
       inspect: true,
-      pollMs: [50, 250],
+      pollMs: DEFAULT_POLL_MS,
       ttlMs,
     }
     this.#context = new StoreContext(name, port, clock)

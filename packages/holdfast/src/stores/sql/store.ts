@@ -2,6 +2,7 @@
  * The store over a database: what PostgreSQL and MySQL share. The grant rule runs in the database; what is here turns
  * verbs into requests and hands wake-ups to those who wait.
  */
+import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -38,8 +39,8 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: [50, 250],
-  ttlMs: [1, 366 * 24 * 3_600_000],
+  pollMs: DEFAULT_POLL_MS,
+  ttlMs: [1, LONGEST_TTL_MS],
 }
 
 /** The connection that listens is given back when nobody has waited for so long, in milliseconds. */
