@@ -1,6 +1,6 @@
 /** A resource in Redis that refuses late tokens. */
 import { randomUUID } from 'node:crypto'
-import { inTime } from '../clock/in-time.js'
+import { withTimeout } from '../clock/with-timeout.js'
 import { LockUsageError, StoreUnavailableError } from '../errors.js'
 import {
   isIoRedis,
@@ -71,7 +71,7 @@ export async function fencedInRedis(
 
 /** @param lock the lock that is named in errors */
 function within<T>(work: Promise<T>, lock: string): Promise<T> {
-  return inTime(work, LIMIT_MS, () => silent(lock)).catch((error: unknown) => {
+  return withTimeout(work, LIMIT_MS, () => silent(lock)).catch((error: unknown) => {
     throw explain(error, lock)
   })
 }

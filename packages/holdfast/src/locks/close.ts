@@ -1,4 +1,5 @@
 /** Closing a client: in order, and never under running code. */
+import { settlesWithin } from '../clock/with-timeout.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
 import type { HeldLease } from '../lease/lease.js'
@@ -51,13 +52,8 @@ async function endLease(lease: HeldLease): Promise<void> {
 async function withinGrace(client: Client, graceMs: number, leases: readonly HeldLease[]): Promise<void> {
   const busy = leases.filter((lease) => lease.busy)
   if (busy.length === 0 || graceMs === 0) return
-  await new Promise<void>((resolve) => {
-    const timer = client.clock.timer(graceMs, resolve)
-    void Promise.all(busy.map((lease) => lease.idle())).then(() => {
-      timer.cancel()
-      resolve()
-    })
-  })
+  const idle = Promise.all(busy.map((lease) => lease.idle()))
+  await settlesWithin(idle, graceMs, { clock: client.clock })
 }
 
 async function leaveStore(store: Store): Promise<void> {

@@ -1,6 +1,7 @@
 /** The database of the PostgreSQL store: one statement for all that is asked, and one connection that listens. */
 import { createHash } from 'node:crypto'
 import { systemRandom } from '../../clock/clock.js'
+import { settlesWithin } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
@@ -117,10 +118,8 @@ export class PostgresDatabase implements Database {
 
   /** Calls ourselves. A pooler that gives each transaction another connection lets us listen, and nothing ever comes. */
   async #probe(): Promise<void> {
-    const heard = new Promise<boolean>((resolve) => {
-      this.#probed = () => resolve(true)
-      setTimeout(() => resolve(false), PROBE_MS).unref()
-    })
+    const probed = new Promise<void>((resolve) => (this.#probed = resolve))
+    const heard = settlesWithin(probed, PROBE_MS, { background: true })
     await this.#query('select pg_notify($1::text, $2::text)', [this.channel, ''], true)
     if (await heard) return
     throw new StoreUnavailableError(

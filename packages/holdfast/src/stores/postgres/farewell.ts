@@ -1,19 +1,11 @@
 /** Ending what may not answer any more. */
+import { settlesWithin } from '../../clock/with-timeout.js'
 
 /** A goodbye takes no longer, in milliseconds. */
 const FAREWELL_MS = 200
 
 /** Resolves when `goodbye` has ended one way or another, or is not worth waiting for any more: then `tear` is called. */
-export function farewell(goodbye: PromiseLike<unknown> | undefined, tear?: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      tear?.()
-      resolve()
-    }, FAREWELL_MS)
-    const over = (): void => {
-      clearTimeout(timer)
-      resolve()
-    }
-    Promise.resolve(goodbye).then(over, over) // it is broken, or ended already
-  })
+export async function farewell(goodbye: PromiseLike<unknown> | undefined, tear?: () => void): Promise<void> {
+  // A goodbye that fails was for a connection that is broken, or has ended already.
+  if (!(await settlesWithin(Promise.resolve(goodbye), FAREWELL_MS))) tear?.()
 }

@@ -2,7 +2,7 @@
  * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
  * wait while the caller's pool is exhausted. It is made when it is first needed.
  */
-import { inTime } from '../../clock/in-time.js'
+import { withTimeout } from '../../clock/with-timeout.js'
 import { farewell } from './farewell.js'
 import type { PgPool, PgStatement } from './pools.js'
 
@@ -102,11 +102,11 @@ export class OwnConnection {
     connection.unref()
     this.#tail = Promise.resolve()
     const look = (): Promise<unknown> =>
-      inTime(
+      withTimeout(
         this.#inTurn(() => connection.query('select 1')),
         LOOK_LIMIT_MS,
         silent,
-        true,
+        { background: true },
       )
     this.#looking = setInterval(() => void look().catch(lost), LOOK_EVERY_MS)
     this.#looking.unref()

@@ -5,7 +5,7 @@
  * time is over. So it has a connection of its own, on which the lease is written once more: a replica that has got this
  * has got everything before it. What is asked while a WAIT lasts goes together in the next round.
  */
-import { inTime } from '../../clock/in-time.js'
+import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import { textOf } from './replies.js'
@@ -137,7 +137,7 @@ export class ReplicatedCalls {
 
   #within<T>(work: Promise<T>): Promise<T> {
     const limitMs = this.#roundLimitMs
-    return inTime(work, limitMs, () => explain(new Error(`No answer within ${limitMs} ms`)))
+    return withTimeout(work, limitMs, () => explain(new Error(`No answer within ${limitMs} ms`)))
   }
 
   #tooFew(replicas: number): StoreUnavailableError {

@@ -7,6 +7,7 @@
  *
  * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time on the monotonic clock.
  */
+import { settlesWithin } from '../../clock/with-timeout.js'
 import { LockUsageError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { lookAt } from './look.js'
@@ -194,14 +195,9 @@ export class Ballot {
   async #takeBack(): Promise<boolean> {
     const voted = this.#seats.filter(({ state }) => state.is === 'voted')
     if (voted.length === 0) return false
+    const { clock, nodeTimeoutMs } = this.#panel
     const gone = Promise.all(voted.map((seat) => seat.retract(this.claim)))
-    await new Promise<void>((resolve) => {
-      const timer = this.#panel.clock.timer(this.#panel.nodeTimeoutMs, resolve)
-      void gone.then(() => {
-        timer.cancel()
-        resolve()
-      })
-    })
+    await settlesWithin(gone, nodeTimeoutMs, { clock })
     return true
   }
 

@@ -6,6 +6,7 @@
  * it does not, and after an attempt that failed, the entry may be made at any later moment: the claim is banished in the service,
  * which costs everybody who asks for this lock a little for as long as the word of it stays there.
  */
+import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { PortSession } from './port.js'
@@ -42,13 +43,6 @@ export class Withdrawing<S extends PortSession> {
   }
 
   #isAnswered(entering: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = this.#context.clock.timer(PATIENCE_MS, () => resolve(false))
-      const answered = (): void => {
-        timer.cancel()
-        resolve(true)
-      }
-      entering.then(answered, answered)
-    })
+    return settlesWithin(entering, PATIENCE_MS, { clock: this.#context.clock })
   }
 }

@@ -5,8 +5,8 @@
  * an unknown outcome and is told so at once; what is asked in between is sent if a server is found in time, and else certainly
  * never sent. The server alone decides when a session is over, and says so to whoever asks to go on with it.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, systemRandom } from '../../clock/clock.js'
+import { settlesWithin } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
@@ -121,7 +121,7 @@ export class ZooKeeperSession implements PortSession {
     const answered = new Promise<void>((resolve) => {
       link.ask({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
     })
-    await Promise.race([answered, sleep(GOODBYE_MS, undefined, { ref: false })])
+    await settlesWithin(answered, GOODBYE_MS, { background: true })
     link.end()
   }
 

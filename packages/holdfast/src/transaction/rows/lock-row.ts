@@ -2,7 +2,7 @@
  * Locks on single rows, by SELECT … FOR UPDATE in the caller's own transaction. They end with the transaction, by its
  * commit or otherwise, and so need no lease, no renewal and no token.
  */
-import { systemClock } from '../../clock/clock.js'
+import { withTimeout } from '../../clock/with-timeout.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
 import { checkWait } from '../../lease/settings.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
@@ -133,15 +133,10 @@ async function readsOfOneMoment(session: SqlSession): Promise<boolean> {
 /** Where all connections of a pool are taken by transactions that want one more for this, none would ever be free. */
 function createInTime({ text }: CheckedKey, creation: Promise<void>, waitMs: number): Promise<void> {
   if (waitMs === 0 || waitMs === Infinity) return creation
-  return new Promise((resolve, reject) => {
-    const advice =
-      'It was to be made first, in a transaction of its own, which got no connection or had to wait for somebody else who ' +
-      'makes it. Let the pool have more connections than there are transactions at once, or wait longer (waitMs).'
-    const timer = systemClock.timer(waitMs, () =>
-      reject(new LockTimeoutError(waitMs, { lock: text, advice })),
-    )
-    creation.finally(() => timer.cancel()).then(resolve, reject)
-  })
+  const advice =
+    'It was to be made first, in a transaction of its own, which got no connection or had to wait for somebody else who ' +
+    'makes it. Let the pool have more connections than there are transactions at once, or wait longer (waitMs).'
+  return withTimeout(creation, waitMs, () => new LockTimeoutError(waitMs, { lock: text, advice }))
 }
 
 /** PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped is there. */

@@ -4,7 +4,8 @@
  * The connections are the store's own, one to each primary: then one member's failure is seen as what it is, whichever
  * client library there is. Some of them keep commands for a dead primary until it comes back, others give up.
  */
-import type { Clock, Timer } from '../../../clock/clock.js'
+import type { Timer } from '../../../clock/clock.js'
+import { withTimeout } from '../../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../../errors.js'
 import { explain, STORE_NAME } from '../errors.js'
 import { closedError } from '../link.js'
@@ -186,22 +187,21 @@ export class Router {
     }
     if (this.#closed) throw closedError()
     try {
-      this.#load(
-        await within(
-          this.#settings.clock,
-          this.#settings.timeoutMs,
-          this.#transport.command('CLUSTER', 'SLOTS'),
-        ),
-        undefined,
-      )
+      const reply = this.#transport.command('CLUSTER', 'SLOTS')
+      this.#load(await this.#within(this.#settings.timeoutMs, reply), undefined)
     } catch (error) {
       throw explain(error)
     }
   }
 
+  #within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
+    const { clock } = this.#settings
+    return withTimeout(answer, limitMs, () => new Error(`No answer within ${limitMs} ms`), { clock })
+  }
+
   async #askMember(member: Member): Promise<boolean> {
     try {
-      const reply = await within(this.#settings.clock, LOOK_MS, member.call(showSlots))
+      const reply = await this.#within(LOOK_MS, member.call(showSlots))
       if (reply instanceof Refusal) return false
       this.#load(reply, member.address)
       return true
@@ -260,12 +260,5 @@ function noOwner(slot: number): Error {
 function gone(name: string): StoreUnavailableError {
   return new StoreUnavailableError(`Redis: ${name} owns no slots of the Cluster any more.`, {
     store: STORE_NAME,
-  })
-}
-
-function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.timer(limitMs, () => reject(new Error(`No answer within ${limitMs} ms`)))
-    promise.finally(() => timer.cancel()).then(resolve, reject)
   })
 }

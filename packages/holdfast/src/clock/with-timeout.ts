@@ -1,0 +1,47 @@
+/** Limits on the wait for an answer. The work itself goes on: a limit cannot take a request back. */
+import { systemClock, type Clock } from './clock.js'
+
+export interface TimeoutOptions {
+  /** Default: the system's clock. */
+  readonly clock?: Clock
+  /** The timer does not keep the process alive. Default false. */
+  readonly background?: boolean
+}
+
+/** Settles as `promise` does, or rejects with `makeError()` when that takes longer than `ms`. */
+export function withTimeout<T>(
+  promise: PromiseLike<T>,
+  ms: number,
+  makeError: () => Error,
+  { clock = systemClock, background = false }: TimeoutOptions = {},
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.timer(ms, () => reject(makeError()), background)
+    promise.then(
+      (value) => {
+        timer.cancel()
+        resolve(value)
+      },
+      (error: unknown) => {
+        timer.cancel()
+        reject(error)
+      },
+    )
+  })
+}
+
+/** Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects. */
+export function settlesWithin(
+  promise: PromiseLike<unknown>,
+  ms: number,
+  { clock = systemClock, background = false }: TimeoutOptions = {},
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.timer(ms, () => resolve(false), background)
+    const settled = (): void => {
+      timer.cancel()
+      resolve(true)
+    }
+    promise.then(settled, settled)
+  })
+}
