@@ -5,6 +5,7 @@
  * made in one has the same revision. So there is at most one for each lock, and none of them can tell that it has company. When
  * etcd refuses all for the sake of one of them, each is asked for alone.
  */
+import { TickQueue } from '../../collections/tick-queue.js'
 import type { Connection } from './connection.js'
 import { isRefusal, isTooLarge } from './failures.js'
 import { METHODS, op, readTxn, txn, type TxnAnswer } from './messages.js'
@@ -23,14 +24,9 @@ interface Asked {
   readonly reject: (error: unknown) => void
 }
 
-interface Batch {
-  readonly asked: Map<string, Asked>
-  bytes: number
-}
-
 export class Batches {
   readonly #connection: Connection
-  #batches: Batch[] = []
+  readonly #queue = new TickQueue<Asked>((asked) => this.#sendAll(asked))
   #most = MOST
 
   constructor(connection: Connection) {
@@ -38,29 +34,27 @@ export class Batches {
   }
 
   run(lock: string, body: Buffer, repeatable: boolean): Promise<TxnAnswer> {
-    return new Promise((resolve, reject) => {
-      // Runs when all that the present turn brought is done, promises included.
-      if (this.#batches.length === 0) process.nextTick(() => this.#flush())
-      const batch = this.#batchFor(lock, body)
-      batch.asked.set(lock, { lock, body, repeatable, resolve, reject })
-      batch.bytes += body.length
-    })
+    return new Promise((resolve, reject) => this.#queue.add({ lock, body, repeatable, resolve, reject }))
   }
 
-  /** What concerns one lock goes out in the order in which it was asked for. */
-  #batchFor(lock: string, body: Buffer): Batch {
-    const last = this.#batches.at(-1)
-    const fits = last && last.asked.size < this.#most && last.bytes + body.length <= MOST_BYTES
-    if (last && fits && !last.asked.has(lock)) return last
-    const batch = { asked: new Map<string, Asked>(), bytes: 0 }
-    this.#batches.push(batch)
-    return batch
-  }
-
-  #flush(): void {
-    const batches = this.#batches
-    this.#batches = []
-    for (const { asked } of batches) void this.#send([...asked.values()])
+  /** Sends the transactions of a tick. Those of one lock leave in the order of the calls. */
+  #sendAll(asked: readonly Asked[]): void {
+    let batch: Asked[] = []
+    const locks = new Set<string>()
+    let bytes = 0
+    for (const one of asked) {
+      const fits = batch.length < this.#most && bytes + one.body.length <= MOST_BYTES
+      if (batch.length > 0 && (!fits || locks.has(one.lock))) {
+        void this.#send(batch)
+        batch = []
+        locks.clear()
+        bytes = 0
+      }
+      batch.push(one)
+      locks.add(one.lock)
+      bytes += one.body.length
+    }
+    void this.#send(batch)
   }
 
   async #send(asked: readonly Asked[]): Promise<void> {

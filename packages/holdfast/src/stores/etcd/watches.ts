@@ -6,6 +6,7 @@
  * and be told up to a tenth of a second late, since etcd serves those that begin in the past from time to time.) Whatever ends a
  * watch, be it an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
  */
+import { TickQueue } from '../../collections/tick-queue.js'
 import type { Stream } from './channel.js'
 import type { Connection } from './connection.js'
 import {
@@ -37,7 +38,7 @@ export class Watches {
   readonly #watchers = new Map<number, Watcher>()
   #ids = 0
   /** Watchers that have begun, and may have missed something before. */
-  #behind: Watcher[] = []
+  readonly #behind = new TickQueue<Watcher>((behind) => this.#readAgain(behind))
   #stream: Stream | undefined
   #opening = false
   #linger: NodeJS.Timeout | undefined
@@ -90,7 +91,7 @@ export class Watches {
     const watcher = this.#watchers.get(id)
     if (!watcher) return
     if (canceled || happened) this.#tell(watcher, canceled)
-    else if (created && revision > watcher.moment) this.#readAgain(watcher)
+    else if (created && revision > watcher.moment) this.#behind.add(watcher)
   }
 
   #tell(watcher: Watcher, canceled = false): void {
@@ -98,15 +99,7 @@ export class Watches {
     watcher.changed()
   }
 
-  /** Those of one turn of the event loop together. */
-  #readAgain(watcher: Watcher): void {
-    if (this.#behind.length === 0) process.nextTick(() => this.#readAll())
-    this.#behind.push(watcher)
-  }
-
-  #readAll(): void {
-    const behind = this.#behind
-    this.#behind = []
+  #readAgain(behind: readonly Watcher[]): void {
     for (let from = 0; from < behind.length; from += READ_AT_ONCE) {
       void this.#read(behind.slice(from, from + READ_AT_ONCE))
     }

@@ -5,6 +5,7 @@
  * or nonsense, ends the connection: the session goes on over another one.
  */
 import { connect, type Socket } from 'node:net'
+import { TickQueue } from '../../collections/tick-queue.js'
 import { Frames } from '../sequenced/frames.js'
 import { Reader } from './wire/jute.js'
 import { helloFrame, readWelcome, type Welcome } from './wire/messages.js'
@@ -27,7 +28,7 @@ export class Connection {
   #listener: ConnectionListener | undefined
   /** What came before anybody listened. */
   readonly #early: Buffer[]
-  #waiting: Buffer[] = []
+  readonly #unsent = new TickQueue<Buffer>((frames) => this.#write(frames))
   #ended = false
   #broken: Error | undefined
 
@@ -83,22 +84,20 @@ export class Connection {
   }
 
   send(frame: Buffer): void {
-    // Runs when all that the present turn brought is done, promises included.
-    if (this.#waiting.length === 0) process.nextTick(() => this.#flush())
-    this.#waiting.push(frame)
+    this.#unsent.add(frame)
   }
 
   end(): void {
     if (this.#ended) return
-    this.#flush()
+    this.#unsent.flush()
     this.#ended = true
     this.#socket.destroy()
   }
 
-  #flush(): void {
-    const [first, ...more] = this.#waiting
-    this.#waiting = []
-    if (first && !this.#ended) this.#socket.write(more.length === 0 ? first : Buffer.concat([first, ...more]))
+  #write(frames: readonly Buffer[]): void {
+    if (this.#ended) return
+    const [first] = frames
+    this.#socket.write(first && frames.length === 1 ? first : Buffer.concat(frames))
   }
 
   #take(bytes: Buffer): void {

@@ -1,0 +1,55 @@
+/** What is added in one tick goes together. */
+import { expect, test } from 'vitest'
+import { TickQueue } from '../../dist/collections/tick-queue.js'
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+function makeQueue(atTickEnd?: (work: () => void) => void): {
+  queue: TickQueue<number>
+  lists: (readonly number[])[]
+} {
+  const lists: (readonly number[])[] = []
+  return { queue: new TickQueue((items) => void lists.push(items), atTickEnd), lists }
+}
+
+test('items of one tick are handed over together, those that settled promises add included', async () => {
+  const { queue, lists } = makeQueue()
+  queue.add(1)
+  void Promise.resolve().then(() => queue.add(2))
+  queue.add(3)
+  await nextTurn()
+  queue.add(4)
+  await nextTurn()
+  expect(lists).toEqual([[1, 3, 2], [4]])
+})
+
+test('a flush hands over at once, and the end of the tick hands over nothing again', async () => {
+  const { queue, lists } = makeQueue()
+  queue.add(1)
+  queue.flush()
+  expect(lists).toEqual([[1]])
+  await nextTurn()
+  queue.flush()
+  expect(lists).toEqual([[1]])
+})
+
+test('an item that is added while a list is handed over goes with the next one', async () => {
+  const lists: (readonly number[])[] = []
+  const queue: TickQueue<number> = new TickQueue((items) => {
+    lists.push(items)
+    if (items.includes(1)) queue.add(2)
+  })
+  queue.add(1)
+  await nextTurn()
+  expect(lists).toEqual([[1], [2]])
+})
+
+test('the caller says when a tick ends', () => {
+  const ends: (() => void)[] = []
+  const { queue, lists } = makeQueue((work) => void ends.push(work))
+  queue.add(1)
+  queue.add(2)
+  expect(ends).toHaveLength(1)
+  ends[0]?.()
+  expect(lists).toEqual([[1, 2]])
+})
