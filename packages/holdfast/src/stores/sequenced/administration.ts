@@ -68,7 +68,7 @@ export class Administration<S extends PortSession> {
   /** Changes the data of an entry of anybody. Undefined when the entry is gone. */
   async #change(entry: Entry, change: (data: EntryData) => EntryData): Promise<EntryData | undefined> {
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const look = await this.#context.look({ entry, claim: undefined })
+      const look = await this.#context.reader.look({ entry, claim: undefined })
       if (look.state === 'absent') return undefined
       const data = change(look.data)
       if ((await this.#context.port.amend(entry, data, look.version)) !== undefined) return data

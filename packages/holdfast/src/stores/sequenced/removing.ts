@@ -6,12 +6,13 @@
  * then. Here it is tried until somebody answers, at every sign of life of a session and each second, also when nobody
  * asks for anything any more. An entry that went with its session is an answer, too.
  */
-import type { Timer } from '../../clock/clock.js'
+import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
-import type { StoreContext } from './context.js'
-import type { PortSession } from './port.js'
+import type { EntryReader } from './entry-reader.js'
+import type { Neighbours } from './neighbours.js'
+import type { PortSession, SequencedPort } from './port.js'
 import { wantsAll } from './queue-rule.js'
-import type { ClaimRecord, Standpoint } from './record.js'
+import type { ClaimRecord, Records, Standpoint } from './record.js'
 
 const SWEEP_MS = 1000
 /** So many are tried at once: a service that refuses them all need not hear of all of them each second. */
@@ -19,13 +20,22 @@ const AT_ONCE = 100
 /** So many are remembered. Where more fail than that the service has not answered for long, and sessions end there. */
 const KEPT = 10_000
 
+export interface RemovingContext<S extends PortSession> {
+  readonly port: SequencedPort<S>
+  readonly clock: Clock
+  readonly reader: EntryReader
+  readonly records: Records<S>
+  readonly neighbours: Neighbours
+}
+
 export class Removing<S extends PortSession> {
-  readonly #context: StoreContext<S>
+  readonly #context: RemovingContext<S>
   /** What must go, the oldest first. With a reference where the claim is to be refused: its entry may still be made. */
   readonly #owed = new Map<ClaimRecord<S>, ClaimRef | undefined>()
   #timer: Timer | undefined
+  #stopped = false
 
-  constructor(context: StoreContext<S>) {
+  constructor(context: RemovingContext<S>) {
     this.#context = context
   }
 
@@ -53,6 +63,7 @@ export class Removing<S extends PortSession> {
   }
 
   stop(): void {
+    this.#stopped = true
     this.#timer?.cancel()
     this.#owed.clear()
   }
@@ -110,7 +121,7 @@ export class Removing<S extends PortSession> {
    */
   async #wasDoneBefore(standpoint: Standpoint<S>): Promise<boolean> {
     if (!standpoint.leaveUnclear) return false
-    const look = await this.#context.look({ entry: standpoint.entry, claim: undefined })
+    const look = await this.#context.reader.look({ entry: standpoint.entry, claim: undefined })
     if (look.state === 'present' || look.stolenBecause !== undefined) return false
     return standpoint.session.keepAlive()
   }
@@ -127,12 +138,11 @@ export class Removing<S extends PortSession> {
   }
 
   #sweepSoon(): void {
-    const { clock, closed } = this.#context
-    if (closed || this.#timer || this.#owed.size === 0) return
+    if (this.#stopped || this.#timer || this.#owed.size === 0) return
     const fire = (): void => {
       this.#timer = undefined
       this.sweep()
     }
-    this.#timer = clock.timer(SWEEP_MS, fire, true)
+    this.#timer = this.#context.clock.timer(SWEEP_MS, fire, true)
   }
 }

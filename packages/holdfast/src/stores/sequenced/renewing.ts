@@ -76,7 +76,7 @@ export class Renewing<S extends PortSession> {
   }
 
   #look({ entry }: Standpoint<S>): Promise<Look> {
-    return this.#context.look({ entry, claim: undefined })
+    return this.#context.reader.look({ entry, claim: undefined })
   }
 
   /** What the look says about a lease that is over, or undefined when it is not. */

@@ -76,8 +76,8 @@ export class Waiting<S extends PortSession> {
 
   #look({ entry, seen }: Standpoint<S>, claim: Claim): Promise<Look | Waits> {
     return seen === undefined
-      ? this.#context.look({ entry, claim })
-      : this.#context.look({ entry, claim, seen })
+      ? this.#context.reader.look({ entry, claim })
+      : this.#context.reader.look({ entry, claim, seen })
   }
 
   #existing(standpoint: Standpoint<S>): Granted {
