@@ -54,6 +54,7 @@ const NOT_IN_FAST: readonly LeftOut[] = [
       'test/servers/**',
       'test/oversell/**',
       'test/rule/**',
+      'test/libraries/**',
       'test/transaction/**',
       'test/conformance/redis-redis6.test.ts',
       'test/conformance/redis-sentinel-ioredis6.test.ts',

@@ -168,6 +168,17 @@ describe.each(kits)('through $name', async (kit) => {
     expect(await amount()).toBe(9)
   })
 
+  test('a fence without its table says how to make it', async () => {
+    const lease = await locks.mutex('unmigrated').acquire()
+    const elsewhere = { schema: 'nowhere', prefix: 'nowhere_' }
+    const fenced = db.transaction((tx) => assertFence(tx, lease, kit.name, elsewhere))
+    await expect(fenced).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+      message: expect.stringContaining('holdfast migrate') as string,
+    })
+    await lease.release()
+  })
+
   test('a row is locked until the commit; who gives up goes on', async () => {
     await db.transaction(async (tx) => {
       expect(await lockRow(tx, item, { waitMs: 5000 })).toMatchObject({ id: 1, amount: 9 })

@@ -84,6 +84,8 @@ describe.each(kits)('through $name', (kit) => {
       const name = `covered ${how}`
       const before = await count()
       let seen: number | undefined
+      let begun!: () => void
+      const inside = new Promise<void>((resolve) => (begun = resolve))
       const lock = mine.mutex(name, { ttlMs: 400, renew: false })
       const working = mine.transaction(lock, db, async (tx) => {
         await insert(tx)
@@ -95,11 +97,12 @@ describe.each(kits)('through $name', (kit) => {
           expect(covered).toBeUndefined()
           expect(beside?.held).toBe(true)
         }
+        begun()
         await pass(1000)
         expect(await other.mutex(name).tryAcquire()).toBeUndefined()
         expect(seen).toBeUndefined()
       })
-      await pass(200)
+      await inside
       const next = other.mutex(name).run(async () => (seen = await count()))
       const error: unknown = await working.catch((reason: unknown) => reason)
       expect(error).toMatchObject({ code: 'LOCK_LOST' })
@@ -247,6 +250,33 @@ describe.each(kits)('through $name', (kit) => {
       'pgTransactions',
     )
   })
+
+  test.each(['markUnsettled', 'vacated'])(
+    'refuses a wrapped lease without %s, and releases it',
+    async (missing) => {
+      const locks = locksOf(kit.client())
+      const mutex = locks.mutex('wrapped')
+      const wrapped = {
+        name: 'wrapped',
+        async acquire() {
+          const lease = await mutex.acquire()
+          const get = (_target: object, name: string | symbol): unknown => {
+            const value: unknown = name === missing ? undefined : Reflect.get(lease, name, lease)
+            return typeof value === 'function' ? (value.bind(lease) as unknown) : value
+          }
+          return new Proxy({}, { get })
+        },
+      }
+      const before = await count()
+      const refused = locks.transaction(wrapped as never, db, insert)
+      await expect(refused).rejects.toMatchObject({
+        code: 'LOCK_USAGE',
+        message: expect.stringContaining('lacks markUnsettled') as string,
+      })
+      expect(await count()).toBe(before)
+      expect(await (await mutex.tryAcquire())?.release()).toBe('released')
+    },
+  )
 
   test('a fence lets tokens only grow', async () => {
     const locks = locksOf(kit.client())

@@ -6,6 +6,7 @@ import { LockLostError, LockUsageError, UnsupportedLockError, type LossReason } 
 import type { Place } from '../collections/linked-set.js'
 import type { LockKind } from '../store/contract.js'
 import { promiseOf } from '../store/maybe-promise.js'
+import { INSPECT } from '../store/with-json.js'
 import type { Client } from './client.js'
 import { boundHere, runUnder } from './context.js'
 import { isWatched, publish } from './events.js'
@@ -297,6 +298,10 @@ export class HeldLease implements WriteLease, GrantHolder {
       held,
       remainingMs,
     }
+  }
+
+  [INSPECT](): object {
+    return this.toJSON()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
-/** `JSON.stringify` of what users get: tokens are decimal strings, and nothing throws. */
+/** `JSON.stringify` and `console.log` of what users get: tokens are decimal strings in JSON, and nothing throws. */
+import { inspect } from 'node:util'
 import { LockTimeoutError, onLockEvent, type LockEvents } from 'holdfast'
 import { expect, test } from 'vitest'
 import { makeWorld } from '../support/world.js'
@@ -25,4 +26,14 @@ test('leases, multi-leases, what inspect shows, events and errors', async () => 
     message: error.message,
     lock: 'a',
   })
+})
+
+test('console.log of a lease shows its name, token and state', async () => {
+  const locks = makeWorld().direct()
+  const lease = await locks.mutex('shown').acquire()
+  expect(inspect({ lease })).toContain(`name: 'shown'`)
+  expect(inspect(lease)).toContain(`token: '${String(lease.token)}'`)
+  expect(inspect(lease)).toContain('held: true')
+  await lease.release()
+  expect(inspect(lease)).toContain('held: false')
 })
