@@ -7,7 +7,7 @@ import { examine as examinePostgres } from '../stores/postgres.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions with all that the rules in SQL use. */
-const OLDEST = { PostgreSQL: [12, 0], MariaDB: [10, 6], MySQL: [8, 0] } as const
+const OLDEST = { PostgreSQL: '12.0', MariaDB: '10.6', MySQL: '8.0.29' } as const
 /** Clocks that differ by more puzzle whoever compares logs, and hint at one that will be stepped. */
 const CLOCK_MS = 1000
 /** Holdfast's own limit. */
@@ -68,7 +68,6 @@ function describeMysql(found: MysqlDiagnosis): Finding[] {
   const { product, version, user, takesNoWrites, proxy, isolation, nameBytes } = found
   return [
     versionOf(product, version),
-    ...(product === 'MySQL' ? [warning('version', 'Holdfast is tested on MariaDB, not on MySQL')] : []),
     ...primary(takesNoWrites),
     proxy
       ? warning('pooler', 'a proxy is in between: if waiters cannot be called, they look again once a second')
@@ -102,13 +101,11 @@ function timeoutsOf({ timeouts }: MysqlDiagnosis): Finding {
 }
 
 function versionOf(product: keyof typeof OLDEST, version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldest, oldestMinor] = OLDEST[product]
-  const fits = major > oldest || (major === oldest && minor >= oldestMinor)
+  const oldest = OLDEST[product]
   const text = `${product} ${version}`
-  return fits
+  return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
     ? ok('version', text)
-    : config('version', `${text}: ${oldest}.${oldestMinor} or later is needed`)
+    : config('version', `${text}: ${oldest} or later is needed`)
 }
 
 function primary(takesNoWrites: boolean): Finding[] {

@@ -28,10 +28,10 @@ async function untilWaiting(lock: string, count: number): Promise<void> {
   await expect.poll(waiters, { timeout: 5000 }).toBe(String(count))
 }
 
-function killAll(): void {
-  const ids = server.sql(
-    `select id from information_schema.processlist where db = 'app' and id <> connection_id() and user = 'root'`,
-  )
+/** Resolves when the server shows none of them any more. */
+async function killAll(): Promise<void> {
+  const connections = `from information_schema.processlist where db = 'app' and id <> connection_id() and user = 'root'`
+  const ids = server.sql(`select id ${connections}`)
   for (const id of ids.split('\n').filter(Boolean)) {
     try {
       server.sql(`kill ${id}`)
@@ -39,6 +39,9 @@ function killAll(): void {
       // It has ended by itself.
     }
   }
+  const left = (): string =>
+    server.sql(`select count(*) ${connections} and id in (0${ids.replaceAll(/^/gm, ',')})`)
+  await expect.poll(left, { timeout: 5000 }).toBe('0')
 }
 
 test('killed connections cost nothing but a moment', async () => {
@@ -46,7 +49,7 @@ test('killed connections cost nothing but a moment', async () => {
   const lease = await locks.mutex('killed').acquire()
   const waiting = locksOf({ pool: poolOf() }).mutex('killed').acquire()
   await untilWaiting('killed', 1)
-  killAll()
+  await killAll()
   // Longer than the TTL: it was renewed through a new connection.
   await new Promise((resolve) => void setTimeout(resolve, 2200))
   expect(lease.held).toBe(true)
@@ -117,7 +120,7 @@ test('connections: those of the pool, however many wait', async () => {
 })
 
 test('a session without autocommit, and one that sees old rows, lock like any other', async () => {
-  server.sql(`set global autocommit = 0; set global tx_isolation = 'SERIALIZABLE'`)
+  server.sql('set global autocommit = 0; set global transaction isolation level serializable')
   const pool = poolOf()
   const [one, other] = [locksOf({ pool }), locksOf({ pool: poolOf() })]
   const lease = await one.mutex('sessions').acquire()
@@ -126,7 +129,7 @@ test('a session without autocommit, and one that sees old rows, lock like any ot
   const next = await other.mutex('sessions').tryAcquire()
   expect(next?.held).toBe(true)
   expect(await one.mutex('sessions').tryAcquire()).toBeUndefined()
-  server.sql(`set global autocommit = 1; set global tx_isolation = 'REPEATABLE-READ'`)
+  server.sql('set global autocommit = 1; set global transaction isolation level repeatable read')
 })
 
 test('a pool that the caller passed in is not closed, and its connections do not sleep on', async () => {
@@ -156,11 +159,12 @@ function bells(): string {
 }
 
 /** A pool whose connections break, bell and all, each time that somebody looks whether the bell hangs, so many times. */
-function breaking(pool: Pool, times: number): MysqlPool & { readonly left: number } {
+function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: number } {
   let left = times
+  let broken = 0
   return {
-    get left() {
-      return left
+    get broken() {
+      return broken
     },
     query: (statement) => pool.query(statement),
     execute: (statement) => pool.execute(statement),
@@ -172,7 +176,8 @@ function breaking(pool: Pool, times: number): MysqlPool & { readonly left: numbe
           if (left === 0 || !statement.sql.includes('processlist')) return connection.execute(statement)
           left -= 1
           await expect.poll(bells, { timeout: 5000 }).not.toBe('')
-          killAll()
+          await killAll()
+          broken += 1
           return connection.execute(statement)
         },
         release: () => connection.release(),
@@ -187,7 +192,7 @@ test('a bell that breaks while it is being hung is replaced by one', async () =>
   const lease = await holder.mutex('bells').acquire()
   const pool = breaking(poolOf({ connectionLimit: 6 }), 2)
   const waiting = locksOf({ pool }).mutex('bells').acquire()
-  await expect.poll(() => pool.left, { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => pool.broken, { timeout: 10_000 }).toBe(2)
   await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
   // A second one would come as long after the break as the first.
   await new Promise((resolve) => void setTimeout(resolve, 700))

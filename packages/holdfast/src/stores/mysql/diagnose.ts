@@ -144,7 +144,7 @@ async function examineTables(
     await attempt('UPDATE', table, `update ${table} set ${column} = ${column} where ${column} = '' limit 0`)
     await attempt('DELETE', table, `delete from ${table} where ${column} = '' limit 0`)
   }
-  if (writable) await attempt('EXECUTE', `${prefix}turn_1`, `call ${prefix}turn_1('[]', '[]', false)`)
+  if (writable) await attempt('EXECUTE', `${prefix}turn_2`, `call ${prefix}turn_2('[]', '[]', false)`)
   return { missing, denied }
 }
 

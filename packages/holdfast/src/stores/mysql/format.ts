@@ -3,9 +3,9 @@
  * version must not meet gets a new number, and the migration to it does two things:
  *
  * - It writes the number to `facts`, so that the migration of this version refuses.
- * - It puts procedures in the place of `turn_1`, `one_1` and `names_1` that signal `HF002`. A process of this version then
- *   reports `STORE_FORMAT` at its next call, at no cost to any call before. An older version reports a failure, and does not
- *   replace them: its migration makes procedures only where there are none.
+ * - It puts procedures that signal `HF002` in the place of `turn_2`, `one_2` and `names_1`, and of `turn_1` and `one_1`. A
+ *   process of this version then reports `STORE_FORMAT` at its next call, at no cost to any call before. An older version
+ *   reports a failure, and does not replace them: its migration makes procedures only where there are none.
  */
 import { newerFormat } from '../../errors.js'
 import { statement, type Connections } from './clients.js'

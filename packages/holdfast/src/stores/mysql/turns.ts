@@ -30,7 +30,7 @@ export function callOf(prefix: string, requests: readonly Request[]): Call {
   const apart = names.length === requests.length && requests.some(({ verb }) => PLAIN.has(verb))
   const ordered = apart ? requests.toSorted((a, b) => (hexOf(a.lock) < hexOf(b.lock) ? -1 : 1)) : requests
   return {
-    sql: `call ${prefix}turn_1(?, ?, ?)`,
+    sql: `call ${prefix}turn_2(?, ?, ?)`,
     values: [JSON.stringify(names), opsOf(ordered), apart ? '1' : '0'],
     requests: ordered,
   }
@@ -44,7 +44,7 @@ function callOfOne(prefix: string, request: Request): Call {
   const { verb, lock, id, owner = '', kind = 'mutex', capacity = 1, weight = 0, tokens = 0, ttlMs } = request
   const numbers = [capacity, weight, tokens, ttlMs].map(String)
   return {
-    sql: `call ${prefix}one_1(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)`,
+    sql: `call ${prefix}one_2(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)`,
     values: [verb, hexOf(lock), String(id), String(owner), String(kind), ...numbers, opsOf([request])],
     requests: [request],
   }

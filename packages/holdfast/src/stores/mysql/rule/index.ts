@@ -1,13 +1,14 @@
 /**
- * The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `turn_1`, with a list of requests as JSON and
- * answers back, in one round trip and one transaction, or `one_1` for a single request (see plain.ts).
+ * The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `turn_2`, with a list of requests as JSON and
+ * answers back, in one round trip and one transaction, or `one_2` for a single request (see plain.ts).
  *
  * Why it is safe: each first locks the rows of its locks, in the order that the client sorted them in, and only then
  * looks at anything else. In READ COMMITTED each statement sees what was committed before it began, and so all that the
  * one before us did under the same row lock.
  *
- * The number in the names is that of the protocol. Another one would get procedures of its own beside these, so that
- * clients of two versions can share the tables while a new one is rolled out. They run with the rights of their caller.
+ * A procedure that is there is never replaced: MySQL would have to drop it first, under the calls of clients. So a procedure
+ * whose text changes gets the next number, and so do those that call it. Then clients of two versions share the tables while
+ * a new one is rolled out. They run with the rights of their caller.
  */
 import { COMMIT, ROLLBACK } from './ends.js'
 import { PURGE } from './purge.js'
@@ -55,7 +56,7 @@ end`
  * Where there is a list, the name and the request at a place belong together.
  */
 const ANSWER = /* sql */ `
-create procedure if not exists holdfast_answer_1(
+create procedure if not exists holdfast_answer_2(
   in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4, in a_places text character set ascii,
   out a_answers longtext character set utf8mb4, inout a_bells longtext character set ascii
 )
@@ -76,11 +77,11 @@ begin
     if a_places is null or find_in_set(v_index + 1, a_places) then
       set v_op = json_extract(a_ops, concat('$[', v_index, ']'));
       case json_unquote(json_extract(v_op, '$.verb'))
-        when 'attempt' then call holdfast_attempt_1(v_op, v_now, v_answer);
+        when 'attempt' then call holdfast_attempt_2(v_op, v_now, v_answer);
         when 'withdraw' then call holdfast_withdraw_1(v_op, v_now, v_answer, a_bells);
         when 'renew' then call holdfast_renew_1(v_op, v_now, v_answer);
         when 'downgrade' then call holdfast_downgrade_1(v_op, v_now, v_answer, a_bells);
-        when 'steal' then call holdfast_steal_1(v_op, v_now, v_answer, a_bells);
+        when 'steal' then call holdfast_steal_2(v_op, v_now, v_answer, a_bells);
         when 'guard' then call holdfast_guard_1(v_op, v_answer);
         when 'inspect' then call holdfast_inspect_1(v_op, v_now, v_answer);
       end case;
@@ -99,7 +100,7 @@ end`
  * that is not there locks nothing, and missing rows are made outside of it. What fails in between is undone as a whole.
  */
 const TURN = /* sql */ `
-create procedure if not exists holdfast_turn_1(
+create procedure if not exists holdfast_turn_2(
   in a_names longtext character set utf8mb4, in a_ops longtext character set utf8mb4, in a_apart boolean
 )
 modifies sql data sql security invoker
@@ -144,7 +145,7 @@ begin
     ${COMMIT};
   end while;
   if not a_apart or v_late or v_left is not null then
-    call holdfast_answer_1(a_names, a_ops, v_left, v_answers, v_bells);
+    call holdfast_answer_2(a_names, a_ops, v_left, v_answers, v_bells);
   end if;
   ${COMMIT};
 

@@ -40,9 +40,9 @@ const DECIDE = /* sql */ `on duplicate key update
 
 const IS_SOLE = 'name = a_name and not listed and sole_id = a_id and sole_expires_us > v_now'
 
-/** One request of those; what is not plain in the end goes on to `turn_1`. */
+/** One request of those; what is not plain in the end goes on to `turn_2`. */
 export const ONE = /* sql */ `
-create procedure if not exists holdfast_one_1(
+create procedure if not exists holdfast_one_2(
   in a_verb varchar(16) character set ascii, in a_name varbinary(512), in a_id varchar(64) character set ascii,
   in a_owner longtext character set utf8mb4, in a_kind varchar(16) character set utf8mb4, in a_capacity int,
   in a_weight int, in a_tokens int, in a_ttl_ms double, in a_ops longtext character set utf8mb4
@@ -92,7 +92,7 @@ begin
     if rand() < 0.02 then call holdfast_sweep_1(v_now); end if;
   else
     ${ROLLBACK};
-    call holdfast_turn_1(json_array(hex(a_name)), a_ops, false);
+    call holdfast_turn_2(json_array(hex(a_name)), a_ops, false);
   end if;
 end`
 
@@ -110,7 +110,7 @@ const WITH_LOCKS = `${ASKED} straight_join holdfast_locks l on l.name = unhex(a.
 const MAY_HOLD = `a.a_verb = 'attempt' and a.a_weight <= a.a_capacity`
 const IS_PLAIN = `a.a_verb in ('attempt', 'renew', 'withdraw')`
 /**
- * Requests on as many locks, in one transaction that `turn_1` has begun and ends: all rows are locked, in the order of
+ * Requests on as many locks, in one transaction that `turn_2` has begun and ends: all rows are locked, in the order of
  * the requests. Gives the answers of those that were served, and the places of the others, or null when there are none.
  * `a_late` says that an attempt came after its withdrawal, and that all is to be undone.
  *

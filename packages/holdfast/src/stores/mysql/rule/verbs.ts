@@ -12,7 +12,7 @@ const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(json_unqu
   declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));`
 
 export const ATTEMPT = /* sql */ `
-create procedure if not exists holdfast_attempt_1${ANSWERS}
+create procedure if not exists holdfast_attempt_2${ANSWERS}
 ${WRITES}
 attempt: begin
 ${CLAIM}
@@ -81,7 +81,7 @@ ${CLAIM}
       'outcome', 'granted', 'existing', 0, 'token', cast(v_token as char), 'tokens', a_tokens, 'ttlMs', a_ttl_ms,
       'remainingMs', a_ttl_ms
     );
-  elseif json_extract(a_op, '$.enqueue') = 'false' then
+  elseif json_unquote(json_extract(a_op, '$.enqueue')) = 'false' then
     set a_answer = json_object('outcome', 'busy', 'holderRemainingMs', v_left_ms);
   else
     if not v_taken then update holdfast_locks set listed = true where name = a_name; end if;
@@ -162,7 +162,7 @@ ${CLAIM}
 end`
 
 export const STEAL = /* sql */ `
-create procedure if not exists holdfast_steal_1${ANSWERS_AND_RINGS}
+create procedure if not exists holdfast_steal_2${ANSWERS_AND_RINGS}
 ${WRITES}
 begin
   declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
@@ -174,7 +174,7 @@ begin
   declare continue handler for not found begin end;
   select count(*), coalesce((max(expires_us) - a_now) / 1000, 0) into v_count, v_free_in_ms
     from holdfast_holders where name = a_name;
-  if json_extract(a_op, '$.now') = 'true' then
+  if json_unquote(json_extract(a_op, '$.now')) = 'true' then
     set v_free_in_ms = 0;
     replace into holdfast_tombstones (name, id, until_us, outcome)
     select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders where name = a_name;
