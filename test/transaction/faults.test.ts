@@ -11,6 +11,7 @@ import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
+import { usesNewest } from '@holdfast/servers/newest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
 
@@ -25,8 +26,10 @@ interface Client {
 }
 
 const postgres = await startPostgres()
-// A process that is stopped in the middle of a transaction does nothing there, and MariaDB is to notice.
-const mysql = await startMysql({ flags: ['--idle-transaction-timeout=2'] })
+// A process that is stopped in the middle of a transaction does nothing there, and the server is to notice.
+const mysql = await startMysql({
+  flags: [usesNewest('mysql') ? '--wait-timeout=2' : '--idle-transaction-timeout=2'],
+})
 const table = 'create table writes (n int); create table rivals (id int primary key, n int);'
 const rows = 'insert into rivals values (1, 0), (2, 0);'
 postgres.psql(postgresSchema())

@@ -28,9 +28,24 @@ export function isNoTable(error: unknown): boolean {
   return codesOf(error).some((code) => code === '42P01' || code === '3F000' || code === 1146)
 }
 
+/** MySQL: there is no such database or table, or the user has no right to see it. */
+export function isHidden(error: unknown): boolean {
+  return codesOf(error).some((code) => code === 1049 || code === 1044 || code === 1142 || code === 1146)
+}
+
 /** MySQL knows no such savepoint: the transaction that made it has ended. */
 export function isNoSavepoint(error: unknown): boolean {
   return codesOf(error).includes(1305)
+}
+
+/** MySQL takes no prepared statement of this kind. MariaDB does. */
+export function isNotPreparable(error: unknown): boolean {
+  return codesOf(error).includes(1295)
+}
+
+/** MySQL lets nobody choose how the next transaction begins while one is open. */
+export function isTransactionOpen(error: unknown): boolean {
+  return codesOf(error).includes(1568)
 }
 
 /** Where the libraries put the code that the server gave, or the error that has it. */

@@ -5,7 +5,8 @@
  */
 import { LockUsageError } from '../errors.js'
 import { rolledBack, type TransactionalDatabase } from './database.js'
-import { isAborted, isNoSavepoint } from './failures.js'
+import { isAborted } from './failures.js'
+import { makeSavepoint, releaseSavepoint } from './savepoint.js'
 
 /** Rejects when the transaction has ended. The work must call it after the last statement that others gave it. */
 export type AssertOpen = () => Promise<void>
@@ -45,18 +46,23 @@ export function openTransaction<Tx, T>(
 ): Promise<T> {
   const mysql = db.dialect === 'mysql'
   return withoutCheck(db).transaction(async (tx) => {
+    const query = (sql: string): Promise<unknown> => db.query(tx, sql, [])
     // Not on PostgreSQL, where a transaction must choose its isolation before its first savepoint.
-    if (mysql) await db.query(tx, `savepoint ${savepoint}`, [])
-    return work(tx, async () => {
-      try {
-        await db.query(tx, mysql ? `release savepoint ${savepoint}` : 'select 1 as open', [])
-      } catch (error) {
-        if (isAborted(error)) throw rolledBack(error)
-        if (isNoSavepoint(error)) throw new LockUsageError(ENDED_EARLY, { cause: error })
-        throw error
-      }
-    })
+    if (mysql) await makeSavepoint(query, savepoint)
+    return work(tx, () => (mysql ? assertNotEnded(query, savepoint) : assertNotAborted(query)))
   })
+}
+
+async function assertNotEnded(query: (sql: string) => Promise<unknown>, savepoint: string): Promise<void> {
+  if (!(await releaseSavepoint(query, savepoint))) throw new LockUsageError(ENDED_EARLY)
+}
+
+async function assertNotAborted(query: (sql: string) => Promise<unknown>): Promise<void> {
+  try {
+    await query('select 1 as open')
+  } catch (error) {
+    throw isAborted(error) ? rolledBack(error) : error
+  }
 }
 
 /** How a transaction ends before its work does, what then is written, and what to do. */

@@ -7,7 +7,9 @@ import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { describe } from '../../lease/settings.js'
 import type { SqlRow, SqlSession } from '../database.js'
+import { isHidden } from '../failures.js'
 import type { CheckedKey } from './row-key.js'
+import { uniqueIndexesOf } from './show-create.js'
 
 /** One column of one unique index, or a table without any. */
 const POSTGRES =
@@ -18,16 +20,16 @@ const POSTGRES =
   'left join pg_attribute a on a.attrelid = c.oid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])'
 
 /**
- * Not those that are kept as hashes, which lock the whole table as none would. `s.*` is for what only one of MySQL and MariaDB
- * has: see `isInUse`.
- *
+ * Not indexes that are kept as hashes, which lock the whole table as none would, nor those that are ignored. A part of a column
+ * gets a name that no column can have, with a blank at the end.
  * @param schema as SQL says it. Two values of the client's are not compared: their collations may be at odds.
  */
-const mysqlQuestion = (schema: string): string =>
-  'select t.engine as kind, s.index_name as idx, s.column_name as col, c.data_type as type, s.* ' +
+const mariadbQuestion = (schema: string): string =>
+  "select t.engine as kind, s.index_name as idx, concat(s.column_name, if(s.sub_part is null, '', ' ')) as col, " +
+  'c.data_type as type ' +
   'from information_schema.tables t left join information_schema.statistics s on s.table_schema = t.table_schema ' +
-  'and s.table_name = t.table_name and s.non_unique = 0 and s.sub_part is null ' +
-  "and s.index_type = 'BTREE' " +
+  'and s.table_name = t.table_name and s.non_unique = 0 ' +
+  "and s.index_type = 'BTREE' and s.ignored = 'NO' " +
   'left join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name ' +
   `and c.column_name = s.column_name where t.table_schema = ${schema} and t.table_name = ?`
 
@@ -53,20 +55,39 @@ export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Prom
 }
 
 async function ask(session: SqlSession, key: CheckedKey): Promise<SqlRow[]> {
-  const rows = (await session.query(...question(session, key))) as SqlRow[]
-  if (session.dialect === 'mysql') return rows
-  // By their places: a library may be told to give columns other names.
-  return rows.map((row) => {
+  if (session.dialect === 'postgres') return withNames(await session.query(POSTGRES, [key.table]))
+  const [version] = (await session.query('select version() as version', [])) as SqlRow[]
+  return /mariadb/i.test(String(Object.values(version ?? {})[0]))
+    ? askMariadb(session, key)
+    : askMysql(session, key)
+}
+
+async function askMariadb(session: SqlSession, { path }: CheckedKey): Promise<SqlRow[]> {
+  const [schema] = path.length > 1 ? path : []
+  const name = path.at(-1) ?? ''
+  const rows =
+    schema === undefined
+      ? await session.query(mariadbQuestion('database()'), [name])
+      : await session.query(mariadbQuestion('?'), [schema, name])
+  return withNames(rows)
+}
+
+async function askMysql(session: SqlSession, { table }: CheckedKey): Promise<SqlRow[]> {
+  try {
+    const [row] = (await session.query(`show create table ${table}`, [])) as SqlRow[]
+    return uniqueIndexesOf(String(Object.values(row ?? {})[1]))
+  } catch (error) {
+    if (isHidden(error)) return []
+    throw error
+  }
+}
+
+/** By their places: a library may be told to give columns other names. */
+function withNames(rows: readonly unknown[]): SqlRow[] {
+  return (rows as SqlRow[]).map((row) => {
     const [kind, idx, col, type] = Object.values(row)
     return { kind, idx, col, type }
   })
-}
-
-function question({ dialect }: SqlSession, { table, path }: CheckedKey): [sql: string, values: string[]] {
-  if (dialect === 'postgres') return [POSTGRES, [table]]
-  const name = path.at(-1) ?? ''
-  const schema = path.length > 1 ? path[0] : undefined
-  return schema === undefined ? [mysqlQuestion('database()'), [name]] : [mysqlQuestion('?'), [schema, name]]
 }
 
 function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void {
@@ -83,7 +104,7 @@ function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void
 function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly SqlRow[]): void {
   const folded = (name: unknown): string => (dialect === 'mysql' ? String(name).toLowerCase() : String(name))
   const given = new Set(key.columns.map(folded))
-  const indexed = rows.filter((row) => row['idx'] !== null && isInUse(row))
+  const indexed = rows.filter((row) => row['idx'] !== null)
   const covering = [...new Set(indexed.map(({ idx }) => idx))]
     .map((index) => indexed.filter(({ idx }) => idx === index))
     .find((columns) => columns.every(({ col }) => given.has(folded(col))))
@@ -105,14 +126,6 @@ function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly S
       { lock: key.text },
     )
   }
-}
-
-/** An index may be there and left out of account: MariaDB says that it is ignored, and MySQL that it is not visible. */
-function isInUse(row: SqlRow): boolean {
-  return !Object.entries(row).some(
-    ([name, value]) =>
-      (/^ignored$/i.test(name) && value === 'YES') || (/^is_visible$/i.test(name) && value === 'NO'),
-  )
 }
 
 /** As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it would convert the column. */
