@@ -51,7 +51,9 @@ describe('what doctor finds', () => {
     const { code, checks, verdictOf } = await doctor(server.url)
     expect(checks.filter(({ verdict }) => verdict !== 'ok')).toEqual([])
     expect(code).toBe(0)
-    expect(verdictOf('server')?.text).toMatch(/^redis \d+\.\d+\.\d+, standalone, master, answered in/)
+    expect(verdictOf('server')?.text).toMatch(
+      /^(?:redis|valkey) \d+\.\d+\.\d+, standalone, master, answered in/,
+    )
     expect(verdictOf('memory')?.text).toBe('maxmemory-policy noeviction, no limit')
     expect(verdictOf('persistence')?.text).toBe('append-only file, fsync always')
     expect(verdictOf('server time')?.text).toMatch(/^\d+\.\d ms (behind|ahead of) this machine/)

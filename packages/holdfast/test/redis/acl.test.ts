@@ -23,6 +23,8 @@ describe('the rule', () => {
     expect(aclRule({ version: '6.0.16' })).not.toContain('&')
     expect(aclRule({ version: '6.0.16' })).not.toContain('resetchannels')
     expect(aclRule({ version: '6.2.0', prefix: 'shop' })).toMatch(/~shop:\* resetchannels &shop:\* -@all/)
+    expect(aclRule({ version: '7.0.15' })).not.toContain('setinfo')
+    for (const version of ['7.2.4', '8.0.6']) expect(aclRule({ version })).toContain('+client|setinfo ')
     expect(aclRule({ version: '7.0.15', cluster: true })).toMatch(/\+spublish \+ssubscribe/)
   })
 

@@ -27,6 +27,8 @@ export const SCRIPT_COMMANDS: readonly string[] = [
 
 /** Client libraries look at the server when they connect, and give the connection a name. */
 const LIBRARY_COMMANDS = ['info', 'client|setname']
+/** They also say who they are, where the server knows the command. */
+const LIBRARY_COMMANDS_SINCE_7_2 = ['client|setinfo']
 /** What a client library needs to find its way in a Cluster, and the channels of its slots. */
 const CLUSTER_COMMANDS = [
   'cluster|slots',
@@ -72,10 +74,14 @@ export function aclRule(needs: AclNeeds): string {
   }
   const keys = `~${prefix}:*`
   const hasChannels = major > 6 || minor >= 2
+  const ofLibrary = [
+    ...LIBRARY_COMMANDS,
+    ...(major > 7 || (major === 7 && minor >= 2) ? LIBRARY_COMMANDS_SINCE_7_2 : []),
+  ]
   const ofPlace = [...(cluster ? CLUSTER_COMMANDS : []), ...(database === 0 ? [] : ['select'])]
   const publishing = cluster ? CLUSTER_PUBLISHING : ['publish', 'subscribe']
   const ofStore = ['eval', 'evalsha', 'scan', ...publishing, ...SCRIPT_COMMANDS]
-  const commands = [...LIBRARY_COMMANDS, ...ofPlace, ...ofStore]
+  const commands = [...ofLibrary, ...ofPlace, ...ofStore]
   return [
     'resetkeys',
     keys,

@@ -79,8 +79,8 @@ export function isOfState(answer: string): boolean {
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
   const message = plain(redact(messageOf(error)))
-  // What a script may not do is told in a sentence, not by the word.
-  const word = message.startsWith("ERR The user executing the script can't")
+  // What a script may not do is told in a sentence, not by the word; since Redis 7.2 in another one.
+  const word = /^ERR (?:The user executing the script can't|ACL failure in script)/.test(message)
     ? 'NOPERM'
     : SERVER_ERROR.exec(message)?.[1]
   const { code, text } = /^ERR (DB index|invalid DB index)/.test(message)
