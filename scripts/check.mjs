@@ -1,7 +1,9 @@
 /**
  * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on each Node that is
- * supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this with every test on each Node.
+ * supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this with every test on each Node, and with the tests
+ * of every store on the newest servers.
  */
+import { testNewestServers } from './newest.mjs'
 import { step, StepFailed } from './steps.mjs'
 
 const NODES = ['20', '22', '24', '26']
@@ -34,6 +36,7 @@ try {
     const command = ['-y', '-p', `node@${node}`, 'node', 'scripts/test.mjs']
     await step(`${elsewhere} tests on Node ${node}`, 'npx', command, { HOLDFAST_TEST: elsewhere })
   }
+  if (here === 'full') await testNewestServers()
   await step(`${here} tests on Node ${running}`, 'node', ['scripts/test.mjs'], { HOLDFAST_TEST: here })
 } catch (error) {
   if (!(error instanceof StepFailed)) throw error
