@@ -1,11 +1,12 @@
 /** The two databases, with a clock that the test sets. */
 import { mysqlStore } from 'holdfast/mysql'
 import { postgresStore } from 'holdfast/postgres'
-import { CAPACITY_ALL, type AttemptResult, type Claim, type Store } from 'holdfast/store'
+import type { AttemptResult, Claim, Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
+import { makeClaim } from '../support/claims.js'
 import { clockedMysql, clockedPostgres } from './clocked.js'
 
 export interface Session {
@@ -86,16 +87,7 @@ export async function startKits(): Promise<Kits> {
 }
 
 export function claim(lock: string, id: string, ttlMs = 1000): Claim {
-  return {
-    lock,
-    id,
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    weight: CAPACITY_ALL,
-    ttlMs,
-    heartbeatMs: 300,
-    owner: { clientId: id, host: 'rule', pid: 1 },
-  }
+  return makeClaim(lock, { id, ttlMs, heartbeatMs: 300 })
 }
 
 /** @throws Error when nothing was granted. */

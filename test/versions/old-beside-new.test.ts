@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkHistory, afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { withTimeout } from '../../packages/holdfast/dist/clock/with-timeout.js'
 import { buildPrevious } from './previous.js'
 import { VersionProcess, type Answer, type Contender, type LockRequest } from './process.js'
 import { STORES, type Service, type StoreBeside } from './stores.js'
@@ -316,15 +317,6 @@ function pass(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }
 
-async function soon<T>(promise: Promise<T>): Promise<T> {
-  const late = new AbortController()
-  const limit = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No answer within ${2 * SOON_MS} ms.`)), 2 * SOON_MS)
-    late.signal.addEventListener('abort', () => clearTimeout(timer))
-  })
-  try {
-    return await Promise.race([promise, limit])
-  } finally {
-    late.abort()
-  }
+function soon<T>(promise: Promise<T>): Promise<T> {
+  return withTimeout(promise, 2 * SOON_MS, () => new Error(`No answer within ${2 * SOON_MS} ms.`))
 }

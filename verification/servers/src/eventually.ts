@@ -1,11 +1,19 @@
 /** Looks again and again until something is so. The time is a bound, not a wait. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What throws counts as not yet so; the last error is the cause of the one that is thrown when the time is over. */
+export interface EventuallyOptions {
+  readonly withinMs?: number | undefined
+  readonly everyMs?: number
+}
+
+/**
+ * Resolves when `isSo` is true. An error of it counts as not yet so.
+ * @throws Error when the time is over, with the last error of `isSo` as its cause
+ */
 export async function eventually(
-  what: string,
+  what: string | (() => string),
   isSo: () => unknown,
-  { withinMs = 20_000, everyMs = 20 }: { readonly withinMs?: number; readonly everyMs?: number } = {},
+  { withinMs = 20_000, everyMs = 5 }: EventuallyOptions = {},
 ): Promise<void> {
   const giveUpMs = performance.now() + withinMs
   for (;;) {
@@ -15,7 +23,9 @@ export async function eventually(
     } catch (error) {
       cause = error
     }
-    if (performance.now() > giveUpMs) throw new Error(`${what}: not within ${withinMs} ms`, { cause })
+    if (performance.now() > giveUpMs) {
+      throw new Error(`${typeof what === 'string' ? what : what()}: not within ${withinMs} ms`, { cause })
+    }
     await sleep(everyMs)
   }
 }

@@ -4,7 +4,7 @@ import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { Box } from '../support/holdfast.js'
 import { runOver, type StoreEnv } from '../support/run-over.js'
 import { listenInSilence } from '../support/silent-server.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 let cluster: EtcdCluster
 let env: StoreEnv
@@ -49,7 +49,7 @@ describe('bad luck with etcd', () => {
       const before = silent.connections()
       const ended = new Box().holdfast(args, { env: hanging })
       // In the wait or in the look that follows it: a signal ends both.
-      await until('it asks', () => silent.connections() > before)
+      await eventually('it asks', () => silent.connections() > before)
       ended.kill('SIGTERM')
       expect(await ended.code(20_000)).toBe(143)
     } finally {

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
 import { KEYS } from '../support/terminal.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 const CHOICE = [
   'choose',
@@ -131,14 +131,14 @@ describe('holdfast lab', () => {
     chmodSync(temporary, 0o755)
     try {
       const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], { env: { TMPDIR: temporary } })
-      await until('a server of the lab runs', () =>
+      await eventually('a server of the lab runs', () =>
         readdirSync(temporary).some((name) => name.includes('postgres')),
       )
       lab.kill(signal)
       const { stderr, code } = await ended(lab)
       expect(stderr).toMatch(/Interrupted/)
       expect(code).toBe(exitCode)
-      await until('its files are gone', () => readdirSync(temporary).length === 0)
+      await eventually('its files are gone', () => readdirSync(temporary).length === 0)
       // Every process of it, servers as well, names that folder or comes from it.
       expect(processesNaming(temporary)).toEqual([])
     } finally {
@@ -157,17 +157,17 @@ describe('holdfast lab', () => {
     try {
       const rush = ['--items', '20000', '--buyers', '20001', '--strategies', 'holdfast-embedded']
       const lab = new Box().holdfast(['lab', 'oversell', ...rush], { env: { TMPDIR: temporary } })
-      await until(
+      await eventually(
         'the rush has begun',
         () => inside('holdfast-lab-', 'holdfast-embedded') !== undefined,
-        60_000,
+        { withinMs: 60_000 },
       )
       const pidFile = inside('holdfast-postgres-', 'data/postmaster.pid') ?? ''
       process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
       const { stderr, code } = await ended(lab)
       expect(stderr).toMatch(/^holdfast: PostgreSQL ended in the middle of the lab.*Start the lab again/)
       expect(code).toBe(69)
-      await until('its files are gone', () => readdirSync(temporary).length === 0)
+      await eventually('its files are gone', () => readdirSync(temporary).length === 0)
       expect(processesNaming(temporary)).toEqual([])
     } finally {
       rmSync(temporary, { recursive: true, force: true })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, gone, withMark } from '../support/processes.js'
 import { Program } from '../support/program.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 function guardianOf(run: Program): number {
   return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
@@ -222,8 +222,8 @@ describe('holdfast run', () => {
     const box = new Box()
     const run = box.holdfast(['run', 'tick', '--at-least-for', '1h', '--', 'sh', '-c', 'echo $$'])
     const command = Number((await run.prints(/\d+/))[0])
-    await until('the command is through', () => !alive(command))
-    await until('the wrapper knows', () => guardianOf(run) === -1)
+    await eventually('the command is through', () => !alive(command))
+    await eventually('the wrapper knows', () => guardianOf(run) === -1)
     run.kill('SIGUSR1')
     // By its answer the store has kept the lock through all that the signal could have done.
     expect((await box.inspect('tick'))?.holders).toHaveLength(1)
@@ -290,7 +290,7 @@ describe('holdfast run', () => {
     const box = new Box()
     const run = await box.holder('job', ['--json'])
     process.kill(guardianOf(run), 'SIGKILL')
-    await until('the guardian is gone', () => guardianOf(run) === -1)
+    await eventually('the guardian is gone', () => guardianOf(run) === -1)
     run.types('\n')
     expect(await run.code()).toBe(0)
     expect(JSON.parse(run.stderr)).toMatchObject({ outcome: 'ran' })
@@ -444,7 +444,7 @@ describe('a run in a terminal', () => {
     expect(await terminal.code()).toBe(130)
     await box.waiters('job', 0)
     holder.kill('SIGTERM')
-    await until('the holder is gone', async () => (await holder.code()) === 143)
+    await eventually('the holder is gone', async () => (await holder.code()) === 143)
   })
 
   it('says that it keeps the lock for --at-least-for, but not with --json', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { Program } from '../support/program.js'
 import { listenInSilence } from '../support/silent-server.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 const EARLY_SIGNAL = fileURLToPath(new URL('../drivers/early-signal.mjs', import.meta.url))
 
@@ -53,7 +53,7 @@ describe('a signal at the start of a run', () => {
       const run = box.holdfast(['run', 'job', '--json', '--status-file', file, '--', 'true'], {
         env: { HOLDFAST_STORE: `redis://127.0.0.1:${server.port}` },
       })
-      await until('it has connected', () => server.connections() > 0)
+      await eventually('it has connected', () => server.connections() > 0)
       run.kill('SIGTERM')
       run.kill('SIGINT')
       const exitCode = await run.code()

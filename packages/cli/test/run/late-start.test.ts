@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 import { gone, stateOf } from '../support/processes.js'
 import { Program } from '../support/program.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 const STOPPED_AT_GATE = fileURLToPath(new URL('../drivers/stopped-at-gate.mjs', import.meta.url))
 
@@ -20,7 +20,7 @@ describe('a wrapper that is stopped before it opens the gate', () => {
         [STOPPED_AT_GATE, 'run', 'job', '--ttl', '1s', ...options, '--', 'touch', file],
         { env: box.env },
       )
-      await until('the wrapper is stopped', () => stateOf(late.pid) === 'T')
+      await eventually('the wrapper is stopped', () => stateOf(late.pid) === 'T')
       const next = await box.holder('job')
       late.kill('SIGCONT')
       expect(await late.code()).toBe(74)

@@ -5,7 +5,7 @@ import { driver } from '../support/driver.js'
 import { Box } from '../support/holdfast.js'
 import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import type { Program } from '../support/program.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 function guardianOf(run: Program): number {
   return childrenOf(run.pid).find((pid) => commandLine(pid).includes('guardian.sh')) ?? -1
@@ -32,13 +32,13 @@ describe('a job without a terminal', () => {
     const run = driver({ untilMs: 60_000 }, ['sh', '-c', 'read line'])
     await run.prints(/\[job/)
     const guardian = guardianOf(run)
-    await until('the guardian counts down', () => childrenOf(guardian).length === 1)
+    await eventually('the guardian counts down', () => childrenOf(guardian).length === 1)
     const [countdown = -1] = childrenOf(guardian)
-    await until('it naps', () => childrenOf(countdown).length === 1)
+    await eventually('it naps', () => childrenOf(countdown).length === 1)
     const [nap = -1] = childrenOf(countdown)
     run.kill('SIGTERM')
     expect(await run.code()).toBe(143)
-    await until('guardian, countdown and nap are gone', () => ![guardian, countdown, nap].some(alive))
+    await eventually('guardian, countdown and nap are gone', () => ![guardian, countdown, nap].some(alive))
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
@@ -66,7 +66,7 @@ describe('a job without a terminal', () => {
     const run = driver({}, family(mark))
     await run.prints('ready')
     // Now and then there is one more: the child, about to become a sleep, bears its name.
-    await until('wrapper, command and child are there', () => withMark(mark).length === 3)
+    await eventually('wrapper, command and child are there', () => withMark(mark).length === 3)
     run.kill('SIGKILL')
     await gone(mark, [run.pid])
   })
@@ -80,7 +80,7 @@ describe('a job without a terminal', () => {
       mark,
     ])
     await run.prints('ready')
-    await until(
+    await eventually(
       'only the grandchild works',
       () => withMark(mark).filter((pid) => pid !== run.pid).length === 1,
     )
@@ -125,7 +125,7 @@ describe('a job without a terminal', () => {
     const run = driver({ untilMs: 400 }, ['/bin/sleep', '60'], { env: { PATH: '/nonexistent' } })
     const command = Number((await run.prints(/\[job (\d+)/))[1])
     run.kill('SIGSTOP')
-    await until('the command is gone', () => !alive(command))
+    await eventually('the command is gone', () => !alive(command))
     run.kill('SIGCONT')
     expect(await run.code()).toBe(137)
   })
@@ -143,7 +143,7 @@ describe('a job without a terminal', () => {
     const run = driver({ untilMs: 400 }, ['sh', '-c', 'sleep 1; exit 4'])
     await run.prints(/\[job/)
     const guardian = guardianOf(run)
-    await until('the guardian counts down', () => childrenOf(guardian).length === 1)
+    await eventually('the guardian counts down', () => childrenOf(guardian).length === 1)
     process.kill(guardian, 'SIGKILL')
     expect(await run.code()).toBe(4)
   })
@@ -154,15 +154,15 @@ describe('a job without a terminal', () => {
       const run = driver({ mayGoOn }, ['sh', '-c', 'echo tick; exec sleep 60'])
       await run.prints('tick')
       const command = Number((await run.prints(/\[job (\d+)/))[1])
-      await until('the command sleeps', () => commandLine(command).startsWith('sleep'))
+      await eventually('the command sleeps', () => commandLine(command).startsWith('sleep'))
       run.kill('SIGTSTP')
-      await until('both are stopped', () => [run.pid, command].every(isStopped))
+      await eventually('both are stopped', () => [run.pid, command].every(isStopped))
       run.kill('SIGCONT')
-      await until('the wrapper goes on', () => !isStopped(run.pid))
-      if (mayGoOn) await until('the command goes on', () => !isStopped(command))
+      await eventually('the wrapper goes on', () => !isStopped(run.pid))
+      if (mayGoOn) await eventually('the command goes on', () => !isStopped(command))
       else expect(isStopped(command)).toBe(true)
       run.kill('SIGKILL')
-      await until('the command is gone', () => !alive(command))
+      await eventually('the command is gone', () => !alive(command))
     }
   })
 })

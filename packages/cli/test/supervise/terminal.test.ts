@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { DRIVER } from '../support/driver.js'
 import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
 import { KEYS, Terminal } from '../support/terminal.js'
-import { until } from '../support/wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 function supervised(command: readonly string[], options: object = {}): Terminal {
   return new Terminal(process.execPath, [DRIVER, JSON.stringify(options), ...command])
@@ -43,7 +43,7 @@ describe('a job in a terminal', () => {
     await terminal.shows('ready')
     terminal.types(KEYS.ctrlC)
     await terminal.shows('int 1')
-    await until('another canary sings', () => childrenOf(terminal.pid).some(isCanary))
+    await eventually('another canary sings', () => childrenOf(terminal.pid).some(isCanary))
     process.kill(terminal.pid, 'SIGINT')
     await terminal.shows('int 2')
     process.kill(terminal.pid, 'SIGUSR1')
@@ -78,9 +78,9 @@ describe('a job in a terminal', () => {
     await shell.shows(/before\s+before/)
     shell.types(KEYS.ctrlZ)
     await shell.shows('Stopped')
-    await until('the command is stopped', () => stateOf(command) === 'T')
+    await eventually('the command is stopped', () => stateOf(command) === 'T')
     shell.types(`fg${KEYS.enter}`)
-    await until('the command goes on', () => stateOf(command) !== 'T')
+    await eventually('the command goes on', () => stateOf(command) !== 'T')
     shell.types(`after${KEYS.enter}`)
     await shell.shows(/after\s+after/)
     shell.types(KEYS.ctrlC)

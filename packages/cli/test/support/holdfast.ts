@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect } from 'vitest'
 import { Program, type ProgramOptions } from './program.js'
 import { Terminal } from './terminal.js'
-import { until } from './wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 export const BIN = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url))
 
@@ -80,6 +80,9 @@ export class Box {
   }
 
   async waiters(name: string, count: number): Promise<void> {
-    await until(`${count} wait for ${name}`, async () => (await this.inspect(name))?.waiters.length === count)
+    await eventually(
+      `${count} wait for ${name}`,
+      async () => (await this.inspect(name))?.waiters.length === count,
+    )
   }
 }

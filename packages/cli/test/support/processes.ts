@@ -1,6 +1,6 @@
 /** Looks for processes of a test. A zombie is gone: in a container nobody may be there to bury it. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { until } from './wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 import { listProcesses, lookUp } from '../../dist/supervise/processes.js'
 
 export function alive(pid: number): boolean {
@@ -54,7 +54,7 @@ export function family(mark: string, ignored?: 'HUP'): string[] {
 export async function gone(mark: string, except: readonly number[] = []): Promise<void> {
   const left = (): number[] => withMark(mark).filter((pid) => !except.includes(pid))
   try {
-    await until('no process of the job is left', () => left().length === 0, 5_000)
+    await eventually('no process of the job is left', () => left().length === 0, { withinMs: 5_000 })
   } finally {
     for (const pid of left()) process.kill(pid, 'SIGKILL')
   }

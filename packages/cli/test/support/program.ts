@@ -1,7 +1,7 @@
 /** A real process, with what it prints and how it ends. Every wait is bounded; whatever still runs is ended. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach } from 'vitest'
-import { until } from './wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 export type Signal =
   'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTSTP' | 'SIGUSR1'
@@ -56,10 +56,10 @@ export class Program {
   async prints(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
     const find = (): RegExpExecArray | null => regex.exec(this.stdout) ?? regex.exec(this.stderr)
-    await until(
+    await eventually(
       `it prints ${regex}; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
       () => find() !== null,
-      ms,
+      { withinMs: ms },
     )
     return find() as RegExpExecArray
   }
@@ -68,10 +68,10 @@ export class Program {
   async code(ms = 10_000): Promise<number | string> {
     let ended: { code: number | null; signal: string | null } | undefined
     void this.exited.then((status) => (ended = status))
-    await until(
+    await eventually(
       `it ends; so far: ${JSON.stringify(this.stdout + this.stderr)}`,
       () => ended !== undefined,
-      ms,
+      { withinMs: ms },
     )
     // What was printed last may arrive after the exit.
     await new Promise((resolve) => setImmediate(resolve))

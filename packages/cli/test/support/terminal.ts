@@ -1,7 +1,7 @@
 /** A real pseudo-terminal, in which a program leads the session and the foreground group as under a shell. */
 import { spawn, type IPty } from '@lydell/node-pty'
 import { afterEach } from 'vitest'
-import { until } from './wait.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 const open = new Set<Terminal>()
 
@@ -39,19 +39,19 @@ export class Terminal {
 
   async shows(pattern: RegExp | string, ms?: number): Promise<RegExpExecArray> {
     const regex = typeof pattern === 'string' ? new RegExp(pattern) : pattern
-    await until(
+    await eventually(
       () => `the screen shows ${regex}: ${JSON.stringify(this.screen)}`,
       () => regex.test(this.screen),
-      ms,
+      { withinMs: ms },
     )
     return regex.exec(this.screen) as RegExpExecArray
   }
 
   async code(ms?: number): Promise<number> {
-    await until(
+    await eventually(
       () => `it ends: ${JSON.stringify(this.screen)}`,
       () => this.#ended !== undefined,
-      ms,
+      { withinMs: ms },
     )
     const { exitCode, signal = 0 } = this.#ended ?? { exitCode: -1 }
     return signal === 0 ? exitCode : 128 + signal

@@ -1,6 +1,7 @@
 /** How a test lets time pass: for real, or on a virtual clock. Every wait has a bound. */
 import assert from 'node:assert/strict'
 import { systemClock, type Clock } from '../clock/clock.js'
+import { withTimeout } from '../clock/with-timeout.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
 import type { VirtualClock } from './virtual-clock.js'
 
@@ -23,13 +24,9 @@ export const realTime: Time = {
   nowMs: () => performance.now(),
   pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
   within(promise, limitMs, what) {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new assert.AssertionError({ message: `${what} did not come within ${limitMs} ms` }))
-      }, limitMs)
-      const stop = (): void => clearTimeout(timer)
-      Promise.resolve(promise).finally(stop).then(resolve, reject)
-    })
+    const late = (): Error =>
+      new assert.AssertionError({ message: `${what} did not come within ${limitMs} ms` })
+    return withTimeout(Promise.resolve(promise), limitMs, late)
   },
   eventually(what, limitMs, condition) {
     return eventually(realTime, what, limitMs, condition)

@@ -19,10 +19,11 @@ import { join } from 'node:path'
 import { LockUsageError, StoreUnavailableError } from 'holdfast'
 import { diagnose, embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
+import { collectGarbage } from '../support/garbage.js'
 import {
   after,
   closing,
-  collectGarbage,
   databaseOf,
   makeClaim,
   makeDirectory,
@@ -30,7 +31,6 @@ import {
   openOn,
   openRaw,
   take,
-  until,
 } from './support/world.js'
 
 const isRoot = process.getuid?.() === 0
@@ -377,7 +377,8 @@ function mount(options: string): string {
 }
 
 async function remount(directory: string, how: 'ro' | 'rw'): Promise<void> {
-  await until(`remount ${how}`, () => {
+  await eventually(`remount ${how}`, () => {
+    // The engine for Node 20 gives back its files only when its statements are collected.
     collectGarbage()
     return spawnSync('mount', ['-o', `remount,${how}`, directory]).status === 0
   })

@@ -5,17 +5,9 @@ import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import type { ProcessGroup } from 'holdfast/store'
 import { describe, expect, test, vi } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { Worker } from './support/workers.js'
-import {
-  after,
-  closing,
-  databaseOf,
-  makeClaim,
-  makeDirectory,
-  openRaw,
-  take,
-  until,
-} from './support/world.js'
+import { after, closing, databaseOf, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
@@ -122,7 +114,10 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     const endsMs = lookedMs + (locks[0]?.holders[0]?.remainingMs ?? 0)
     holder.process.kill('SIGSTOP')
     const claim = makeClaim('a')
-    await until('the lease ends', async () => (await store.attempt(claim, enqueue)).outcome === 'granted')
+    await eventually(
+      'the lease ends',
+      async () => (await store.attempt(claim, enqueue)).outcome === 'granted',
+    )
     expect(nowMs()).toBeGreaterThan(endsMs)
     // The lease counts from the latest renewal, which may have been sent at most a third of the TTL later.
     expect(nowMs() - Number(atMs)).toBeLessThan(4000)
@@ -135,7 +130,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     for (const lock of ['a', 'b', 'c']) await holder.ask('acquire', { lock })
     expect(await store.attempt(makeClaim('a'), enqueue)).toMatchObject({ outcome: 'waiting' })
     await holder.kill()
-    await until('all are free', async () => {
+    await eventually('all are free', async () => {
       const { locks } = await store.inspect({ prefix: '', limit: 10 })
       return locks.every(({ holders }) => holders.every(({ owner }) => owner.pid === process.pid))
     })
@@ -169,13 +164,13 @@ describe.skipIf(process.platform === 'win32')('a dead waiter', () => {
     await dead.ask('queue', { claim: makeClaim('a', { heartbeatMs: 10_000 }) })
     await dead.kill()
     await store.withdraw(held)
-    await until(
+    await eventually(
       'the lock is free',
       async () => {
         const { locks } = await store.inspect({ lock: 'a' })
         return locks.length === 0
       },
-      2000,
+      { withinMs: 2000 },
     )
   })
 })
@@ -215,7 +210,7 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     after(() => looks.mockRestore())
     const beganMs = nowMs()
     const looksAtGroup = (): number => looks.mock.calls.filter(([pid]) => pid === -group.pgid).length
-    await until('it is looked at', () => looksAtGroup() >= 10)
+    await eventually('it is looked at', () => looksAtGroup() >= 10)
     // Between two of them are 15 ms at least; a timer may be early by one.
     expect((nowMs() - beganMs) / (looksAtGroup() - 1)).toBeGreaterThan(14)
   })
@@ -227,10 +222,10 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     await holder.kill()
     const store = closing(embeddedStore({ directory }))
     const claim = makeClaim('a')
-    await until(
+    await eventually(
       'the lock is free',
       async () => (await store.attempt(claim, enqueue)).outcome === 'granted',
-      1000,
+      { withinMs: 1000 },
     )
   })
 
@@ -260,7 +255,9 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
     for (let index = 0; index < 4; index += 1) workers.push(start())
     for (let round = 0; round < 30; round += 1) {
       const before = sizeOf(log)
-      await until('somebody works', () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0, 15_000)
+      await eventually('somebody works', () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0, {
+        withinMs: 15_000,
+      })
       const victim = Math.floor(Math.random() * workers.length)
       await workers[victim]?.kill()
       workers[victim] = start()
@@ -278,7 +275,7 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
 
 async function untilWaiters(directory: string, lock: string, count: number): Promise<void> {
   const store = closing(embeddedStore({ directory }))
-  await until(`${count} waiters`, async () => {
+  await eventually(`${count} waiters`, async () => {
     const { locks } = await store.inspect({ lock })
     return locks[0]?.waiters.length === count
   })

@@ -1,8 +1,9 @@
 /** How long a lock takes from one process to the next. */
 import { embeddedStore } from 'holdfast/embedded'
 import { expect, test } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { Worker } from './support/workers.js'
-import { after, closing, makeClaim, makeDirectory, take, until } from './support/world.js'
+import { after, closing, makeClaim, makeDirectory, take } from './support/world.js'
 
 test('a released lock goes straight to the waiter of another process', { timeout: 60_000 }, async () => {
   const directory = makeDirectory()
@@ -12,7 +13,7 @@ test('a released lock goes straight to the waiter of another process', { timeout
   const latencies: number[] = []
   for (let round = 0; round < 200; round += 1) {
     const acquired = waiter.ask('acquire', { lock: 'a' })
-    await until('it waits', async () => {
+    await eventually('it waits', async () => {
       const { locks } = await looking.inspect({ lock: 'a' })
       return locks[0]?.waiters.length === 1
     })
@@ -46,7 +47,7 @@ test('whoever was woken and left is forgotten', { timeout: 60_000 }, async () =>
     await guest.close()
   }
   expect(links.size).toBeGreaterThan(0)
-  await until('all are forgotten', () => [...links].every(({ size }) => size === 0), 2000)
+  await eventually('all are forgotten', () => [...links].every(({ size }) => size === 0), { withinMs: 2000 })
 })
 
 /** The maps that such a value is put into, until the test ends: what a store remembers is nobody's to read. */

@@ -6,16 +6,8 @@ import { createServer, Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
-import {
-  after,
-  closing,
-  databaseOf,
-  makeClaim,
-  makeDirectory,
-  openRaw,
-  take,
-  until,
-} from './support/world.js'
+import { eventually } from '@holdfast/servers/eventually'
+import { after, closing, databaseOf, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('a store that is closed while its claim still holds', () => {
   test('is dead to nobody who looks in the middle of it', async () => {
@@ -58,7 +50,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
       visitsMs.push(performance.now())
       visitor.destroy()
     })
-    await until('it was asked a dozen times', () => visitsMs.length >= 14)
+    await eventually('it was asked a dozen times', () => visitsMs.length >= 14)
     // The pauses double from a millisecond on, and may be half as long. Two looks at most were for the dead of the folder.
     expect((visitsMs[13] ?? 0) - (visitsMs[0] ?? 0)).toBeGreaterThan(400)
   })
@@ -69,7 +61,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
       visits += 1
       visitor.destroy()
     })
-    await until('it was asked a few times', () => visits >= 6)
+    await eventually('it was asked a few times', () => visits >= 6)
     server.close()
     expect(await granted).toBe(true)
   })
@@ -81,7 +73,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
       if (visitsMs.length === 12) visitor.setTimeout(1500, () => visitor.destroy())
       else visitor.destroy()
     })
-    await until('it was asked some times more', () => visitsMs.length >= 16)
+    await eventually('it was asked some times more', () => visitsMs.length >= 16)
     server.close()
     // The pauses begin anew. If they went on growing, these three would take a second and a quarter.
     expect((visitsMs[15] ?? 0) - (visitsMs[12] ?? 0)).toBeLessThan(1000)

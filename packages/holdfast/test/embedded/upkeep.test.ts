@@ -4,17 +4,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
+import { eventually } from '@holdfast/servers/eventually'
 import { Worker } from './support/workers.js'
-import {
-  closing,
-  databaseOf,
-  databasesIn,
-  makeClaim,
-  makeDirectory,
-  openRaw,
-  take,
-  until,
-} from './support/world.js'
+import { closing, databaseOf, databasesIn, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('processes that ended without closing', () => {
   test('do not pile up, however short the others live', () => {
@@ -32,11 +24,11 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     const store = embeddedStore({ directory })
     await take(store, makeClaim('a'))
     // Besides, there is its own.
-    await until('some are buried', () => sockets(directory).length < 41)
+    await eventually('some are buried', () => sockets(directory).length < 41)
     await store.close()
     expect(sockets(directory).length).toBeGreaterThan(20)
     expect(sockets(directory).toSorted()).toEqual(rows(directory).toSorted())
-    await until('all are buried', async () => {
+    await eventually('all are buried', async () => {
       const next = embeddedStore({ directory })
       const claim = makeClaim('b')
       await take(next, claim)
@@ -54,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     raw.exec('DELETE FROM stations')
     raw.close()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
-    await until('only our own is left', () => sockets(directory).length === 1)
+    await eventually('only our own is left', () => sockets(directory).length === 1)
   })
 
   test('give back what they held, and those that live keep it', async () => {
@@ -66,13 +58,13 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     await dead.kill()
     const store = closing(embeddedStore({ directory }))
     await take(store, makeClaim('other'))
-    await until('the dead one holds nothing', async () => {
+    await eventually('the dead one holds nothing', async () => {
       const { locks } = await store.inspect({ prefix: '', limit: 10 })
       return !locks.some(({ lock }) => lock === 'dead')
     })
     const { locks } = await store.inspect({ prefix: '', limit: 10 })
     expect(locks.map(({ lock }) => lock)).toEqual(['other', 'stopped'])
-    await until('only the living have sockets', () => sockets(directory).length === 2)
+    await eventually('only the living have sockets', () => sockets(directory).length === 2)
     expect(rows(directory)).toHaveLength(2)
   })
 })

@@ -15,7 +15,7 @@ import {
   leavesNothing,
   keys,
   makeClaim,
-  ONCE,
+  TRY,
   openLocks,
   openProxy,
   openStore,
@@ -255,7 +255,7 @@ test(
     // Longer than a request waits for its answer.
     slow.proxy.faults.requestMs = 8000
     const before = slow.proxy.packets
-    const attempt = Promise.resolve(store.attempt(late, ONCE))
+    const attempt = Promise.resolve(store.attempt(late, TRY))
     await expect.poll(() => slow.proxy.packets).toBeGreaterThan(before)
     // It is not called back.
     slow.proxy.faults.dropRequests = true
@@ -267,6 +267,6 @@ test(
     await ask(slow.endpoints[0] ?? '', 'maintenance/status')
     await expect.poll(() => settled(() => slow.proxy.packets)).toBe(true)
     expect(await keys(endpoint, 'holdfast/locks/late/')).toEqual([])
-    expect(await other.attempt(outlasting('late'), ONCE)).toMatchObject({ outcome: 'granted' })
+    expect(await other.attempt(outlasting('late'), TRY)).toMatchObject({ outcome: 'granted' })
   },
 )

@@ -1,7 +1,7 @@
 /** Entries that a later version of Holdfast made: a process that does not know them refuses, and leaves them as they are. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
-import { ask, keys, makeClaim, ONCE, openStore, QUEUE } from './support/world.js'
+import { ask, keys, makeClaim, TRY, openStore, QUEUE } from './support/world.js'
 
 let cluster: EtcdCluster
 let endpoint: string
@@ -23,7 +23,7 @@ test('an entry of a later format is refused, and only the own entry is taken out
   const reader = makeClaim({ lock: 'later', kind: 'readWriteLock', weight: 1 })
   const semaphore = makeClaim({ lock: 'later', kind: 'semaphore', capacity: 2, weight: 1 })
   for (const claim of [makeClaim({ lock: 'later' }), reader, semaphore]) {
-    for (const how of [ONCE, QUEUE]) {
+    for (const how of [TRY, QUEUE]) {
       const once = { ...claim, id: `${claim.id}-${how.enqueue}` }
       await expect(store.attempt(once, how)).rejects.toMatchObject(refused)
       // As the runtime does after each rejection.
@@ -37,7 +37,7 @@ test('an entry of a later format is refused, and only the own entry is taken out
 
 test('an entry says its format', async () => {
   const store = openStore({ endpoints: [endpoint] })
-  await store.attempt(makeClaim({ lock: 'says' }), ONCE)
+  await store.attempt(makeClaim({ lock: 'says' }), TRY)
   const [entry] = await keys(endpoint, 'holdfast/locks/says/')
   expect(JSON.parse(entry?.value ?? '')).toMatchObject({ format: 1 })
 })

@@ -10,7 +10,7 @@ import {
   keys,
   leavesNoWord,
   makeClaim,
-  ONCE,
+  TRY,
   openLocks,
   openProxy,
   openStore,
@@ -57,7 +57,7 @@ describe('an ambiguous attempt', () => {
   test('is told about its lost answer by the next one, with the same place', async () => {
     const { proxy, endpoints } = await openProxy(endpoint)
     const one = openStore({ endpoints })
-    await one.attempt(makeClaim(lockOf('warm-2')), ONCE)
+    await one.attempt(makeClaim(lockOf('warm-2')), TRY)
     const claim = makeClaim(lockOf('again'))
     proxy.faults.dropReplies = true
     const first = Promise.resolve(one.attempt(claim, QUEUE)).catch((error: unknown) => error)
@@ -185,7 +185,7 @@ test('a renewal that moves a claim to a session that has just ended opens anothe
 test('an answer that is cut in the middle of a frame is an unclear one', async () => {
   const { proxy, endpoints } = await openProxy(endpoint)
   const one = openStore({ endpoints })
-  await one.attempt(makeClaim(lockOf('warm-3')), ONCE)
+  await one.attempt(makeClaim(lockOf('warm-3')), TRY)
   for (const bytes of [1, 9, 20]) {
     const claim = makeClaim(lockOf(`cut-${bytes}`))
     proxy.faults.cutReplyAt = bytes

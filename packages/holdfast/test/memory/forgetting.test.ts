@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { VirtualClock } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
-import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
+import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
+import { makeClaim } from '../../../../test/support/claims.js'
 import { remaining } from '../support/garbage.js'
 
 const TTL_MS = 1000
+const SHORT = { ttlMs: TTL_MS, heartbeatMs: 500 }
 
 test('leases that ran out unreleased leave nothing behind', async () => {
   const clock = new VirtualClock()
@@ -20,9 +22,9 @@ test('leases that ran out unreleased leave nothing behind', async () => {
 test('waiters of a lock that is looked at are served in the same way as by a call', async () => {
   const clock = new VirtualClock()
   const store = memoryStore({ clock })
-  const held = makeClaim('a')
+  const held = makeClaim('a', SHORT)
   const first = await store.attempt(held, { enqueue: false, tokens: 1 })
-  const waiter = makeClaim('a')
+  const waiter = makeClaim('a', SHORT)
   const tokens: (bigint | undefined)[] = []
   store.watch(waiter, (grant) => tokens.push(grant?.token))
   expect(await store.attempt(waiter, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
@@ -38,15 +40,9 @@ test('waiters of a lock that is looked at are served in the same way as by a cal
 async function takeMany(store: Store, count: number): Promise<readonly WeakRef<object>[]> {
   const owners: WeakRef<object>[] = []
   for (let index = 0; index < count; index += 1) {
-    const claim = makeClaim(randomUUID())
+    const claim = makeClaim(randomUUID(), SHORT)
     await store.attempt(claim, { enqueue: false, tokens: 1 })
     owners.push(new WeakRef(claim.owner))
   }
   return owners
-}
-
-function makeClaim(lock: string): Claim {
-  const owner = { clientId: randomUUID(), host: 'test', pid: 1 }
-  const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
-  return { lock, id: randomUUID(), kind: 'mutex', ...whole, ttlMs: TTL_MS, heartbeatMs: 500, owner }
 }

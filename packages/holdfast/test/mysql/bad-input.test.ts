@@ -8,20 +8,19 @@ import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startMysql()
 server.sql(mysqlSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {
   const pool = createPool({ uri: server.url, connectionLimit: 2, ...options })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
-const failure = (options: MysqlStoreOptions): Promise<LockError> => failureOf(mysqlStore(options), ending)
+const failure = (options: MysqlStoreOptions): Promise<LockError> => failureOf(mysqlStore(options))
 
 describe('a connection that cannot be made', () => {
   test('for a wrong password', async () => {
@@ -46,7 +45,7 @@ describe('a connection that cannot be made', () => {
 
 test('a fence in a database without its table says how to make it', async () => {
   const locks = createLocks(mysqlStore({ pool: poolOf() }))
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   const lease = await locks.mutex('fenced').acquire()
   const fenced = mysqlTransactions(poolOf()).transaction((tx) =>
     assertFence(tx, lease, 'resource', { prefix: 'missing_' }),
@@ -81,7 +80,7 @@ describe('a database that is not ready', () => {
     async (name, mode) => {
       const before = server.sql('select @@global.sql_mode')
       server.sql(`set global sql_mode = '${mode}'`)
-      ending.push(async () => void server.sql(`set global sql_mode = '${before}'`))
+      after(async () => void server.sql(`set global sql_mode = '${before}'`))
       const [asked, script] = [`${name}_asked_`, `${name}_script_`]
       expect(server.sql(`${mysqlSchema(script)}\nselect @@sql_mode = @@global.sql_mode;`)).toBe('1')
       for (const prefix of [asked, script]) {
@@ -147,7 +146,7 @@ describe('options', () => {
 
   test('with a single connection', async () => {
     const plain = createConnection({ uri: server.url })
-    ending.push(() => plain.promise().end())
+    after(() => plain.promise().end())
     for (const connection of [plain, plain.promise()]) {
       expect(() => mysqlStore({ pool: connection as never })).toThrow('A single connection will not do')
     }
@@ -194,7 +193,7 @@ describe('options', () => {
 
   test('a pool with callbacks will do', async () => {
     const pool = createCallbackPool({ uri: server.url })
-    ending.push(() => pool.promise().end())
+    after(() => pool.promise().end())
     const locks = createLocks(mysqlStore({ pool }))
     expect(await locks.mutex('callbacks').run(() => 7)).toBe(7)
     await locks.close()
@@ -228,7 +227,7 @@ describe('transactions', () => {
     const outcome: unknown = await lockRow(connection, seat).catch((error: unknown) => error)
     expect(outcome).toMatchObject({ code: 'LOCK_USAGE' })
     const locks = createLocks(mysqlStore({ pool }))
-    ending.push(() => locks.close())
+    after(() => locks.close())
     const lease = await locks.mutex('fenced').acquire()
     await expect(assertFence(connection, lease, 'resource')).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     await connection.query('start transaction')
@@ -243,7 +242,7 @@ describe('transactions', () => {
 
   test('a pool that takes callbacks will do', async () => {
     const pool = createCallbackPool({ uri: server.url, connectionLimit: 1 })
-    ending.push(() => pool.promise().end())
+    after(() => pool.promise().end())
     const db = mysqlTransactions(pool as never)
     const asked = await db.transaction((tx) => db.query(tx, 'select 1 as one', []))
     expect(asked).toEqual([{ one: 1 }])

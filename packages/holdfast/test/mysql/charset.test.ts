@@ -6,22 +6,21 @@ import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { outcomeOf } from '../support/world.js'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startMysql()
 server.sql(mysqlSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {
   const pool = createPool({ uri: server.url, connectionLimit: 3, ...options })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
 function locksOf(pool: Pool): Locks<true> {
   const locks = createLocks(mysqlStore({ pool }), { label: 'café 🔒' })
-  ending.push(() => locks.close())
+  after(() => locks.close())
   return locks
 }
 

@@ -4,22 +4,21 @@ import { mysqlSchema, mysqlStore, type MysqlPool, type MysqlStoreOptions } from 
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startMysql({ durable: true })
 server.sql(mysqlSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(options: PoolOptions = {}): Pool {
   const pool = createPool({ uri: server.url, connectionLimit: 3, ...options })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
 function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks<true> {
   const locks = createLocks(mysqlStore(options), of)
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 

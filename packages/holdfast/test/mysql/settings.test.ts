@@ -5,24 +5,23 @@ import { CAPACITY_ALL } from 'holdfast/store'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startMysql()
 server.sql(mysqlSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 /** A pool each of whose connections is set up so. */
 function poolOf(setting?: string, options: PoolOptions = {}): Pool {
   const pool = createPool({ uri: server.url, connectionLimit: 3, ...options })
   if (setting !== undefined) pool.pool.on('connection', (connection) => connection.query(setting))
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
 function locksOf(pool: Pool): Locks<true> {
   const locks = createLocks(mysqlStore({ pool }))
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 
@@ -44,7 +43,7 @@ test.each(['ucs2', 'utf16', 'utf32'])('in a database in %s all who are to be wok
   const writer = await locks.readWriteLock('wide').write.acquire()
   const woken = [1, 2].map(async (pid) => {
     const store = mysqlStore({ pool: poolOf(undefined, { uri }) })
-    ending.push(async () => store.close())
+    after(async () => store.close())
     const owner = { clientId: `reader ${pid}`, host: 'h', pid }
     const shape = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1, ttlMs: 60_000 } as const
     const claim = { ...shape, lock: 'wide', id: `reader-${pid}`, heartbeatMs: 20_000, owner }

@@ -7,28 +7,26 @@ import postgres from 'postgres'
 import { afterAll, describe, expect, test } from 'vitest'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { expectKept, expectOneSchema, failureOf } from '../sql/refusals.js'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(config: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: server.url, max: 2, ...config })
   pool.on('error', () => undefined)
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
-const failure = (options: PostgresStoreOptions): Promise<LockError> =>
-  failureOf(postgresStore(options), ending)
+const failure = (options: PostgresStoreOptions): Promise<LockError> => failureOf(postgresStore(options))
 
 test.each(['missing', 'pg_catalog'])(
   'a fence in the schema %s says how to make its table',
   async (schema) => {
     const locks = createLocks(postgresStore({ pool: poolOf() }))
-    ending.push(() => locks.close({ graceMs: 0 }))
+    after(() => locks.close({ graceMs: 0 }))
     const lease = await locks.mutex('fenced').acquire()
     const fenced = pgTransactions(poolOf()).transaction((tx) =>
       assertFence(tx, lease, 'resource', { schema }),
@@ -47,7 +45,7 @@ describe('a connection that cannot be made', () => {
     const pool = poolOf({ connectionString: url })
     await expect(failure({ pool })).resolves.toMatchObject({ code: 'STORE_AUTH' })
     const sql = postgres(url, { max: 1 })
-    ending.push(() => sql.end({ timeout: 1 }))
+    after(() => sql.end({ timeout: 1 }))
     await expect(failure({ pool: sql })).resolves.toMatchObject({ code: 'STORE_AUTH' })
   })
 
@@ -64,7 +62,7 @@ describe('a connection that cannot be made', () => {
     const pool = poolOf({ connectionString: 'postgres://postgres@127.0.0.1:1/postgres' })
     await expect(failure({ pool })).resolves.toMatchObject(unreachable)
     const sql = postgres('postgres://postgres@127.0.0.1:1/postgres', { max: 1 })
-    ending.push(() => sql.end({ timeout: 1 }))
+    after(() => sql.end({ timeout: 1 }))
     await expect(failure({ pool: sql })).resolves.toMatchObject(unreachable)
   })
 })

@@ -4,18 +4,17 @@ import { Pool, type PoolConfig } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { startPostgres } from '@holdfast/servers/postgres'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 /** That it ends at the end of a test shows that nothing was kept of it. */
 function poolOf(config: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: server.url, max: 4, ...config })
   pool.on('error', () => undefined)
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
@@ -32,7 +31,7 @@ test('a second connection that is refused: the first one goes back', async () =>
 
 test('a pooler in transaction mode is found out, also with one connection to share', async () => {
   const pooler = await startPgbouncer(server.port, 'transaction', 1)
-  ending.push(() => pooler.remove())
+  after(() => pooler.remove())
   expect(await diagnose({ pool: poolOf({ connectionString: pooler.url }) })).toMatchObject({
     transactionPooler: true,
   })

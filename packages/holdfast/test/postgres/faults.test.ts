@@ -7,23 +7,22 @@ import { afterAll, expect, test } from 'vitest'
 import { startPgbouncer } from '@holdfast/servers/pgbouncer'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 function poolOf(config: PoolConfig = {}): Pool {
   const pool = new Pool({ connectionString: server.url, max: 2, ...config })
   pool.on('error', () => undefined)
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
 function locksOf(options: PostgresStoreOptions, of: LocksOptions = {}): Locks<true> {
   const locks = createLocks(postgresStore(options), of)
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 
@@ -39,7 +38,7 @@ const killAll = (): string =>
 
 test.each(['pg', 'postgres'])('killed backends cost nothing but a moment, through %s', async (library) => {
   const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
-  ending.push(() => sql.end({ timeout: 1 }))
+  after(() => sql.end({ timeout: 1 }))
   const pool = library === 'pg' ? poolOf() : sql
   const locks = locksOf({ pool }, { ttlMs: 2000 })
   const lease = await locks.mutex(`killed-${library}`).acquire()
@@ -118,9 +117,9 @@ test.each([
     password,
     max: 1,
   })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   const busy = await pool.connect()
-  ending.push(async () => busy.release())
+  after(async () => busy.release())
   const lease = await locksOf({ pool }).mutex('guarded').tryAcquire()
   expect(await lease?.release()).toBe('released')
 })
@@ -161,7 +160,7 @@ test.each(['pg', 'postgres'])(
       onnotice: () => undefined,
       connection: { application_name: name },
     })
-    ending.push(() => sql.end({ timeout: 1 }))
+    after(() => sql.end({ timeout: 1 }))
     const locks = locksOf({ pool: library === 'pg' ? poolOf({ application_name: name }) : sql })
     const waiting = locks
       .mutex(name)
@@ -175,7 +174,7 @@ test.each(['pg', 'postgres'])(
     await expect.poll(listening, { timeout: 5000 }).not.toBe('')
     const pid = Number(listening())
     process.kill(pid, 'SIGSTOP')
-    ending.push(async () => void process.kill(pid, 'SIGCONT'))
+    after(async () => void process.kill(pid, 'SIGCONT'))
     await locks.close({ graceMs: 100 })
     expect(await waiting).toMatchObject({ code: 'LOCKS_CLOSED' })
     expect(await held.release()).toBe('released')
@@ -187,9 +186,9 @@ test.each(['pg', 'postgres'])(
   'a pooler that lends another connection each time, through %s',
   async (library) => {
     const pooler = await startPgbouncer(server.port, 'transaction')
-    ending.push(() => pooler.remove())
+    after(() => pooler.remove())
     const sql = postgres(pooler.url, { max: 2, fetch_types: false, onnotice: () => undefined })
-    ending.push(() => sql.end({ timeout: 1 }))
+    after(() => sql.end({ timeout: 1 }))
     // Two clients, whose statements have the same name, and who get each other's connections of the server.
     const clients = [0, 1].map(() =>
       locksOf({ pool: library === 'pg' ? poolOf({ connectionString: pooler.url }) : sql }),
@@ -209,10 +208,10 @@ test.each(['pg', 'postgres'])(
   'a database or a user that a pooler does not let in, through %s',
   async (library) => {
     const pooler = await startPgbouncer(server.port, 'transaction')
-    ending.push(() => pooler.remove())
+    after(() => pooler.remove())
     const refusalOf = (url: string): Promise<unknown> => {
       const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined })
-      ending.push(() => sql.end({ timeout: 1 }))
+      after(() => sql.end({ timeout: 1 }))
       const pool = library === 'pg' ? poolOf({ connectionString: url }) : sql
       return locksOf({ pool })
         .mutex('a')
@@ -233,11 +232,11 @@ test.each(['pg', 'postgres'])(
 // As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the failure of that question.
 test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
   const proxy = await Proxy.to(server.port)
-  ending.push(() => proxy.close())
+  after(() => proxy.close())
   proxy.faults.requestMs = 200
   const url = server.url.replace(String(server.port), String(proxy.port))
   const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 })
-  ending.push(() => sql.end({ timeout: 1 }))
+  after(() => sql.end({ timeout: 1 }))
   const locks = locksOf({ pool: sql })
   const failed = locks
     .mutex('restarted')
@@ -259,7 +258,7 @@ test('through postgres without fetch_types, a server that restarts under a new c
 
 test.each(['store', 'transaction'])('a connection whose end comes together with it, in a %s', async (use) => {
   const proxy = await Proxy.to(server.port)
-  ending.push(() => proxy.close())
+  after(() => proxy.close())
   proxy.faults.replyMs = 2000
   const url = server.url.replace(String(server.port), String(proxy.port))
   const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })

@@ -5,11 +5,10 @@ import { advisoryLock, tryAdvisoryLock } from 'holdfast/transaction'
 import postgres from 'postgres'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startPostgres()
 server.psql(postgresSchema())
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 const TRANSFORMS = {
@@ -21,12 +20,12 @@ const TRANSFORMS = {
 
 function open(transform: object): postgres.Sql {
   const sql = postgres(server.url, { max: 4, onnotice: () => undefined, transform })
-  ending.push(() => sql.end({ timeout: 1 }))
+  after(() => sql.end({ timeout: 1 }))
   return sql
 }
 
 function closing<L extends Locks>(locks: L): L {
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import { openClient, openClusterClient, openSentinelClient, LIBRARIES } from '@holdfast/servers/redis-clients'
 import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
+import { eventually } from '@holdfast/servers/eventually'
 import { clusterTransportOf, transportOf } from '../../dist/stores/redis/open.js'
 import type { Transport } from '../../dist/stores/redis/transports/transport.js'
-import { after, startServer, startTestCluster, until } from './support/world.js'
+import { after, startServer, startTestCluster } from './support/world.js'
 
 /** Gives back what it was sent, which no other question has for an answer. */
 const echo = { sha: '', source: 'return ARGV[1]' }
@@ -52,7 +53,10 @@ async function askWhileBreaking(
       const { right, wrong } = answers
       breakAll()
       underWay = new Set()
-      await until('there are answers again', () => answers.right + answers.wrong > right + wrong + ANSWERED)
+      await eventually(
+        'there are answers again',
+        () => answers.right + answers.wrong > right + wrong + ANSWERED,
+      )
     }
   } finally {
     stopped = true

@@ -10,6 +10,7 @@ import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
 import { openAny, openClusterClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import { startCluster, type Member, type RedisCluster } from '@holdfast/servers/redis-cluster'
+import { eventually } from '@holdfast/servers/eventually'
 import { loadWhile, repeated } from './support/load.js'
 import {
   after,
@@ -24,7 +25,6 @@ import {
   startTestCluster,
   take,
   TRY,
-  until,
   whereIs,
 } from './support/world.js'
 
@@ -102,7 +102,7 @@ async function disown(cluster: RedisCluster, slot: number, owner: Member): Promi
   const isOwned = async ({ server }: Member): Promise<boolean> =>
     (await server.command('CLUSTER', 'DELSLOTS', String(slot))).startsWith('+')
   // A message that was on its way may give it back to whoever had it.
-  for (const member of others) await until('it is forgotten', async () => !(await isOwned(member)))
+  for (const member of others) await eventually('it is forgotten', async () => !(await isOwned(member)))
 }
 
 test('slots are those of the server, whatever the name', async () => {
@@ -141,14 +141,14 @@ for (const library of LIBRARIES) {
       const watch = two.watch(waiter, (grant) => (pushed = grant?.token))
       await watch.ready
       expect(await one.withdraw(holder)).toBe('released')
-      await until('the grant', () => pushed !== undefined)
+      await eventually('the grant', () => pushed !== undefined)
       expect(pushed).toBeGreaterThan(token)
       watch.close()
     }
     expect((await two.inspect({ prefix: library, limit: 10 })).locks).toHaveLength(3)
     expect(await subscriptions(cluster)).not.toEqual([])
     await two.close()
-    await until('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
+    await eventually('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
     // The caller's client works on.
     await take(closing(redisStore({ client: opened.client })), makeClaim(`another ${library}`))
     await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
@@ -176,7 +176,7 @@ test('members that let nobody listen say so to who waits, and are listened to wh
   const watch = store.watch(waiter, () => (woken = true))
   await expect(watch.ready).rejects.toMatchObject({ code: 'STORE_AUTH', lock: 'unheard' })
   await setUser('&*')
-  await until('what was missed is looked for', () => woken)
+  await eventually('what was missed is looked for', () => woken)
   watch.close()
   // Another test looks there for what it was refused.
   await Promise.all(cluster.members.map(({ server }) => server.command('ACL', 'LOG', 'RESET')))
@@ -206,7 +206,7 @@ test('the rule of the ACL suffices for a Cluster, through each library', async (
       const watch = store.watch(waiter, () => (woken = true))
       await watch.ready
       await store.withdraw(holder)
-      await until(`it is woken through ${library}`, () => woken)
+      await eventually(`it is woken through ${library}`, () => woken)
       watch.close()
       expect(await store.renew([waiter])).toEqual([{ outcome: 'renewed' }])
       expect(await store.withdraw(waiter)).toBe('released')
@@ -228,7 +228,8 @@ test('the diagnosis of each member takes no lock for a key of somebody else', as
       async () =>
         server.command('DBSIZE'),
   )
-  for (const count of counts) await until('the replicas have them', async () => (await count()) !== ':0\r\n')
+  for (const count of counts)
+    await eventually('the replicas have them', async () => (await count()) !== ':0\r\n')
   for (const { server } of cluster.members) {
     const client = connectTo(server.url)
     expect((await diagnose({ client })).foreignKeys).toEqual([])
@@ -280,11 +281,11 @@ describe('a slot that moves', () => {
       await watch.ready
       const { slot, from, to } = await elsewhere(cluster, `hf:{${lock}}`)
       await cluster.moveSlot(slot, from, to)
-      await until(`it listens there, through ${library}`, async () =>
+      await eventually(`it listens there, through ${library}`, async () =>
         (await to.server.command('PUBSUB', 'SHARDCHANNELS')).includes(`hf:{${lock}}:`),
       )
       await one.withdraw(holder)
-      await until(`the grant through ${library}`, () => grants > 0)
+      await eventually(`the grant through ${library}`, () => grants > 0)
       watch.close()
     }
   })
@@ -379,13 +380,13 @@ describe('a slot without an owner', () => {
       const taking = take(store, claim)
       expect(await owner.server.command('CLUSTER', 'ADDSLOTS', String(slot))).toBe('+OK\r\n')
       await taking
-      await until('it listens', async () =>
+      await eventually('it listens', async () =>
         (await owner.server.command('PUBSUB', 'SHARDCHANNELS')).includes('hf:{lock}:'),
       )
       watch.close()
       await store.withdraw(claim)
       // The one that was refused finds it, too.
-      await until('it is found', () =>
+      await eventually('it is found', () =>
         Promise.resolve(hasty.attempt(makeClaim('lock', { ttlMs: 100 }), TRY)).then(
           ({ outcome }) => outcome === 'granted',
           () => false,
@@ -449,7 +450,9 @@ describe('a member that fails', () => {
     await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     expect(performance.now() - startMs).toBeLessThan(3000)
     await cluster.start()
-    await until('it answers', async () => (await store.renew([claim]))[0]?.outcome === 'renewed', 20_000)
+    await eventually('it answers', async () => (await store.renew([claim]))[0]?.outcome === 'renewed', {
+      withinMs: 20_000,
+    })
   }, 40_000)
 })
 
@@ -503,13 +506,13 @@ test('a member that owns no slots any more is left, and so is the connection tha
     }),
   )
   // The server itself ends a subscription whose slot moves; a connection without any it leaves as it is.
-  await until('nobody listens', async () => (await subscriptions(cluster)).length === 0)
+  await eventually('nobody listens', async () => (await subscriptions(cluster)).length === 0)
   for (const { library, store, claim, before } of worlds) {
     const next = await cluster.memberOf(before.shard, 'slave')
     expect(await next.server.command('CLUSTER', 'FAILOVER')).toBe('+OK\r\n')
     await cluster.untilReplaced(before)
     expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
-    await until(
+    await eventually(
       `nothing is left at the one before, through ${library}`,
       async () => (await ownConnections(before)) === 0,
     )
@@ -582,7 +585,7 @@ test('a waiter that hears nothing of a moved slot is served by its heartbeats', 
   const [holder, waiter] = [createLocks(one), createLocks(two)]
   const lease = await holder.mutex('lock').acquire()
   const waiting = waiter.mutex('lock').acquire()
-  await until('it waits', async () => (await waitersOf(one, 'lock')) === 1)
+  await eventually('it waits', async () => (await waitersOf(one, 'lock')) === 1)
   const { slot, from, to } = await elsewhere(cluster, 'hf:{lock}')
   await cluster.moveSlot(slot, from, to)
   // At once, so that the channel has not followed yet.

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import { createSentinel } from 'redis6'
 import { explain } from '../../dist/stores/redis/errors.js'
 import { transportOf } from '../../dist/stores/redis/open.js'
@@ -22,7 +23,6 @@ import {
   startServer,
   take,
   TRY,
-  until,
 } from './support/world.js'
 
 /** Ends all connections of a kind on the server's side. */
@@ -89,7 +89,7 @@ for (const library of LIBRARIES) {
       const [holder, waiter] = [createLocks(one), createLocks(two)]
       const lease = await holder.mutex('lock').acquire()
       const waiting = waiter.mutex('lock').acquire()
-      await until(
+      await eventually(
         'it waits',
         async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
       )
@@ -97,7 +97,7 @@ for (const library of LIBRARIES) {
       const { error } = await failure(holder.mutex('other').acquire())
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
       await server.start()
-      await until('it is back', () =>
+      await eventually('it is back', () =>
         holder
           .mutex('other')
           .tryAcquire()
@@ -135,7 +135,7 @@ for (const library of LIBRARIES) {
       const claim = makeClaim('lock')
       await server.command('CLIENT', 'PAUSE', '10000', 'WRITE')
       const taken = take(store, claim)
-      await until('it has arrived', async () =>
+      await eventually('it has arrived', async () =>
         (await server.command('CLIENT', 'LIST')).includes('cmd=evalsha'),
       )
       expect(await killConnections(server, 'normal')).toBeGreaterThan(0)
@@ -161,13 +161,13 @@ for (const library of LIBRARIES) {
         let wakes = 0
         const watch = two.watch(waiter, () => (wakes += 1))
         await watch.ready
-        await until('the channel is there', async () =>
+        await eventually('the channel is there', async () =>
           (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'),
         )
         // Killed before the hand-off, so that its message is lost: the new subscription is the cue to ask.
         expect(await killConnections(server, 'pubsub')).toBe(1)
         await one.withdraw(holder)
-        await until('it is woken', () => wakes > 0)
+        await eventually('it is woken', () => wakes > 0)
         expect((await two.attempt(waiter, QUEUE)).outcome).toBe('granted')
         watch.close()
         holder = waiter
@@ -181,7 +181,7 @@ for (const library of LIBRARIES) {
         : { socket: { reconnectStrategy: false } }
       const store = closing(redisStore({ client: connectTo(server.url, library, gaveUp) }))
       const [holder, waiter] = [makeClaim('lock'), makeClaim('lock', { heartbeatMs: 60_000 })]
-      await until('it is connected', () =>
+      await eventually('it is connected', () =>
         Promise.resolve(store.attempt(holder, TRY)).then(
           ({ outcome }) => outcome === 'granted',
           () => false,
@@ -191,16 +191,16 @@ for (const library of LIBRARIES) {
       let wakes = 0
       const watch = store.watch(waiter, () => (wakes += 1))
       await watch.ready
-      await until('the channel is there', () => listens(server))
+      await eventually('the channel is there', () => listens(server))
       expect(await killConnections(server, 'pubsub')).toBe(1)
-      await until('it asks after the gap', () => wakes > 0)
+      await eventually('it asks after the gap', () => wakes > 0)
       expect(await store.withdraw(holder)).toBe('released')
-      await until('the grant', () => wakes > 1)
+      await eventually('the grant', () => wakes > 1)
       watch.close()
       // It does not try for ever.
       await killConnections(server, 'pubsub')
       await store.close()
-      await until('it is gone', async () => !(await listens(server)))
+      await eventually('it is gone', async () => !(await listens(server)))
     })
 
     test('a server that has stopped is not waited for longer than timeoutMs', async () => {
@@ -217,7 +217,7 @@ for (const library of LIBRARIES) {
       expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'STORE_UNAVAILABLE' } })
       server.resume()
       // The withdrawal arrived late, and says again what it did.
-      await until('it answers', () =>
+      await eventually('it answers', () =>
         Promise.resolve(store.withdraw(claim)).then(
           (outcome) => outcome === 'released',
           () => false,
@@ -233,9 +233,12 @@ for (const library of LIBRARIES) {
       await take(store, holder)
       await store.attempt(waiter, QUEUE)
       await store.watch(waiter, () => undefined).ready
-      await until('it listens', async () => (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'))
+      await eventually('it listens', async () => (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'))
       await store.close()
-      await until('it is gone', async () => !(await server.command('PUBSUB', 'CHANNELS')).includes('hf:'))
+      await eventually(
+        'it is gone',
+        async () => !(await server.command('PUBSUB', 'CHANNELS')).includes('hf:'),
+      )
       expect(await ping(client)).toBe('PONG')
       await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
       // Another store on the same client is not concerned.
@@ -245,7 +248,7 @@ for (const library of LIBRARIES) {
     test('a client that was never connected, or is closed, says so', async () => {
       const server = await startServer()
       const client = connectTo(server.url, library)
-      await until('it is connected', () => ping(client).then(Boolean, () => false))
+      await eventually('it is connected', () => ping(client).then(Boolean, () => false))
       if ('call' in client) (client as unknown as { disconnect(): void }).disconnect()
       else (client as unknown as { destroy(): void }).destroy()
       const store = closing(redisStore({ client }))
@@ -272,7 +275,7 @@ for (const library of LIBRARIES) {
           'lock',
         ])
         await store.withdraw(holder)
-        await until('it is woken', () => wakes > 0)
+        await eventually('it is woken', () => wakes > 0)
       },
     )
   })
@@ -286,7 +289,7 @@ test.each([
   async (library, options) => {
     const server = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
     const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
-    await until('the replica follows', async () => (await replica.command('ROLE')).includes('connected'))
+    await eventually('the replica follows', async () => (await replica.command('ROLE')).includes('connected'))
     const opened = openClient(library, server.url, { disableOfflineQueue: true })
     after(() => opened.end())
     await opened.ready
@@ -323,7 +326,7 @@ describe.each(['ioredis5', 'ioredis6'] as const)('a client of %s whose SELECT wa
     const client = connectTo(server.url, library, options)
     const early = closing(redisStore({ client }))
     await expect(early.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
-    await until('the library calls it ready', () => Reflect.get(client, 'status') === 'ready')
+    await eventually('the library calls it ready', () => Reflect.get(client, 'status') === 'ready')
     const late = closing(redisStore({ client }))
     for (const store of [late, early]) {
       await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
@@ -347,7 +350,7 @@ describe.each(['ioredis5', 'ioredis6'] as const)('a client of %s whose SELECT wa
         ({ outcome }) => outcome === 'granted',
         () => false,
       )
-    await until('it is back', granted)
+    await eventually('it is back', granted)
     expect(await server.command('DBSIZE')).toBe(':0\r\n')
   })
 })

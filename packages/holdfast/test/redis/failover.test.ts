@@ -3,6 +3,7 @@ import { createLocks } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import { loadWhile, repeated, type Toll } from './support/load.js'
 import {
   after,
@@ -13,7 +14,6 @@ import {
   startTestSentinels,
   take,
   TRY,
-  until,
   type Library,
 } from './support/world.js'
 
@@ -73,7 +73,10 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
         const [holder, waiter] = [createLocks(one, { ttlMs: 2000 }), createLocks(two, { ttlMs: 60_000 })]
         const lease = await holder.mutex('a').acquire()
         const waiting = waiter.mutex('a').acquire({ waitMs: 25_000 })
-        await until('it waits', async () => (await one.inspect({ lock: 'a' })).locks[0]?.waiters.length === 1)
+        await eventually(
+          'it waits',
+          async () => (await one.inspect({ lock: 'a' })).locks[0]?.waiters.length === 1,
+        )
         const owner = await cluster.ownerOf('hf:{a}')
         // What the replica has not got is lost: the waiter itself does not depend on it, the token does.
         await owner.server.command('WAIT', '1', '5000')
@@ -92,7 +95,7 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
 /** Makes a replica follow a server that is not there, so that it gets nothing more of what its primary writes. */
 async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void> {
   await replica.command('REPLICAOF', '127.0.0.1', '1')
-  await until('the primary notices', async () =>
+  await eventually('the primary notices', async () =>
     (await primary.command('INFO', 'replication')).includes('connected_slaves:0'),
   )
 }
@@ -100,14 +103,14 @@ async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void>
 /** A lock whose grant was lost is granted again, with a larger token, and the first holder finds out when it asks. */
 async function expectDoubleHold(store: Store<true>, first: Claim, token: bigint): Promise<void> {
   const [second, waiter] = [makeClaim('lock'), makeClaim('lock')]
-  await until(
+  await eventually(
     'there is a primary',
     () =>
       Promise.resolve(store.attempt(second, TRY)).then(
         ({ outcome }) => outcome === 'granted',
         () => false,
       ),
-    60_000,
+    { withinMs: 60_000 },
   )
   const again = await store.attempt(second, TRY)
   if (again.outcome !== 'granted' || again.token === undefined) throw new Error('not granted')

@@ -4,6 +4,7 @@ import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import type { RedisStore } from '../../dist/stores/redis/store.js'
 import {
   after,
@@ -15,7 +16,6 @@ import {
   startServer,
   take,
   TRY,
-  until,
   type Library,
 } from './support/world.js'
 
@@ -59,7 +59,7 @@ for (const library of ['ioredis6', 'redis6'] as const) {
         proxy.faults.refuse = true
       })
       const stealing = thief.steal('lock', { now })
-      await until('it is stolen', async () => {
+      await eventually('it is stolen', async () => {
         const [info] = (await others.inspect({ lock: 'lock' })).locks
         return info?.holders.every(({ stolen }) => stolen) ?? true
       })
@@ -100,7 +100,7 @@ for (const library of LIBRARIES) {
       expect((await other.attempt(makeClaim('lock'), TRY)).outcome).toBe('busy')
       proxy.heal()
       proxy.reset()
-      await until('it is withdrawn', () =>
+      await eventually('it is withdrawn', () =>
         Promise.resolve(store.withdraw(claim)).then(
           (outcome) => outcome === 'released',
           () => false,
@@ -149,7 +149,7 @@ for (const library of LIBRARIES) {
             return String(error)
           }
         }
-        await until('it is withdrawn', async () => (await arrivesOnceMore()) === 'withdrawn')
+        await eventually('it is withdrawn', async () => (await arrivesOnceMore()) === 'withdrawn')
         expect((await store.attempt(claim, TRY)).outcome).toBe('withdrawn')
       }
     })

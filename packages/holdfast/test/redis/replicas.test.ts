@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis6'
 import { describe, expect, test } from 'vitest'
 import { openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import {
   after,
   closing,
@@ -19,7 +20,6 @@ import {
   startTestCluster,
   startTestSentinels,
   take,
-  until,
   type Library,
 } from './support/world.js'
 
@@ -28,7 +28,7 @@ const OPTIONS = { minReplicas: 1, replicaTimeoutMs: 1000 }
 async function startPair(): Promise<{ primary: RedisServer; replica: RedisServer }> {
   const primary = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
   const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${primary.port}`]] })
-  await until('the replica follows', async () => {
+  await eventually('the replica follows', async () => {
     const info = await primary.command('INFO', 'replication')
     const [, acknowledged] = /state=online,offset=(\d+)/.exec(info) ?? []
     const [, written] = /master_repl_offset:(\d+)/.exec(info) ?? []
@@ -57,7 +57,7 @@ async function tryOut(store: Store<true>, replica: Pick<RedisServer, 'pause' | '
   const watch = store.watch(second, (grant) => (grant ? (grants += 1) : (hints += 1)))
   await watch.ready
   expect(await store.withdraw(first)).toBe('released')
-  await until('the hint', () => hints > 0)
+  await eventually('the hint', () => hints > 0)
   watch.close()
   expect(grants).toBe(0)
   const handed = await store.attempt(second, QUEUE)
@@ -73,7 +73,7 @@ async function tryOut(store: Store<true>, replica: Pick<RedisServer, 'pause' | '
   expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'NOT_REPLICATED' } })
   resume()
   expect(await store.withdraw(third)).toBe('released')
-  await until('it counts again', async () => (await store.renew([second]))[0]?.outcome === 'renewed')
+  await eventually('it counts again', async () => (await store.renew([second]))[0]?.outcome === 'renewed')
   expect(await store.withdraw(second)).toBe('released')
 }
 
@@ -149,9 +149,9 @@ describe('with the runtime', () => {
     const locks = createLocks(openStore(primary, 'ioredis6', OPTIONS))
     const resume = stop(replica)
     await expect(locks.mutex('lock').acquire()).rejects.toMatchObject({ code: 'NOT_REPLICATED' })
-    await until('it is free', async () => (await locks.inspect({ prefix: '' })).length === 0)
+    await eventually('it is free', async () => (await locks.inspect({ prefix: '' })).length === 0)
     resume()
-    await until('it can be had', () =>
+    await eventually('it can be had', () =>
       locks
         .mutex('lock')
         .tryAcquire()
@@ -167,7 +167,7 @@ describe('with the runtime', () => {
     await new Promise((resolve) => setTimeout(resolve, 2200))
     expect(lease.held).toBe(true)
     stop(replica)
-    await until('the loss', () => lease.signal.aborted, 3000)
+    await eventually('the loss', () => lease.signal.aborted, { withinMs: 3000 })
     expect(lease.held).toBe(false)
     await locks.close()
   })

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import { openSentinelClient } from '@holdfast/servers/redis-clients'
 import type { SentinelGroup } from '@holdfast/servers/redis-sentinel'
+import { eventually } from '@holdfast/servers/eventually'
 import type { RedisStore } from '../../dist/stores/redis/store.js'
 import {
   after,
@@ -15,7 +16,6 @@ import {
   startTestSentinels,
   take,
   TRY,
-  until,
   type Library,
 } from './support/world.js'
 
@@ -58,7 +58,7 @@ test('claim whose attempt a client of Sentinels sent twice takes no lock when it
     proxy.faults.cutReplyAt = 0
     expect((await store.attempt(busy, TRY)).outcome).toBe('busy')
     await other.withdraw(holder)
-    await until(`${library}: it is withdrawn`, () => isRefused(other, busy))
+    await eventually(`${library}: it is withdrawn`, () => isRefused(other, busy))
 
     proxy.faults.cutReplyAt = 0
     await expect(store.retract(vote), library).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })

@@ -4,6 +4,7 @@ import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { openAny, openSentinelClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
+import { eventually } from '@holdfast/servers/eventually'
 import {
   after,
   closing,
@@ -14,7 +15,6 @@ import {
   startTestSentinels,
   take,
   TRY,
-  until,
   whereIs,
   type Library,
 } from './support/world.js'
@@ -28,7 +28,7 @@ async function handOn(one: Store<true>, two: Store<true>, lock: string): Promise
   const watch = two.watch(waiter, (grant) => (pushed ??= grant?.token))
   await watch.ready
   expect(await one.withdraw(holder)).toBe('released')
-  await until(`the grant of ${lock}`, () => pushed !== undefined)
+  await eventually(`the grant of ${lock}`, () => pushed !== undefined)
   watch.close()
   expect(await two.withdraw(waiter)).toBe('released')
   return pushed ?? 0n
@@ -54,19 +54,22 @@ test('locks are handed on by messages before and after a failover, and by a clie
   for (const { library, stores } of worlds) {
     const ready = (store: Store<true>): Promise<boolean> =>
       Promise.resolve(store.attempt(makeClaim(`try ${library}`), TRY)).then(Boolean, () => false)
-    for (const store of stores) await until(`${library} follows`, () => ready(store), 30_000)
+    for (const store of stores)
+      await eventually(`${library} follows`, () => ready(store), { withinMs: 30_000 })
     const channels = async (): Promise<number> =>
       (await next.command('PUBSUB', 'CHANNELS', 'hf:*'))
         .split('\r\n')
         .filter((line) => line.startsWith('hf:')).length
-    await until('the channels are back', async () => (await channels()) === LIBRARIES.length, 30_000)
+    await eventually('the channels are back', async () => (await channels()) === LIBRARIES.length, {
+      withinMs: 30_000,
+    })
     expect(await handOn(...stores, library)).toBeGreaterThan(tokens.get(library) ?? 0n)
   }
   for (const { library, client, stores } of worlds) {
     await stores[1].close()
     await take(closing(redisStore({ client })), makeClaim(`after ${library}`))
   }
-  await until(
+  await eventually(
     'no channel is left',
     async () => !(await next.command('PUBSUB', 'CHANNELS', 'hf:*')).includes('hf:'),
   )

@@ -4,7 +4,8 @@ import { LockUsageError, createLocks } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
-import { LIBRARIES, makeClaim, openStore, QUEUE, startServer, take, TRY, until } from './support/world.js'
+import { eventually } from '@holdfast/servers/eventually'
+import { LIBRARIES, makeClaim, openStore, QUEUE, startServer, take, TRY } from './support/world.js'
 
 /** The keys of the server, each with its remaining life in milliseconds. */
 async function keysOf(server: RedisServer): Promise<Map<string, number>> {
@@ -208,7 +209,7 @@ describe('a server that loses everything', () => {
     const locks = createLocks(openStore(server), { ttlMs: 600 })
     const lease = await locks.mutex('lock').acquire()
     await server.command('FLUSHALL')
-    await until('the loss', () => lease.signal.aborted, 1000)
+    await eventually('the loss', () => lease.signal.aborted, { withinMs: 1000 })
     expect(lease.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
     await locks.close()
   })
@@ -219,7 +220,7 @@ describe('a server that loses everything', () => {
     const [one, two] = [createLocks(store), createLocks(openStore(server))]
     await one.mutex('lock').acquire()
     const waiting = two.mutex('lock').acquire()
-    await until(
+    await eventually(
       'it waits',
       async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
     )
@@ -286,10 +287,10 @@ test('a read-only replica says what to do', async () => {
   await expect(store.inspect({ lock: 'lock' })).resolves.toEqual({ locks: [], cursor: undefined })
   // What a lease leaves behind that has ended is tidied up by whoever looks at it, which is not allowed here.
   await take(openStore(server), makeClaim('ended', { ttlMs: 1 }))
-  await until('it is there', async () => (await replica.command('EXISTS', 'hf:{ended}')) === ':1\r\n')
+  await eventually('it is there', async () => (await replica.command('EXISTS', 'hf:{ended}')) === ':1\r\n')
   const look = async (): Promise<string> =>
     Promise.resolve(store.inspect({ lock: 'ended' })).then(() => '', String)
-  await until('it has ended', async () => (await look()).includes('connect it to the primary'))
+  await eventually('it has ended', async () => (await look()).includes('connect it to the primary'))
 })
 
 test('a user without the right to run scripts is told what is missing', async () => {
@@ -322,7 +323,7 @@ test('the rule of the ACL suffices for every verb', async () => {
     const watch = store.watch(reader, () => (woken = true))
     await watch.ready
     expect(await store.downgrade(writer)).toBe(true)
-    await until('the reader is woken', () => woken)
+    await eventually('the reader is woken', () => woken)
     expect(await store.renew([writer, reader])).toEqual([{ outcome: 'renewed' }, { outcome: 'renewed' }])
     expect((await store.inspect({ prefix: '', limit: 9 })).locks).toHaveLength(1)
     expect((await store.steal('rw', { now: true })).holders).toBe(2)

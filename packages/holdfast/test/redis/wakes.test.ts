@@ -5,6 +5,7 @@ import { redisStore, type IoRedisClient } from 'holdfast/redis'
 import type { PushedGrant } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import {
   closing,
   connectTo,
@@ -14,7 +15,6 @@ import {
   QUEUE,
   startServer,
   take,
-  until,
 } from './support/world.js'
 
 /** A client like another, with something of its own. */
@@ -57,21 +57,24 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
   holdBack = gate.opened
   const waiter = makeClaim('lock')
   const attempt = two.attempt(waiter, QUEUE)
-  await until('it waits', async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1)
+  await eventually(
+    'it waits',
+    async () => (await one.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
+  )
   await one.withdraw(holder)
   // A message of its own, which comes after the grant: when it is here, the grant has been.
   const other = makeClaim('other')
   let heard = false
   const marker = two.watch(other, () => (heard = true))
   await server.command('PUBLISH', await channelOf(server), `${other.id} 1 1 1000`)
-  await until('the messages came', () => heard)
+  await eventually('the messages came', () => heard)
   marker.close()
 
   gate.open()
   expect((await attempt).outcome).toBe('waiting')
   let pushed: PushedGrant | undefined
   const watch = two.watch(waiter, (grant) => (pushed = grant))
-  await until('the grant', () => pushed !== undefined, 1000)
+  await eventually('the grant', () => pushed !== undefined, { withinMs: 1000 })
   watch.close()
   expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', token: pushed?.token })
 })
@@ -93,10 +96,10 @@ test.each(LIBRARIES)(
       message: expect.stringMatching(/channel.*only looks again with each heartbeat/s) as string,
     })
     await server.command('ACL', 'SETUSER', 'locker', '&*')
-    await until('what was missed is to be looked for', () => heard.length > 0)
+    await eventually('what was missed is to be looked for', () => heard.length > 0)
     expect(heard).toEqual([undefined])
     await store.withdraw(holder)
-    await until('the grant', () => heard.length > 1)
+    await eventually('the grant', () => heard.length > 1)
     expect(heard[1]).toMatchObject({ tokens: 1 })
     watch.close()
   },
@@ -113,10 +116,10 @@ test('nothing is kept of whoever waited in vain for a subscription', async () =>
   })
   expect(settled).toEqual([])
   watches[0]?.close()
-  await until('whoever has left waits no more', () => settled.length > 0, 1000)
+  await eventually('whoever has left waits no more', () => settled.length > 0, { withinMs: 1000 })
   expect(settled).toEqual(['one'])
   await store.close()
-  await until('nor does anybody at the end', () => settled.length === 2, 1000)
+  await eventually('nor does anybody at the end', () => settled.length === 2, { withinMs: 1000 })
 })
 
 /** One whose subscriptions are never answered. */
@@ -139,7 +142,10 @@ test('a waiter that hears no message at all is served by its heartbeats', async 
   const [one, two] = [createLocks(openStore(server)), createLocks(store)]
   const lease = await one.mutex('lock').acquire()
   const waiting = two.mutex('lock').acquire()
-  await until('it waits', async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1)
+  await eventually(
+    'it waits',
+    async () => (await store.inspect({ lock: 'lock' })).locks[0]?.waiters.length === 1,
+  )
   const releasedMs = performance.now()
   await lease.release()
   expect((await waiting).held).toBe(true)
@@ -171,7 +177,7 @@ test('what others write to the channel harms nobody', async () => {
     'nobody 1 1 1000',
   ]
   for (const text of [...rubbish, `${id} 7 1 1000`]) await server.command('PUBLISH', channel, text)
-  await until('the last one', () => grants.length > 0)
+  await eventually('the last one', () => grants.length > 0)
   expect(grants).toEqual([{ token: 7n, tokens: 1, ttlMs: 1000 }])
   watch.close()
 })

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const REQUEST_MS = 1500
 const TTL_MS = 4000
@@ -19,7 +19,6 @@ const mysql = await startMysql({ durable: true })
 postgres.psql(postgresSchema())
 mysql.sql(mysqlSchema())
 
-const ending = endedAfterEach()
 afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 function through(url: string, port: number): string {
@@ -29,7 +28,7 @@ function through(url: string, port: number): string {
 }
 
 function opened(locks: Locks<true>): Locks<true> {
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 
@@ -40,7 +39,7 @@ function postgresLocks(port: number, options: LocksOptions = {}): Locks<true> {
     connectionTimeoutMillis: REQUEST_MS,
   })
   pool.on('error', () => undefined)
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return opened(createLocks(postgresStore({ pool, requestTimeoutMs: REQUEST_MS }), options))
 }
 
@@ -48,7 +47,7 @@ function mysqlLocks(port: number, options: LocksOptions = {}): Locks<true> {
   const uri = through(mysql.url, port)
   const pool = createPool({ uri, connectionLimit: 3, connectTimeout: REQUEST_MS })
   // It rejects for a connection that it could not make in the black hole.
-  ending.push(() => pool.end().catch(() => undefined))
+  after(() => pool.end().catch(() => undefined))
   return opened(createLocks(mysqlStore({ pool, requestTimeoutMs: REQUEST_MS }), options))
 }
 
@@ -84,7 +83,7 @@ const DATABASES = [
 
 async function proxied(port: number): Promise<Proxy> {
   const proxy = await Proxy.to(port)
-  ending.push(() => proxy.close())
+  after(() => proxy.close())
   return proxy
 }
 

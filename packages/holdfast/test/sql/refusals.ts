@@ -1,13 +1,13 @@
 /** What tests of both databases do about refusals and about the schema. */
 import { createLocks, type LockError, type Store } from 'holdfast'
 import { expect } from 'vitest'
-import type { Ending } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
-/** What an attempt fails with. The store is closed by what is added to `ending`. */
-export async function failureOf(store: Store, ending: Ending[]): Promise<LockError> {
+/** What an attempt fails with. The store is closed after the test. */
+export async function failureOf(store: Store): Promise<LockError> {
   // What is unclear is withdrawn for as long as it could be granted, so closing takes as long.
   const locks = createLocks(store, { ttlMs: 300 })
-  ending.push(() => locks.close())
+  after(() => locks.close())
   const error: unknown = await locks
     .mutex('m')
     .tryAcquire()

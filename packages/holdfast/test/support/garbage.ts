@@ -1,10 +1,14 @@
-/** What the garbage collector leaves. */
+/** Running the garbage collector, and what it leaves. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** How many of these are still in somebody's hands. */
-export function remaining(things: readonly WeakRef<object>[]): number {
+export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc()')
+}
+
+/** How many of these are still in somebody's hands. */
+export function remaining(things: readonly WeakRef<object>[]): number {
+  collectGarbage()
   return things.filter((thing) => thing.deref() !== undefined).length
 }

@@ -7,7 +7,7 @@ import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
 import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
-import { collectGarbage } from '../embedded/support/world.js'
+import { collectGarbage } from '../support/garbage.js'
 import {
   after,
   fallSilent,

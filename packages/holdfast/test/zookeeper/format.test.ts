@@ -5,7 +5,7 @@ import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { readNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
-import { makeClaim, nodesOf, ONCE, openRaw, openStore, QUEUE } from './support/world.js'
+import { makeClaim, nodesOf, TRY, openRaw, openStore, QUEUE } from './support/world.js'
 
 let ensemble: ZooKeeperEnsemble
 let raw: ZooKeeperSession
@@ -34,7 +34,7 @@ async function enter(lock: string, name: string, data: string): Promise<string> 
 test('an entry of an unknown shape is refused, and the own entry taken out again', async () => {
   const path = await enter('shape', 'x2+1+later+', 'whatever')
   const store = openStore({ connect: ensemble.connect })
-  for (const how of [ONCE, QUEUE]) {
+  for (const how of [TRY, QUEUE]) {
     await expect(store.attempt(makeClaim('shape'), how)).rejects.toMatchObject(refused)
   }
   await expect(store.inspect({ lock: 'shape' })).rejects.toMatchObject(refused)
@@ -52,14 +52,14 @@ test('an entry of a later format is refused where it is read', async () => {
   await expect(store.inspect({ lock: 'data' })).rejects.toMatchObject(refused)
   await expect(store.steal('data', { now: true })).rejects.toMatchObject(refused)
   // A claim that wants all of the lock goes by names alone: it stays out.
-  expect(await store.attempt(makeClaim('data'), ONCE)).toMatchObject({ outcome: 'busy' })
+  expect(await store.attempt(makeClaim('data'), TRY)).toMatchObject({ outcome: 'busy' })
   expect(await nodesOf(raw, 'data')).toEqual([path.split('/').at(-1)])
   expect((await readNode(raw, path))?.text).toBe(data)
 })
 
 test('an entry says its format', async () => {
   const store = openStore({ connect: ensemble.connect })
-  await store.attempt(makeClaim('says'), ONCE)
+  await store.attempt(makeClaim('says'), TRY)
   const [name = ''] = await nodesOf(raw, 'says')
   expect(JSON.parse((await readNode(raw, `${parentOf('says')}/${name}`))?.text ?? '')).toMatchObject({
     format: 1,
@@ -69,7 +69,7 @@ test('an entry says its format', async () => {
 test('an entry of an unknown shape behind a holder costs it nothing', async () => {
   const store = openStore({ connect: ensemble.connect })
   const claim = makeClaim('behind')
-  await store.attempt(claim, ONCE)
+  await store.attempt(claim, TRY)
   await raw.ask(create(`${parentOf('behind')}/x2+1+later+`, '', FLAGS.ephemeralSequential, false))
   expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
   expect(await store.withdraw(claim)).toBe('released')

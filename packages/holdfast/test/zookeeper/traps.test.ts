@@ -10,7 +10,7 @@ import { ZooKeeperPort } from '../../dist/stores/zookeeper/port.js'
 import type { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { childrenOf, readNode, removeNode } from '../../dist/stores/zookeeper/tree.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
-import { collectGarbage } from '../embedded/support/world.js'
+import { collectGarbage } from '../support/garbage.js'
 import * as world from './support/world.js'
 import { after, leavesNoWord, makeClaim, openRaw, QUEUE } from './support/world.js'
 

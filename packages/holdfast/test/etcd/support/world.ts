@@ -1,21 +1,15 @@
 /** etcd for tests: claims, clients that are closed in the end, and etcd's own view through its JSON gateway. */
 import { createLocks, StoreUnavailableError, type Lease, type Locks, type LocksOptions } from 'holdfast'
 import { etcdStore, type EtcdOptions } from 'holdfast/etcd'
-import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
-import { afterEach, expect } from 'vitest'
+import type { Claim, Store } from 'holdfast/store'
+import { expect } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import type { Service } from '@holdfast/servers/service'
+import { after } from '../../../../../test/support/after.js'
+import { makeClaim as makeAnyClaim, QUEUE } from '../../../../../test/support/claims.js'
 
-const closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
-
-/** Runs after the test, the last one first. */
-export function after(close: () => Promise<unknown>): void {
-  closing.push(close)
-}
+export { after } from '../../../../../test/support/after.js'
+export { QUEUE, TRY } from '../../../../../test/support/claims.js'
 
 export function openStore(options: EtcdOptions): Store<true> {
   const store = etcdStore(options)
@@ -37,26 +31,9 @@ export async function openProxy(endpoint: string): Promise<{ proxy: Proxy; endpo
   return { proxy, endpoints: [`http://127.0.0.1:${proxy.port}`] }
 }
 
-let claims = 0
-
-export function makeClaim(overrides: Partial<Claim> = {}): Claim {
-  claims += 1
-  const id = `claim-${process.pid}-${claims}`
-  return {
-    lock: `lock-${process.pid}`,
-    id,
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    weight: CAPACITY_ALL,
-    ttlMs: 10_000,
-    heartbeatMs: 1000,
-    owner: { clientId: id, host: 'test', pid: process.pid },
-    ...overrides,
-  }
+export function makeClaim({ lock = `lock-${process.pid}`, ...changes }: Partial<Claim> = {}): Claim {
+  return makeAnyClaim(lock, { ttlMs: 10_000, ...changes })
 }
-
-export const QUEUE = { enqueue: true, tokens: 1 } as const
-export const ONCE = { enqueue: false, tokens: 1 } as const
 
 /** Asks etcd itself. */
 export async function ask<T>(endpoint: string, path: string, body: object = {}): Promise<T> {

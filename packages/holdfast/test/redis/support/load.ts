@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks, isLockError, type Locks } from 'holdfast'
 import type { Store } from 'holdfast/store'
-import { until } from './world.js'
+import { eventually } from '@holdfast/servers/eventually'
 
 /** What a load came to. */
 export interface Toll {
@@ -70,10 +70,10 @@ export async function loadWhile(
   )
   const again = async (): Promise<void> => {
     const before = [...served]
-    await until(
+    await eventually(
       'everybody is served',
       () => served.every((count, index) => count > (before[index] ?? 0)),
-      40_000,
+      { withinMs: 40_000 },
     )
   }
   await again()

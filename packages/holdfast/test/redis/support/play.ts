@@ -4,10 +4,10 @@ import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { expect } from 'vitest'
 import type { RedisServer } from '@holdfast/servers/redis'
+import { eventually } from '@holdfast/servers/eventually'
 import { clockedClient, type ScriptEdit } from './clocked.js'
 import { Model, sorted, type Step } from './model.js'
 import { Story, turnOf } from './story.js'
-import { until } from './world.js'
 
 const TURNS = 80
 const START_MS = 1_800_000_000_000
@@ -77,8 +77,8 @@ async function restart({ server, redis }: Arena, keepsData: boolean): Promise<vo
   await server.kill()
   if (!keepsData) server.forget()
   await server.start()
-  await until('the client is back', () => redis.ping().catch(() => false))
-  await until('the listener is back', async () => Number(await redis.pubsub('NUMPAT')) > 0)
+  await eventually('the client is back', () => redis.ping().catch(() => false))
+  await eventually('the listener is back', async () => Number(await redis.pubsub('NUMPAT')) > 0)
 }
 
 export async function perform(store: Store, step: Step): Promise<unknown> {
@@ -130,7 +130,7 @@ async function listen({ server, redis }: Arena): Promise<Heard> {
     async all() {
       ended = false
       await redis.publish(END_CHANNEL, '')
-      await until('all wake-ups', () => ended)
+      await eventually('all wake-ups', () => ended)
     },
     end: () => subscriber.disconnect(),
   }

@@ -1,5 +1,4 @@
 /** Independent servers, stores over all of them, and a look at each node past Redlock. */
-import { randomUUID } from 'node:crypto'
 import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { AttemptResult, Claim, Store } from 'holdfast/store'
@@ -7,8 +6,8 @@ import { expect } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
+import { makeClaim } from '../../../../../test/support/claims.js'
 
-const CAPACITY_ALL = 2 ** 31 - 1
 /** How long a test waits for what must come soon, in milliseconds: far less than the TTL of its claims. */
 const SOON_MS = 8000
 
@@ -91,18 +90,8 @@ export async function startWorld(count: number, options: RedisServerOptions = {}
 }
 
 /** A claim of a mutex, whose TTL is far longer than a test unless said otherwise. */
-export function claimOf(lock: string, overrides: Partial<Claim> = {}): Claim {
-  return {
-    lock,
-    id: randomUUID(),
-    kind: 'mutex',
-    capacity: CAPACITY_ALL,
-    weight: CAPACITY_ALL,
-    ttlMs: 60_000,
-    heartbeatMs: 1000,
-    owner: { clientId: 'test', host: 'test', pid: process.pid },
-    ...overrides,
-  }
+export function claimOf(lock: string, changes: Partial<Claim> = {}): Claim {
+  return makeClaim(lock, { ttlMs: 60_000, ...changes })
 }
 
 export async function attempt(store: Store, claim: Claim): Promise<AttemptResult['outcome']> {

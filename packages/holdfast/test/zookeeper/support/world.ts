@@ -23,7 +23,7 @@ export {
   leavesNoWord,
   waitsOnLonger,
   longClaim,
-  ONCE,
+  TRY,
   QUEUE,
   renewed,
   settled,
