@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { CliError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
+import { settlesWithin } from '../timers.js'
 
 /** A withdrawn claim is remembered; after so many of one lock the store clears up. */
 const WITHDRAWALS = 300
@@ -71,20 +72,13 @@ async function hearing(
   const watch = store.watch(waiter, (grant) => resolve(grant !== undefined))
   try {
     // Without the right to listen it is never ready.
-    await within(watch.ready ?? Promise.resolve(), messageMs)
+    const ready = watch.ready ?? Promise.resolve()
+    if (await settlesWithin(ready, messageMs)) await ready
     await act()
-    return (await within(promise, messageMs)) === true
+    return (await settlesWithin(promise, messageMs)) && (await promise)
   } finally {
     watch.close()
   }
-}
-
-function within<T>(awaited: PromiseLike<T>, limitMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs)
-  })
-  return Promise.race([awaited, late]).finally(() => clearTimeout(timer))
 }
 
 function withResolver<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {

@@ -3,7 +3,7 @@ import { isLockError, type Locks } from 'holdfast'
 import { CliError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { heldBy } from '../output/holders.js'
-import { after } from '../timers.js'
+import { withTimeout } from '../timers.js'
 import { lockOf } from './acquire.js'
 import type { RunSettings, Sharing } from './settings.js'
 import type { StoreContact } from './store-contact.js'
@@ -53,10 +53,7 @@ async function attemptOnce(locks: Locks, name: string, sharing: Sharing): Promis
 
 /** A store that hangs is as far away as one that refuses. */
 function withinTime<T>(answer: Promise<T>, settings: RunSettings): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = after(LOOK_MS, () => reject(noAnswer(settings)))
-    answer.then(resolve, reject).finally(cancel)
-  })
+  return withTimeout(answer, LOOK_MS, () => noAnswer(settings))
 }
 
 export function noAnswer({ name }: RunSettings): CliError {

@@ -1,12 +1,12 @@
 /** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
 import { createLocks, type Lease, type Locks } from 'holdfast'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf, note } from '../report.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { openStore } from '../stores/registry.js'
 import { assertStartable } from '../supervise/command.js'
 import type { Signals } from '../supervise/signals.js'
+import { settlesWithin } from '../timers.js'
 import { acquire } from './acquire.js'
 import { asBusy, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
@@ -128,12 +128,8 @@ async function giveBack({ status, settings }: RunContext, lease: Lease): Promise
 
 /** A store that does not answer must not keep a finished job from ending. */
 async function closeWithin(locks: Locks, ms: number): Promise<void> {
-  const timeout = new AbortController()
-  // Neither can matter any more: the command's outcome stands, and what was not released expires.
-  const closed = locks.close().catch(() => undefined)
-  const tooLate = sleep(ms, undefined, { signal: timeout.signal }).catch(() => undefined)
-  await Promise.race([closed, tooLate])
-  timeout.abort()
+  // A failure no longer matters: the command's outcome stands, and what was not released expires.
+  await settlesWithin(locks.close(), ms)
 }
 
 const CLOSE_MS = 3_000

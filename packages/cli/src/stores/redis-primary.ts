@@ -1,6 +1,7 @@
 /** Asks Sentinels where the primary is. */
 import { StoreUnavailableError } from 'holdfast'
 import { ConfigError } from '../cli-error.js'
+import { withTimeout } from '../timers.js'
 import type { Connection, RedisLibrary } from './redis-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
@@ -43,12 +44,6 @@ export async function primaryOf(library: RedisLibrary, target: RedisTarget): Pro
 }
 
 function ask(connection: Connection, master: string): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS)
-  })
   const answer = connection.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master)
-  // Closing the connection ends what is still asked.
-  answer.catch(() => undefined)
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+  return withTimeout(answer, PATIENCE_MS, () => new Error(`no answer within ${PATIENCE_MS} ms`))
 }

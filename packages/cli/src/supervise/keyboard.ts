@@ -6,6 +6,7 @@
  * the group and handles nothing: what ends it came to the group.
  */
 import { spawn } from 'node:child_process'
+import { settlesWithin } from '../timers.js'
 
 /** How long the system may take to report that end. */
 const REPORT_MS = 500
@@ -23,10 +24,7 @@ export class Keyboard {
   async sent(): Promise<boolean> {
     // A canary that could not be started leaves what is right at a keyboard.
     if (!this.#canary) return true
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), REPORT_MS)))
-    const fromGroup = await Promise.race([this.#canary.then(() => true), late])
-    clearTimeout(timer)
+    const fromGroup = await settlesWithin(this.#canary, REPORT_MS)
     if (fromGroup) this.#settle()
     return fromGroup
   }
