@@ -23,7 +23,7 @@ import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { createClient, createCluster, createSentinel } from 'redis6'
 import { DataSource } from 'typeorm'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startRedis } from '@holdfast/servers/redis'
 import { freePorts } from '@holdfast/servers/service'
 import { limitOf, poolOf } from '../../packages/holdfast/dist/stores/mysql/clients.js'
@@ -31,12 +31,7 @@ import { clusterTransportOf, transportOf } from '../../packages/holdfast/dist/st
 import { selectedBy } from '../../packages/holdfast/dist/stores/redis/transports/ioredis-database.js'
 import { isTypeorm } from '../../packages/holdfast/dist/transaction/libraries/typeorm.js'
 import { prismaFor } from '../transaction/prisma.js'
-
-const ending: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
+import { after } from '../support/after.js'
 
 describe.each([
   { name: 'ioredis 5', library: ioredis5 },
@@ -45,9 +40,9 @@ describe.each([
 ])('$name', ({ library }) => {
   test('shows the database that SELECT moved a client to, also after a break', async () => {
     const server = await startRedis()
-    ending.push(() => server.stop())
+    after(() => server.stop())
     const client = new library.Redis(server.url, { retryStrategy: () => 10 })
-    ending.push(() => client.disconnect())
+    after(() => client.disconnect())
     client.on('error', () => undefined)
     await client.select(3)
     expect(selectedBy(client)).toBe(3)
@@ -60,7 +55,7 @@ describe.each([
   test('says why no member of a Cluster could be asked', async () => {
     const [port = 0] = await freePorts(1)
     const client = new library.Cluster([{ host: '127.0.0.1', port }], { clusterRetryStrategy: () => null })
-    ending.push(() => client.disconnect())
+    after(() => client.disconnect())
     const [error] = (await once(client, 'error')) as [{ lastNodeError?: unknown }]
     expect(error.lastNodeError).toBeInstanceOf(Error)
   })
@@ -93,7 +88,7 @@ describe('node-redis 6', () => {
 describe('pg', () => {
   test('shows what a pool makes its connections with, the password among it', async () => {
     const pool = new Pool({ password: 'secret', max: 7 })
-    ending.push(() => pool.end())
+    after(() => pool.end())
     expect(pool).toMatchObject({ totalCount: 0, idleCount: 0 })
     const { Client: Made, options } = pool as unknown as { Client: unknown; options: object }
     expect(Made).toBeTypeOf('function')
@@ -114,10 +109,8 @@ describe('pg', () => {
 test('mysql2 shows the pool below one of promises, and its limit', async () => {
   const pool = createPool({ connectionLimit: 7 })
   const below = createCallbackPool({ connectionLimit: 5 })
-  ending.push(
-    () => pool.end(),
-    () => below.promise().end(),
-  )
+  after(() => pool.end())
+  after(() => below.promise().end())
   expect(poolOf(pool)).not.toBe(pool)
   expect(limitOf(poolOf(pool))).toBe(7)
   expect(limitOf(poolOf(below))).toBe(5)
@@ -130,7 +123,7 @@ describe('the database is known of', () => {
       ['mysql', 'mysql'],
     ] as const) {
       const prisma = prismaFor(provider, `${provider}://nobody@127.0.0.1:1/none`)
-      ending.push(() => prisma.$disconnect())
+      after(() => prisma.$disconnect())
       expect(prismaTransactions(prisma).dialect).toBe(dialect)
     }
   })
@@ -141,7 +134,7 @@ describe('the database is known of', () => {
       ['mysql2', 'mysql'],
     ] as const) {
       const db = knex({ client })
-      ending.push(() => db.destroy())
+      after(() => db.destroy())
       expect(knexTransactions(db).dialect).toBe(dialect)
     }
   })

@@ -9,11 +9,12 @@ import { lockRow } from 'holdfast/transaction'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { usesNewest } from '@holdfast/servers/newest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { Proxy } from '@holdfast/servers/proxy'
+import { after } from '../support/after.js'
 
 /** As much of a transaction as the libraries have, or are given here. */
 interface Tx {
@@ -37,22 +38,18 @@ postgres.psql(table + rows)
 mysql.sql(mysqlSchema())
 mysql.sql(table + rows)
 
-const ending: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const end of ending.splice(0).toReversed()) await end()
-})
 afterAll(() => Promise.all([postgres.remove(), mysql.remove()]))
 
 function postgresClient(options: LocksOptions, settings = ''): Client {
   const pool = new Pool({ connectionString: postgres.url, max: 3, options: settings })
   pool.on('error', () => undefined)
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return { locks: locksOf(postgresStore({ pool }), options), db: pgTransactions(pool) }
 }
 
 function postgresJsClient(options: LocksOptions): Client {
   const sql = postgresJs(postgres.url, { max: 3, fetch_types: false, onnotice: () => undefined })
-  ending.push(() => sql.end({ timeout: 1 }))
+  after(() => sql.end({ timeout: 1 }))
   const known = postgresJsTransactions(sql)
   const db: TransactionalDatabase<never> = {
     ...known,
@@ -66,14 +63,14 @@ function postgresJsClient(options: LocksOptions): Client {
 
 function mysqlClient(options: LocksOptions): Client {
   const pool = createPool({ uri: mysql.url, connectionLimit: 3 })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   const store = mysqlStore({ pool })
   return { locks: locksOf(store, options), db: mysqlTransactions(pool) as never as Client['db'] }
 }
 
 function locksOf(store: Parameters<typeof createLocks>[0], options: LocksOptions): Locks<true> {
   const locks = createLocks(store, options) as Locks<true>
-  ending.push(() => locks.close({ graceMs: 0 }))
+  after(() => locks.close({ graceMs: 0 }))
   return locks
 }
 
@@ -196,7 +193,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     const { locks } = client({})
     const before = writes()
     const worker = fork(fileURLToPath(new URL('workers/stopped.mjs', import.meta.url)), [name, url])
-    ending.push(async () => void worker.kill('SIGKILL'))
+    after(async () => void worker.kill('SIGKILL'))
     const [said] = (await once(worker, 'message')) as [string]
     expect(said).toBe('inside')
     worker.kill('SIGSTOP')
@@ -235,10 +232,10 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
 
 test('a connection that breaks under a wait for a row, through postgres: told, and the process lives', async () => {
   const proxy = await Proxy.to(postgres.port)
-  ending.push(() => proxy.close())
+  after(() => proxy.close())
   const url = postgres.url.replace(String(postgres.port), String(proxy.port))
   const sql = postgresJs(url, { max: 1, fetch_types: false, onnotice: () => undefined })
-  ending.push(() => sql.end({ timeout: 1 }))
+  after(() => sql.end({ timeout: 1 }))
   const rival = { table: 'rivals', key: { id: 1 } }
   await postgresClient({}).db.transaction(async (other) => {
     await lockRow(other as never, rival)
