@@ -17,8 +17,11 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     // A flaky test is a bug: nothing is tried twice.
     retry: 0,
+    globalSetup: ['test/support/memory-folder.ts'],
     // Two cores; tests start processes and servers of their own.
     maxWorkers: 2,
+    // Of the cases of the conformance suite, which mostly wait.
+    maxConcurrency: 8,
     reporters: ['default'],
     // The built packages, and broken copies of them, run as Node itself loads them: that is what users get, and faster.
     server: { deps: { external: [/\/dist\//, /\/holdfast-mutation-/] } },

@@ -1,13 +1,14 @@
 /** The conformance suite over three etcd members, and once more while their leader is killed again and again. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
 import { suiteWhileLeadersDie } from './leaders.js'
+import { runner } from './runner.js'
 
 const { subject, cluster, start, stop } = etcdSubject(3)
 
 beforeAll(start)
 afterAll(stop)
-conformanceSuite(subject, { describe, test, skip: test.skip })
+conformanceSuite(subject, runner)
 
 suiteWhileLeadersDie('three etcd members whose leader is killed every few seconds', subject, cluster)

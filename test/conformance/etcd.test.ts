@@ -1,10 +1,11 @@
 /** The conformance suite over etcd, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
+import { runner } from './runner.js'
 
 const { subject, start, stop } = etcdSubject(1)
 
 beforeAll(start)
 afterAll(stop)
-conformanceSuite(subject, { describe, test, skip: test.skip })
+conformanceSuite(subject, runner)

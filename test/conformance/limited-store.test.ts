@@ -3,7 +3,7 @@ import { conformanceSuite, VirtualClock, type Subject } from 'holdfast/conforman
 import { memoryStore } from 'holdfast/memory'
 import { UnsupportedLockError } from 'holdfast'
 import type { Store, Traits } from 'holdfast/store'
-import { describe, test } from 'vitest'
+import { runner } from './runner.js'
 
 const clock = new VirtualClock()
 const service = memoryStore({ clock, tombstonesPerLock: 1000 })
@@ -55,4 +55,4 @@ const subject: Subject = {
   ],
 }
 
-conformanceSuite(subject, { describe, test, skip: test.skip })
+conformanceSuite(subject, runner)

@@ -1,12 +1,13 @@
 /** The conformance suite over the PostgreSQL store, through both client libraries, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, describe, test } from 'vitest'
+import { afterAll } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { postgresSubject } from './subjects/postgres.js'
+import { runner } from './runner.js'
 
-const server = await startPostgres()
+const server = await startPostgres({ settings: { max_connections: '300' } })
 
 afterAll(() => server.remove())
 for (const library of ['pg', 'postgres'] as const) {
-  conformanceSuite(postgresSubject(library, server), { describe, test, skip: test.skip })
+  conformanceSuite(postgresSubject(library, server), runner)
 }

@@ -1,9 +1,10 @@
 /** The conformance suite over a Redis Cluster, through redis6, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, describe, test } from 'vitest'
+import { afterAll } from 'vitest'
 import { clusterSubject } from './subjects/redis.js'
+import { runner } from './runner.js'
 
 const { subject, end } = await clusterSubject('redis6')
 
 afterAll(end)
-conformanceSuite(subject, { describe, test, skip: test.skip })
+conformanceSuite(subject, runner)

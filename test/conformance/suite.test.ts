@@ -1,5 +1,11 @@
 /** The suite's own rules: what is left out, and how that is said. */
-import { conformanceCases, conformanceSuite, type Runner, type Subject } from 'holdfast/conformance'
+import {
+  conformanceCases,
+  conformanceSuite,
+  VirtualClock,
+  type Runner,
+  type Subject,
+} from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 
@@ -50,5 +56,30 @@ describe('the conformance suite', () => {
     conformanceSuite({ ...subject, skip: [{ reason: 'it is alone', tests: ['processes'] }] }, runner)
     expect(told).toContain('a killed waiter is passed over [left out: it is alone]')
     expect(told).toHaveLength(conformanceCases(subject).length)
+  })
+
+  test('registers the cases that bear others beside them first, and apart', () => {
+    const told: string[] = []
+    const runner: Runner = {
+      describe: (_title, register) => register(),
+      describeConcurrent(_title, register) {
+        told.push('beside')
+        register()
+        told.push('apart')
+      },
+      test: (title) => void told.push(title),
+    }
+    conformanceSuite({ ...subject, restart: () => undefined }, runner)
+    const last = told.lastIndexOf('apart')
+    const restart = told.indexOf('grow through a restart of the service')
+    expect(restart).toBeGreaterThan(last)
+    expect(told.indexOf('a stranger releases nothing')).toBeLessThan(last)
+    const alone = conformanceCases(subject).filter((one) => one.alone)
+    expect(told.length - 1 - last).toBe(alone.length)
+  })
+
+  test('lets no cases run beside each other that share a virtual clock', () => {
+    const cases = conformanceCases({ ...subject, clock: new VirtualClock() })
+    expect(cases.every(({ alone }) => alone)).toBe(true)
   })
 })

@@ -1,14 +1,15 @@
 /** The conformance suite over three ZooKeeper servers, and once more while their leader is killed again and again. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
 import { suiteWhileLeadersDie } from './leaders.js'
+import { runner } from './runner.js'
 
 const { subject, ensemble, start, stop } = zookeeperSubject(3)
 
 beforeAll(start)
 afterAll(stop)
 
-conformanceSuite(subject, { describe, test, skip: test.skip })
+conformanceSuite(subject, runner)
 
 suiteWhileLeadersDie('three ZooKeeper servers whose leader is killed every few seconds', subject, ensemble)

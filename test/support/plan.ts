@@ -84,9 +84,9 @@ const NOT_IN_FAST: readonly LeftOut[] = [
   },
 ]
 
-const KILL_ROUNDS = { fast: 5, usual: 30, full: 300 } as const
+const KILL_ROUNDS = { fast: 4, usual: 10, full: 300 } as const
 /** Servers take longer over it, and there are many of them. */
-const SERVER_KILL_ROUNDS = { fast: 3, usual: 10, full: 300 } as const
+const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 300 } as const
 
 /** @throws Error when the variable has another value: a test that is left out by a slip of the pen would not be missed. */
 export function planOf(text: string | undefined = process.env['HOLDFAST_TEST']): Plan {

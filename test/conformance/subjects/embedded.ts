@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
 import { killRounds } from '../../support/plan.js'
+import { SHORT_TTL_MS } from '../runner.js'
 
 export interface FolderSubject {
   readonly subject: Subject
@@ -22,6 +23,7 @@ export function embeddedSubject(): FolderSubject {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/embedded.mjs'), directory],
     },
+    shortTtlMs: SHORT_TTL_MS,
     killRounds: killRounds(),
     skip: [
       {

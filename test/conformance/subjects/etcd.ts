@@ -4,6 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { serverKillRounds } from '../../support/plan.js'
+import { SHORT_TTL_MS } from '../runner.js'
 
 export interface EtcdSubject {
   readonly subject: Subject
@@ -36,6 +37,7 @@ export function etcdSubject(members: number): EtcdSubject {
         return { HOLDFAST_TEST_ENDPOINTS: cluster().endpoints.join() }
       },
     },
+    shortTtlMs: SHORT_TTL_MS,
     killRounds: serverKillRounds(),
   }
   return {

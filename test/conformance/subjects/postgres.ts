@@ -8,6 +8,7 @@ import postgres from 'postgres'
 import { serverKillRounds } from '../../support/plan.js'
 import type { PostgresServer } from '@holdfast/servers/postgres'
 import { closing } from './closing.js'
+import { SHORT_TTL_MS } from '../runner.js'
 
 export type Library = 'pg' | 'postgres'
 
@@ -38,7 +39,7 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
       await store.inspect({ lock: 'warm' })
       return store
     },
-    shortTtlMs: 450,
+    shortTtlMs: SHORT_TTL_MS,
     async restart() {
       await server.service.crash()
       await server.service.start()

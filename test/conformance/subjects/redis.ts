@@ -8,6 +8,7 @@ import { startCluster, type RedisCluster } from '@holdfast/servers/redis-cluster
 import { startSentinels, type SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { startRedis } from '@holdfast/servers/redis'
 import { serverKillRounds } from '../../support/plan.js'
+import { SHORT_TTL_MS } from '../runner.js'
 
 /** The two cases beside this one are about what it does remember. */
 const REMEMBERS_FEW: Skip = {
@@ -113,6 +114,7 @@ async function subjectOf(
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/redis.mjs'), library, where],
     },
+    shortTtlMs: SHORT_TTL_MS,
     killRounds: rounds,
     skip: [REMEMBERS_FEW],
   }

@@ -4,6 +4,7 @@ import type { Subject } from 'holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { serverKillRounds } from '../../support/plan.js'
+import { SHORT_TTL_MS } from '../runner.js'
 
 export interface ZooKeeperSubject {
   readonly subject: Subject
@@ -36,6 +37,7 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
         return { HOLDFAST_TEST_CONNECT: ensemble().connect, HOLDFAST_TEST_TICK_MS: String(TICK_MS) }
       },
     },
+    shortTtlMs: SHORT_TTL_MS,
     killRounds: serverKillRounds(),
   }
   return {

@@ -20,6 +20,8 @@ export interface Case {
   readonly needs: readonly Need[]
   /** How long it may take at most, in real milliseconds. */
   readonly limitMs: number
+  /** Whether no other case may run beside it: it restarts the service, or keeps it or the process busy. */
+  readonly alone: boolean
   run(context: Context): Promise<void>
 }
 
@@ -29,6 +31,7 @@ export const CASE_LIMIT_MS = 30_000
 export interface CaseOptions {
   readonly needs?: readonly Need[]
   readonly limitMs?: number
+  readonly alone?: boolean
 }
 
 /** Collects the cases of one group. */
@@ -44,7 +47,7 @@ export class Group {
   }
 
   test(name: string, run: (context: Context) => Promise<void>, options: CaseOptions = {}): void {
-    const { needs = [], limitMs = CASE_LIMIT_MS } = options
-    this.cases.push({ group: this.#name, name, needs: [...this.#needs, ...needs], limitMs, run })
+    const { needs = [], limitMs = CASE_LIMIT_MS, alone = false } = options
+    this.cases.push({ group: this.#name, name, needs: [...this.#needs, ...needs], limitMs, alone, run })
   }
 }

@@ -23,6 +23,8 @@ const LONG_TTL_MS = 20_000
 const LONG_HEARTBEAT_MS = 4000
 /** The longest that a client may take to close. */
 const CLOSE_LIMIT_MS = 10_000
+/** How many claims are withdrawn at the same time when a case ends. */
+const WITHDRAWN_TOGETHER = 100
 
 let contexts = 0
 
@@ -41,6 +43,8 @@ export class Context {
   /** A lease that does not. */
   readonly longMs: number
   readonly slackMs: number
+  /** How long a client with faults waits for an answer: less than a short lease lasts. */
+  readonly faultyTimeoutMs: number
   readonly #names: string
   readonly #stores: Store[] = []
   readonly #claims: Claim[] = []
@@ -57,6 +61,7 @@ export class Context {
     const [shortest, longest] = subject.traits.ttlMs
     const grantable = (ttlMs: number): number => Math.min(longest, Math.max(shortest, ttlMs))
     this.shortMs = grantable(subject.shortTtlMs ?? 300)
+    this.faultyTimeoutMs = Math.round((this.shortMs * 5) / 6)
     this.longMs = grantable(LONG_TTL_MS)
     this.slackMs = subject.slackMs ?? 3000
     // Random, for a store may remember the names of an earlier run.
@@ -148,7 +153,7 @@ export class Context {
   async faulty(plan: Plan, options: LocksOptions = {}): Promise<FaultyClient> {
     const store = new FaultyStore(await this.open(), { clock: this.time.clock, plan })
     this.#faulty.push(store)
-    return { store, locks: this.#createLocks(store, { requestTimeoutMs: 250, ...options }) }
+    return { store, locks: this.#createLocks(store, { requestTimeoutMs: this.faultyTimeoutMs, ...options }) }
   }
 
   /** Waits until so many claims queue in the store. */
@@ -174,7 +179,10 @@ export class Context {
     for (const store of this.#faulty) store.heal()
     const closing = Promise.all(this.#locks.map((locks) => locks.close({ graceMs: 0 })))
     await this.time.within(closing, CLOSE_LIMIT_MS, 'the closing of the clients')
-    for (const claim of this.#claims) await this.#first?.withdraw(claim)
+    for (let first = 0; first < this.#claims.length; first += WITHDRAWN_TOGETHER) {
+      const claims = this.#claims.slice(first, first + WITHDRAWN_TOGETHER)
+      await Promise.all(claims.map(async (claim) => this.#first?.withdraw(claim)))
+    }
     for (const store of this.#stores) await store.close()
   }
 

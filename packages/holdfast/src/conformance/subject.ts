@@ -42,6 +42,8 @@ export interface Subject {
 /** As much of a test runner as the suite needs; those of vitest, node:test, mocha and jest fit. */
 export interface Runner {
   describe(title: string, register: () => void): unknown
+  /** The same for tests that may run at the same time, as `describe.concurrent` of vitest. Default: `describe`. */
+  describeConcurrent?(title: string, register: () => void): unknown
   test(title: string, run: () => Promise<void>, timeoutMs?: number): unknown
   /** Shows a test that is left out. Without it a left out test does not appear at all. */
   skip?(title: string, run: () => void): unknown

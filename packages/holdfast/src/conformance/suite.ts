@@ -19,6 +19,8 @@ export interface Assignment {
   /** Why it is left out. */
   readonly skipped: string | undefined
   readonly limitMs: number
+  /** Whether no other case of the subject may run at the same time. */
+  readonly alone: boolean
   run(): Promise<void>
 }
 
@@ -34,21 +36,32 @@ export function conformanceCases(subject: Subject): Assignment[] {
       title,
       skipped,
       limitMs: test.limitMs,
+      // Cases that share a virtual clock would move it under each other.
+      alone: test.alone || subject.clock !== undefined,
       run: () => runCase(test, lacking, subject),
     }
   })
 }
 
-/** Registers the suite with a test runner. */
+/** Registers the suite with a test runner: first the cases that may run beside each other, then the others. */
 export function conformanceSuite(subject: Subject, runner: Runner): void {
   const cases = conformanceCases(subject)
+  const together = cases.filter(({ alone }) => !alone)
+  const alone = cases.filter((one) => one.alone)
   runner.describe(`conformance of ${subject.name}`, () => {
-    for (const group of new Set(cases.map((one) => one.group))) {
-      runner.describe(group, () => {
-        for (const one of cases) if (one.group === group) register(one, runner)
-      })
-    }
+    registerGroups(together, true, runner)
+    registerGroups(alone, false, runner)
   })
+}
+
+function registerGroups(cases: readonly Assignment[], concurrent: boolean, runner: Runner): void {
+  for (const group of new Set(cases.map((one) => one.group))) {
+    const members = (): void => {
+      for (const one of cases) if (one.group === group) register(one, runner)
+    }
+    if (concurrent && runner.describeConcurrent) runner.describeConcurrent(group, members)
+    else runner.describe(group, members)
+  }
 }
 
 function register(one: Assignment, runner: Runner): void {

@@ -107,7 +107,7 @@ processes.test('a stopped holder is passed over after its TTL, and knows when it
 processes.test(
   'contending processes exclude each other',
   async (context) => void (await contest(context, () => context.time.pass(1500))),
-  { limitMs: 60_000 },
+  { limitMs: 60_000, alone: true },
 )
 
 processes.test(
@@ -127,7 +127,7 @@ processes.test(
     assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
     assert.ok(holdsOf(events).length >= rounds, 'the lock was held more often than processes were killed')
   },
-  { limitMs: 180_000 },
+  { limitMs: 180_000, alone: true },
 )
 
 interface Contest {

@@ -71,7 +71,7 @@ contention.test(
       const { locks } = await context.faulty(badWire(context), options)
       all.push(locks)
     }
-    await fight(context, all, (locks) => mutexes(locks, context), 2 * FOR_MS)
+    await fight(context, all, (locks) => mutexes(locks, context), 4 * context.shortMs)
   },
 )
 

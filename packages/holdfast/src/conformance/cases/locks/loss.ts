@@ -160,6 +160,8 @@ loss.test(
     assert.throws(() => lease.assertHeld(), LockLostError)
     await context.time.within(lost(lease), context.slackMs, 'the signal')
   },
+  // Everything else in the process would stand still as well.
+  { alone: true },
 )
 
 loss.test('a lease is lost after maxHoldMs, though it is renewed', async (context) => {

@@ -59,17 +59,21 @@ tokens.test('grow for a client that comes after all others have gone', async (co
   assertGrowing(given)
 })
 
-tokens.test('grow when the lock was forgotten while a thousand others were in use', async (context) => {
-  const before = await passThrough(context, context.store)
-  for (let batch = 0; batch < 11; batch += 1) {
-    const claims = Array.from({ length: 100 }, (_, index) =>
-      context.claim({ lock: context.name(`idle-${batch}-${index}`) }),
-    )
-    await Promise.all(claims.map((claim) => context.take(claim)))
-    await Promise.all(claims.map((claim) => context.withdraw(claim)))
-  }
-  assertGrowing([before, await passThrough(context, context.store)])
-})
+tokens.test(
+  'grow when the lock was forgotten while a thousand others were in use',
+  async (context) => {
+    const before = await passThrough(context, context.store)
+    for (let batch = 0; batch < 11; batch += 1) {
+      const claims = Array.from({ length: 100 }, (_, index) =>
+        context.claim({ lock: context.name(`idle-${batch}-${index}`) }),
+      )
+      await Promise.all(claims.map((claim) => context.take(claim)))
+      await Promise.all(claims.map((claim) => context.withdraw(claim)))
+    }
+    assertGrowing([before, await passThrough(context, context.store)])
+  },
+  { alone: true },
+)
 
 tokens.test(
   'grow through a restart of the service',
@@ -79,7 +83,7 @@ tokens.test(
     const store = await context.open()
     assertGrowing([before, await passThrough(context, store)])
   },
-  { needs: [restart] },
+  { needs: [restart], alone: true },
 )
 
 tokens.test(

@@ -129,20 +129,24 @@ withdraw.test('a released claim is remembered while a few others come and go', a
   assert.equal(await context.withdraw(released), 'released')
 })
 
-withdraw.test('a withdrawn claim is remembered in a store that many locks came through', async (context) => {
-  for (let batch = 0; batch < 13; batch += 1) {
-    const claims = Array.from({ length: 100 }, (_, index) =>
-      context.claim({ lock: context.name(`past-${batch}-${index}`) }),
-    )
-    await Promise.all(claims.map((claim) => context.take(claim)))
-    await Promise.all(claims.map((claim) => context.withdraw(claim)))
-  }
-  const claim = context.claim()
-  await context.take(claim)
-  await context.withdraw(claim)
-  assert.equal(await context.withdraw(claim), 'released')
-  expectOutcome(await context.attempt(claim), 'withdrawn')
-})
+withdraw.test(
+  'a withdrawn claim is remembered in a store that many locks came through',
+  async (context) => {
+    for (let batch = 0; batch < 13; batch += 1) {
+      const claims = Array.from({ length: 100 }, (_, index) =>
+        context.claim({ lock: context.name(`past-${batch}-${index}`) }),
+      )
+      await Promise.all(claims.map((claim) => context.take(claim)))
+      await Promise.all(claims.map((claim) => context.withdraw(claim)))
+    }
+    const claim = context.claim()
+    await context.take(claim)
+    await context.withdraw(claim)
+    assert.equal(await context.withdraw(claim), 'released')
+    expectOutcome(await context.attempt(claim), 'withdrawn')
+  },
+  { alone: true },
+)
 
 withdraw.test('an attempt and its withdraw in flight together leave the lock free', async (context) => {
   const [one, two] = [await context.open(), await context.open()]
