@@ -4,10 +4,9 @@ import { diagnose, migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterAll, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
-import { endedAfterEach } from '../support/endings.js'
+import { after } from '../../../../test/support/after.js'
 
 const server = await startMysql()
-const ending = endedAfterEach()
 afterAll(() => server.remove())
 
 server.sql(`create user maker@'%' identified by 'made'; create user locker@'%' identified by 'locked';
@@ -16,7 +15,7 @@ server.sql(`create user maker@'%' identified by 'made'; create user locker@'%' i
 
 function poolOf(user: string, password: string, options: PoolOptions): Pool {
   const pool = createPool({ uri: server.url, user, password, connectionLimit: 3, ...options })
-  ending.push(() => pool.end())
+  after(() => pool.end())
   return pool
 }
 
