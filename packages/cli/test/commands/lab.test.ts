@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { STRATEGIES } from '@holdfast/lab'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
 import { KEYS } from '../support/terminal.js'
@@ -156,10 +157,11 @@ describe('holdfast lab', () => {
         .find((file) => existsSync(file))
     try {
       const rush = ['--items', '20000', '--buyers', '20001', '--strategies', 'holdfast-embedded']
+      const socketsOf = String(STRATEGIES.findIndex(({ id }) => id === 'holdfast-embedded'))
       const lab = new Box().holdfast(['lab', 'oversell', ...rush], { env: { TMPDIR: temporary } })
       await eventually(
         'the rush has begun',
-        () => inside('holdfast-lab-', 'holdfast-embedded') !== undefined,
+        () => inside('holdfast-lab-', join(socketsOf, 's')) !== undefined,
         { withinMs: 60_000 },
       )
       const pidFile = inside('holdfast-postgres-', 'data/postmaster.pid') ?? ''

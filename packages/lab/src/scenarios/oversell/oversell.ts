@@ -143,7 +143,8 @@ export class Oversell {
       strategy: strategy.id,
       shop,
       addresses,
-      folder: join(this.#folder, strategy.id),
+      // A short name: a long path would leave no room for the embedded store's sockets, which then go elsewhere.
+      folder: join(this.#folder, String(STRATEGIES.indexOf(strategy))),
       ttlMs: TTL_MS,
       segments,
       index,
