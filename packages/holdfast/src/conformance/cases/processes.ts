@@ -78,7 +78,7 @@ processes.test(
       assert.equal(lease.held, true)
     })
   },
-  { needs: [queue, inspect] },
+  { needs: [queue, inspect], alone: true },
 )
 
 processes.test('a stopped holder is passed over after its TTL, and knows when it wakes', async (context) => {
