@@ -11,9 +11,10 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...left.flatMap(({ files }) => files)],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    // The default of one second is no bound for what a busy machine does with servers and processes.
+    // The defaults are no bounds for what a busy machine does with servers and processes: a case that starts ten programs beside
+    // servers under torture took 20 s.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     // A flaky test is a bug: nothing is tried twice.
     retry: 0,

@@ -65,7 +65,7 @@ export class Program {
   }
 
   /** The exit code, with 128+n for signals. */
-  async code(ms = 10_000): Promise<number | string> {
+  async code(ms = 20_000): Promise<number | string> {
     let ended: { code: number | null; signal: string | null } | undefined
     void this.exited.then((status) => (ended = status))
     await eventually(
