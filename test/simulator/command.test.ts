@@ -30,7 +30,7 @@ describe('the command', () => {
     { timeout: 180_000 },
     () => {
       const mutation = 'held-without-deadline'
-      const failing = simulate('--seeds', '3', '--store', 'memory', '--mutation', mutation)
+      const failing = simulate('--seeds', '18', '--store', 'memory', '--mutation', mutation)
       expect(failing.status).toBe(1)
       const [, replay = ''] = /^replay: npm run simulate -- (.*)$/m.exec(failing.stdout) ?? []
       expect(replay).toMatch(/^--store memory --seed \d+ --mutation held-without-deadline$/)

@@ -2,7 +2,14 @@
  * A case: everything that a run depends on. It is drawn from a seed, and may be cut down afterwards; the same case always
  * runs the same way.
  */
-import { drawFaults, drawNodeFaults, drawServiceFaults, type Fault, type FaultShape } from './faults/plan.js'
+import {
+  drawFaults,
+  drawNodeFaults,
+  drawOutage,
+  drawServiceFaults,
+  type Fault,
+  type FaultShape,
+} from './faults/plan.js'
 import { NODES, type StoreName } from './server/models.js'
 import { Dice } from './world/dice.js'
 import type { ClockErrors } from './world/machine-clock.js'
@@ -54,10 +61,12 @@ export function drawCase(seed: number, store: StoreName): Case {
 }
 
 function drawAllFaults(seed: number, store: StoreName, shape: FaultShape): Fault[] {
+  const outage = drawOutage(Dice.named(seed, 'outage'), shape, NODES[store])
   const usual = drawFaults(Dice.named(seed, 'faults'), shape)
   const dice = Dice.named(seed, 'service faults')
-  if (store === 'redis') return [...usual, ...drawServiceFaults(dice, shape)]
-  return store === 'redlock' ? drawNodeFaults(dice, shape, usual, NODES.redlock) : usual
+  if (store === 'redis') return [...outage, ...usual, ...drawServiceFaults(dice, shape)]
+  if (store === 'redlock') return [...outage, ...drawNodeFaults(dice, shape, usual, NODES.redlock)]
+  return [...outage, ...usual]
 }
 
 function drawMoreClocks(seed: number, count: number): ClockErrors[] {

@@ -26,12 +26,20 @@ export class StoreContact {
   constructor(options: ContactOptions) {
     this.#options = options
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
-    this.#stopListening = onLockEvent('attempt', ({ clientId }) => {
-      if (clientId !== options.clientId) return
-      this.#answered = true
-      this.#failure = undefined
-      this.#silentMs = 0
-    })
+    const stops = [
+      onLockEvent('attempt', ({ clientId }) => {
+        if (clientId !== options.clientId) return
+        this.#answered = true
+        this.#failure = undefined
+        this.#silentMs = 0
+      }),
+      onLockEvent('store-unavailable', ({ clientId, error }) => {
+        if (clientId === options.clientId) this.#failure = error
+      }),
+    ]
+    this.#stopListening = () => {
+      for (const stop of stops) stop()
+    }
   }
 
   /** Whether the store has answered lately. A waiter asks at least once a second. */
@@ -42,11 +50,6 @@ export class StoreContact {
   /** Why the store could not be reached last; undefined when it has answered since. */
   get failure(): unknown {
     return this.#failure
-  }
-
-  /** An attempt found no store. */
-  failed(failure: unknown): void {
-    this.#failure = failure
   }
 
   close(): void {

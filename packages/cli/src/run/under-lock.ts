@@ -7,7 +7,7 @@ import { openStore } from '../stores/registry.js'
 import { assertStartable } from '../supervise/command.js'
 import type { Signals } from '../supervise/signals.js'
 import { settlesWithin } from '../timers.js'
-import { acquire } from './acquire.js'
+import { lockOf } from './lock-of.js'
 import { asBusy, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
@@ -75,7 +75,7 @@ async function takeLock(
   try {
     await unlessAborted(interruption.signal, () => refuseToWaitForOneself(locks, settings.name, process.env))
     const { name, sharing, waitMs } = settings
-    const lease = await acquire({ locks, name, sharing, waitMs, signal: interruption.signal, contact })
+    const lease = await lockOf(locks, name, sharing).acquire({ waitMs, signal: interruption.signal })
     contact.close()
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null

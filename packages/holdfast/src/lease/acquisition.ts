@@ -2,14 +2,15 @@
  * Acquiring: from what a caller asks for to a lease. Decides who waits where, in the cohort of this process or with a
  * claim of its own in the store's queue, and how `run` ends.
  */
-import { LockTimeoutError, LockUsageError, UnsupportedLockError } from '../errors.js'
+import { LockTimeoutError, LockUsageError, UnsupportedLockError, type LockError } from '../errors.js'
+import { seek } from './attempt.js'
 import type { ClaimShape, Client } from './client.js'
 import type { Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
-import { announceGrant, type Grant } from './grant.js'
+import { announceGrant, Grant } from './grant.js'
 import { HeldLease, type Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
-import { seekFor, type SeekDone } from './seek.js'
+import type { SeekListener } from './seek.js'
 import type { AcquireOptions, LockSettings } from './settings.js'
 import type { SeparateQueue } from './separate-queue.js'
 import type { StrictQueue } from './strict-queue.js'
@@ -41,6 +42,14 @@ export class Acquisition {
     this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
+  /** Why the callers that wait do not know whether the lock is busy: the store does not answer them. */
+  get failure(): LockError | undefined {
+    const { cohorts, strictQueues, separateQueues } = this.#client
+    if (this.#cohortKey !== undefined) return cohorts.find(this.#cohortKey)?.failure
+    if (this.#strictKey !== undefined) return strictQueues.find(this.#strictKey)?.failure
+    return separateQueues[this.#settings.renew ? 'renewed' : 'fixed'].find(this.#separateKey)?.failure
+  }
+
   /** Waits for a lease. Without a promise where the store grants it in the same turn. */
   acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
     const limits = this.#limits(options)
@@ -52,15 +61,19 @@ export class Acquisition {
   async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
     this.#client.assertOpen(this.#shape.lock)
     const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
-    if (cohort?.busy === true) return undefined
+    if (cohort?.busy === true) {
+      // They do not know whether it is busy.
+      if (cohort.failure) throw cohort.failure
+      return undefined
+    }
     const nowMs = this.#client.clock.monotonicMs()
     const wait = new Wait<HeldLease | undefined>(this.#client, this.#shape.lock, nowMs)
-    wait.limit(Infinity, signal)
+    wait.limit({ waitMs: Infinity, outageMs: 0, signal })
     const take = (grant: Grant): HeldLease => {
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
       return this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
     }
-    this.#seekFor(wait, false, (grant, error) => {
+    this.#attemptOnce(wait, (grant, error) => {
       if (error === undefined) wait.serve(grant && take(grant))
       else wait.fail(error)
     })
@@ -104,11 +117,12 @@ export class Acquisition {
   }
 
   /** With what a wait since then for somebody else has left of the limits. */
-  async #acquireAfter(startedMs: number, { waitMs, signal }: WaitLimits): Promise<HeldLease> {
+  async #acquireAfter(startedMs: number, limits: WaitLimits): Promise<HeldLease> {
+    const { waitMs, signal } = limits
     signal?.throwIfAborted()
     const goneMs = this.#client.clock.monotonicMs() - startedMs
     try {
-      return await this.#acquire({ waitMs: Math.max(0, waitMs - goneMs), signal })
+      return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
       throw new LockTimeoutError(waitMs, { lock: this.#shape.lock, store: error.store, cause: error })
@@ -136,9 +150,17 @@ export class Acquisition {
     return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(this.#separateKey, this.#shape)
   }
 
-  #seekFor(wait: Pick<Wait, 'fail' | 'onGiveUp'>, enqueue: boolean, done: SeekDone): void {
-    const terms = { enqueue, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
-    seekFor(wait, this.#client, this.#shape, terms, done)
+  /** Attempts without queueing, until the caller gives up. */
+  #attemptOnce(wait: Pick<Wait, 'fail' | 'onGiveUp'>, done: SeekListener['done']): void {
+    const terms = { enqueue: false, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
+    try {
+      const found = seek(this.#client, this.#shape, terms, { done })
+      if (found instanceof Grant) done(found)
+      else if (!found.over) wait.onGiveUp = () => found.stop()
+    } catch (error) {
+      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
+      wait.fail(error)
+    }
   }
 
   #leaseAlone(grant: Grant): HeldLease {

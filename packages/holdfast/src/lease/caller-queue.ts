@@ -10,9 +10,11 @@
  * process a larger token since. A caller takes over such a claim only if it certainly waited when the caller came.
  */
 import { LinkedSet, type Place } from '../collections/linked-set.js'
+import type { LockError } from '../errors.js'
+import { seek } from './attempt.js'
 import type { ClaimShape, Client } from './client.js'
 import { Grant } from './grant.js'
-import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
+import type { Seek, SeekListener, SeekTerms } from './seek.js'
 import type { Wait } from './wait.js'
 
 /** A caller, and the claim that stands for it now. */
@@ -46,6 +48,11 @@ export class CallerQueue {
     return this.#queued.size
   }
 
+  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  get failure(): LockError | undefined {
+    return this.first?.value.seek?.failure
+  }
+
   /** The caller that has waited longest. */
   get first(): Place<Queued> | undefined {
     return this.#queued.first
@@ -54,14 +61,17 @@ export class CallerQueue {
   /** Makes a claim for a caller, whose wait ends when the queue serves it, when it fails, or when it gives up. */
   enter(wait: Wait): void {
     const place = this.#queued.add({ wait, seek: undefined })
-    wait.onGiveUp = () => this.leave(place)
-    const done: SeekDone = (grant, error) => {
-      if (grant) this.#granted(place, grant)
-      else this.#fail(place, error)
+    this.#assign(place, wait)
+    const listener: SeekListener = {
+      done: (grant, error) => {
+        if (grant) this.#granted(place, grant)
+        else this.#fail(place, error)
+      },
+      failing: (outage) => place.value.wait.noteOutage(outage),
     }
     try {
-      const found = seek(this.#client, this.#shape, this.#terms, done)
-      if (found instanceof Grant) done(found)
+      const found = seek(this.#client, this.#shape, this.#terms, listener)
+      if (found instanceof Grant) this.#granted(place, found)
       else place.value.seek = found
     } catch (error) {
       // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
@@ -93,6 +103,7 @@ export class CallerQueue {
   #assign(place: Place<Queued>, wait: Wait): void {
     place.value.wait = wait
     wait.onGiveUp = () => this.leave(place)
+    wait.failure = () => place.value.seek?.failure
   }
 
   #fail(place: Place<Queued>, error: unknown): void {

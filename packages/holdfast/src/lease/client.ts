@@ -14,7 +14,9 @@ import { clocksParted } from './deadline.js'
 import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
 import { LocalQueues } from './local-queues.js'
+import { NOTED_AFTER_MS, OUTAGE_LIMIT_MS } from './outage.js'
 import { Keeper } from './renewal.js'
+import { Retries } from './retries.js'
 import {
   checkDuration,
   checkLabel,
@@ -38,6 +40,14 @@ export interface ClaimShape {
   readonly ttlMs: number
 }
 
+/** An answer of the store, and what it is awaited for. */
+interface Awaited {
+  readonly lock: string
+  readonly verb: string
+  /** Called when the answer is late, and is waited for still. */
+  readonly late?: () => void
+}
+
 /** A heartbeat is at most one second, and at most a third of the TTL. */
 const LONGEST_HEARTBEAT_MS = 1000
 
@@ -53,6 +63,7 @@ export class Client {
   readonly owner: Owner
   readonly keeper: Keeper
   readonly heartbeats: Heartbeats
+  readonly retries: Retries
   readonly withdrawals: Withdrawals
   readonly cohorts: LocalQueues<Cohort>
   readonly strictQueues: LocalQueues<StrictQueue>
@@ -72,7 +83,11 @@ export class Client {
     checkObject('the options of createLocks', options)
     this.settings = clientSettings(options, store)
     this.waitMs = checkWait(options.waitMs, Infinity)
-    this.waitLimits = { waitMs: this.waitMs, signal: undefined }
+    this.waitLimits = {
+      waitMs: this.waitMs,
+      outageMs: options.waitMs === undefined ? OUTAGE_LIMIT_MS : Infinity,
+      signal: undefined,
+    }
     this.requestTimeoutMs = options.requestTimeoutMs ?? 5000
     checkDuration('requestTimeoutMs', this.requestTimeoutMs, { min: 1 })
     this.clock = options.clock ?? systemClock
@@ -85,7 +100,7 @@ export class Client {
     }
     this.#claimRoot = this.owner.clientId
     this.#offsetMs = this.clockOffsetMs()
-    this.#patience = new Patience(this.clock, this.requestTimeoutMs)
+    this.#patience = new Patience(this.clock, this.requestTimeoutMs, NOTED_AFTER_MS)
     this.keeper = new Keeper(this)
     this.cohorts = new LocalQueues((shape) => new Cohort(this, shape))
     this.strictQueues = new LocalQueues((shape) => new StrictQueue(this, shape))
@@ -94,6 +109,7 @@ export class Client {
       fixed: new LocalQueues((shape) => new SeparateQueue(this, shape, false)),
     }
     this.heartbeats = new Heartbeats(this)
+    this.retries = new Retries(this)
     this.withdrawals = new Withdrawals(this)
   }
 
@@ -162,11 +178,14 @@ export class Client {
    */
   whenAnswered<T>(
     answer: PromiseLike<T>,
-    { lock, verb }: { readonly lock: string; readonly verb: string },
+    { lock, verb, late }: Awaited,
     onValue: (value: T) => void,
     onError: (error: LockError) => void,
   ): void {
-    const question = this.#patience.begin(() => onError(this.#noAnswer(lock, verb)))
+    const question = this.#patience.begin(
+      () => onError(this.noAnswer(lock, verb, this.requestTimeoutMs)),
+      late,
+    )
     answer.then(
       (value) => {
         if (this.#patience.end(question)) onValue(value)
@@ -184,9 +203,9 @@ export class Client {
     })
   }
 
-  #noAnswer(lock: string, verb: string): StoreUnavailableError {
+  noAnswer(lock: string, verb: string, afterMs: number): StoreUnavailableError {
     return new StoreUnavailableError(
-      `The ${this.store.name} store did not answer to ${verb} of "${lock}" within ${this.requestTimeoutMs} ms. ` +
+      `The ${this.store.name} store did not answer to ${verb} of "${lock}" within ${Math.round(afterMs)} ms. ` +
         'Look at the store and the network, or raise requestTimeoutMs.',
       { lock, store: this.store.name },
     )

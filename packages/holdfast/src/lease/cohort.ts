@@ -7,12 +7,14 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
+import type { LockError } from '../errors.js'
+import { seek } from './attempt.js'
 import type { ClaimShape, Client } from './client.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
 import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
 import type { HeldLease, Keepsake } from './lease.js'
 import { releaseGrant } from './release.js'
-import { seek, type Seek, type SeekDone, type SeekTerms } from './seek.js'
+import type { Seek, SeekListener, SeekTerms } from './seek.js'
 import { Wait, type WaitLimits } from './wait.js'
 
 export class Cohort implements Keepsake, GrantQueue {
@@ -31,11 +33,17 @@ export class Cohort implements Keepsake, GrantQueue {
     tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
     localWaiters: () => Math.max(0, this.size - 1),
   }
-  readonly #onSeekDone: SeekDone = (grant, error) => {
-    this.#seek = undefined
-    if (grant) this.#serve(grant)
-    else this.#failAll(error)
+  readonly #listener: SeekListener = {
+    done: (grant, error) => {
+      this.#seek = undefined
+      if (grant) this.#serve(grant)
+      else this.#failAll(error)
+    },
+    failing: (outage) => {
+      for (const wait of this.#waits.values()) wait.noteOutage(outage)
+    },
   }
+  readonly #whyUnknown = (): LockError | undefined => this.failure
 
   constructor(client: Client, shape: ClaimShape) {
     this.#client = client
@@ -56,13 +64,18 @@ export class Cohort implements Keepsake, GrantQueue {
     )
   }
 
+  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  get failure(): LockError | undefined {
+    return this.#seek?.failure
+  }
+
   /**
    * Takes the lock at once where it is free and the store answers in the same turn; else queues.
    * Throws what the store threw in the same turn.
    */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
     if (this.idle) {
-      const granted = this.#seekGrant(false)
+      const granted = this.#seekGrant()
       if (granted) {
         announceGrant(granted, 0)
         return this.adopt(granted, nowMs, maxHoldMs)
@@ -71,7 +84,8 @@ export class Cohort implements Keepsake, GrantQueue {
     const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
-    wait.limit(limits.waitMs, limits.signal)
+    wait.failure = this.#whyUnknown
+    wait.limit(limits)
     this.#keepVigil()
     return wait.promise
   }
@@ -113,8 +127,8 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   /** Starts a seek. Gives the grant where the store gives it in the same turn. */
-  #seekGrant(patient: boolean): Grant | undefined {
-    const found = seek(this.#client, this.#shape, this.#terms, this.#onSeekDone, patient)
+  #seekGrant(): Grant | undefined {
+    const found = seek(this.#client, this.#shape, this.#terms, this.#listener)
     if (found instanceof Grant) return found
     if (!found.over) this.#seek = found
     return undefined
@@ -123,7 +137,7 @@ export class Cohort implements Keepsake, GrantQueue {
   /** For those who queue here already. */
   #startSeek(): void {
     try {
-      const granted = this.#seekGrant(true)
+      const granted = this.#seekGrant()
       if (granted) this.#serve(granted)
     } catch (error) {
       this.#failAll(error)

@@ -195,7 +195,7 @@ async function turn(
     serveTurns(frame)
   }
   frame.queue.push(place)
-  wait.limit(limits.waitMs, limits.signal)
+  wait.limit(limits)
   await wait.promise
 }
 

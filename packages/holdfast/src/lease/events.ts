@@ -35,6 +35,11 @@ export interface LockEvents {
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /** A lease was released. `lost`: too late, of which there was a `lost` before. `durationMs`: how long it was held. */
   released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
+  /**
+   * A caller waits for a lock, and the store has not answered for a second. Its attempt goes on being sent. Once for each
+   * claim and outage. `durationMs`: for how long requests have failed. `error`: the last failure.
+   */
+  'store-unavailable': LockEvent & { readonly error: unknown; readonly durationMs: number }
   /** Something failed in the background, where no caller could be told. */
   error: LockEvent & { readonly during: 'release' | 'withdraw' | 'watch' | 'close'; readonly error: unknown }
 }
@@ -55,6 +60,7 @@ const NAMES: readonly LockEventName[] = [
   'unknown',
   'lost',
   'released',
+  'store-unavailable',
   'error',
 ]
 

@@ -15,12 +15,16 @@ import {
   type RenewResult,
   type Watch,
 } from '../store/contract.js'
+import type { LockError } from '../errors.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { ClaimShape, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
-import { isWatched, publish } from './events.js'
+import { publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
-import type { Wait } from './wait.js'
+import { NOTED_AFTER_MS, Outage } from './outage.js'
+import { announceAttempt, type Sent } from './sent.js'
+import { renewOnce } from './renew-once.js'
+import type { Retryable } from './retries.js'
 import { isRetryable } from './withdrawal.js'
 
 export interface SeekTerms {
@@ -38,83 +42,35 @@ export interface SeekTerms {
 /** A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal makes good for it. */
 const WORN_SHARE = 0.01
 
-/** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
-export type SeekDone = (grant: Grant | undefined, error?: unknown) => void
-
-/** An attempt that is on its way, or was answered "waiting". */
-interface Sent {
-  readonly claim: Claim
-  readonly sentMs: number
-  readonly offsetMs: number
+/** What is told of a seek. */
+export interface SeekListener {
+  /** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
+  done(grant: Grant | undefined, error?: unknown): void
+  /** Called at each attempt that found no store and will be sent again. */
+  failing?(outage: Outage): void
 }
 
-/**
- * Attempts a new claim. Gives the grant if the store grants it in the same turn; else a seek, which goes on until
- * `done` is called or it is stopped. Throws what the store threw in the same turn.
- * @param patient whether the claim stands for somebody who waits already: see `Seek.#fail`
- */
-export function seek(
-  client: Client,
-  shape: ClaimShape,
-  terms: SeekTerms,
-  done: SeekDone,
-  patient = false,
-): Grant | Seek {
-  const sentMs = client.clock.monotonicMs()
-  const offsetMs = client.clockOffsetMs(sentMs)
-  const claim = withLocalWaiters(client.newClaim(shape, offsetMs), terms.localWaiters())
-  const answer = client.store.attempt(claim, optionsOf(terms))
-  if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
-    return new Seek(client, shape, terms, done, patient).begin({ claim, sentMs, offsetMs }, answer)
-  }
-  announceAttempt(client, { claim, sentMs, offsetMs }, answer)
-  const { token, tokens, ttlMs } = answer
-  return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
-}
-
-function optionsOf(terms: SeekTerms): AttemptOptions {
+/** What the terms ask of an attempt. */
+export function optionsOf(terms: SeekTerms): AttemptOptions {
   return { enqueue: terms.enqueue, tokens: terms.tokens(), queue: terms.queue }
 }
 
-/** Seeks a grant until somebody gives up the wait for it. Gives the seek where it goes on. */
-export function seekFor(
-  wait: Pick<Wait, 'fail' | 'onGiveUp'>,
-  ...[client, shape, terms, done]: Parameters<typeof seek>
-): Seek | undefined {
-  try {
-    const found = seek(client, shape, terms, done)
-    if (found instanceof Grant) done(found)
-    else if (!found.over) {
-      wait.onGiveUp = () => found.stop()
-      return found
-    }
-  } catch (error) {
-    // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
-    wait.fail(error)
-  }
-  return undefined
-}
-
-function announceAttempt(client: Client, { claim, sentMs }: Sent, { outcome }: AttemptResult): void {
-  if (!isWatched('attempt')) return
-  publish('attempt', () => ({
-    ...client.event(claim),
-    outcome,
-    durationMs: client.clock.monotonicMs() - sentMs,
-  }))
-}
-
-export class Seek {
+export class Seek implements Retryable {
+  readonly order: number
+  readonly lock: string
   readonly #client: Client
   readonly #shape: ClaimShape
   readonly #terms: SeekTerms
-  readonly #done: SeekDone
+  readonly #listener: SeekListener
   #claim!: Claim
   #over = false
   #first: Sent | undefined
+  /** When the last request left that was answered, whatever the answer. */
+  #answeredMs = -Infinity
+  /** Since an attempt found no store, until one is answered. */
+  #outage: Outage | undefined
   /** The last request that was answered "waiting": a grant that is reported later came after it. */
   #waiting: Sent | undefined
-  #heardMs = 0
   /** The longest time between a request and the next one that was answered "waiting". */
   #silentMs = 0
   /** When a grant was last in doubt. Answers to what was asked before do not count. */
@@ -124,16 +80,18 @@ export class Seek {
   #leaveBeat: (() => void) | undefined
   #retry: Timer | undefined
   #polls = 0
-  #patient: boolean
+  /** An attempt found no store, and was sent again. */
+  #retried = false
   /** A renewal is on its way that gives a fixed lease its whole TTL. */
   #toppingUp = false
 
-  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, done: SeekDone, patient: boolean) {
+  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, listener: SeekListener) {
+    this.order = client.retries.nextOrder()
+    this.lock = shape.lock
     this.#client = client
     this.#shape = shape
     this.#terms = terms
-    this.#done = done
-    this.#patient = patient
+    this.#listener = listener
   }
 
   /** Whether it has ended: `done` was called, or it was stopped. */
@@ -151,15 +109,32 @@ export class Seek {
     return this.#waiting?.sentMs
   }
 
+  /** Why nobody knows whether the lock is busy: the store does not answer. Undefined while it does. */
+  get failure(): LockError | undefined {
+    return this.#outage?.error
+  }
+
+  /** Begins with the next round of retries, since the store did not answer an earlier caller. */
+  hold(failure: LockError): this {
+    this.#claim = this.#client.newClaim(this.#shape)
+    this.#outage = new Outage(this.#client, failure, this.#client.clock.monotonicMs())
+    this.#client.retries.add(this, failure)
+    return this
+  }
+
   /** Goes on from a first attempt. `done` may be called before this returns. */
   begin(sent: Sent, answer: MaybePromise<AttemptResult>): this {
     this.#claim = sent.claim
-    this.#heardMs = sent.sentMs
     this.#first = sent
     // At once where it can be: a hint that came before the watch stands would be missed.
     if (isPromise(answer)) this.#await(sent, answer)
     else this.#take(sent, answer)
     return this
+  }
+
+  retry(): void {
+    this.#retried = true
+    if (!this.#over) this.#send()
   }
 
   /** Nobody wants the lock any more. `done` is not called. */
@@ -190,18 +165,17 @@ export class Seek {
   #await(sent: Sent, answer: PromiseLike<AttemptResult>): void {
     this.#client.whenAnswered(
       answer,
-      { lock: sent.claim.lock, verb: 'the attempt' },
+      { lock: sent.claim.lock, verb: 'the attempt', late: () => this.#late(sent) },
       (result) => this.#take(sent, result),
       (error) => this.#fail(sent, error),
     )
   }
 
   #take(sent: Sent, result: AttemptResult): void {
-    const { clock } = this.#client
     announceAttempt(this.#client, sent, result)
-    // An answer about a claim that was given up is of no use: it is withdrawn already.
+    // An answer about a claim that was given up is of no use.
     if (this.#over || sent.claim.id !== this.#claim.id) return
-    this.#heardMs = clock.monotonicMs()
+    this.#answered(sent)
     switch (result.outcome) {
       case 'granted':
         return this.#granted(sent, result)
@@ -214,6 +188,13 @@ export class Seek {
         // Its place was lost, for instance because a pushed grant ran out while this process slept.
         return this.#restart()
     }
+  }
+
+  #answered({ sentMs }: Sent): void {
+    this.#answeredMs = Math.max(this.#answeredMs, sentMs)
+    if (!this.#outage) return
+    this.#outage = undefined
+    this.#client.retries.delete(this)
   }
 
   #granted(sent: Sent, granted: Granted): void {
@@ -267,12 +248,15 @@ export class Seek {
     this.#end()
     const grant = new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs)
     grant.place = this.#place
-    this.#done(grant)
+    this.#listener.done(grant)
   }
 
-  /** A pushed grant counts from a heartbeat that left before. A lease that is not renewed would end so much earlier. */
+  /**
+   * A pushed grant counts from a heartbeat that left before, and one that a retry finds from an attempt before. A lease that
+   * is not renewed would end so much earlier.
+   */
   #isWorn({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
-    if (this.#terms.renews || !this.#waiting) return false
+    if (this.#terms.renews || !(this.#waiting || this.#retried)) return false
     return ttlMs < this.#claim.ttlMs || nowMs - baseMs > WORN_SHARE * ttlMs
   }
 
@@ -280,30 +264,20 @@ export class Seek {
   #topUp(terms: GrantTerms): void {
     if (this.#toppingUp) return
     this.#toppingUp = true
-    const { store, clock } = this.#client
     const claim = this.#claim
-    const sentMs = clock.monotonicMs()
+    const sentMs = this.#client.clock.monotonicMs()
     const offsetMs = this.#client.clockOffsetMs(sentMs)
-    const renewed = (results: readonly RenewResult[]): void => {
+    const renewed = (outcome?: RenewResult['outcome']): void => {
       this.#toppingUp = false
       if (this.#over || this.#claim.id !== claim.id) return
-      const outcome = results[0]?.outcome
       if (outcome === 'renewed') {
         // The answer may be late, or have come after a sleep: such a lease is never handed out.
         this.#grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
       } else if (outcome === 'lost') this.#giveUpClaim()
-      else this.#attemptAfter(this.#client.jitter(...store.traits.pollMs))
+      else this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
     }
-    // The next attempt says whether the claim is still granted.
-    const unclear = (): void => renewed([])
-    try {
-      const answer = store.renew([claim])
-      if (isPromise(answer))
-        this.#client.whenAnswered(answer, { lock: claim.lock, verb: 'the renewal' }, renewed, unclear)
-      else renewed(answer)
-    } catch {
-      unclear()
-    }
+    // Where that is unclear, the next attempt says whether the claim is still granted.
+    renewOnce(this.#client, claim, renewed)
   }
 
   /** The claim's grant is over. Never hand out such a lease: withdraws it, and begins again. */
@@ -350,7 +324,7 @@ export class Seek {
   #busy(holderRemainingMs: number | undefined): void {
     if (!this.#terms.enqueue) {
       this.#end()
-      this.#done(undefined)
+      this.#listener.done(undefined)
       return
     }
     // The store keeps no queue: come back now and then, more slowly as time goes on.
@@ -360,9 +334,9 @@ export class Seek {
     this.#attemptAfter(Math.min(this.#client.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
   }
 
-  /** A heartbeat, which is an attempt. Sent also when an older one is still unanswered: that one may be lost. */
+  /** Sent also when an older attempt is unanswered: that one may be lost. In an outage the retries take its place. */
   #beat(): void {
-    this.#send()
+    if (!this.#outage || !this.#client.retries.has(this)) this.#send()
   }
 
   #attemptAfter(delayMs: number | undefined): void {
@@ -372,31 +346,43 @@ export class Seek {
     this.#retry = this.#client.clock.timer(delayMs + 1, () => this.#send())
   }
 
+  /** An answer takes long, and may come yet. */
+  #late(sent: Sent): void {
+    if (!this.#terms.enqueue || !this.#isOfInterest(sent)) return
+    // Some client libraries keep a request to themselves until they try the server again.
+    const error = this.#outage?.error ?? this.#client.noAnswer(this.lock, 'the attempt', NOTED_AFTER_MS)
+    this.#outage ??= new Outage(this.#client, error, sent.sentMs)
+    this.#outage.note(sent.claim, error)
+  }
+
+  /** Whether it matters what becomes of a request: the claim is still wanted, and no later request was answered. */
+  #isOfInterest({ claim, sentMs }: Sent): boolean {
+    return !this.#over && claim.id === this.#claim.id && sentMs >= this.#answeredMs
+  }
+
   /**
-   * While somebody waits a claim outlives a store that is away for less than a TTL; a first attempt fails at once, unless
-   * it goes on a wait that began with another claim.
+   * A claim for which somebody waits outlives an outage: it is attempted again, with the same id, since nobody knows what
+   * became of the attempt. Wrong credentials stay wrong, and an attempt that does not queue fails at once.
    */
   #fail(sent: Sent, caught: unknown): void {
-    if (this.#over || sent.claim.id !== this.#claim.id) return
+    if (!this.#isOfInterest(sent)) return
     const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
-    const silentMs = this.#client.clock.monotonicMs() - this.#heardMs
-    const waits =
-      this.#patient || this.#waiting !== undefined || this.#polls > 0 || this.#doubtedMs > -Infinity
-    const hopeful = isRetryable(error) && waits
-    if (hopeful && silentMs < sent.claim.ttlMs) {
-      if (!this.#leaveBeat) this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
+    if (this.#terms.enqueue && isRetryable(error)) {
+      const outage = (this.#outage ??= new Outage(this.#client, error, sent.sentMs))
+      this.#client.retries.add(this, error)
+      outage.note(sent.claim, error)
+      this.#listener.failing?.(outage)
       return
     }
     this.#end()
     this.#client.withdrawals.inBackground(this.#claim)
-    this.#done(undefined, error)
+    this.#listener.done(undefined, error)
   }
 
   /** Begins again with a fresh claim, at the end of the queue. */
   #restart(): void {
     this.#forget()
     this.#claim = this.#client.newClaim(this.#shape)
-    this.#patient = true
     this.#doubtedMs = -Infinity
     this.#silentMs = 0
     this.#place = undefined
@@ -406,6 +392,7 @@ export class Seek {
 
   #end(): void {
     this.#over = true
+    if (this.#outage) this.#client.retries.delete(this)
     this.#forget()
   }
 

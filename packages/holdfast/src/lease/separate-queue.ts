@@ -1,4 +1,5 @@
 /** The callers of one client whose leases are never handed on: readers, permit holders, and leases that are not renewed. */
+import type { LockError } from '../errors.js'
 import type { ClaimShape, Client } from './client.js'
 import { CallerQueue } from './caller-queue.js'
 import { announceGrant, type Grant } from './grant.js'
@@ -23,9 +24,14 @@ export class SeparateQueue implements Keepsake {
     return this.#callers.size === 0
   }
 
+  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  get failure(): LockError | undefined {
+    return this.#callers.failure
+  }
+
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
     const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
-    wait.limit(limits.waitMs, limits.signal)
+    wait.limit(limits)
     this.#callers.enter(wait)
     return wait.promise
   }

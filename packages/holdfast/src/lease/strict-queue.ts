@@ -12,6 +12,7 @@
 import { soonOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import { CallerQueue, type Queued } from './caller-queue.js'
+import type { LockError } from '../errors.js'
 import type { ClaimShape, Client } from './client.js'
 import { inNobodysContext } from './context.js'
 import { announceGrant, type Grant } from './grant.js'
@@ -54,9 +55,14 @@ export class StrictQueue implements Keepsake {
     return this.#queued.size === 0 && !this.#inRow
   }
 
+  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  get failure(): LockError | undefined {
+    return this.#queued.failure
+  }
+
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
     const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
-    wait.limit(limits.waitMs, limits.signal)
+    wait.limit(limits)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
     else this.#queued.enter(wait)

@@ -5,11 +5,12 @@
  * queue for it can be taken out.
  */
 import type { Timer } from '../clock/clock.js'
-import { LockTimeoutError, LockUsageError } from '../errors.js'
+import { LockTimeoutError, LockUsageError, type LockError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { onAbort } from './abort.js'
 import type { Client } from './client.js'
 import type { HeldLease } from './lease.js'
+import type { Outage } from './outage.js'
 import { checkObject, checkWait, type AcquireOptions } from './settings.js'
 
 /** What a client ends when it is closed. */
@@ -20,6 +21,8 @@ export interface Closable {
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
   readonly waitMs: number
+  /** How long the store may be away, in milliseconds. Infinity for a caller that says how long it waits. */
+  readonly outageMs: number
   readonly signal: AbortSignal | undefined
 }
 
@@ -35,7 +38,8 @@ export function limitsOf(client: Client, lock: string, what: string, options: Ac
     throw new LockUsageError('signal must be an AbortSignal.', { lock })
   }
   signal?.throwIfAborted()
-  return { waitMs: checkWait(options.waitMs, client.waitMs), signal }
+  if (options.waitMs === undefined) return { ...client.waitLimits, signal }
+  return { waitMs: checkWait(options.waitMs, client.waitMs), outageMs: Infinity, signal }
 }
 
 /** @typeParam T what it may end with */
@@ -47,12 +51,15 @@ export class Wait<T = HeldLease> {
   settled = false
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
+  /** Asked when the time is over: why nobody knows whether the lock is busy, where that is so. */
+  failure: (() => LockError | undefined) | undefined
   readonly #client: Client
   readonly #place: Place<Closable>
   readonly #lock: string
   #resolve!: (lease: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
+  #outageMs = Infinity
   #stopListening: (() => void) | undefined
 
   constructor(client: Client, lock: string, startedMs: number, maxHoldMs = Infinity) {
@@ -68,7 +75,8 @@ export class Wait<T = HeldLease> {
   }
 
   /** Starts the clock of the wait and listens to the caller's signal, which is not aborted yet. */
-  limit(waitMs: number, signal: AbortSignal | undefined): void {
+  limit({ waitMs, outageMs, signal }: WaitLimits): void {
+    this.#outageMs = outageMs
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
     if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
   }
@@ -91,6 +99,11 @@ export class Wait<T = HeldLease> {
     this.onGiveUp?.()
   }
 
+  /** The store does not answer. */
+  noteOutage({ silentMs, error }: Outage): void {
+    if (silentMs >= this.#outageMs) this.giveUp(error)
+  }
+
   /** Ends the wait since its client was closed. */
   close(): void {
     this.giveUp(this.#client.closedError(this.#lock))
@@ -101,8 +114,12 @@ export class Wait<T = HeldLease> {
     const leftMs = untilMs - this.#client.clock.monotonicMs()
     this.#timer = this.#client.clock.timer(leftMs, () => {
       if (this.#client.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
-      else this.giveUp(new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#client.store.name }))
+      else this.giveUp(this.failure?.() ?? this.#timeout(waitMs))
     })
+  }
+
+  #timeout(waitMs: number): LockTimeoutError {
+    return new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#client.store.name })
   }
 
   #settle(): void {

@@ -12,7 +12,7 @@ import type { HeldLease, Lease } from '../lease/lease.js'
 import { describe, type AcquireOptions } from '../lease/settings.js'
 import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
-import type { Lockable } from './lock.js'
+import type { BasicLock } from './lock.js'
 
 export interface ElectionEvents<F extends boolean = boolean> {
   /** This candidate leads from now on. */
@@ -67,7 +67,7 @@ interface Campaign {
 export class LockElection<F extends boolean> implements Election<F> {
   readonly name: string
   readonly #client: Client
-  readonly #lock: Lockable<Lease<F>>
+  readonly #lock: BasicLock<Lease<F>>
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
   /** Those under way: one that waits at most, and those that try once. */
@@ -76,7 +76,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   /** The leadership that was lost last, until this candidate lets go of it: the store may wait for that. */
   #lostLease: Lease<F> | undefined
 
-  constructor(client: Client, lock: Lockable<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
+  constructor(client: Client, lock: BasicLock<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
     this.name = lock.name
     this.#client = client
     this.#lock = lock
@@ -96,11 +96,13 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   async campaign(options: AcquireOptions = {}): Promise<Lease<F>> {
-    const { waitMs, signal } = limitsOf(this.#client, this.name, 'campaign', options)
+    const limits = limitsOf(this.#client, this.name, 'campaign', options)
+    const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
     const wait = new Wait(this.#client, this.name, this.#client.clock.monotonicMs())
     // One attempt takes as long as it takes, so it has no timer.
-    wait.limit(waitMs === 0 ? Infinity : waitMs, signal)
+    wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
+    wait.failure = () => this.#lock.failure
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
     const campaign = found ?? { stop: new AbortController(), callers: new Set(), waits: waitMs !== 0 }
     campaign.callers.add(wait)

@@ -1,4 +1,5 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
+import type { LockError } from '../errors.js'
 import { Acquisition } from '../lease/acquisition.js'
 import type { ClaimShape, Client } from '../lease/client.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
@@ -35,6 +36,11 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
     this.name = shape.lock
     this.client = client
     this.#acquisition = new Acquisition(client, shape, settings)
+  }
+
+  /** @internal */
+  get failure(): LockError | undefined {
+    return this.#acquisition.failure
   }
 
   run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {

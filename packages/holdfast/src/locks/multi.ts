@@ -88,9 +88,14 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   ): Promise<T> {
     const lock = this.#locks[leases.length]
     if (!lock) return (async () => begin(new HeldMultiLease(leases)))()
-    const waitMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
     const inside = (lease: Lease<F>): Promise<T> => this.#enter(begin, untilMs, options, [...leases, lease])
-    return lock.run(inside, { ...options, waitMs })
+    return lock.run(inside, this.#withRest(options, untilMs))
+  }
+
+  /** With what is left of the wait. A caller that names no end of it waits through a short outage only. */
+  #withRest(options: AcquireOptions, untilMs: number): AcquireOptions {
+    if (untilMs === Infinity) return options
+    return { ...options, waitMs: Math.max(0, untilMs - this.#client.clock.monotonicMs()) }
   }
 
   /** A lease of an outer run that has just ended may look alive for a moment; nothing else must stand still meanwhile. */
@@ -103,9 +108,10 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     const waitMs = checkWait(options.waitMs, this.#client.waitMs)
     const untilMs = this.#client.clock.monotonicMs() + waitMs
     for (;;) {
-      const lease = await this.#acquireAll(untilMs, waitMs, options.signal)
+      const lease = await this.#acquireAll(untilMs, waitMs, options)
       if (lease.held) return lease
-      await lease.release()
+      // A release that fails in an outage must not end the wait.
+      await lease[Symbol.asyncDispose]()
       if (this.#client.clock.monotonicMs() >= untilMs) throw this.#neverAll(waitMs)
       await this.#pause()
     }
@@ -136,17 +142,12 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     return undefined
   }
 
-  async #acquireAll(
-    untilMs: number,
-    waitMs: number,
-    signal: AcquireOptions['signal'],
-  ): Promise<MultiLease<F>> {
+  async #acquireAll(untilMs: number, waitMs: number, options: AcquireOptions): Promise<MultiLease<F>> {
     const leases: Lease<F>[] = []
     for (const lock of this.#locks) {
-      const leftMs = Math.max(0, untilMs - this.#client.clock.monotonicMs())
       const lease = await undoOnError(leases, async () => {
         try {
-          return await lock.acquire({ waitMs: leftMs, ...(signal === undefined ? {} : { signal }) })
+          return await lock.acquire(this.#withRest(options, untilMs))
         } catch (error) {
           throw error instanceof LockTimeoutError ? timeoutOf(waitMs, error) : error
         }

@@ -7,7 +7,11 @@ import { BasicLock, type Lockable } from './lock.js'
 
 export type Mutex<F extends boolean = boolean> = Lockable<Lease<F>>
 
-export function mutex<F extends boolean>(client: Client, name: string, options?: LockOptions): Mutex<F> {
+export function mutex<F extends boolean>(
+  client: Client,
+  name: string,
+  options?: LockOptions,
+): BasicLock<Lease<F>> {
   const settings = lockSettings(options, client.settings, client.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const shape = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const

@@ -33,3 +33,42 @@ test('the rest is given up in time when one of them goes wrong', async () => {
   await clock.advance(100).catch(() => undefined)
   expect(givenUp).toBe(1)
 })
+
+test('questions hear once that their answers are late, each in time, and are given up all the same', async () => {
+  const clock = new VirtualClock()
+  const patience = new Patience(clock, 100, 30)
+  const heard: string[] = []
+  const note = (what: string) => (): void => void heard.push(`${what} at ${clock.monotonicMs()}`)
+  patience.begin(note('first given up'), note('first late'))
+  await clock.advance(10)
+  patience.begin(note('second given up'), note('second late'))
+  const answered = patience.begin(note('answered'), note('answered'))
+  patience.begin(note('third given up'))
+  await clock.advance(10)
+  patience.end(answered)
+  await clock.advance(1000)
+  expect(heard).toEqual([
+    'first late at 30',
+    'second late at 40',
+    'first given up at 100',
+    'second given up at 110',
+    'third given up at 110',
+  ])
+  expect(clock.timers).toBe(0)
+})
+
+test('no answer is late because the process was stopped', async () => {
+  const clock = new VirtualClock()
+  const patience = new Patience(clock, 1000, 30)
+  let late = 0
+  const question = patience.begin(
+    () => undefined,
+    () => (late += 1),
+  )
+  clock.freeze(500)
+  // The answer is read after the timers.
+  setImmediate(() => patience.end(question))
+  await clock.advance(0)
+  await clock.advance(100)
+  expect(late).toBe(0)
+})

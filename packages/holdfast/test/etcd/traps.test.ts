@@ -37,7 +37,9 @@ describe('an ambiguous attempt', () => {
     // The session is there before the fault, so that the lost answer is that of the entry.
     await (await locks.mutex('warm').acquire()).release()
     proxy.faults.dropReplies = true
-    await expect(locks.mutex('ghost').acquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(locks.mutex('ghost').acquire({ waitMs: 1500 })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
     expect(await keys(endpoint, 'holdfast/locks/ghost/')).toHaveLength(1)
     proxy.heal()
     proxy.reset()

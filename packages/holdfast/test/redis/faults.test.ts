@@ -118,7 +118,9 @@ for (const library of LIBRARIES) {
       const others = createLocks(openStore(server))
       await (await locks.mutex('lock').acquire()).release()
       proxy.faults.dropReplies = true
-      await expect(locks.mutex('lock').acquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(locks.mutex('lock').acquire({ waitMs: 1500 })).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+      })
       proxy.heal()
       proxy.reset()
       const startMs = performance.now()

@@ -130,3 +130,10 @@ test('stores of different prefixes do not know of each other', async () => {
     expect((await store.inspect({ prefix: '', limit: 10 })).locks).toHaveLength(1)
   }
 })
+
+test('a mocked client is refused, with the store that serves instead', () => {
+  const mocked = { status: 'ready', set: async () => 'OK', get: async () => null, on: () => undefined }
+  const client = mocked as unknown as RedisClient
+  expect(() => redisStore({ client })).toThrow(LockUsageError)
+  expect(() => redisStore({ client })).toThrow(/memoryStore\(\)/)
+})

@@ -105,7 +105,9 @@ describe('an ambiguous attempt', () => {
     const locks = openLocks({ connect }, { requestTimeoutMs: 1000, ttlMs: 20_000 })
     await (await locks.mutex('ghost').acquire()).release()
     proxy.faults.dropReplies = true
-    await expect(locks.mutex('ghost').acquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(locks.mutex('ghost').acquire({ waitMs: 1500 })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
     await expect.poll(() => nodes('ghost')).toHaveLength(1)
     proxy.heal()
     proxy.reset()

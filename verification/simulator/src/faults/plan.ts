@@ -78,6 +78,23 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
   return kinds.length === 0 ? [] : drawAmong(dice, shape, kinds, { most: MOST_FAULTS, losesData })
 }
 
+/**
+ * The whole service is down, for longer than a lease lasts: when everybody starts, or later on. Callers that wait for so long
+ * have to outlive it.
+ */
+export function drawOutage(dice: Dice, { durationMs }: FaultShape, nodes: number): Fault[] {
+  if (!dice.chance(0.2)) return []
+  const atMs = dice.chance(0.5) ? 0 : dice.between(0.1, 0.6) * durationMs
+  const forMs = dice.between(1000, 6000)
+  return Array.from({ length: nodes }, (_, node) => ({
+    kind: 'server-crash',
+    atMs,
+    forMs,
+    keepsData: true,
+    node,
+  }))
+}
+
 /** What only services with connections and replicas have, beside all the others. */
 export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
   const resets = dice.chance(0.5) ? dice.whole(1, 6) : 0

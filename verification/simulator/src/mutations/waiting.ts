@@ -21,13 +21,35 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [{ file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' }],
   },
   {
+    name: 'impatient',
+    breaks: 'A caller waits for as long as it says, also while the store is away',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'if (this.#terms.enqueue && isRetryable(error)) {',
+        replace: 'if (this.#waiting && isRetryable(error)) {',
+      },
+    ],
+  },
+  {
+    name: 'retried-as-another',
+    breaks: 'An attempt that found no store is sent again with the same claim',
+    edits: [
+      {
+        file: 'lease/seek.js',
+        find: 'this.#retried = true;',
+        replace: 'this.#retried = true; this.#claim = this.#client.newClaim(this.#shape);',
+      },
+    ],
+  },
+  {
     name: 'no-withdraw-when-unclear',
     breaks: 'An attempt whose outcome is unclear is withdrawn',
     edits: [
       {
         file: 'lease/seek.js',
-        find: 'this.#end();\n        this.#client.withdrawals.inBackground(this.#claim);\n        this.#done(undefined, error);',
-        replace: 'this.#end();\n        this.#done(undefined, error);',
+        find: 'this.#end();\n        this.#client.withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
+        replace: 'this.#end();\n        this.#listener.done(undefined, error);',
       },
     ],
     scenario: 'unanswered-attempt',

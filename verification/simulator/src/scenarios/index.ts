@@ -16,7 +16,7 @@ export const SCENARIOS: readonly Scenario[] = [
       durationMs: 4000,
       ttlMs: TTL_MS,
       actors: [
-        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 10 }),
+        once(0, 'p0.a', 'fifo', { atMs: 100, workMs: 10 }, { how: 'try' }),
         once(1, 'p1.a', 'fifo', { atMs: 1500, workMs: 10 }),
       ],
       faults: [{ kind: 'storm', process: 0, atMs: 0, forMs: 400, ...NO_LOSS, loseReply: 1 }],

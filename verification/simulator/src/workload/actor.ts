@@ -1,5 +1,5 @@
 /** One actor: does what its script says, one thing at a time, as a careful program would, and writes down all of it. */
-import type { Lease, WriteLease } from 'holdfast'
+import { isLockError, type Lease, type WriteLease } from 'holdfast'
 import type { HistoryNote } from 'holdfast/conformance'
 import { AbortedByCaller, isExpected, type Client, type Target } from './client.js'
 import type { Belief, Claimed } from './belief.js'
@@ -8,6 +8,9 @@ import type { ActorScript, Operation } from './script.js'
 
 /** How long an actor works before it looks at its lease again. */
 const LOOK_EVERY_MS = 60
+/** The clock of a process may be fast, so a wait may end so early by the true one. */
+const EARLY_SHARE = 0.99
+const EARLY_MS = 1
 
 export class Actor {
   readonly script: ActorScript
@@ -44,6 +47,7 @@ export class Actor {
     if (operation.how === 'steal') return this.#steal(operation.lock)
     const target = this.#client.target(operation)
     this.#note(target.claimed, { f: 'acquire', type: 'invoke' })
+    const askedMs = this.#client.agenda.nowMs
     let begun = false
     try {
       await this.#take(operation, target, (lease) => {
@@ -52,8 +56,21 @@ export class Actor {
       })
     } catch (error) {
       if (!isExpected(error)) throw error
+      if (!begun) this.#judgePatience(operation, askedMs, error)
     }
     if (!begun) this.#note(target.claimed, { f: 'acquire', type: 'fail' })
+  }
+
+  /** A caller that says how long it waits waits so long, whatever becomes of the store. */
+  #judgePatience({ how, lock, waitMs }: Operation, askedMs: number, error: unknown): void {
+    if (how === 'try' || !isLockError(error)) return
+    if (error.code !== 'STORE_UNAVAILABLE' && error.code !== 'LOCK_TIMEOUT') return
+    const waitedMs = this.#client.agenda.nowMs - askedMs
+    if (waitedMs >= waitMs * EARLY_SHARE - EARLY_MS) return
+    const message =
+      `${this.script.name} was to wait ${waitMs.toFixed(0)} ms for "${lock}", ` +
+      `and got ${error.code} after ${waitedMs.toFixed(0)} ms.`
+    this.#circumstances.breach({ property: 'patience', key: lock, message })
   }
 
   async #steal(lock: string): Promise<void> {
@@ -118,13 +135,17 @@ export class Actor {
     this.#circumstances.breach({ property: 'regained', key, message })
   }
 
-  async #twist({ twist, how }: Operation, target: Target, belief: Belief): Promise<void> {
+  async #twist(operation: Operation, target: Target, belief: Belief): Promise<void> {
+    const { twist, how } = operation
     const { lease } = belief
     if (!belief.look()) return
     try {
       if (twist === 'renew') await lease.renew()
       else if (twist === 're-enter' && how === 'run' && belief.exclusive) {
         await target.lock.run(() => this.#increment(belief))
+      } else if (twist === 'read' && how === 'run' && belief.exclusive) {
+        const reader = this.#client.target({ ...operation, write: false })
+        await reader.lock.run(() => this.#increment(belief))
       } else if (twist === 'downgrade') await belief.downgrade(() => (lease as WriteLease).downgrade())
     } catch (error) {
       if (!isExpected(error)) throw error

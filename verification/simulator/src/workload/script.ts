@@ -27,7 +27,7 @@ export interface Operation {
   readonly workMs: number
   readonly renew: boolean
   /** What else is done while it is held. */
-  readonly twist: 'none' | 'downgrade' | 'renew' | 're-enter'
+  readonly twist: 'none' | 'downgrade' | 'renew' | 're-enter' | 'read'
   /** Taken while this one is held; always a lock further down the list, so that nobody waits in a circle. */
   readonly nested: Operation | undefined
 }
@@ -78,7 +78,7 @@ export function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: b
     how,
     write,
     weight: lock === 'permits' ? dice.whole(1, PERMITS) : 1,
-    waitMs: dice.chance(0.3) ? dice.between(1, 1500) : Infinity,
+    waitMs: drawWait(dice),
     abortMs: dice.chance(0.1) ? dice.between(0, 800) : undefined,
     idle: dice.chance(0.15),
     workMs: dice.chance(0.15) ? dice.between(300, 2500) : dice.exponential(30, 300),
@@ -89,8 +89,14 @@ export function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: b
   }
 }
 
+/** Some wait for less than an outage may last, some for longer, and most without an end. */
+function drawWait(dice: Dice): number {
+  if (dice.chance(0.3)) return dice.between(1, 1500)
+  return dice.chance(0.1) ? dice.between(1500, 8000) : Infinity
+}
+
 function drawTwist(dice: Dice, lock: LockName, write: boolean): Operation['twist'] {
   if (!dice.chance(0.2)) return 'none'
-  if (lock === 'readers' && write) return 'downgrade'
+  if (lock === 'readers' && write) return dice.pick(['downgrade', 'read'] as const)
   return dice.pick(['renew', 're-enter'] as const)
 }

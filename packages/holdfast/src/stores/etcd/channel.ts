@@ -140,7 +140,7 @@ export class Channel {
       over = true
       // Without a status the connection has broken, wherever in the answer that was.
       const why = failure ?? this.#broken ?? new Error('the connection has ended')
-      listener.over(status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message)))
+      listener.over(status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message, why)))
     }
     stream.on('error', (error) => (failure = error))
     stream.on('end', () => {

@@ -7,7 +7,7 @@ import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import { Channel, type CallOptions, type Stream, type StreamListener } from './channel.js'
 import type { EtcdOptions } from './options.js'
-import { asLockError, isAuthExpired, isWorthAnotherMember } from './failures.js'
+import { asLockError, isAuthExpired, isDown, isWorthAnotherMember } from './failures.js'
 import { authRequest, METHODS, readToken } from './messages.js'
 
 export interface RequestOptions {
@@ -62,6 +62,7 @@ export class Connection {
   /** The same, for callers that need to know which member has answered. */
   async ask(method: string, body: Buffer, options: RequestOptions): Promise<Answer> {
     const endMs = systemClock.monotonicMs() + TOTAL_MS
+    const down = new Set<number>()
     for (let pauseMs: number = PAUSE_MS[0]; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS[1])) {
       const endpoint = options.endpoint ?? this.#current
       try {
@@ -72,7 +73,11 @@ export class Connection {
           this.unclear += 1
           this.#leave(endpoint)
         }
-        const again = another && options.repeatable && options.endpoint === undefined
+        if (isDown(error)) down.add(endpoint)
+        else down.delete(endpoint)
+        // Where no member runs at all, whoever asks learns so at once.
+        const isAnyUp = down.size < this.#channels.length
+        const again = another && isAnyUp && options.repeatable && options.endpoint === undefined
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
           throw asLockError(error, this.#options.endpoints[endpoint])
         // Every member may be without a leader for a moment.

@@ -1,5 +1,6 @@
 /** What went wrong in etcd, and what that means for us. */
 import { isLockError, StoreUnavailableError, type LockError } from '../../errors.js'
+import { isUnreached } from '../sequenced/unreached.js'
 import {
   CANCELLED,
   DEADLINE_EXCEEDED,
@@ -26,6 +27,11 @@ export function isWorthAnotherMember(error: unknown): boolean {
   const status = statusOf(error)
   if (!status) return false
   return [UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED].includes(status.code)
+}
+
+/** Whether the member took no connection, so that nothing was sent. */
+export function isDown(error: unknown): boolean {
+  return isUnreached(statusOf(error))
 }
 
 /**

@@ -18,8 +18,9 @@ export class GrpcFailure extends Error {
   readonly code: number
   readonly details: string
 
-  constructor(code: number, details: string) {
-    super(`${details} (gRPC status ${code})`)
+  /** @param cause why there was no connection */
+  constructor(code: number, details: string, cause?: Error) {
+    super(`${details} (gRPC status ${code})`, cause === undefined ? undefined : { cause })
     this.code = code
     this.details = details
   }

@@ -108,7 +108,7 @@ export function transportOf(client: RedisClient): Transport {
   }
   throw usage(
     'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
-      'node-redis 6 made.',
+      'node-redis 6 made. In tests without a server use memoryStore() of holdfast/memory in place of a mocked client.',
   )
 }
 

@@ -1,6 +1,7 @@
 /** Finding a server that takes a session, among those of an ensemble. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection, type Server } from './connection.js'
+import { isUnreached } from '../sequenced/unreached.js'
 import type { Ensemble } from './options.js'
 import type { Welcome } from './wire/messages.js'
 
@@ -21,17 +22,21 @@ export interface NoneFound {
   readonly why: Error | undefined
 }
 
+/** Whether a search is to go on. `down`: no server takes a connection, so none runs. */
+export type Wanted = (down: boolean) => boolean
+
 /** Asks one server after the other, for as long as it is wanted. */
 export async function findServer(
   { servers }: Ensemble,
   start: number,
   session: Welcome,
   lastZxid: bigint,
-  wanted: () => boolean,
+  wanted: Wanted,
 ): Promise<Found | NoneFound> {
   let [pauseMs] = PAUSE_MS as readonly number[]
   let why: Error | undefined
-  for (let tries = 0; wanted(); tries += 1) {
+  const down = new Set<number>()
+  for (let tries = 0; wanted(down.size === servers.length); tries += 1) {
     const index = (start + tries) % servers.length
     const server = servers[index]
     if (!server) break
@@ -39,6 +44,8 @@ export async function findServer(
       return { connection: await Connection.open(server, session, lastZxid, GREETING_MS), server: index }
     } catch (error) {
       why = failureOf(server, error)
+      if (isUnreached(error)) down.add(index)
+      else down.delete(index)
       if ((tries + 1) % servers.length !== 0) continue
     }
     await sleep(pauseMs)

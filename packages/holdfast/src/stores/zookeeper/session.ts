@@ -16,6 +16,8 @@ import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js
 import { findServer } from './servers.js'
 import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
 
+/** How long to look for a server that takes a session, in milliseconds. */
+const CONNECT_MS = 4000
 /** How long a request waits for a connection, in milliseconds. */
 const HELD_MS = 4000
 /** How long to wait for the answer to a goodbye, in milliseconds. */
@@ -52,20 +54,15 @@ export class ZooKeeperSession implements PortSession {
     timeoutMs: number,
     exactness: Exactness | 'any',
   ): Promise<ZooKeeperSession> {
-    const { connect, connectTimeoutMs = 4000 } = options
+    const { connect, connectTimeoutMs = CONNECT_MS } = options
     const ensemble = parseConnect(connect)
     const endMs = systemClock.monotonicMs() + connectTimeoutMs
     const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
     const start = Math.floor(systemRandom.next() * ensemble.servers.length)
-    const found = await findServer(ensemble, start, wanted, 0n, () => systemClock.monotonicMs() < endMs)
-    if (!found.connection) {
-      const { why } = found
-      throw new StoreUnavailableError(
-        `ZooKeeper at ${connect} did not answer within ${connectTimeoutMs} ms${why ? ` (${why.message})` : ''}. ` +
-          'Look at the servers and the network.',
-        { store: 'zookeeper', cause: why },
-      )
-    }
+    // Where no server runs at all, whoever asks learns so at once.
+    const goesOn = (down: boolean): boolean => !down && systemClock.monotonicMs() < endMs
+    const found = await findServer(ensemble, start, wanted, 0n, goesOn)
+    if (!found.connection) throw noServer(options, found.why, systemClock.monotonicMs() < endMs)
     const session = new ZooKeeperSession(options, ensemble, found.connection, found.server)
     const granted = session.timeoutMs
     const accepted = exactness === 'any' || (exactness === 'or longer' && granted > timeoutMs)
@@ -249,6 +246,18 @@ export class ZooKeeperSession implements PortSession {
     this.#debts.clear()
     this.#tellAll()
   }
+}
+
+function noServer(
+  { connect, connectTimeoutMs = CONNECT_MS }: ZooKeeperOptions,
+  why: Error | undefined,
+  down: boolean,
+) {
+  const what = down ? 'cannot be reached' : `did not answer within ${connectTimeoutMs} ms`
+  return new StoreUnavailableError(
+    `ZooKeeper at ${connect} ${what}${why ? ` (${why.message})` : ''}. Look at the servers and the network.`,
+    { store: 'zookeeper', cause: why },
+  )
 }
 
 /** Runs something again for as long as connections break under it, and for so long as a request may take anyway. */

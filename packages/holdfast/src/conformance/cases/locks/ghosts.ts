@@ -20,8 +20,17 @@ async function assertFree(context: Context): Promise<void> {
 async function assertNoGhostAfter(context: Context, attempt: Fate): Promise<void> {
   const { locks } = await context.faulty(planForFirst('attempt', attempt))
   await expectError('STORE_UNAVAILABLE', () =>
-    context.time.within(locks.mutex(context.name()).acquire(), 1000 + context.slackMs, 'the failure'),
+    context.time.within(locks.mutex(context.name()).tryAcquire(), 1000 + context.slackMs, 'the failure'),
   )
+  await assertFree(context)
+}
+
+/** Whoever waits asks again, and holds once. */
+async function assertHeldOnceAfter(context: Context, attempt: Fate): Promise<void> {
+  const { locks } = await context.faulty(planForFirst('attempt', attempt))
+  const acquiring = locks.mutex(context.name()).acquire()
+  const lease = await context.time.within(acquiring, 3000 + context.slackMs, 'the lock')
+  assert.equal(await context.soon(lease.release()), 'released')
   await assertFree(context)
 }
 
@@ -32,6 +41,12 @@ ghosts.test('a grant whose reply was lost does not keep the lock', (context) =>
 ghosts.test('a grant whose connection broke before the reply does not keep the lock', (context) =>
   assertNoGhostAfter(context, { drop: 'reply', tell: true }),
 )
+
+ghosts.test('a caller who waits holds once, though the reply to its attempt was lost', async (context) => {
+  await assertHeldOnceAfter(context, { drop: 'reply' })
+  await assertHeldOnceAfter(context, { drop: 'reply', tell: true })
+  await assertHeldOnceAfter(context, { drop: 'request', tell: true })
+})
 
 ghosts.test('a grant whose reply comes after its sender gave up does not keep the lock', (context) =>
   assertNoGhostAfter(context, { replyMs: context.faultyTimeoutMs + 150 }),

@@ -1,0 +1,54 @@
+/**
+ * What a waiting claim knows of a store that does not answer: why, and for how long.
+ *
+ * Only time in which requests failed counts. A process that was stopped, or a machine that slept, asked nothing meanwhile:
+ * that is no outage of the store.
+ */
+import type { LockError } from '../errors.js'
+import type { Claim } from '../store/contract.js'
+import type { Client } from './client.js'
+import { publish } from './events.js'
+import { LONGEST_PAUSE_MS } from './retries.js'
+
+/** After so long an outage the event comes. So long a first attempt may take before its outcome counts as unknown. */
+export const NOTED_AFTER_MS = 1000
+/** A caller that does not say how long it waits gives up after so long an outage. */
+export const OUTAGE_LIMIT_MS = 30_000
+
+export class Outage {
+  readonly #client: Client
+  #error: LockError
+  #silentMs = 0
+  #notedMs: number
+  #announced = false
+
+  /** @param sinceMs when the first request left that failed, by the monotonic clock */
+  constructor(client: Client, error: LockError, sinceMs: number) {
+    this.#client = client
+    this.#error = error
+    this.#notedMs = sinceMs
+  }
+
+  /** Why the last request failed. */
+  get error(): LockError {
+    return this.#error
+  }
+
+  /** For how long requests have failed, in milliseconds. */
+  get silentMs(): number {
+    return this.#silentMs
+  }
+
+  /** Notes that a request of the claim failed. */
+  note(claim: Claim, error: LockError): void {
+    const { clock, requestTimeoutMs } = this.#client
+    const nowMs = clock.monotonicMs()
+    this.#silentMs += Math.min(nowMs - this.#notedMs, requestTimeoutMs + LONGEST_PAUSE_MS)
+    this.#notedMs = nowMs
+    this.#error = error
+    if (this.#announced || this.#silentMs < NOTED_AFTER_MS) return
+    this.#announced = true
+    const durationMs = this.#silentMs
+    publish('store-unavailable', () => ({ ...this.#client.event(claim), error, durationMs }))
+  }
+}

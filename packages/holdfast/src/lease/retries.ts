@@ -1,0 +1,84 @@
+/**
+ * Attempts that found no store, which a client sends again: all of them together, in the order in which their callers
+ * came, and less and less often. So an outage costs at most one round of requests a second, and nobody is overtaken.
+ */
+import type { Timer } from '../clock/clock.js'
+import type { LockError } from '../errors.js'
+import type { Client } from './client.js'
+import { inNobodysContext } from './context.js'
+
+const FIRST_PAUSE_MS = 50
+export const LONGEST_PAUSE_MS = 1000
+
+export interface Retryable {
+  readonly lock: string
+  /** Grows from caller to caller of a client. */
+  readonly order: number
+  /** Sends its attempt again. */
+  retry(): void
+}
+
+export class Retries {
+  readonly #client: Client
+  /** What waits for the next round, and why its last attempt failed. */
+  readonly #waiting = new Map<string, Map<Retryable, LockError>>()
+  #timer: Timer | undefined
+  #rounds = 0
+  #failedMs = -Infinity
+  #callers = 0
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** The place of a new caller among all callers of the client. */
+  nextOrder(): number {
+    this.#callers += 1
+    return this.#callers
+  }
+
+  /** Why attempts for this lock wait for the next round; undefined when there is none. */
+  failureOf(lock: string): LockError | undefined {
+    if (this.#waiting.size === 0) return undefined
+    return this.#waiting.get(lock)?.values().next().value
+  }
+
+  has(one: Retryable): boolean {
+    return this.#waiting.get(one.lock)?.has(one) ?? false
+  }
+
+  /** Sends an attempt again with the next round. */
+  add(one: Retryable, error: LockError): void {
+    const nowMs = this.#client.clock.monotonicMs()
+    // Another outage: the last round was answered.
+    if (this.#waiting.size === 0 && nowMs - this.#failedMs > 2 * LONGEST_PAUSE_MS) this.#rounds = 0
+    this.#failedMs = nowMs
+    const ofLock = this.#waiting.get(one.lock) ?? new Map<Retryable, LockError>()
+    this.#waiting.set(one.lock, ofLock.set(one, error))
+    this.#timer ??= this.#arm()
+  }
+
+  /** Nobody waits for it any more, or the store has answered. */
+  delete(one: Retryable): void {
+    const ofLock = this.#waiting.get(one.lock)
+    if (!ofLock?.delete(one) || ofLock.size > 0) return
+    this.#waiting.delete(one.lock)
+    if (this.#waiting.size > 0) return
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #arm(): Timer {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#rounds)
+    const afterMs = this.#client.jitter(0.75, 1) * pauseMs
+    return inNobodysContext(() => this.#client.clock.timer(afterMs, () => this.#round()))
+  }
+
+  #round(): void {
+    this.#timer = undefined
+    this.#rounds += 1
+    const all = [...this.#waiting.values()].flatMap((ofLock) => [...ofLock.keys()])
+    this.#waiting.clear()
+    for (const one of all.sort((a, b) => a.order - b.order)) one.retry()
+  }
+}

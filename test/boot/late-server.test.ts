@@ -1,0 +1,99 @@
+/** Programs that start before their server, and outlive its restart: a caller waits for as long as it says. */
+import { createLocks, onLockEvent, StoreUnavailableError, type Locks } from 'holdfast'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { KITS, type OpenKit } from './kits.js'
+
+/** Servers and the backoff of client libraries take their time on a busy machine. */
+const LONG_MS = 60_000
+/** Longer than the event takes, which comes a second after the last pause that a client library makes. */
+const SHORT_MS = 6000
+
+describe.concurrent.each(KITS)('$name', ({ name, start }) => {
+  describe.sequential('a server that comes late', () => {
+    let kit: OpenKit
+    const opened: Locks[] = []
+
+    beforeAll(async () => {
+      kit = await start()
+      await kit.down()
+    }, LONG_MS)
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((locks) => locks.close()))
+    })
+    afterAll(() => kit.remove())
+
+    function open(): Locks {
+      const locks = createLocks(kit.open())
+      opened.push(locks)
+      return locks
+    }
+
+    test(
+      'a caller whose wait ends first is told why, and a tryAcquire does not wait',
+      { timeout: LONG_MS },
+      async () => {
+        const locks = open()
+        const outages: string[] = []
+        const stop = onLockEvent('store-unavailable', ({ lock }) => {
+          if (lock === `first ${name}`) outages.push(lock)
+        })
+        const startMs = performance.now()
+        const waiting = locks.mutex(`first ${name}`).acquire({ waitMs: SHORT_MS })
+        const trying = locks.mutex('second').tryAcquire()
+        await expect(trying).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+        expect(performance.now() - startMs).toBeLessThan(2000)
+        await expect(waiting).rejects.toBeInstanceOf(StoreUnavailableError)
+        await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+        const tookMs = performance.now() - startMs
+        expect(tookMs).toBeGreaterThan(SHORT_MS - 10)
+        expect(tookMs).toBeLessThan(SHORT_MS + 2000)
+        expect(outages).toEqual([`first ${name}`])
+        stop()
+      },
+    )
+
+    test('callers that ask before the server is up get their locks', { timeout: LONG_MS }, async () => {
+      const locks = open()
+      const startMs = performance.now()
+      const order: string[] = []
+      const wait = { waitMs: LONG_MS }
+      const all = Promise.all([
+        locks.mutex('a').run(() => order.push('mutex'), wait),
+        locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 1'), wait),
+        locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 2'), wait),
+        locks.readWriteLock('c').read.run(() => order.push('reader'), wait),
+        locks.multi([locks.mutex('d'), locks.mutex('e')]).run(() => order.push('multi'), wait),
+        locks.election('f').campaign(),
+      ])
+      await sleep(400)
+      await kit.up()
+      const upMs = performance.now()
+      await all
+      const afterMs = performance.now() - upMs
+      console.log(`up after ${Math.round(upMs - startMs)} ms, got it ${Math.round(afterMs)} ms after that`)
+      expect(order.filter((name) => name.startsWith('fifo'))).toEqual(['fifo 1', 'fifo 2'])
+      expect(order).toHaveLength(5)
+      expect(afterMs).toBeLessThan(10_000)
+      expect((await locks.mutex('a').tryAcquire())?.held).toBe(true)
+    })
+
+    test(
+      'callers outlive a restart, those that wait and those that come meanwhile',
+      { timeout: LONG_MS },
+      async () => {
+        const [one, two] = [open(), open()]
+        const holder = await one.mutex('busy', { ttlMs: 30_000 }).acquire({ waitMs: LONG_MS })
+        const waiting = two.mutex('busy').acquire({ waitMs: LONG_MS })
+        await sleep(300)
+        await kit.down()
+        const late = two.mutex('late').acquire({ waitMs: LONG_MS })
+        await sleep(1500)
+        await kit.up()
+        expect((await late).held).toBe(true)
+        await holder.release()
+        expect((await waiting).held).toBe(true)
+      },
+    )
+  })
+})
