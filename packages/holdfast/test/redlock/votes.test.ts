@@ -84,6 +84,20 @@ describe('over five nodes', () => {
     expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }])
     expect(await holders(world, LOCK)).toEqual(world.servers.map(() => claim.id))
   })
+
+  test('a release says that the lease was held until then, also while its attempt arrives again', async () => {
+    const store = world.open({ throughProxies: [0, 1, 2, 3, 4] })
+    const claim = claimOf(LOCK)
+    expect(await attempt(store, claim)).toBe('granted')
+    await soon(async () => expect(new Set(await holders(world, LOCK))).toEqual(new Set([claim.id])))
+    for (const { faults } of world.proxies) faults.requestMs = 100
+    const again = attempt(store, claim)
+    // The nodes are asked, and have not heard it.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await store.withdraw(claim)).toBe('released')
+    expect(await again).toBe('withdrawn')
+    await soon(async () => expect(await holders(world, LOCK)).toEqual(world.servers.map(() => undefined)))
+  })
 })
 
 describe('over three nodes', () => {

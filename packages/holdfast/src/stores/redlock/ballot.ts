@@ -80,12 +80,12 @@ export class Ballot {
   }
 
   #voters(): ReadonlySet<number> {
-    return new Set(this.#seats.flatMap(({ state }, node) => (state.is === 'voted' ? [node] : [])))
+    return new Set(this.#seats.flatMap(({ hasVoted }, node) => (hasVoted ? [node] : [])))
   }
 
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */
   heal(index: number): void {
-    if (this.held) this.#seats[index]?.ask(this.claim)
+    if (this.held) this.#seats[index]?.askAnew(this.claim)
   }
 
   /** A majority has renewed the lease. From here on it ends at `endMs` of our clock. */

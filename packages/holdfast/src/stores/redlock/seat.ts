@@ -11,7 +11,8 @@ import type { Node, Panel } from './node.js'
 
 export type SeatState =
   | { readonly is: 'idle' }
-  | { readonly is: 'asking' }
+  /** `voted`: it is asked again for a vote that it gave, and gives still as far as we know. */
+  | { readonly is: 'asking'; readonly voted: boolean }
   /** The node grants it until `endMs` of our clock at least. `newSince`: when the request left that made the grant. */
   | { readonly is: 'voted'; readonly endMs: number; readonly newSince: number | undefined }
   | { readonly is: 'busy'; readonly untilMs: number | undefined }
@@ -38,6 +39,17 @@ export class Seat {
     return this.state.is === 'asking' || this.state.is === 'voted' || this.state.is === 'retracting'
   }
 
+  /** Whether the node gives its vote, as far as we know. */
+  get hasVoted(): boolean {
+    return this.state.is === 'voted' || (this.state.is === 'asking' && this.state.voted)
+  }
+
+  /** Asks for a vote that the node has lost. */
+  askAnew(claim: Claim): void {
+    if (this.state.is === 'voted') this.state = { is: 'idle' }
+    this.ask(claim)
+  }
+
   /** Asks for the vote, unless an older question is open: then its answer is as good. */
   ask(claim: Claim): void {
     if (this.state.is === 'asking' || this.state.is === 'retracting') return
@@ -46,7 +58,7 @@ export class Seat {
       if (this.state.is !== 'failed') this.state = { is: 'failed', error: owing() }
       return
     }
-    this.state = { is: 'asking' }
+    this.state = { is: 'asking', voted: this.hasVoted }
     const sentMs = this.#panel.clock.monotonicMs()
     this.#call(() => this.#node.store.attempt(claim, { enqueue: false, tokens: 1 })).then(
       (result) => this.#become(this.#heard(result, sentMs)),
