@@ -75,7 +75,7 @@ function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[
   const ordered = inOrder ? withoutWaits(events, mayPass) : []
   const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
-    ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0 } } }),
+    ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0, slackNs: ROW_SLACK_NS } } }),
     ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
   ]
 }
