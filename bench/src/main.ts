@@ -8,6 +8,7 @@ import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { mysqlSuite, postgresSuite } from './suites/databases.js'
 import { embeddedSuite } from './suites/embedded.js'
+import { heldSuite } from './suites/held.js'
 import { labSuite } from './suites/lab.js'
 import { etcdSuite, zookeeperSuite } from './suites/services.js'
 import { memorySuite } from './suites/memory.js'
@@ -21,6 +22,7 @@ const SUITES = new Map<string, Suite>([
   ['redis', redisSuite],
   ['etcd', etcdSuite],
   ['zookeeper', zookeeperSuite],
+  ['held', heldSuite],
   ['postgres', postgresSuite],
   ['mysql', mysqlSuite],
   ['cli', cliSuite],

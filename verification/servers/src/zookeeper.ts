@@ -50,6 +50,13 @@ export class ZooKeeperEnsemble {
     throw new Error('No server of the ZooKeeper ensemble says that it leads.')
   }
 
+  /** Returns how many transactions the ensemble has written to its log since the present leader was elected. */
+  async logEntries(): Promise<number> {
+    const answer = await ask(this.ports[await this.leader()] as number, 'srvr')
+    const zxid = BigInt(/^Zxid: (0x[0-9a-f]+)$/m.exec(answer)?.[1] ?? '0x0')
+    return Number(zxid & 0xffff_ffffn)
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.members.map((member) => member.crash()))
     removeFolder(this.#folder)
