@@ -11,7 +11,7 @@ import { serverKillRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS } from '../runner.js'
 
 /** The two cases beside this one are about what it does remember. */
-const REMEMBERS_FEW: Skip = {
+export const REMEMBERS_FEW: Skip = {
   reason:
     'of the claims whose attempts were answered the store remembers the last four or five that were released',
   tests: ['a withdrawn claim is remembered while a hundred others come and go'],
