@@ -28,9 +28,9 @@ export interface Clock {
    * Calls `work` once everything that is ready in this turn of the event loop has had its say. Left out: as
    * `process.nextTick` does it.
    */
-  soon?(work: () => void): void
+  atTickEnd?(work: () => void): void
   /** Calls `work` when what was sent in this turn is on its way. Left out: as `soon`. */
-  later?(work: () => void): void
+  afterTick?(work: () => void): void
 }
 
 export interface Random {
@@ -54,8 +54,8 @@ export const systemClock: Clock = {
       hold: (needed) => void (needed ? handle.ref() : handle.unref()),
     }
   },
-  soon: (work) => process.nextTick(work),
-  later: (work) => void setImmediate(work),
+  atTickEnd: (work) => process.nextTick(work),
+  afterTick: (work) => void setImmediate(work),
 }
 
 /** @throws LockUsageError for something else than a clock. */
@@ -76,13 +76,13 @@ function has(value: object | null, ...methods: readonly string[]): boolean {
 }
 
 /** Any clock's `soon`, for whoever calls it often. */
-export function soonOf(clock: Clock): (work: () => void) => void {
-  return clock.soon ? (work) => clock.soon?.(work) : (work) => process.nextTick(work)
+export function atTickEndOf(clock: Clock): (work: () => void) => void {
+  return clock.atTickEnd ? (work) => clock.atTickEnd?.(work) : (work) => process.nextTick(work)
 }
 
 /** Any clock's `later`, likewise. */
-export function laterOf(clock: Clock): (work: () => void) => void {
-  return clock.later ? (work) => clock.later?.(work) : soonOf(clock)
+export function afterTickOf(clock: Clock): (work: () => void) => void {
+  return clock.afterTick ? (work) => clock.afterTick?.(work) : atTickEndOf(clock)
 }
 
 export const systemRandom: Random = {

@@ -3,14 +3,14 @@
  * claim of its own in the store's queue, and how `run` ends.
  */
 import { LockTimeoutError, LockUsageError, UnsupportedLockError, type LockError } from '../errors.js'
-import { seek } from './attempt.js'
-import type { ClaimShape, Client } from './client.js'
+import { startClaim } from './start-claim.js'
+import type { ClaimTemplate, Client } from './client.js'
 import type { Cohort } from './cohort.js'
 import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
 import { announceGrant, Grant } from './grant.js'
-import { HeldLease, type Keepsake } from './lease.js'
+import { HeldLease, type Releaser } from './lease.js'
 import { releaseGrant } from './release.js'
-import type { SeekListener } from './seek.js'
+import type { ClaimListener } from './pending-claim.js'
 import type { AcquireOptions, LockSettings } from './settings.js'
 import type { SeparateQueue } from './separate-queue.js'
 import type { StrictQueue } from './strict-queue.js'
@@ -20,25 +20,25 @@ const NO_OPTIONS: AcquireOptions = {}
 
 export class Acquisition {
   readonly #client: Client
-  readonly #shape: ClaimShape
+  readonly #template: ClaimTemplate
   readonly #settings: LockSettings
   readonly #cohortKey: string | undefined
   readonly #strictKey: string | undefined
   readonly #separateKey: string
-  readonly #alone: Keepsake
+  readonly #alone: Releaser
 
-  constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
-    assertSupported(client, shape)
+  constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
+    assertSupported(client, template)
     this.#client = client
-    this.#shape = shape
+    this.#template = template
     this.#settings = settings
-    const exclusive = shape.weight === shape.capacity
+    const exclusive = template.weight === template.capacity
     // Only claims that are alike may pass a lease on: the next holder inherits its TTL.
-    const key = `${shape.kind}/${shape.capacity}/${shape.ttlMs}/${shape.lock}`
+    const key = `${template.kind}/${template.capacity}/${template.ttlMs}/${template.lock}`
     const passesOn = exclusive && settings.renew
     this.#cohortKey = passesOn && settings.fairness === 'cohort' ? key : undefined
     this.#strictKey = passesOn && settings.fairness === 'fifo' ? key : undefined
-    this.#separateKey = `${shape.weight}/${key}`
+    this.#separateKey = `${template.weight}/${key}`
     this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
@@ -53,13 +53,13 @@ export class Acquisition {
   /** Waits for a lease. Without a promise where the store grants it in the same turn. */
   acquire(options: AcquireOptions = NO_OPTIONS): HeldLease | Promise<HeldLease> {
     const limits = this.#limits(options)
-    refuseSelfDeadlock(this.#client, this.#shape)
+    refuseSelfDeadlock(this.#client, this.#template)
     return this.#acquire(limits)
   }
 
   /** One attempt. A busy lock is a value, not an error. */
   async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
-    this.#client.assertOpen(this.#shape.lock)
+    this.#client.assertOpen(this.#template.lock)
     const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
     if (cohort?.busy === true) {
       // They do not know whether it is busy.
@@ -67,7 +67,7 @@ export class Acquisition {
       return undefined
     }
     const nowMs = this.#client.clock.monotonicMs()
-    const wait = new Wait<HeldLease | undefined>(this.#client, this.#shape.lock, nowMs)
+    const wait = new Wait<HeldLease | undefined>(this.#client, this.#template.lock, nowMs)
     wait.limit({ waitMs: Infinity, outageMs: 0, signal })
     const take = (grant: Grant): HeldLease => {
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
@@ -85,28 +85,28 @@ export class Acquisition {
     options: AcquireOptions = NO_OPTIONS,
   ): Promise<T> {
     if (typeof work !== 'function') {
-      throw new LockUsageError(`run of "${this.#shape.lock}" needs a function to call.`, {
-        lock: this.#shape.lock,
+      throw new LockUsageError(`run of "${this.#template.lock}" needs a function to call.`, {
+        lock: this.#template.lock,
       })
     }
     const limits = this.#limits(options)
-    const frame = frameToReenter(this.#client, this.#shape, this.#settings.reentrant)
+    const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.clock.monotonicMs()
-    const inside = frame && (await runInside(frame, { shape: this.#shape, limits, startedMs }, work))
+    const inside = frame && (await runInside(frame, { template: this.#template, limits, startedMs }, work))
     if (inside) return inside.value
     const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
     if (this.#client.closed) {
       // Closed in the very turn of the grant: closing gives the lease back, and has not seen that anybody works under it.
       await lease.releaseQuietly()
-      throw this.#client.closedError(this.#shape.lock)
+      throw this.#client.closedError(this.#template.lock)
     }
     return runAndRelease(this.#client, lease, work)
   }
 
   #limits(options: AcquireOptions): WaitLimits {
-    this.#client.assertOpen(this.#shape.lock)
+    this.#client.assertOpen(this.#template.lock)
     if (options === NO_OPTIONS) return this.#client.waitLimits
-    return limitsOf(this.#client, this.#shape.lock, 'acquire', options)
+    return limitsOf(this.#client, this.#template.lock, 'acquire', options)
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
@@ -125,36 +125,36 @@ export class Acquisition {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
-      throw new LockTimeoutError(waitMs, { lock: this.#shape.lock, store: error.store, cause: error })
+      throw new LockTimeoutError(waitMs, { lock: this.#template.lock, store: error.store, cause: error })
     }
   }
 
   async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
     const lease = await this.tryAcquire(signal)
     if (lease) return lease
-    throw new LockTimeoutError(0, { lock: this.#shape.lock, store: this.#client.store.name })
+    throw new LockTimeoutError(0, { lock: this.#template.lock, store: this.#client.store.name })
   }
 
   #cohort(): Cohort | undefined {
     const key = this.#cohortKey
-    return key === undefined ? undefined : this.#client.cohorts.get(key, this.#shape)
+    return key === undefined ? undefined : this.#client.cohorts.get(key, this.#template)
   }
 
   #strictQueue(): StrictQueue | undefined {
     const key = this.#strictKey
-    return key === undefined ? undefined : this.#client.strictQueues.get(key, this.#shape)
+    return key === undefined ? undefined : this.#client.strictQueues.get(key, this.#template)
   }
 
   #separateQueue(): SeparateQueue {
     const { renew } = this.#settings
-    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(this.#separateKey, this.#shape)
+    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(this.#separateKey, this.#template)
   }
 
   /** Attempts without queueing, until the caller gives up. */
-  #attemptOnce(wait: Pick<Wait, 'fail' | 'onGiveUp'>, done: SeekListener['done']): void {
+  #attemptOnce(wait: Pick<Wait, 'fail' | 'onGiveUp'>, done: ClaimListener['done']): void {
     const terms = { enqueue: false, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
     try {
-      const found = seek(this.#client, this.#shape, terms, { done })
+      const found = startClaim(this.#client, this.#template, terms, { done })
       if (found instanceof Grant) done(found)
       else if (!found.over) wait.onGiveUp = () => found.stop()
     } catch (error) {
@@ -164,7 +164,7 @@ export class Acquisition {
   }
 
   #leaseAlone(grant: Grant): HeldLease {
-    this.#client.keeper.add(grant)
+    this.#client.renewals.add(grant)
     const nowMs = this.#client.clock.monotonicMs()
     return new HeldLease(this.#client, grant, grant.token, nowMs, this.#settings.maxHoldMs, this.#alone)
   }
@@ -191,18 +191,18 @@ export async function runAndRelease<T>(
     outcome = { error }
   }
   const lost = await lease.endedEarly()
-  await lease.vacated()
+  await lease.whenCallbacksSettled()
   await lease.releaseQuietly()
   if (lost) throw lease.lossError('error' in outcome ? outcome.error : undefined)
   if ('error' in outcome) throw outcome.error
   return outcome.value
 }
 
-function assertSupported(client: Client, shape: ClaimShape): void {
+function assertSupported(client: Client, template: ClaimTemplate): void {
   const { store } = client
-  if (store.traits.kinds.includes(shape.kind)) return
+  if (store.traits.kinds.includes(template.kind)) return
   throw new UnsupportedLockError(
-    `The ${store.name} store has no ${shape.kind} ("${shape.lock}"); it offers: ${store.traits.kinds.join(', ')}.`,
-    { lock: shape.lock, store: store.name },
+    `The ${store.name} store has no ${template.kind} ("${template.lock}"); it offers: ${store.traits.kinds.join(', ')}.`,
+    { lock: template.lock, store: store.name },
   )
 }

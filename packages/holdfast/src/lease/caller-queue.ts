@@ -11,34 +11,34 @@
  */
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
-import { seek } from './attempt.js'
-import type { ClaimShape, Client } from './client.js'
+import { startClaim } from './start-claim.js'
+import type { ClaimTemplate, Client } from './client.js'
 import { Grant } from './grant.js'
-import type { Seek, SeekListener, SeekTerms } from './seek.js'
+import type { PendingClaim, ClaimListener, ClaimTerms } from './pending-claim.js'
 import type { Wait } from './wait.js'
 
 /** A caller, and the claim that stands for it now. */
 export interface Queued {
   wait: Wait
-  seek: Seek | undefined
+  pending: PendingClaim | undefined
 }
 
 export class CallerQueue {
   readonly #client: Client
-  readonly #shape: ClaimShape
-  readonly #terms: SeekTerms
+  readonly #template: ClaimTemplate
+  readonly #terms: ClaimTerms
   readonly #serve: (wait: Wait, grant: Grant) => void
   /** In the order of the calls. */
   readonly #queued = new LinkedSet<Queued>()
 
   constructor(
     client: Client,
-    shape: ClaimShape,
-    terms: SeekTerms,
+    template: ClaimTemplate,
+    terms: ClaimTerms,
     serve: (wait: Wait, grant: Grant) => void,
   ) {
     this.#client = client
-    this.#shape = shape
+    this.#template = template
     this.#terms = { ...terms, queue: this }
     this.#serve = serve
   }
@@ -48,9 +48,9 @@ export class CallerQueue {
     return this.#queued.size
   }
 
-  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
   get failure(): LockError | undefined {
-    return this.first?.value.seek?.failure
+    return this.first?.value.pending?.failure
   }
 
   /** The caller that has waited longest. */
@@ -60,9 +60,9 @@ export class CallerQueue {
 
   /** Makes a claim for a caller, whose wait ends when the queue serves it, when it fails, or when it gives up. */
   enter(wait: Wait): void {
-    const place = this.#queued.add({ wait, seek: undefined })
+    const place = this.#queued.add({ wait, pending: undefined })
     this.#assign(place, wait)
-    const listener: SeekListener = {
+    const listener: ClaimListener = {
       done: (grant, error) => {
         if (grant) this.#granted(place, grant)
         else this.#fail(place, error)
@@ -70,9 +70,9 @@ export class CallerQueue {
       failing: (outage) => place.value.wait.noteOutage(outage),
     }
     try {
-      const found = seek(this.#client, this.#shape, this.#terms, listener)
+      const found = startClaim(this.#client, this.#template, this.#terms, listener)
       if (found instanceof Grant) this.#granted(place, found)
-      else place.value.seek = found
+      else place.value.pending = found
     } catch (error) {
       // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
       this.#fail(place, error)
@@ -82,7 +82,7 @@ export class CallerQueue {
   /** Takes a caller out, and its claim out of the store. */
   leave(place: Place<Queued>): void {
     this.#queued.delete(place)
-    place.value.seek?.stop()
+    place.value.pending?.stop()
   }
 
   /** Serves the caller that has waited longest of those that may. The callers up to the place of the claim move up. */
@@ -95,15 +95,15 @@ export class CallerQueue {
     this.#serve(wait, grant)
   }
 
-  #mayTakeOver({ startedMs }: Wait, { seek: its }: Queued): boolean {
-    const { weight, capacity } = this.#shape
+  #mayTakeOver({ startedMs }: Wait, { pending: its }: Queued): boolean {
+    const { weight, capacity } = this.#template
     return weight === capacity || (its?.waitedMs ?? -Infinity) >= startedMs
   }
 
   #assign(place: Place<Queued>, wait: Wait): void {
     place.value.wait = wait
     wait.onGiveUp = () => this.leave(place)
-    wait.failure = () => place.value.seek?.failure
+    wait.failure = () => place.value.pending?.failure
   }
 
   #fail(place: Place<Queued>, error: unknown): void {

@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
-import { Patience } from '../clock/patience.js'
+import { RequestTimeouts } from '../clock/request-timeouts.js'
 import { isLockError, LockUsageError, StoreUnavailableError, type LockError } from '../errors.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Claim, LockKind, Owner, Store } from '../store/contract.js'
@@ -15,7 +15,7 @@ import { Heartbeats } from './heartbeats.js'
 import type { HeldLease } from './lease.js'
 import { LocalQueues } from './local-queues.js'
 import { NOTED_AFTER_MS, OUTAGE_LIMIT_MS } from './outage.js'
-import { Keeper } from './renewal.js'
+import { RenewalScheduler } from './renewal-scheduler.js'
 import { Retries } from './retries.js'
 import {
   checkDuration,
@@ -32,7 +32,7 @@ import type { Closable, WaitLimits } from './wait.js'
 import { Withdrawals } from './withdrawal.js'
 
 /** What a lock asks of the store, apart from who asks: the shape of its claims. */
-export interface ClaimShape {
+export interface ClaimTemplate {
   readonly lock: string
   readonly kind: LockKind
   readonly capacity: number
@@ -41,7 +41,7 @@ export interface ClaimShape {
 }
 
 /** An answer of the store, and what it is awaited for. */
-interface Awaited {
+interface PendingAnswer {
   readonly lock: string
   readonly verb: string
   /** Called when the answer is late, and is waited for still. */
@@ -61,7 +61,7 @@ export class Client {
   readonly waitLimits: WaitLimits
   readonly requestTimeoutMs: number
   readonly owner: Owner
-  readonly keeper: Keeper
+  readonly renewals: RenewalScheduler
   readonly heartbeats: Heartbeats
   readonly retries: Retries
   readonly withdrawals: Withdrawals
@@ -71,7 +71,7 @@ export class Client {
   /** Leases that nobody has released yet, and callers that still wait: what `close` has to end. */
   readonly leases = new LinkedSet<HeldLease>()
   readonly waits = new LinkedSet<Closable>()
-  readonly #patience: Patience
+  readonly #requestTimeouts: RequestTimeouts
   /** What the ids of its claims begin with, and how far its clocks were apart when it made the last one. */
   #claimRoot: string
   #offsetMs: number
@@ -100,13 +100,13 @@ export class Client {
     }
     this.#claimRoot = this.owner.clientId
     this.#offsetMs = this.clockOffsetMs()
-    this.#patience = new Patience(this.clock, this.requestTimeoutMs, NOTED_AFTER_MS)
-    this.keeper = new Keeper(this)
-    this.cohorts = new LocalQueues((shape) => new Cohort(this, shape))
-    this.strictQueues = new LocalQueues((shape) => new StrictQueue(this, shape))
+    this.#requestTimeouts = new RequestTimeouts(this.clock, this.requestTimeoutMs, NOTED_AFTER_MS)
+    this.renewals = new RenewalScheduler(this)
+    this.cohorts = new LocalQueues((template) => new Cohort(this, template))
+    this.strictQueues = new LocalQueues((template) => new StrictQueue(this, template))
     this.separateQueues = {
-      renewed: new LocalQueues((shape) => new SeparateQueue(this, shape, true)),
-      fixed: new LocalQueues((shape) => new SeparateQueue(this, shape, false)),
+      renewed: new LocalQueues((template) => new SeparateQueue(this, template, true)),
+      fixed: new LocalQueues((template) => new SeparateQueue(this, template, false)),
     }
     this.heartbeats = new Heartbeats(this)
     this.retries = new Retries(this)
@@ -144,20 +144,20 @@ export class Client {
   }
 
   /** @param offsetMs `clockOffsetMs()` of now */
-  newClaim(shape: ClaimShape, offsetMs = this.clockOffsetMs()): Claim {
+  newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs()): Claim {
     this.#claims += 1
     // The machine may have been started from a snapshot, as may its twin, which counts on from the same number.
-    if (clocksParted(offsetMs, this.#offsetMs, shape.ttlMs)) this.#claimRoot = this.random.id()
+    if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
     this.#offsetMs = offsetMs
     return {
-      lock: shape.lock,
+      lock: template.lock,
       // The root is random and the count never repeats: cheaper than randomness for each claim.
       id: `${this.#claimRoot}.${this.#claims.toString(36)}`,
-      kind: shape.kind,
-      capacity: shape.capacity,
-      weight: shape.weight,
-      ttlMs: shape.ttlMs,
-      heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, shape.ttlMs / 3),
+      kind: template.kind,
+      capacity: template.capacity,
+      weight: template.weight,
+      ttlMs: template.ttlMs,
+      heartbeatMs: Math.min(LONGEST_HEARTBEAT_MS, template.ttlMs / 3),
       owner: this.owner,
     }
   }
@@ -178,20 +178,20 @@ export class Client {
    */
   whenAnswered<T>(
     answer: PromiseLike<T>,
-    { lock, verb, late }: Awaited,
+    { lock, verb, late }: PendingAnswer,
     onValue: (value: T) => void,
     onError: (error: LockError) => void,
   ): void {
-    const question = this.#patience.begin(
+    const question = this.#requestTimeouts.start(
       () => onError(this.noAnswer(lock, verb, this.requestTimeoutMs)),
       late,
     )
     answer.then(
       (value) => {
-        if (this.#patience.end(question)) onValue(value)
+        if (this.#requestTimeouts.settle(question)) onValue(value)
       },
       (error: unknown) => {
-        if (this.#patience.end(question)) onError(this.asLockError(error, lock, verb))
+        if (this.#requestTimeouts.settle(question)) onError(this.asLockError(error, lock, verb))
       },
     )
   }

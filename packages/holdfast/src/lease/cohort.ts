@@ -8,24 +8,24 @@
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
-import { seek } from './attempt.js'
-import type { ClaimShape, Client } from './client.js'
+import { startClaim } from './start-claim.js'
+import type { ClaimTemplate, Client } from './client.js'
 import { announceGrant, Grant, type GrantQueue } from './grant.js'
-import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
-import type { HeldLease, Keepsake } from './lease.js'
+import { HAND_OFFS_IN_A_ROW, handOff, leaseOn, canHandOff } from './hand-off.js'
+import type { HeldLease, Releaser } from './lease.js'
 import { releaseGrant } from './release.js'
-import type { Seek, SeekListener, SeekTerms } from './seek.js'
+import type { PendingClaim, ClaimListener, ClaimTerms } from './pending-claim.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-export class Cohort implements Keepsake, GrantQueue {
+export class Cohort implements Releaser, GrantQueue {
   readonly #client: Client
-  readonly #shape: ClaimShape
+  readonly #template: ClaimTemplate
   readonly #waits = new LinkedSet<Wait>()
-  #seek: Seek | undefined
+  #pending: PendingClaim | undefined
   #grant: Grant | undefined
   /** Keeps the process alive. */
-  #vigil: Timer | undefined
-  readonly #terms: SeekTerms = {
+  #keepAliveTimer: Timer | undefined
+  readonly #terms: ClaimTerms = {
     enqueue: true,
     queue: this,
     renews: true,
@@ -33,9 +33,9 @@ export class Cohort implements Keepsake, GrantQueue {
     tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
     localWaiters: () => Math.max(0, this.size - 1),
   }
-  readonly #listener: SeekListener = {
+  readonly #listener: ClaimListener = {
     done: (grant, error) => {
-      this.#seek = undefined
+      this.#pending = undefined
       if (grant) this.#serve(grant)
       else this.#failAll(error)
     },
@@ -45,28 +45,28 @@ export class Cohort implements Keepsake, GrantQueue {
   }
   readonly #whyUnknown = (): LockError | undefined => this.failure
 
-  constructor(client: Client, shape: ClaimShape) {
+  constructor(client: Client, template: ClaimTemplate) {
     this.#client = client
-    this.#shape = shape
+    this.#template = template
   }
 
   /** Whether nobody of this process holds the lock or wants it. */
   get idle(): boolean {
-    return this.size === 0 && !this.#seek && !this.#grant
+    return this.size === 0 && !this.#pending && !this.#grant
   }
 
   /** Whether somebody of this process holds the lock or wants it: then there is no use in asking the store. */
   get busy(): boolean {
     return (
       this.size > 0 ||
-      this.#seek !== undefined ||
+      this.#pending !== undefined ||
       (this.#grant?.isAlive(this.#client.clock.monotonicMs()) ?? false)
     )
   }
 
-  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
   get failure(): LockError | undefined {
-    return this.#seek?.failure
+    return this.#pending?.failure
   }
 
   /**
@@ -75,18 +75,18 @@ export class Cohort implements Keepsake, GrantQueue {
    */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
     if (this.idle) {
-      const granted = this.#seekGrant()
+      const granted = this.#requestGrant()
       if (granted) {
         announceGrant(granted, 0)
         return this.adopt(granted, nowMs, maxHoldMs)
       }
     }
-    const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
+    const wait = new Wait(this.#client, this.#template.lock, nowMs, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.failure = this.#whyUnknown
     wait.limit(limits)
-    this.#keepVigil()
+    this.#updateKeepAlive()
     return wait.promise
   }
 
@@ -94,7 +94,7 @@ export class Cohort implements Keepsake, GrantQueue {
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     grant.queue = this
-    this.#client.keeper.add(grant)
+    this.#client.renewals.add(grant)
     return leaseOn(this.#client, grant, this, nowMs, maxHoldMs)
   }
 
@@ -108,10 +108,10 @@ export class Cohort implements Keepsake, GrantQueue {
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const next = mayHandOn(grant, nowMs) ? this.#next() : undefined
+    const next = canHandOff(grant, nowMs) ? this.#next() : undefined
     if (next) {
-      handOn(this.#client, grant, next, this, nowMs)
-      this.#keepVigil()
+      handOff(this.#client, grant, next, this, nowMs)
+      this.#updateKeepAlive()
       return 'released'
     }
     const outcome = releaseGrant(this.#client, grant, nowMs)
@@ -122,22 +122,22 @@ export class Cohort implements Keepsake, GrantQueue {
   /** The grant is over: the rest queue in the store again, where there are any. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
-    this.#keepVigil()
-    if (this.size > 0 && !this.#seek) this.#startSeek()
+    this.#updateKeepAlive()
+    if (this.size > 0 && !this.#pending) this.#startClaim()
   }
 
-  /** Starts a seek. Gives the grant where the store gives it in the same turn. */
-  #seekGrant(): Grant | undefined {
-    const found = seek(this.#client, this.#shape, this.#terms, this.#listener)
+  /** Starts a claim. Returns the grant if the store grants it synchronously. */
+  #requestGrant(): Grant | undefined {
+    const found = startClaim(this.#client, this.#template, this.#terms, this.#listener)
     if (found instanceof Grant) return found
-    if (!found.over) this.#seek = found
+    if (!found.over) this.#pending = found
     return undefined
   }
 
   /** For those who queue here already. */
-  #startSeek(): void {
+  #startClaim(): void {
     try {
-      const granted = this.#seekGrant()
+      const granted = this.#requestGrant()
       if (granted) this.#serve(granted)
     } catch (error) {
       this.#failAll(error)
@@ -155,29 +155,29 @@ export class Cohort implements Keepsake, GrantQueue {
     const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
     announceGrant(grant, nowMs - wait.startedMs)
     wait.serve(lease)
-    this.#keepVigil()
+    this.#updateKeepAlive()
   }
 
   /**
    * A lease may end by itself while its holder, and nothing else in this process, moves. Those who wait here get the lock
    * then, and nothing but this timer would keep the process alive for them until then.
    */
-  #keepVigil(): void {
+  #updateKeepAlive(): void {
     const grant = this.size > 0 ? this.#grant : undefined
     if (!grant || (grant.renews && grant.holder?.endsMs === Infinity)) {
-      this.#vigil?.cancel()
-      this.#vigil = undefined
+      this.#keepAliveTimer?.cancel()
+      this.#keepAliveTimer = undefined
       return
     }
-    this.#vigil ??= this.#client.clock.timer(grant.ttlMs, () => {
-      this.#vigil = undefined
-      this.#keepVigil()
+    this.#keepAliveTimer ??= this.#client.clock.timer(grant.ttlMs, () => {
+      this.#keepAliveTimer = undefined
+      this.#updateKeepAlive()
     })
   }
 
   #failAll(error: unknown): void {
     for (let wait = this.#next(); wait; wait = this.#next()) {
-      wait.fail(this.#client.asLockError(error, this.#shape.lock, 'the attempt'))
+      wait.fail(this.#client.asLockError(error, this.#template.lock, 'the attempt'))
     }
   }
 
@@ -191,9 +191,9 @@ export class Cohort implements Keepsake, GrantQueue {
 
   #leave(place: Place<Wait>): void {
     this.#waits.delete(place)
-    this.#keepVigil()
+    this.#updateKeepAlive()
     if (this.size > 0) return
-    this.#seek?.stop()
-    this.#seek = undefined
+    this.#pending?.stop()
+    this.#pending = undefined
   }
 }

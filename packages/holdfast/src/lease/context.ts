@@ -8,7 +8,7 @@
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { LockUsageError } from '../errors.js'
-import type { ClaimShape, Client } from './client.js'
+import type { ClaimTemplate, Client } from './client.js'
 import type { HeldLease } from './lease.js'
 import { Wait, type WaitLimits } from './wait.js'
 
@@ -45,14 +45,14 @@ export function detached<T>(work: () => T): T {
  * The same function, which runs in the context of whoever binds it, but for what that holds. Who is called back out of a
  * timer or a connection that many share would find itself in the context of whichever of them set it up.
  */
-export function boundHere<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
+export function bindContext<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
   // `AsyncResource.bind` takes many times as long.
   const here = new AsyncResource('Holdfast', { requireManualDestroy: true })
   return (...args) => here.runInAsyncScope(() => detached(() => work(...args)))
 }
 
 /** Runs `work` outside of anybody's context: for what serves many and outlasts the one who happened to begin it. */
-export const inNobodysContext: <T>(work: () => T) => T = AsyncLocalStorage.snapshot()
+export const outsideContext: <T>(work: () => T) => T = AsyncLocalStorage.snapshot()
 
 /**
  * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be held, since the process
@@ -87,7 +87,7 @@ function startUnder<T>(
   reads: boolean,
 ): Promise<T> {
   used = true
-  const outer = withoutTheDead(contexts.getStore())
+  const outer = pruneDeadFrames(contexts.getStore())
   const frame: Frame = {
     client,
     lease,
@@ -107,41 +107,45 @@ function startUnder<T>(
  * The frame that a nested run of this shape may re-enter; undefined when it has to acquire.
  * @throws LockUsageError when acquiring would wait for itself for ever.
  */
-export function frameToReenter(client: Client, shape: ClaimShape, reentrant: boolean): Frame | undefined {
+export function frameToReenter(
+  client: Client,
+  template: ClaimTemplate,
+  reentrant: boolean,
+): Frame | undefined {
   if (!used) return undefined
-  const frame = innermost(client, shape.lock)
-  if (!frame || isAnotherLock(frame, shape)) return undefined
-  const isWriter = shape.weight === shape.capacity
-  if (shape.kind === 'semaphore' && !frame.lease.exclusive) {
-    assertPermitsLeft(client, shape)
+  const frame = innermost(client, template.lock)
+  if (!frame || isAnotherLock(frame, template)) return undefined
+  const isWriter = template.weight === template.capacity
+  if (template.kind === 'semaphore' && !frame.lease.exclusive) {
+    assertPermitsLeft(client, template)
     return undefined
   }
-  if (shape.kind !== 'semaphore' && !isWriter) return frame
-  if (isReader(frame)) throw selfDeadlock(shape, UPGRADE_ADVICE)
+  if (template.kind !== 'semaphore' && !isWriter) return frame
+  if (isReader(frame)) throw selfDeadlock(template, UPGRADE_ADVICE)
   if (reentrant) return frame
-  throw selfDeadlock(shape, 'Set reentrant: true to re-enter it')
+  throw selfDeadlock(template, 'Set reentrant: true to re-enter it')
 }
 
 /** As `frameToReenter`, for an `acquire`, which cannot re-enter: it refuses what could never be granted. */
-export function refuseSelfDeadlock(client: Client, shape: ClaimShape): void {
+export function refuseSelfDeadlock(client: Client, template: ClaimTemplate): void {
   if (!used) return
-  const frame = innermost(client, shape.lock)
-  if (!frame || isAnotherLock(frame, shape)) return
-  if (shape.kind === 'semaphore') assertPermitsLeft(client, shape)
-  else if (shape.weight === shape.capacity) {
+  const frame = innermost(client, template.lock)
+  if (!frame || isAnotherLock(frame, template)) return
+  if (template.kind === 'semaphore') assertPermitsLeft(client, template)
+  else if (template.weight === template.capacity) {
     throw selfDeadlock(
-      shape,
+      template,
       isReader(frame) ? UPGRADE_ADVICE : 'Use run, which can re-enter with reentrant: true',
     )
   } else {
     // A writer may come to wait at any time, and a second reader of this context would wait behind it for the first one.
-    throw selfDeadlock(shape, 'Use run, with which readers re-enter')
+    throw selfDeadlock(template, 'Use run, with which readers re-enter')
   }
 }
 
 /** A wait for a claim of this shape, which began at some time by the monotonic clock. */
 export interface BegunWait {
-  readonly shape: ClaimShape
+  readonly template: ClaimTemplate
   readonly limits: WaitLimits
   readonly startedMs: number
 }
@@ -156,14 +160,14 @@ export async function runInside<T>(
   begun: BegunWait,
   work: (lease: HeldLease) => T | PromiseLike<T>,
 ): Promise<{ readonly value: T } | undefined> {
-  const { kind, weight, capacity } = begun.shape
+  const { kind, weight, capacity } = begun.template
   // Permits inside of a whole semaphore take turns, since nobody counts them there.
   const exclusive = kind === 'semaphore' || weight === capacity
   const ofReader = frame.reads
   if (!ofReader) await turn(frame, exclusive, begun)
   try {
     if (!frame.alive || !frame.lease.open) return undefined
-    if (exclusive) refuseWriterUnderReader(frame, begun.shape)
+    if (exclusive) refuseWriterUnderReader(frame, begun.template)
     const reads = ofReader || !exclusive
     return { value: await runUnder(frame.client, frame.lease, () => work(frame.lease), reads) }
   } finally {
@@ -172,23 +176,23 @@ export async function runInside<T>(
 }
 
 /** The lease may have been downgraded while this one waited for its turn. */
-function refuseWriterUnderReader(frame: Frame, shape: ClaimShape): void {
+function refuseWriterUnderReader(frame: Frame, template: ClaimTemplate): void {
   if (frame.lease.exclusive) return
-  throw selfDeadlock(shape, 'Its writer has become a reader meanwhile; write before the downgrade')
+  throw selfDeadlock(template, 'Its writer has become a reader meanwhile; write before the downgrade')
 }
 
 /** Resolves when a nested run may start. Its turn is noted before that, so that no other one starts in between. */
 async function turn(
   frame: Frame,
   exclusive: boolean,
-  { limits, startedMs, shape }: BegunWait,
+  { limits, startedMs, template }: BegunWait,
 ): Promise<void> {
   if (frame.queue.length === 0 && mayStart(frame, exclusive)) {
     enter(frame, exclusive)
     return
   }
   limits.signal?.throwIfAborted()
-  const wait = new Wait(frame.client, shape.lock, startedMs)
+  const wait = new Wait(frame.client, template.lock, startedMs)
   const place: Turn = { wait, exclusive }
   wait.onGiveUp = () => {
     frame.queue.splice(frame.queue.indexOf(place), 1)
@@ -224,13 +228,13 @@ function serveTurns(frame: Frame): void {
 }
 
 /** Work that begins its next run out of the last one would otherwise drag all the frames that it ever had behind it. */
-function withoutTheDead(innermostOne: Frame | undefined): Frame | undefined {
-  const first = nextLiving(innermostOne)
-  for (let frame = first; frame; frame = frame.outer) frame.outer = nextLiving(frame.outer)
+function pruneDeadFrames(frame: Frame | undefined): Frame | undefined {
+  const first = nextLiveFrame(frame)
+  for (let frame = first; frame; frame = frame.outer) frame.outer = nextLiveFrame(frame.outer)
   return first
 }
 
-function nextLiving(from: Frame | undefined): Frame | undefined {
+function nextLiveFrame(from: Frame | undefined): Frame | undefined {
   let frame = from
   while (frame && !frame.alive) frame = frame.outer
   return frame
@@ -256,31 +260,31 @@ function isReader({ reads, lease }: Frame): boolean {
 }
 
 /** Of the same name, in use as something else: the store says so at once (`LOCK_MISMATCH`). */
-function isAnotherLock({ lease }: Frame, { kind, capacity }: ClaimShape): boolean {
+function isAnotherLock({ lease }: Frame, { kind, capacity }: ClaimTemplate): boolean {
   return lease.capacity !== capacity || (lease.kind === 'semaphore') !== (kind === 'semaphore')
 }
 
-function assertPermitsLeft(client: Client, shape: ClaimShape): void {
+function assertPermitsLeft(client: Client, template: ClaimTemplate): void {
   const leases = new Set<HeldLease>()
   for (let frame = contexts.getStore(); frame; frame = frame.outer) {
-    if (frame.alive && frame.client === client && frame.lease.name === shape.lock && frame.lease.open) {
+    if (frame.alive && frame.client === client && frame.lease.name === template.lock && frame.lease.open) {
       leases.add(frame.lease)
     }
   }
   let held = 0
   for (const lease of leases) held += lease.weight
-  if (held + shape.weight > shape.capacity) {
+  if (held + template.weight > template.capacity) {
     throw selfDeadlock(
-      shape,
-      `It holds ${held} of ${shape.capacity} permits and asks for ${shape.weight} more`,
+      template,
+      `It holds ${held} of ${template.capacity} permits and asks for ${template.weight} more`,
     )
   }
 }
 
-function selfDeadlock(shape: ClaimShape, advice: string): LockUsageError {
+function selfDeadlock(template: ClaimTemplate, advice: string): LockUsageError {
   return new LockUsageError(
-    `This async context holds "${shape.lock}" already and would wait for itself for ever. ` +
+    `This async context holds "${template.lock}" already and would wait for itself for ever. ` +
       `${advice}, or start unrelated work with locks.detached().`,
-    { lock: shape.lock },
+    { lock: template.lock },
   )
 }

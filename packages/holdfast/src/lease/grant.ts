@@ -10,7 +10,7 @@ import type { Claim, Owner } from '../store/contract.js'
 import type { Client } from './client.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
-import type { Lane } from './renewal.js'
+import type { Lane } from './renewal-scheduler.js'
 
 /** What the store said when it granted, and when that was asked. */
 export interface GrantTerms {
@@ -55,13 +55,13 @@ export class Grant {
   /** What the store shows was said by one holder about itself. */
   described = false
   /** What one holder has done under it may still come into force: the store has to say who is next, and when. */
-  unsettled = false
+  commitPending = false
   /** Who has the grant now: it is told of a loss, once. */
   holder: GrantHolder | undefined
   /** How often it passed from one caller of this process to the next. */
   handOffs = 0
   /** Where its holder's claim stood in the store's queue, where that is numbered: see `Waiting`. */
-  place: number | undefined
+  queueNumber: number | undefined
   /** The local queue that the grant serves, where there is one. */
   queue: GrantQueue | undefined
 
@@ -69,7 +69,7 @@ export class Grant {
   lane: Lane | undefined
   previous: Grant | undefined
   next: Grant | undefined
-  asked: Place<Grant> | undefined
+  unanswered: Place<Grant> | undefined
   askAgainMs = Infinity
   #offsetMs: number
 
@@ -133,7 +133,7 @@ export class Grant {
     if (this.state !== 'held') return
     this.state = 'lost'
     const { client, claim } = this
-    client.keeper.remove(this)
+    client.renewals.remove(this)
     if (reason !== 'stolen') client.withdrawals.inBackground(claim)
     const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name, because })
     if (!this.told) {

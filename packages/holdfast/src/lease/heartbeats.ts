@@ -5,7 +5,7 @@
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { Client } from './client.js'
-import { inNobodysContext } from './context.js'
+import { outsideContext } from './context.js'
 
 interface Beat {
   readonly listeners: LinkedSet<() => void>
@@ -57,6 +57,6 @@ export class Heartbeats {
       for (const listener of beat.listeners.values()) listener()
       if (beat.listeners.size > 0 && !beat.timer) this.#arm(heartbeatMs, beat)
     }
-    beat.timer = inNobodysContext(() => clock.timer(afterMs, fire))
+    beat.timer = outsideContext(() => clock.timer(afterMs, fire))
   }
 }

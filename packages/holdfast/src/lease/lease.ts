@@ -8,7 +8,7 @@ import type { LockKind } from '../store/contract.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import { INSPECT } from '../store/with-json.js'
 import type { Client } from './client.js'
-import { boundHere, runUnder } from './context.js'
+import { bindContext, runUnder } from './context.js'
 import { isWatched, publish } from './events.js'
 import type { Grant, GrantHolder } from './grant.js'
 import { checkNote, type LeaseNote } from './note.js'
@@ -64,7 +64,7 @@ export interface WriteLease<F extends boolean = boolean> extends Lease<F> {
 }
 
 /** Who takes a lease back: the local queue it came from, or nobody but the store. */
-export interface Keepsake {
+export interface Releaser {
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'>
 }
 
@@ -73,7 +73,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   readonly #client: Client
   readonly #place: Place<HeldLease>
   readonly #grant: Grant
-  readonly #keepsake: Keepsake
+  readonly #releaser: Releaser
   readonly #token: bigint | undefined
   readonly #startedMs: number
   #maxHold: Timer | undefined
@@ -95,14 +95,14 @@ export class HeldLease implements WriteLease, GrantHolder {
     token: bigint | undefined,
     nowMs: number,
     maxHoldMs: number,
-    from: Keepsake,
+    from: Releaser,
   ) {
     this.#client = client
     this.#grant = grant
     this.#token = token
     this.#startedMs = nowMs
     this.endsMs = nowMs + maxHoldMs
-    this.#keepsake = from
+    this.#releaser = from
     grant.holder = this
     this.#place = client.leases.add(this)
     if (maxHoldMs !== Infinity) this.#watchMaxHold()
@@ -150,7 +150,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     if (this.#grant.isAlive(nowMs)) return true
     // The clocks parted but the deadline has not come: the store's answer decides.
     if (this.#grant.state === 'held' && nowMs < this.#grant.deadlineMs)
-      this.#client.keeper.renewSoon(this.#grant)
+      this.#client.renewals.renewSoon(this.#grant)
     return false
   }
 
@@ -165,7 +165,7 @@ export class HeldLease implements WriteLease, GrantHolder {
       const controller = (this.#controller = new AbortController())
       const reason = this.#lost ?? this.#closing
       if (reason !== undefined) controller.abort(reason)
-      else this.#abort = boundHere((why: unknown) => controller.abort(why))
+      else this.#abort = bindContext((why: unknown) => controller.abort(why))
     }
     return this.#controller.signal
   }
@@ -178,7 +178,7 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   async renew(): Promise<void> {
     this.#assertNotOver()
-    const result = await this.#client.keeper.renewNow(this.#grant)
+    const result = await this.#client.renewals.renewNow(this.#grant)
     if (result.outcome === 'unknown') throw result.cause
     this.#assertNotOver()
   }
@@ -230,7 +230,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     const late = this.#lateness(nowMs)
     this.#grant.holder = undefined
     // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
-    const outcome = this.#keepsake.giveBack(this.#grant, nowMs)
+    const outcome = this.#releaser.giveBack(this.#grant, nowMs)
     this.#release = late ? 'lost' : outcome
     if (late) this.#learnOfLoss(late, nowMs)
     this.#onOver?.()
@@ -318,13 +318,13 @@ export class HeldLease implements WriteLease, GrantHolder {
   }
 
   /** Something that was done under it may come into force later: nobody gets the lock but through the store. */
-  markUnsettled(): void {
-    this.#grant.unsettled = true
+  requireStoreRelease(): void {
+    this.#grant.commitPending = true
   }
 
   /** Asks the store soon whether it still holds the lock for this lease. */
-  look(): void {
-    if (this.open) this.#client.keeper.renewSoon(this.#grant)
+  verifySoon(): void {
+    if (this.open) this.#client.renewals.renewSoon(this.#grant)
   }
 
   /** Whether the lease ended against the holder's will, as far as can be known now. */
@@ -335,7 +335,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     const { state, deadlineMs } = this.#grant
     const nowMs = this.#client.clock.monotonicMs()
     if (!this.#lost && state === 'held' && nowMs < Math.min(deadlineMs, this.endsMs)) {
-      await this.#client.keeper.renewNow(this.#grant)
+      await this.#client.renewals.renewNow(this.#grant)
     }
     return !this.held
   }
@@ -373,7 +373,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   }
 
   /** Resolves when no callback works under it any more, or when it is over whoever does. */
-  async vacated(): Promise<void> {
+  async whenCallbacksSettled(): Promise<void> {
     if (!this.busy || !this.open) return
     const over = new Promise<void>((resolve) => (this.#onOver = resolve))
     await Promise.race([this.#untilIdle(), over])
@@ -387,7 +387,7 @@ export class HeldLease implements WriteLease, GrantHolder {
   abandon(): void {
     this.#client.leases.delete(this.#place)
     this.#abandoned = true
-    this.#client.keeper.stopRenewing(this.#grant)
+    this.#client.renewals.stopRenewing(this.#grant)
   }
 
   /** The grant is gone: tells whoever listens to the signal. */
@@ -408,7 +408,7 @@ export class HeldLease implements WriteLease, GrantHolder {
     const { reason } = this.#lost ?? {}
     if (reason === 'stolen') this.#client.withdrawals.inBackground(this.#grant.claim)
     if (reason === 'max-hold' && this.#grant.state === 'held') {
-      const handedBack = this.#keepsake.giveBack(this.#grant, this.#client.clock.monotonicMs())
+      const handedBack = this.#releaser.giveBack(this.#grant, this.#client.clock.monotonicMs())
       if (typeof handedBack !== 'string') {
         handedBack.catch((error: unknown) => this.#client.report(this.#grant.claim, 'release', error))
       }
@@ -427,7 +427,7 @@ export class HeldLease implements WriteLease, GrantHolder {
           return
         }
         const error = new LockLostError('max-hold', { lock: this.name, store: this.#client.store.name })
-        this.#client.keeper.stopRenewing(this.#grant)
+        this.#client.renewals.stopRenewing(this.#grant)
         this.#grant.told = true
         this.#announceLoss('max-hold', this.#client.clock.monotonicMs())
         this.onLoss(error)

@@ -1,15 +1,15 @@
 /** The local queues of a client, by what their callers want. One is made when it is needed, and made use of again. */
-import type { ClaimShape } from './client.js'
+import type { ClaimTemplate } from './client.js'
 
 /** Below so many nobody looks for idle ones. */
 const KEPT = 256
 
 export class LocalQueues<Q extends { readonly idle: boolean }> {
-  readonly #make: (shape: ClaimShape) => Q
+  readonly #make: (template: ClaimTemplate) => Q
   readonly #all = new Map<string, Q>()
   #sweepAt = KEPT
 
-  constructor(make: (shape: ClaimShape) => Q) {
+  constructor(make: (template: ClaimTemplate) => Q) {
     this.#make = make
   }
 
@@ -19,11 +19,11 @@ export class LocalQueues<Q extends { readonly idle: boolean }> {
   }
 
   /** @param key the same only for claims that are alike */
-  get(key: string, shape: ClaimShape): Q {
+  get(key: string, template: ClaimTemplate): Q {
     let queue = this.#all.get(key)
     if (!queue) {
       if (this.#all.size >= this.#sweepAt) this.#sweep()
-      queue = this.#make(shape)
+      queue = this.#make(template)
       this.#all.set(key, queue)
     }
     return queue

@@ -9,7 +9,7 @@ export function releaseGrant(
 ): 'released' | 'lost' | Promise<'released' | 'lost'> {
   const overdue = nowMs >= grant.deadlineMs
   grant.state = 'released'
-  client.keeper.remove(grant)
+  client.renewals.remove(grant)
   const judge = (outcome: string): 'released' | 'lost' =>
     outcome === 'released' && !overdue ? 'released' : 'lost'
   const outcome = client.withdrawals.release(grant.claim, grant.deadlineMs)

@@ -5,7 +5,7 @@
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
 import type { Client } from './client.js'
-import { inNobodysContext } from './context.js'
+import { outsideContext } from './context.js'
 
 const FIRST_PAUSE_MS = 50
 export const LONGEST_PAUSE_MS = 1000
@@ -71,7 +71,7 @@ export class Retries {
   #arm(): Timer {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#rounds)
     const afterMs = this.#client.jitter(0.75, 1) * pauseMs
-    return inNobodysContext(() => this.#client.clock.timer(afterMs, () => this.#round()))
+    return outsideContext(() => this.#client.clock.timer(afterMs, () => this.#round()))
   }
 
   #round(): void {

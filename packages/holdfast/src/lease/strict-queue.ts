@@ -9,22 +9,22 @@
  * only when the store has answered to its release. Else it would come to stand behind the callers of other processes,
  * one after each row, until nobody stood next to anybody of its own any more.
  */
-import { soonOf } from '../clock/clock.js'
+import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import { CallerQueue, type Queued } from './caller-queue.js'
 import type { LockError } from '../errors.js'
-import type { ClaimShape, Client } from './client.js'
-import { inNobodysContext } from './context.js'
+import type { ClaimTemplate, Client } from './client.js'
+import { outsideContext } from './context.js'
 import { announceGrant, type Grant } from './grant.js'
-import { HAND_OFFS_IN_A_ROW, handOn, leaseOn, mayHandOn } from './hand-on.js'
-import type { HeldLease, Keepsake } from './lease.js'
+import { HAND_OFFS_IN_A_ROW, handOff, leaseOn, canHandOff } from './hand-off.js'
+import type { HeldLease, Releaser } from './lease.js'
 import { releaseGrant } from './release.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-export class StrictQueue implements Keepsake {
+export class StrictQueue implements Releaser {
   readonly #client: Client
-  readonly #shape: ClaimShape
-  readonly #soon: (work: () => void) => void
+  readonly #template: ClaimTemplate
+  readonly #atTickEnd: (work: () => void) => void
   readonly #queued: CallerQueue
   /** Those who ask when the turn is over. */
   readonly #held = new LinkedSet<Wait>()
@@ -35,10 +35,10 @@ export class StrictQueue implements Keepsake {
   /** Whether several of this process have wanted the lock at once. */
   #crowded = false
 
-  constructor(client: Client, shape: ClaimShape) {
+  constructor(client: Client, template: ClaimTemplate) {
     this.#client = client
-    this.#shape = shape
-    this.#soon = soonOf(client.clock)
+    this.#template = template
+    this.#atTickEnd = atTickEndOf(client.clock)
     const { tokenBlocks } = client.store.traits
     const terms = {
       enqueue: true,
@@ -47,7 +47,7 @@ export class StrictQueue implements Keepsake {
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
       localWaiters: () => 0,
     }
-    this.#queued = new CallerQueue(client, shape, terms, (wait, grant) => this.#serve(wait, grant))
+    this.#queued = new CallerQueue(client, template, terms, (wait, grant) => this.#serve(wait, grant))
   }
 
   /** Whether nobody of this process waits here. */
@@ -55,13 +55,13 @@ export class StrictQueue implements Keepsake {
     return this.#queued.size === 0 && !this.#inRow
   }
 
-  /** Why nobody knows whether the lock is busy: see `Seek.failure`. */
+  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
   get failure(): LockError | undefined {
     return this.#queued.failure
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
-    const wait = new Wait(this.#client, this.#shape.lock, nowMs, maxHoldMs)
+    const wait = new Wait(this.#client, this.#template.lock, nowMs, maxHoldMs)
     wait.limit(limits)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
@@ -70,15 +70,15 @@ export class StrictQueue implements Keepsake {
   }
 
   giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const next = mayHandOn(grant, nowMs) ? this.#behind(grant) : undefined
+    const next = canHandOff(grant, nowMs) ? this.#behind(grant) : undefined
     if (!next) return this.#release(grant, nowMs)
-    const { wait, seek: its } = next.value
-    grant.place = its?.place
+    const { wait, pending: its } = next.value
+    grant.queueNumber = its?.queueNumber
     this.#queued.leave(next)
-    handOn(this.#client, grant, wait, this, nowMs)
+    handOff(this.#client, grant, wait, this, nowMs)
     if (!this.#inRow) {
       this.#inRow = true
-      this.#endTurnSoon()
+      this.#endTickSoon()
     }
     return 'released'
   }
@@ -86,8 +86,8 @@ export class StrictQueue implements Keepsake {
   /** The caller right behind the holder of the grant in the store's queue, if it is of this process. */
   #behind(grant: Grant): Place<Queued> | undefined {
     const { first } = this.#queued
-    if (!first || grant.place === undefined) return undefined
-    return first.value.seek?.place === grant.place + 1 ? first : undefined
+    if (!first || grant.queueNumber === undefined) return undefined
+    return first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined
   }
 
   #release(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
@@ -97,7 +97,7 @@ export class StrictQueue implements Keepsake {
       const answered = (): void => {
         this.#givingBack -= 1
         // Whoever is told of the release may ask anew first.
-        this.#endTurnSoon()
+        this.#endTickSoon()
       }
       outcome.then(answered, answered)
     }
@@ -105,11 +105,11 @@ export class StrictQueue implements Keepsake {
   }
 
   /** In nobody's context: it asks for several callers, and none of them is the one that lets go. */
-  #endTurnSoon(): void {
-    inNobodysContext(() => this.#soon(() => this.#endTurn()))
+  #endTickSoon(): void {
+    outsideContext(() => this.#atTickEnd(() => this.#endTick()))
   }
 
-  #endTurn(): void {
+  #endTick(): void {
     if (this.#givingBack > 0) return
     this.#inRow = false
     for (let first = this.#held.first; first; first = this.#held.first) {
@@ -125,7 +125,7 @@ export class StrictQueue implements Keepsake {
 
   #serve(wait: Wait, grant: Grant): void {
     const nowMs = this.#client.clock.monotonicMs()
-    this.#client.keeper.add(grant)
+    this.#client.renewals.add(grant)
     announceGrant(grant, nowMs - wait.startedMs)
     wait.serve(leaseOn(this.#client, grant, this, nowMs, wait.maxHoldMs))
   }

@@ -145,7 +145,7 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
       const stolen = await store.steal(lock, how)
       // Holders of this client need not wait for their next renewal, nor those who queue behind them here.
       const own = client.leases.values().filter((lease) => lease.name === lock)
-      for (const lease of own) lease.look()
+      for (const lease of own) lease.verifySoon()
       return stolen
     },
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),

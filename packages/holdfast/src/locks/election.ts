@@ -7,7 +7,7 @@
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import { boundHere } from '../lease/context.js'
+import { bindContext } from '../lease/context.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
 import { describe, type AcquireOptions } from '../lease/settings.js'
 import { limitsOf, Wait } from '../lease/wait.js'
@@ -217,7 +217,7 @@ export class LockElection<F extends boolean> implements Election<F> {
       )
     }
     // In the context of whoever listens, not of whoever happens to campaign, whose locks it would re-enter.
-    const untyped = boundHere(listener as (...args: unknown[]) => void)
+    const untyped = bindContext(listener as (...args: unknown[]) => void)
     this.#emitter.on(event, untyped)
     return () => void this.#emitter.off(event, untyped)
   }

@@ -1,7 +1,7 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
 import type { LockError } from '../errors.js'
 import { Acquisition } from '../lease/acquisition.js'
-import type { ClaimShape, Client } from '../lease/client.js'
+import type { ClaimTemplate, Client } from '../lease/client.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
 import type { AcquireOptions, LockSettings } from '../lease/settings.js'
 import { promiseOf } from '../store/maybe-promise.js'
@@ -32,10 +32,10 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   readonly client: Client
   readonly #acquisition: Acquisition
 
-  constructor(client: Client, shape: ClaimShape, settings: LockSettings) {
-    this.name = shape.lock
+  constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
+    this.name = template.lock
     this.client = client
-    this.#acquisition = new Acquisition(client, shape, settings)
+    this.#acquisition = new Acquisition(client, template, settings)
   }
 
   /** @internal */

@@ -14,6 +14,6 @@ export function mutex<F extends boolean>(
 ): BasicLock<Lease<F>> {
   const settings = lockSettings(options, client.settings, client.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
-  const shape = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
-  return new BasicLock<Lease<F>>(client, shape, settings)
+  const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
+  return new BasicLock<Lease<F>>(client, template, settings)
 }

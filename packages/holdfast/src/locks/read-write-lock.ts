@@ -22,10 +22,15 @@ export function readWriteLock<F extends boolean>(
   options?: LockOptions,
 ): ReadWriteLock<F> {
   const settings = lockSettings(options, client.settings, client.store)
-  const shape = { lock: name, kind: 'readWriteLock', capacity: CAPACITY_ALL, ttlMs: settings.ttlMs } as const
+  const template = {
+    lock: name,
+    kind: 'readWriteLock',
+    capacity: CAPACITY_ALL,
+    ttlMs: settings.ttlMs,
+  } as const
   return {
     name,
-    read: new BasicLock<Lease<F>>(client, { ...shape, weight: 1 }, settings),
-    write: new BasicLock<WriteLease<F>>(client, { ...shape, weight: CAPACITY_ALL }, settings),
+    read: new BasicLock<Lease<F>>(client, { ...template, weight: 1 }, settings),
+    write: new BasicLock<WriteLease<F>>(client, { ...template, weight: CAPACITY_ALL }, settings),
   }
 }

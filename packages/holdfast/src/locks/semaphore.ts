@@ -43,14 +43,14 @@ export function semaphore<F extends boolean>(
   const { permits, ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
   const settings = lockSettings(rest, client.settings, client.store)
-  const shape = { lock: name, kind: 'semaphore', capacity: permits, ttlMs: settings.ttlMs } as const
+  const template = { lock: name, kind: 'semaphore', capacity: permits, ttlMs: settings.ttlMs } as const
   const byWeight = new Map<number, BasicLock<Lease<F>>>()
 
   function weighing(weight = 1): BasicLock<Lease<F>> {
     checkPermits('weight', weight, permits, name)
     const known = byWeight.get(weight)
     if (known) return known
-    const lock = new BasicLock<Lease<F>>(client, { ...shape, weight }, settings)
+    const lock = new BasicLock<Lease<F>>(client, { ...template, weight }, settings)
     if (byWeight.size < WEIGHTS_KEPT) byWeight.set(weight, lock)
     return lock
   }

@@ -15,7 +15,7 @@ import { isAborted } from './failures.js'
 import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
 
 /** What a transaction needs of its lease, beyond what users see of it. A wrapper of a lease has to pass it on. */
-type Coverable = Pick<HeldLease, 'exclusive' | 'markUnsettled' | 'vacated'>
+type Coverable = Pick<HeldLease, 'exclusive' | 'requireStoreRelease' | 'whenCallbacksSettled'>
 
 /** Acquires, begins, works, commits, and only then releases. */
 export async function transaction<L extends Lease, Tx, T>(
@@ -57,7 +57,7 @@ export async function transaction<L extends Lease, Tx, T>(
     if (error === (await failureOf(working))) throw error
     // It may be the commit whose answer was lost, and which is still to be done. The store keeps the next holder waiting for
     // that, by the guard; a caller of this process that the lease were passed on to would not be.
-    lease.markUnsettled()
+    lease.requireStoreRelease()
     // Here, too, a loss is said first, but for what the work itself has thrown. A loss during the commit says nothing about its
     // outcome: LockLostError would read as a rollback, and the caller would do again what may be committed.
     if (!committing) lease.assertHeld()
@@ -67,7 +67,7 @@ export async function transaction<L extends Lease, Tx, T>(
     // Knex when the work has ended it. Nothing is released under running code.
     await failureOf(working)
     // As with `run`: what the work began and did not wait for, nested runs for instance, works under the same lease.
-    await lease.vacated()
+    await lease.whenCallbacksSettled()
     // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
     await lease.release().catch(() => undefined)
   }
@@ -144,11 +144,12 @@ function ended(lease: Lease): LockUsageError {
 async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
   try {
     checkExclusive(lease)
-    const { markUnsettled, vacated } = lease as L & Partial<Coverable>
-    if (typeof markUnsettled === 'function' && typeof vacated === 'function') return lease as L & Coverable
+    const { requireStoreRelease, whenCallbacksSettled } = lease as L & Partial<Coverable>
+    if (typeof requireStoreRelease === 'function' && typeof whenCallbacksSettled === 'function')
+      return lease as L & Coverable
     throw new LockUsageError(
-      `The lease on "${lease.name}" is a wrapper that lacks markUnsettled or vacated, without which it cannot cover a ` +
-        'transaction. Give locks.transaction a lock that createLocks made.',
+      `The lease on "${lease.name}" is a wrapper that lacks requireStoreRelease or whenCallbacksSettled. ` +
+        'It cannot cover a transaction. Give locks.transaction a lock that createLocks made.',
       { lock: lease.name },
     )
   } catch (error) {

@@ -5,33 +5,33 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-bound-in-time',
     breaks: 'A row of hand-offs ends after 10 ms',
-    edits: [{ file: 'lease/hand-on.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
+    edits: [{ file: 'lease/hand-off.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
   },
   {
     name: 'cohort-bound-in-number',
     breaks: 'A row has at most 32 hand-offs',
     edits: [
-      { file: 'lease/hand-on.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
+      { file: 'lease/hand-off.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
     ],
     scenario: 'long-row',
   },
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/hand-on.js', find: 'BigInt(grant.handOffs)', replace: '0n' }],
+    edits: [{ file: 'lease/hand-off.js', find: 'BigInt(grant.handOffs)', replace: '0n' }],
   },
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
-    edits: [{ file: 'lease/hand-on.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' }],
+    edits: [{ file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' }],
   },
   {
     name: 'dead-grant-handed-on',
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
-      { file: 'lease/hand-on.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
-      { file: 'lease/hand-on.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
-      { file: 'lease/hand-on.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
+      { file: 'lease/hand-off.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
+      { file: 'lease/hand-off.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
+      { file: 'lease/hand-off.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
     ],
     masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',
   },
@@ -41,7 +41,7 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/strict-queue.js',
-        find: 'first.value.seek?.place === grant.place + 1 ? first : undefined',
+        find: 'first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined',
         replace: 'first',
       },
     ],

@@ -32,7 +32,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
       'A pushed grant lasts three heartbeats at most until its first renewal, whatever the message says',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'ttlMs: Math.min(message.ttlMs, mostMs)',
         replace: 'ttlMs: message.ttlMs',
       },

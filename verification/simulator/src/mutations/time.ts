@@ -37,7 +37,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A lease counts from when the request left, not from when the answer came',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'grantBaseMs(granted, sent.sentMs, waiting?.sentMs)',
         replace: `grantBaseMs(granted, ${SENT_AT_REPLY}, waiting?.sentMs)`,
       },
@@ -48,8 +48,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewed lease counts from when the renewal left, not from when the answer came',
     edits: [
       {
-        file: 'lease/renewal.js',
-        find: 'grant.extend(asked.sentMs, ',
+        file: 'lease/renewal-scheduler.js',
+        find: 'grant.extend(sent.sentMs, ',
         replace: `grant.extend(${SENT_AT_REPLY}, `,
       },
     ],
@@ -70,7 +70,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A pushed grant counts from the last request that was answered "waiting"',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: '...pushed, baseMs: since.sentMs',
         replace: `...pushed, baseMs: ${SENT_AT_REPLY}`,
       },
@@ -80,7 +80,13 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     name: 'missed-grant-counts',
     breaks:
       'The news of a grant is no grant when the claim may have lost it and have been queued again since',
-    edits: [{ file: 'lease/seek.js', find: 'this.#noteSilence(this.#waiting ?? this.#first);', replace: '' }],
+    edits: [
+      {
+        file: 'lease/pending-claim.js',
+        find: 'this.#noteSilence(this.#waiting ?? this.#first);',
+        replace: '',
+      },
+    ],
     scenario: 'missed-grant',
   },
   {
@@ -88,7 +94,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal whose outcome is unknown keeps the old deadline',
     edits: [
       {
-        file: 'lease/renewal.js',
+        file: 'lease/renewal-scheduler.js',
         find: "if (result.outcome === 'renewed') {",
         replace: "if (result.outcome !== 'lost') {",
       },
@@ -97,14 +103,14 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
   {
     name: 'loss-not-told',
     breaks: 'Loss is told by the deadline, whatever the network does',
-    edits: [{ file: 'lease/renewal.js', find: "grant.lose('deadline');", replace: '' }],
+    edits: [{ file: 'lease/renewal-scheduler.js', find: "grant.lose('deadline');", replace: '' }],
   },
   {
     name: 'renewal-ignores-loss',
     breaks: 'A holder whose renewal is refused stops at once',
     edits: [
       {
-        file: 'lease/renewal.js',
+        file: 'lease/renewal-scheduler.js',
         find: "grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
@@ -115,7 +121,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A lease that ended on the way is never handed out',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {',
         replace: 'if (false) {',
       },
@@ -126,7 +132,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     breaks: 'A grant that came while the machine slept is asked about before it is handed out',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {',
         replace: 'if (false) {',
       },

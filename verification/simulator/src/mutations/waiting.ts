@@ -8,7 +8,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'timer(delayMs + 1, () => this.#send())',
         replace: 'timer(delayMs + 1, () => undefined)',
       },
@@ -25,7 +25,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A caller waits for as long as it says, also while the store is away',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'if (this.#terms.enqueue && isRetryable(error)) {',
         replace: 'if (this.#waiting && isRetryable(error)) {',
       },
@@ -36,9 +36,9 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'An attempt that found no store is sent again with the same claim',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'this.#retried = true;',
-        replace: 'this.#retried = true; this.#claim = this.#client.newClaim(this.#shape);',
+        replace: 'this.#retried = true; this.#claim = this.#client.newClaim(this.#template);',
       },
     ],
   },
@@ -47,7 +47,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'An attempt whose outcome is unclear is withdrawn',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'this.#end();\n        this.#client.withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
         replace: 'this.#end();\n        this.#listener.done(undefined, error);',
       },
@@ -59,7 +59,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A wait that is given up is withdrawn',
     edits: [
       {
-        file: 'lease/seek.js',
+        file: 'lease/pending-claim.js',
         find: 'if (sent)\n            this.#client.withdrawals.inBackground(this.#claim);',
         replace: '',
       },

@@ -74,7 +74,7 @@ export class Process implements Clock {
   }
 
   /** At the end of this turn of the event loop; a stop or a kill may come in between. */
-  soon(work: () => void): void {
+  atTickEnd(work: () => void): void {
     this.#agenda.after(0, () => this.receive(work))
   }
 

@@ -1,6 +1,6 @@
 /** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
  * grants pushed to waiters. */
-import { laterOf, soonOf, type Clock, type Random } from '../../clock/clock.js'
+import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
 import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
@@ -82,8 +82,8 @@ export class RedisStore implements Store<true> {
     const settings = {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
-      soon: soonOf(clock),
-      later: laterOf(clock),
+      soon: atTickEndOf(clock),
+      later: afterTickOf(clock),
       channelOf: (lock: string) => this.#wakes.channelOf(lock),
     }
     this.#batches = new Batches({

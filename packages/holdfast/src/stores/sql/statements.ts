@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
-import { Patience } from '../../clock/patience.js'
+import { RequestTimeouts } from '../../clock/request-timeouts.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 
 /** A statement that was rolled back or whose connection was lost is tried again so often. */
@@ -54,12 +54,12 @@ interface Task<T> {
 
 export class Statements {
   readonly #options: StatementOptions
-  readonly #patience: Patience
+  readonly #patience: RequestTimeouts
   #migration: Promise<void> | undefined
 
   constructor(options: StatementOptions) {
     this.#options = options
-    this.#patience = new Patience(systemClock, options.requestTimeoutMs)
+    this.#patience = new RequestTimeouts(systemClock, options.requestTimeoutMs)
   }
 
   /**
@@ -73,17 +73,17 @@ export class Statements {
   /** With callbacks, since most of what a client does for a lock of a database is this. */
   #try<T>(task: Task<T>, tries: number): void {
     const limit: TimeLimit = { over: false, giveUp: undefined }
-    const question = this.#patience.begin(() => {
+    const question = this.#patience.start(() => {
       limit.over = true
       limit.giveUp?.()
       task.reject(this.#noAnswer())
     })
     task.statement(limit).then(
       (value) => {
-        if (this.#patience.end(question)) task.resolve(value)
+        if (this.#patience.settle(question)) task.resolve(value)
       },
       (error: unknown) => {
-        if (!this.#patience.end(question)) return
+        if (!this.#patience.settle(question)) return
         this.#mend(error, tries, task.repeatable).then(
           () => this.#try(task, tries + 1),
           (told: unknown) => task.reject(told),

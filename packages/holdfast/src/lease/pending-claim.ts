@@ -1,8 +1,9 @@
 /**
- * One claim's way to a grant: attempt, queue, watch, and attempt again until it is granted or nobody wants it any more.
+ * One claim on its way to a grant: it attempts, queues, watches, and attempts again until the store
+ * grants it or the caller stops it.
  *
- * Correctness rests on the attempts alone. A wake-up saves time; a lost one costs a heartbeat. Whatever is unclear when
- * the seek ends is withdrawn, so that no claim is granted to nobody.
+ * Correctness rests on the attempts alone. A wake-up saves time; a lost wake-up costs one heartbeat.
+ * When the claim ends in doubt, the client withdraws it, so that no grant is left without a holder.
  */
 import type { Timer } from '../clock/clock.js'
 import {
@@ -17,7 +18,7 @@ import {
 } from '../store/contract.js'
 import type { LockError } from '../errors.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
-import type { ClaimShape, Client } from './client.js'
+import type { ClaimTemplate, Client } from './client.js'
 import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
 import { publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
@@ -27,41 +28,41 @@ import { renewOnce } from './renew-once.js'
 import type { Retryable } from './retries.js'
 import { isRetryable } from './withdrawal.js'
 
-export interface SeekTerms {
+export interface ClaimTerms {
   /** Whose earliest caller gets the first grant, whichever claim it was made for: see `AttemptOptions.queue`. */
   readonly queue?: object
-  /** Join the store's queue. Without it a busy lock ends the seek. */
+  /** Join the store's queue. Without it, a busy lock ends the claim. */
   readonly enqueue: boolean
   readonly renews: boolean
-  /** How many tokens to reserve, asked anew at each attempt. */
+  /** Returns how many tokens to reserve. Called before each attempt. */
   tokens(): number
   /** How many callers of this process stand behind the claim. */
   localWaiters(): number
 }
 
 /** A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal makes good for it. */
-const WORN_SHARE = 0.01
+const AGED_SHARE = 0.01
 
-/** What is told of a seek. */
-export interface SeekListener {
-  /** Called once. Without a grant and without an error: the lock was busy and the seek did not queue. */
+/** Receives what becomes of a claim. */
+export interface ClaimListener {
+  /** Called once. Without a grant and without an error: the lock was busy and the claim did not queue. */
   done(grant: Grant | undefined, error?: unknown): void
   /** Called at each attempt that found no store and will be sent again. */
   failing?(outage: Outage): void
 }
 
 /** What the terms ask of an attempt. */
-export function optionsOf(terms: SeekTerms): AttemptOptions {
+export function optionsOf(terms: ClaimTerms): AttemptOptions {
   return { enqueue: terms.enqueue, tokens: terms.tokens(), queue: terms.queue }
 }
 
-export class Seek implements Retryable {
+export class PendingClaim implements Retryable {
   readonly order: number
   readonly lock: string
   readonly #client: Client
-  readonly #shape: ClaimShape
-  readonly #terms: SeekTerms
-  readonly #listener: SeekListener
+  readonly #template: ClaimTemplate
+  readonly #terms: ClaimTerms
+  readonly #listener: ClaimListener
   #claim!: Claim
   #over = false
   #first: Sent | undefined
@@ -75,9 +76,9 @@ export class Seek implements Retryable {
   #silentMs = 0
   /** When a grant was last in doubt. Answers to what was asked before do not count. */
   #doubtedMs = -Infinity
-  #place: number | undefined
+  #queueNumber: number | undefined
   #watch: Watch | undefined
-  #leaveBeat: (() => void) | undefined
+  #leaveHeartbeats: (() => void) | undefined
   #retry: Timer | undefined
   #polls = 0
   /** An attempt found no store, and was sent again. */
@@ -85,11 +86,11 @@ export class Seek implements Retryable {
   /** A renewal is on its way that gives a fixed lease its whole TTL. */
   #toppingUp = false
 
-  constructor(client: Client, shape: ClaimShape, terms: SeekTerms, listener: SeekListener) {
+  constructor(client: Client, template: ClaimTemplate, terms: ClaimTerms, listener: ClaimListener) {
     this.order = client.retries.nextOrder()
-    this.lock = shape.lock
+    this.lock = template.lock
     this.#client = client
-    this.#shape = shape
+    this.#template = template
     this.#terms = terms
     this.#listener = listener
   }
@@ -100,8 +101,8 @@ export class Seek implements Retryable {
   }
 
   /** Where the claim stands in the store's queue, as far as the store tells: see `Waiting`. */
-  get place(): number | undefined {
-    return this.#place
+  get queueNumber(): number | undefined {
+    return this.#queueNumber
   }
 
   /** The last moment at which the claim certainly was not granted yet, by the monotonic clock. */
@@ -116,7 +117,7 @@ export class Seek implements Retryable {
 
   /** Begins with the next round of retries, since the store did not answer an earlier caller. */
   hold(failure: LockError): this {
-    this.#claim = this.#client.newClaim(this.#shape)
+    this.#claim = this.#client.newClaim(this.#template)
     this.#outage = new Outage(this.#client, failure, this.#client.clock.monotonicMs())
     this.#client.retries.add(this, failure)
     return this
@@ -175,12 +176,12 @@ export class Seek implements Retryable {
     announceAttempt(this.#client, sent, result)
     // An answer about a claim that was given up is of no use.
     if (this.#over || sent.claim.id !== this.#claim.id) return
-    this.#answered(sent)
+    this.#outageOver(sent)
     switch (result.outcome) {
       case 'granted':
         return this.#granted(sent, result)
       case 'waiting':
-        this.#place = result.place ?? this.#place
+        this.#queueNumber = result.place ?? this.#queueNumber
         return this.#queued(sent, result.holderRemainingMs)
       case 'busy':
         return this.#busy(result.holderRemainingMs)
@@ -190,7 +191,7 @@ export class Seek implements Retryable {
     }
   }
 
-  #answered({ sentMs }: Sent): void {
+  #outageOver({ sentMs }: Sent): void {
     this.#answeredMs = Math.max(this.#answeredMs, sentMs)
     if (!this.#outage) return
     this.#outage = undefined
@@ -240,14 +241,14 @@ export class Seek implements Retryable {
       this.#send()
       return
     }
-    if (!isWhole && this.#isWorn(terms, nowMs)) this.#topUp(terms)
+    if (!isWhole && this.#isAged(terms, nowMs)) this.#topUp(terms)
     else this.#finish(terms, nowMs)
   }
 
   #finish(terms: GrantTerms, nowMs: number): void {
     this.#end()
     const grant = new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs)
-    grant.place = this.#place
+    grant.queueNumber = this.#queueNumber
     this.#listener.done(grant)
   }
 
@@ -255,9 +256,9 @@ export class Seek implements Retryable {
    * A pushed grant counts from a heartbeat that left before, and one that a retry finds from an attempt before. A lease that
    * is not renewed would end so much earlier.
    */
-  #isWorn({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
+  #isAged({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
     if (this.#terms.renews || !(this.#waiting || this.#retried)) return false
-    return ttlMs < this.#claim.ttlMs || nowMs - baseMs > WORN_SHARE * ttlMs
+    return ttlMs < this.#claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
   }
 
   /** Renews a granted claim before its lease is handed out. An attempt that is answered "granted" meanwhile comes here, too. */
@@ -293,7 +294,9 @@ export class Seek implements Retryable {
     // Where a heartbeat comes before that, its answer tells anew: a timer would nearly always be cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
-    this.#leaveBeat ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () => this.#beat())
+    this.#leaveHeartbeats ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () =>
+      this.#sendHeartbeat(),
+    )
     if (!this.#watch) this.#startWatch()
   }
 
@@ -335,7 +338,7 @@ export class Seek implements Retryable {
   }
 
   /** Sent also when an older attempt is unanswered: that one may be lost. In an outage the retries take its place. */
-  #beat(): void {
+  #sendHeartbeat(): void {
     if (!this.#outage || !this.#client.retries.has(this)) this.#send()
   }
 
@@ -348,7 +351,7 @@ export class Seek implements Retryable {
 
   /** An answer takes long, and may come yet. */
   #late(sent: Sent): void {
-    if (!this.#terms.enqueue || !this.#isOfInterest(sent)) return
+    if (!this.#terms.enqueue || !this.#isStillWanted(sent)) return
     // Some client libraries keep a request to themselves until they try the server again.
     const error = this.#outage?.error ?? this.#client.noAnswer(this.lock, 'the attempt', NOTED_AFTER_MS)
     this.#outage ??= new Outage(this.#client, error, sent.sentMs)
@@ -356,7 +359,7 @@ export class Seek implements Retryable {
   }
 
   /** Whether it matters what becomes of a request: the claim is still wanted, and no later request was answered. */
-  #isOfInterest({ claim, sentMs }: Sent): boolean {
+  #isStillWanted({ claim, sentMs }: Sent): boolean {
     return !this.#over && claim.id === this.#claim.id && sentMs >= this.#answeredMs
   }
 
@@ -365,7 +368,7 @@ export class Seek implements Retryable {
    * became of the attempt. Wrong credentials stay wrong, and an attempt that does not queue fails at once.
    */
   #fail(sent: Sent, caught: unknown): void {
-    if (!this.#isOfInterest(sent)) return
+    if (!this.#isStillWanted(sent)) return
     const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
     if (this.#terms.enqueue && isRetryable(error)) {
       const outage = (this.#outage ??= new Outage(this.#client, error, sent.sentMs))
@@ -382,10 +385,10 @@ export class Seek implements Retryable {
   /** Begins again with a fresh claim, at the end of the queue. */
   #restart(): void {
     this.#forget()
-    this.#claim = this.#client.newClaim(this.#shape)
+    this.#claim = this.#client.newClaim(this.#template)
     this.#doubtedMs = -Infinity
     this.#silentMs = 0
-    this.#place = undefined
+    this.#queueNumber = undefined
     this.#toppingUp = false
     this.#send()
   }
@@ -398,8 +401,8 @@ export class Seek implements Retryable {
 
   #forget(): void {
     this.#watch?.close()
-    this.#leaveBeat?.()
+    this.#leaveHeartbeats?.()
     this.#retry?.cancel()
-    this.#first = this.#waiting = this.#watch = this.#leaveBeat = this.#retry = undefined
+    this.#first = this.#waiting = this.#watch = this.#leaveHeartbeats = this.#retry = undefined
   }
 }

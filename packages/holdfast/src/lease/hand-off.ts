@@ -5,7 +5,7 @@
 import type { Client } from './client.js'
 import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
-import { HeldLease, type Keepsake } from './lease.js'
+import { HeldLease, type Releaser } from './lease.js'
 import type { Wait } from './wait.js'
 
 /** A grant may pass so often, or for so long, before the store has its turn. */
@@ -13,12 +13,12 @@ export const HAND_OFFS_IN_A_ROW = 32
 export const HAND_OFFS_FOR_MS = 10
 
 /** Whether the next of the process may have the grant as it is: its time must be good for more than a moment. */
-export function mayHandOn(grant: Grant, nowMs: number): boolean {
+export function canHandOff(grant: Grant, nowMs: number): boolean {
   return (
     grant.renews &&
     // The next holder is not whom the store would show.
     !grant.described &&
-    !grant.unsettled &&
+    !grant.commitPending &&
     grant.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&
@@ -28,7 +28,7 @@ export function mayHandOn(grant: Grant, nowMs: number): boolean {
   )
 }
 
-export function handOn(client: Client, grant: Grant, wait: Wait, from: Keepsake, nowMs: number): void {
+export function handOff(client: Client, grant: Grant, wait: Wait, from: Releaser, nowMs: number): void {
   grant.handOffs += 1
   const lease = leaseOn(client, grant, from, nowMs, wait.maxHoldMs)
   if (isWatched('handed-off')) {
@@ -44,7 +44,7 @@ export function handOn(client: Client, grant: Grant, wait: Wait, from: Keepsake,
 export function leaseOn(
   client: Client,
   grant: Grant,
-  from: Keepsake,
+  from: Releaser,
   nowMs: number,
   maxHoldMs: number,
 ): HeldLease {

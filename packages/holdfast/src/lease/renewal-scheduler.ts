@@ -1,9 +1,10 @@
 /**
- * The renewal scheduler: one timer for all grants of a client, whatever their number.
+ * Renews the grants of a client, with one timer for all of them.
  *
- * Grants of one rhythm stand in a lane, in the order in which their TTLs began, so that the next one due is always at
- * the head and a grant joins or leaves in constant time. A grant whose renewal is under way or unclear is watched in
- * `#asked` until an answer comes: an unknown outcome keeps the old deadline, and the question is repeated soon.
+ * Grants with the same TTL share a lane. A lane is sorted by the start of the TTL, so the next due grant
+ * is always at its head, and a grant joins or leaves in constant time. A grant whose renewal is in flight
+ * or in doubt stays in `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and
+ * the scheduler repeats the renewal soon.
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
@@ -11,13 +12,13 @@ import type { Renewal, RenewResult } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
 import type { Client } from './client.js'
-import { inNobodysContext } from './context.js'
+import { outsideContext } from './context.js'
 import { marginMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
 
-/** Loss is told this long before the deadline, since timers fire late and never early. */
-const TELL_EARLY_MS = 2
+/** How long before the deadline a loss is announced: timers fire late and never early. */
+const ANNOUNCE_EARLY_MS = 2
 /** While anything is held the clocks are compared at least this often. */
 const LONGEST_SLEEP_MS = 1000
 /** Grants due within this share of their rhythm are renewed together with one that is due now. */
@@ -26,7 +27,7 @@ const GROUPING = 0.1
  * So many of one rhythm go in one turn of the event loop, and the next ones in the next. All at once would hold up whatever
  * else the process and the store do, and what is made for each would live long enough to cost the collector of garbage most.
  */
-const ASKED_IN_A_TURN = 256
+const MOST_PER_REQUEST = 256
 
 /** Grants that are due `leadMs` after their base, in the order of their bases. */
 export interface Lane {
@@ -36,17 +37,17 @@ export interface Lane {
 }
 
 /** When and why a renewal was sent. */
-interface Asked {
+interface SentRenewal {
   readonly sentMs: number
   readonly offsetMs: number
   /** The holder called `renew` itself. */
   readonly byHand: boolean
 }
 
-export class Keeper {
+export class RenewalScheduler {
   readonly #client: Client
   readonly #lanes = new Map<number, Lane>()
-  readonly #asked = new LinkedSet<Grant>()
+  readonly #unanswered = new LinkedSet<Grant>()
   #timer: Timer | undefined
   #wakeMs = Infinity
   #offsetMs: number
@@ -57,19 +58,19 @@ export class Keeper {
   }
 
   add(grant: Grant): void {
-    const leadMs = grant.renews ? grant.ttlMs / 3 : grant.ttlMs - marginMs(grant.ttlMs) - TELL_EARLY_MS
+    const leadMs = grant.renews ? grant.ttlMs / 3 : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
     let lane = this.#lanes.get(leadMs)
     if (!lane) this.#lanes.set(leadMs, (lane = { leadMs, first: undefined, last: undefined }))
     insert(lane, grant)
     // The deadline of a grant that came late may be nearer than its place in the lane says.
-    this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - TELL_EARLY_MS))
+    this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS))
     // A fixed lease lasts for the TTL of its claim: it gets there by one renewal.
     if (grant.provisional && !grant.renews) this.renewSoon(grant)
   }
 
   remove(grant: Grant): void {
-    if (grant.asked) this.#asked.delete(grant.asked)
-    grant.asked = undefined
+    if (grant.unanswered) this.#unanswered.delete(grant.unanswered)
+    grant.unanswered = undefined
     if (!grant.lane) return
     const { lane } = grant
     unlink(lane, grant)
@@ -84,14 +85,14 @@ export class Keeper {
 
   /** Renews one grant now, whatever its rhythm, and says what the store answered to this very request. */
   async renewNow(grant: Grant): Promise<RenewResult> {
-    const [result] = await this.#ask([grant], true)
+    const [result] = await this.#send([grant], true)
     return result ?? { outcome: 'lost', reason: 'expired' }
   }
 
   /** Renews in the background, once. */
   renewSoon(grant: Grant): void {
-    if (grant.asked) return
-    void this.#ask([grant])
+    if (grant.unanswered) return
+    void this.#send([grant])
   }
 
   #wakeBy(timeMs: number): void {
@@ -103,16 +104,16 @@ export class Keeper {
     this.#timer?.cancel()
     this.#wakeMs = wakeMs
     const { clock } = this.#client
-    this.#timer = inNobodysContext(() => clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true))
+    this.#timer = outsideContext(() => clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true))
   }
 
   #tick(): void {
     this.#wakeMs = Infinity
     this.#timer = undefined
     const nowMs = this.#client.clock.monotonicMs()
-    const due = [...this.#takeDue(nowMs), ...this.#takeUnclear(nowMs)]
+    const due = [...this.#takeDue(nowMs), ...this.#takeInDoubt(nowMs)]
     const open = due.filter((grant) => !this.#isSettled(grant, nowMs))
-    if (open.length > 0) void this.#ask(open)
+    if (open.length > 0) void this.#send(open)
     this.#rearm()
   }
 
@@ -123,7 +124,7 @@ export class Keeper {
     for (const lane of [...this.#lanes.values()]) {
       const untilMs = nowMs + (lane.first?.renews === true ? lane.leadMs * GROUPING : 0)
       if (!suspicious && lane.first && lane.first.baseMs + lane.leadMs > nowMs) continue
-      const most = due.length + ASKED_IN_A_TURN
+      const most = due.length + MOST_PER_REQUEST
       for (let grant = lane.first; grant;) {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
@@ -138,18 +139,18 @@ export class Keeper {
     return due
   }
 
-  #takeUnclear(nowMs: number): Grant[] {
+  #takeInDoubt(nowMs: number): Grant[] {
     const due: Grant[] = []
-    for (let place = this.#asked.first; place; place = place.next) {
+    for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      if (grant.askAgainMs <= nowMs || grant.deadlineMs - TELL_EARLY_MS <= nowMs) due.push(grant)
+      if (grant.askAgainMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
   }
 
   /** Whether nothing is to be asked for this grant: it is over, or it is a fixed one that nobody doubts. */
   #isSettled(grant: Grant, nowMs: number): boolean {
-    if (grant.deadlineMs - TELL_EARLY_MS <= nowMs) {
+    if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
       grant.lose('deadline')
       return true
     }
@@ -161,7 +162,7 @@ export class Keeper {
 
   #clocksMoved(): boolean {
     const offsetMs = this.#client.clockOffsetMs()
-    const moved = Math.abs(offsetMs - this.#offsetMs) > TELL_EARLY_MS
+    const moved = Math.abs(offsetMs - this.#offsetMs) > ANNOUNCE_EARLY_MS
     this.#offsetMs = offsetMs
     return moved
   }
@@ -172,9 +173,9 @@ export class Keeper {
       if (lane.first) wakeMs = Math.min(wakeMs, lane.first.baseMs + lane.leadMs)
       else this.#lanes.delete(lane.leadMs)
     }
-    for (let place = this.#asked.first; place; place = place.next) {
+    for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - TELL_EARLY_MS)
+      wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
   }
@@ -183,18 +184,18 @@ export class Keeper {
    * Sends one request for all of them, and takes each result as soon as the store reports it. Never rejects: a failure is
    * an unknown outcome.
    */
-  async #ask(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
+  async #send(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
     const { store, clock } = this.#client
     const sentMs = clock.monotonicMs()
     const offsetMs = this.#client.clockOffsetMs(sentMs)
-    for (const grant of grants) this.#noteAsked(grant, sentMs)
+    for (const grant of grants) this.#noteSent(grant, sentMs)
     this.#rearm()
-    const asked: Asked = { sentMs, offsetMs, byHand }
+    const sent: SentRenewal = { sentMs, offsetMs, byHand }
     const open: (Grant | undefined)[] = grants.slice()
     const take = (index: number, result: RenewResult): void => {
       const grant = open[index]
       open[index] = undefined
-      if (grant?.state === 'held') this.#take(grant, result, asked)
+      if (grant?.state === 'held') this.#settle(grant, result, sent)
     }
     const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
     // Those that the store has not reported by themselves.
@@ -219,15 +220,15 @@ export class Keeper {
     return grants.map(() => ({ outcome: 'unknown', cause }))
   }
 
-  #noteAsked(grant: Grant, sentMs: number): void {
+  #noteSent(grant: Grant, sentMs: number): void {
     this.remove(grant)
     if (grant.state !== 'held') return
-    const patienceMs = Math.min(this.#client.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
-    grant.askAgainMs = sentMs + patienceMs
-    grant.asked = this.#asked.add(grant)
+    const retryAfterMs = Math.min(this.#client.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
+    grant.askAgainMs = sentMs + retryAfterMs
+    grant.unanswered = this.#unanswered.add(grant)
   }
 
-  #take(grant: Grant, result: RenewResult, asked: Asked): void {
+  #settle(grant: Grant, result: RenewResult, sent: SentRenewal): void {
     const { clock } = this.#client
     if (result.outcome === 'lost') {
       grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined)
@@ -235,11 +236,11 @@ export class Keeper {
     }
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
-      grant.extend(asked.sentMs, asked.offsetMs, grant.renews || grant.provisional || asked.byHand)
+      grant.extend(sent.sentMs, sent.offsetMs, grant.renews || grant.provisional || sent.byHand)
       this.remove(grant)
       this.add(grant)
       if (isWatched('renewed')) {
-        const durationMs = clock.monotonicMs() - asked.sentMs
+        const durationMs = clock.monotonicMs() - sent.sentMs
         publish('renewed', () => ({ ...this.#client.event(grant.claim), durationMs }))
       }
       return
@@ -247,7 +248,7 @@ export class Keeper {
     publish('unknown', () => ({ ...this.#client.event(grant.claim), error: result.cause }))
     const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
-    grant.asked ??= this.#asked.add(grant)
+    grant.unanswered ??= this.#unanswered.add(grant)
     this.#wakeBy(grant.askAgainMs)
   }
 }

@@ -1,28 +1,29 @@
-/** The first attempt of a claim, which is all that a free lock needs. */
+/** Sends the first attempt of a claim. A free lock needs no more than that. */
 import type { AttemptResult } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
-import type { ClaimShape, Client } from './client.js'
+import type { ClaimTemplate, Client } from './client.js'
 import { Grant, withLocalWaiters } from './grant.js'
-import { optionsOf, Seek, type SeekListener, type SeekTerms } from './seek.js'
+import { optionsOf, PendingClaim, type ClaimListener, type ClaimTerms } from './pending-claim.js'
 import { announceAttempt } from './sent.js'
 import { isRetryable } from './withdrawal.js'
 
 /**
- * Attempts a new claim. Gives the grant if the store grants it in the same turn; else a seek, which goes on until
- * `done` is called or it is stopped. Throws what the store threw in the same turn, unless it is to be tried again.
+ * Attempts a new claim. Returns the grant if the store grants it synchronously. Otherwise returns the
+ * pending claim, which goes on until it calls `done` or the caller stops it.
+ * @throws what the store threw synchronously, unless the claim retries after it
  */
-export function seek(
+export function startClaim(
   client: Client,
-  shape: ClaimShape,
-  terms: SeekTerms,
-  listener: SeekListener,
-): Grant | Seek {
+  template: ClaimTemplate,
+  terms: ClaimTerms,
+  listener: ClaimListener,
+): Grant | PendingClaim {
   // Behind the attempts of earlier callers, which are not sent yet.
-  const failure = terms.enqueue ? client.retries.failureOf(shape.lock) : undefined
-  if (failure) return new Seek(client, shape, terms, listener).hold(failure)
+  const failure = terms.enqueue ? client.retries.failureOf(template.lock) : undefined
+  if (failure) return new PendingClaim(client, template, terms, listener).hold(failure)
   const sentMs = client.clock.monotonicMs()
   const offsetMs = client.clockOffsetMs(sentMs)
-  const claim = withLocalWaiters(client.newClaim(shape, offsetMs), terms.localWaiters())
+  const claim = withLocalWaiters(client.newClaim(template, offsetMs), terms.localWaiters())
   let answer: MaybePromise<AttemptResult>
   try {
     answer = client.store.attempt(claim, optionsOf(terms))
@@ -31,7 +32,7 @@ export function seek(
     answer = Promise.reject(error)
   }
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
-    return new Seek(client, shape, terms, listener).begin({ claim, sentMs, offsetMs }, answer)
+    return new PendingClaim(client, template, terms, listener).begin({ claim, sentMs, offsetMs }, answer)
   }
   announceAttempt(client, { claim, sentMs, offsetMs }, answer)
   const { token, tokens, ttlMs } = answer
