@@ -96,14 +96,14 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
-        file: 'stores/sequenced/waiting.js',
+        file: 'stores/sequenced/queue-waiter.js',
         find: "if (!alive || look.state === 'absent')\n            return this.#gone(record);",
-        replace: "if (look.state === 'absent')\n            return this.#existing(standpoint);",
+        replace: "if (look.state === 'absent')\n            return this.#existing(queueEntry);",
       },
       {
-        file: 'stores/sequenced/waiting.js',
+        file: 'stores/sequenced/queue-waiter.js',
         find: "if (look.state === 'absent')\n                return wake();",
-        replace: "if (look.state === 'absent')\n                return wake(this.#promote(standpoint));",
+        replace: "if (look.state === 'absent')\n                return wake(this.#promote(queueEntry));",
       },
     ],
     masked: 'the deadline of such a grant, which counts from the last answer before the wait, would be over',
@@ -117,7 +117,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       ...ALONE,
       {
-        file: 'stores/sequenced/renewing.js',
+        file: 'stores/sequenced/entry-renewer.js',
         find: 'session.keepAlive()',
         replace: 'session.keepAlive(true)',
       },

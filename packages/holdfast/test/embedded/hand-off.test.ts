@@ -32,7 +32,7 @@ test('a released lock goes straight to the waiter of another process', { timeout
 
 test('whoever was woken and left is forgotten', { timeout: 60_000 }, async () => {
   const directory = makeDirectory()
-  const links = watchMaps((value) => value?.constructor.name === 'Link')
+  const links = watchMaps((value) => value?.constructor.name === 'PeerSocket')
   const store = closing(embeddedStore({ directory }))
   for (let round = 0; round < 20; round += 1) {
     const held = makeClaim('a')

@@ -1,7 +1,7 @@
 /** What of one turn travels together, and what follows a moment later. */
 import { expect, test } from 'vitest'
 import { Batches, type Item, type Verb } from '../../src/stores/redis/batches.js'
-import { EMPTY_SHAPE } from '../../src/stores/redis/shapes.js'
+import { NO_TERMS } from '../../src/stores/redis/terms-encoder.js'
 
 function doAll(waiting: (() => void)[]): void {
   for (const work of waiting.splice(0)) work()
@@ -29,7 +29,7 @@ function makeBatches() {
       key,
       lock: key,
       claimId: `${verb}${key}`,
-      shape: EMPTY_SHAPE,
+      shape: NO_TERMS,
       done: () => undefined,
       failed: () => undefined,
     }

@@ -2,7 +2,7 @@
 import { SeededRandom, VirtualClock } from 'holdfast/conformance'
 import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { Debts } from '../../src/stores/redlock/debts.js'
+import { PendingWithdrawals } from '../../src/stores/redlock/pending-withdrawals.js'
 import type { Voter } from '../../src/stores/redlock/node.js'
 import { RedlockStore } from '../../src/stores/redlock/store.js'
 
@@ -27,12 +27,12 @@ function renewOver(...nodes: readonly Says[]) {
       return isWhole ? Promise.resolve(says) : new Promise(() => undefined)
     }
     const store = { renew, withdraw: () => Promise.resolve('absent') } as unknown as Voter
-    return { store, debts: new Debts(store, clock) }
+    return { store, withdrawals: new PendingWithdrawals(store, clock) }
   })
   const random = new SeededRandom(1)
   const store = new RedlockStore({ nodes: panel, clock, random, nodeTimeoutMs: NODE_TIMEOUT_MS })
   const all = store.renew([ONE, TWO], (index, { outcome }) => void known.set(index, outcome))
-  return { clock, known, all, owe: (node: number) => panel[node]?.debts.owe(ONE) }
+  return { clock, known, all, owe: (node: number) => panel[node]?.withdrawals.add(ONE) }
 }
 
 describe('over three nodes', () => {

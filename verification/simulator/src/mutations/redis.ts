@@ -19,9 +19,9 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A pushed grant reaches the claim that it names, and no other',
     edits: [
       inRedis(
-        'wakes.js',
-        'if (expected?.waiter)',
-        '(expected ?? this.#expected.values()[0])?.waiter?.wake({ token, tokens, ttlMs });\nif (false)',
+        'grant-inbox.js',
+        'if (entry?.waiter)',
+        '(entry ?? this.#entries.values()[0])?.waiter?.wake({ token, tokens, ttlMs });\nif (false)',
       ),
     ],
     store: 'redis',

@@ -11,7 +11,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redlock-half-is-enough',
     breaks: 'More than half of the servers have to vote',
-    edits: [inRedlock('tally.js', 'Math.floor(nodes / 2) + 1', 'Math.floor(nodes / 2)')],
+    edits: [inRedlock('quorum.js', 'Math.floor(nodes / 2) + 1', 'Math.floor(nodes / 2)')],
     store: 'redlock',
   },
   {
@@ -55,7 +55,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/store.js',
-        find: 'this.#unclear.note(claim);\n        throw inDoubt(claim.lock);',
+        find: 'this.#inDoubt.add(claim);\n        throw inDoubt(claim.lock);',
         replace: 'throw inDoubt(claim.lock);',
       },
     ],
@@ -68,7 +68,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'stores/redis/store.js',
-        find: 'this.#unclear.note(claim);\n            throw error;',
+        find: 'this.#inDoubt.add(claim);\n            throw error;',
         replace: 'throw error;',
       },
     ],

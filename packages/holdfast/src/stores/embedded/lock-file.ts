@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { FilePlace } from './directory.js'
 import type { Layout } from './layout.js'
-import type { StationAddress } from './link.js'
+import type { SocketAddress } from './peer-socket.js'
 import type { Machine } from './machine.js'
 import { Transactions, type Promotion, type Transaction } from './transactions.js'
 
@@ -40,7 +40,7 @@ export class LockFile {
    * Writes the row of a station where it is missing. Returns what to pass to `confirmRegistration` after the commit: a
    * transaction may be tried again.
    */
-  register(transaction: Transaction, { id, socket, inode, pidNamespace }: StationAddress): number {
+  register(transaction: Transaction, { id, socket, inode, pidNamespace }: SocketAddress): number {
     const { generation } = this.transactions
     if (this.#registered === generation) return generation
     transaction.db
@@ -69,11 +69,11 @@ export function addressesOf(
   { db }: Transaction,
   ids: Iterable<string | undefined>,
   ownId: string,
-): StationAddress[] {
+): SocketAddress[] {
   const find = db.prepare(
     'SELECT id, socket, inode, pid_namespace AS pidNamespace FROM stations WHERE id = ?',
   )
   return Array.from(ids).flatMap((id) =>
-    id === undefined || id === ownId ? [] : (find.all(id) as StationAddress[]),
+    id === undefined || id === ownId ? [] : (find.all(id) as SocketAddress[]),
   )
 }

@@ -3,7 +3,7 @@ import type { InspectPage, LockInfo } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 import { fileIndexOf, filePlaces, type Place } from './directory.js'
 import { Layout } from './layout.js'
-import type { StationAddress } from './link.js'
+import type { SocketAddress } from './peer-socket.js'
 import { addressesOf, LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
 import type { OpenedDatabase } from './schema.js'
@@ -41,7 +41,7 @@ export class LockFiles {
   }
 
   /** Finds a station in the file that names it, or else in the others. Undefined when no file knows it. */
-  async findStation(id: string, first?: LockFile): Promise<StationAddress | undefined> {
+  async findStation(id: string, first?: LockFile): Promise<SocketAddress | undefined> {
     const files = first ? [first] : this.existing()
     const found = await Promise.allSettled(
       files.map((file) => file.transactions.read((transaction) => addressesOf(transaction, [id], ''))),

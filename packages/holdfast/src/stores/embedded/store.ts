@@ -24,14 +24,14 @@ import type {
 } from '../../store/contract.js'
 import { renewEach } from '../../store/renew-each.js'
 import * as rule from '../../store/grant-rule.js'
-import { Burials } from './burials.js'
+import { DeadHolderCleanup } from './dead-holder-cleanup.js'
 import type { Place } from './directory.js'
-import type { StationAddress } from './link.js'
+import type { SocketAddress } from './peer-socket.js'
 import { addressesOf, type LockFile } from './lock-file.js'
 import { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { explain, type OpenedDatabase } from './schema.js'
-import { Station } from './station.js'
+import { WakeupSocket } from './wakeup-socket.js'
 import type { Promotion } from './transactions.js'
 import { Upkeep } from './upkeep.js'
 
@@ -52,7 +52,7 @@ const TRAITS: Traits<true> = {
 interface Answer {
   readonly result: AttemptResult
   /** The stations of those who hold the lock, without our own. */
-  readonly holders: readonly StationAddress[]
+  readonly holders: readonly SocketAddress[]
 }
 
 export class EmbeddedStore implements Store<true> {
@@ -61,8 +61,8 @@ export class EmbeddedStore implements Store<true> {
   readonly #place: Place
   readonly #machine: Machine
   readonly #files: LockFiles
-  readonly #station: Station
-  readonly #burials: Burials
+  readonly #station: WakeupSocket
+  readonly #burials: DeadHolderCleanup
   readonly #upkeep: Upkeep
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
@@ -76,11 +76,11 @@ export class EmbeddedStore implements Store<true> {
     this.#place = place
     this.#machine = machine
     this.#files = new LockFiles(place, machine, (promotions, file) => this.#wake(promotions, file))
-    this.#station = new Station(place, {
+    this.#station = new WakeupSocket(place, {
       onMessage: (text) => this.#deliver(text),
       onDeath: (address) => void this.#burials.takeOver(address),
     })
-    this.#burials = new Burials(machine, this.#files, this.#station, this.#interests)
+    this.#burials = new DeadHolderCleanup(machine, this.#files, this.#station, this.#interests)
     this.#upkeep = new Upkeep(place, machine, this.#station, async (dead) => {
       const address = await this.#files.findStation(dead.id)
       await this.#burials.takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
@@ -249,7 +249,7 @@ export class EmbeddedStore implements Store<true> {
     file.confirmRegistration(generation)
   }
 
-  #address(): StationAddress {
+  #address(): SocketAddress {
     const { id, path } = this.#station
     return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
   }
@@ -265,7 +265,7 @@ export class EmbeddedStore implements Store<true> {
 
   /** A message that gets lost costs its receiver a heartbeat. */
   async #send(station: string, text: string, file: LockFile): Promise<void> {
-    if (this.#station.tell(station, text)) return
+    if (this.#station.sendTo(station, text)) return
     const address = await this.#files.findStation(station, file)
     if (address && !this.#closed) this.#station.send(address, text)
   }

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import type { Place } from './directory.js'
 import { forgetSomeIdle, ROUND_MS } from './forgetting.js'
-import { inodeOf, type StationAddress } from './link.js'
+import { inodeOf, type SocketAddress } from './peer-socket.js'
 import type { LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
-import { SOCKET_SUFFIX, type Station } from './station.js'
+import { SOCKET_SUFFIX, type WakeupSocket } from './wakeup-socket.js'
 
 /** So many sockets are looked at, in one go. */
 const LOOK_AT_SOCKETS = 16
@@ -22,8 +22,8 @@ const PAUSE_MS = 50
 export class Upkeep {
   readonly #place: Place
   readonly #machine: Machine
-  readonly #station: Station
-  readonly #bury: (dead: StationAddress) => Promise<void>
+  readonly #station: WakeupSocket
+  readonly #bury: (dead: SocketAddress) => Promise<void>
   #burying: Promise<void> | undefined
   readonly #timers = new Map<LockFile, NodeJS.Timeout>()
   #closed = false
@@ -32,8 +32,8 @@ export class Upkeep {
   constructor(
     place: Place,
     machine: Machine,
-    station: Station,
-    bury: (dead: StationAddress) => Promise<void>,
+    station: WakeupSocket,
+    bury: (dead: SocketAddress) => Promise<void>,
   ) {
     this.#place = place
     this.#machine = machine

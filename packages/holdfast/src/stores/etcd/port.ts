@@ -134,7 +134,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return succeeded
   }
 
-  async banish(claim: ClaimRef): Promise<EntryData | undefined> {
+  async block(claim: ClaimRef): Promise<EntryData | undefined> {
     const lease = await this.#graveyard.lease(claim.ttlMs)
     const { key, end } = queueOf(claim.lock)
     const { answers } = await this.#change(
@@ -205,7 +205,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     const inDoubt = this.#doubted.has(goneKey(claim))
     // Without a session it comes again, and finds under the same key what was made.
     if (inDoubt && outcome === 'no-session') return
-    if (inDoubt && outcome !== 'withdrawn') await this.banish(claim)
+    if (inDoubt && outcome !== 'withdrawn') await this.block(claim)
     else this.#forget(claim)
   }
 

@@ -3,7 +3,7 @@ import { systemRandom } from '../../clock/clock.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
-import { Bell } from './bell.js'
+import { WakeupListener } from './wakeup-listener.js'
 import { execute, statement, type Connections } from './clients.js'
 import { coverOf } from './cover.js'
 import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
@@ -27,7 +27,7 @@ export class MysqlDatabase implements Database {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
-  #bell: Bell | undefined
+  #bell: WakeupListener | undefined
 
   constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
     checkPrefix(prefix)
@@ -60,14 +60,14 @@ export class MysqlDatabase implements Database {
   }
 
   async listen(events: BellEvents): Promise<void> {
-    this.#bell?.takeDown()
-    const bell = new Bell(this.#pool, this.#statements, this.channel, events)
+    this.#bell?.stop()
+    const bell = new WakeupListener(this.#pool, this.#statements, this.channel, events)
     this.#bell = bell
-    await bell.hang()
+    await bell.start()
   }
 
   async deafen(): Promise<void> {
-    this.#bell?.takeDown()
+    this.#bell?.stop()
     this.#bell = undefined
   }
 

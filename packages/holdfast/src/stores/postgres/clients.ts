@@ -2,7 +2,7 @@
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
-import { farewell } from './farewell.js'
+import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
 import { isPgPool, isPostgresJs, type PgPool, type PgStatement, type PostgresJs, type Row } from './pools.js'
 import { checkTransform, untransformed } from './untransformed.js'
@@ -73,7 +73,7 @@ class PostgresJsClient implements Client {
     const listening = this.#listening
     this.#listening = undefined
     // Where nothing arrives any more the library would wait for an answer for ever.
-    await farewell(listening?.unlisten())
+    await closeWithin(listening?.unlisten())
   }
 }
 

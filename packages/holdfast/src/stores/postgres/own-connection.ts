@@ -3,7 +3,7 @@
  * wait while the caller's pool is exhausted. It is made when it is first needed.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
-import { farewell } from './farewell.js'
+import { closeWithin } from './close-within.js'
 import type { PgPool, PgStatement } from './pools.js'
 
 export interface ListenEvents {
@@ -71,7 +71,7 @@ export class OwnConnection {
     clearInterval(this.#looking)
     // What is not made yet is ended as soon as it is. Nobody waits for that.
     const ended = connecting?.then(end, () => undefined) // it was never made
-    await farewell(ended)
+    await closeWithin(ended)
   }
 
   #open(): Promise<PgConnection> {
@@ -131,5 +131,5 @@ function silent(): Error {
 /** A goodbye would wait for that of the server, for ever where nothing arrives any more. */
 async function end(connection: PgConnection): Promise<void> {
   const { stream } = connection.connection ?? {}
-  await farewell(connection.end(), () => stream?.destroy())
+  await closeWithin(connection.end(), () => stream?.destroy())
 }

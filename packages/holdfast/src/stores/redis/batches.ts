@@ -8,7 +8,7 @@
  */
 import { explain } from './errors.js'
 import { textOf } from './replies.js'
-import type { Shape } from './shapes.js'
+import type { EncodedTerms } from './terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract. */
 export type Verb = 'a' | 'r' | 'w' | 't'
@@ -20,7 +20,7 @@ export interface Item {
   readonly lock: string
   readonly claimId: string
   /** What the script needs to know besides the claim's id. Items of one shape share it in the message. */
-  readonly shape: Shape
+  readonly shape: EncodedTerms
   done(line: string): void
   failed(error: unknown): void
 }
@@ -119,7 +119,7 @@ export class Batches {
   /** A text that the script would have to take apart would be most of what one item costs. */
   #sendAlone(item: Item, where: string): void {
     const { verb, shape, claimId } = item
-    this.#settings.run([item.key], [where, verb, shape.text, claimId, ...shape.short]).then(
+    this.#settings.run([item.key], [where, verb, shape.text, claimId, ...shape.fastArgs]).then(
       (reply) => answer(item, reply),
       (error: unknown) => item.failed(explain(error, item.lock)),
     )

@@ -5,7 +5,7 @@
 import { notHeard } from './errors.js'
 import { Readiness } from './readiness.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from './wakes.js'
+import type { MessageListener, Subscription, Subscriptions } from './grant-inbox.js'
 
 const LISTENING: Subscription = { ready: undefined, leave: () => undefined }
 

@@ -1,7 +1,7 @@
 /** What the store runs on, as far as it has to know: one server at a time, or the members of a Cluster. */
 import type { Clock } from '../../clock/clock.js'
 import { keyOf, withHelpers } from './keys.js'
-import { Link } from './link.js'
+import { ResilientCaller } from './resilient-caller.js'
 import { OneChannel } from './channel.js'
 import { Channels } from './cluster/channels.js'
 import { Refusal } from './cluster/member.js'
@@ -12,7 +12,7 @@ import type { Script } from './scripts.generated.js'
 import { ReplicatedCalls, type ReplicaSettings } from './replicas.js'
 import { scanKeys } from './inspect.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
-import type { MessageListener, Subscriptions } from './wakes.js'
+import type { MessageListener, Subscriptions } from './grant-inbox.js'
 
 export interface Deployment {
   /** What the client was told to put before every key. */
@@ -44,7 +44,7 @@ export function oneServer(
 ): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
   let breaks = 0
-  const link = new Link(transport, timeoutMs, { clock, onLost: () => void (breaks += 1) })
+  const link = new ResilientCaller(transport, timeoutMs, { clock, onLost: () => void (breaks += 1) })
   return {
     get breaks() {
       return breaks

@@ -4,7 +4,7 @@ import { isLockError, LockUsageError } from '../../errors.js'
 import type { RedisClient } from './clients.js'
 import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
-import { Link } from './link.js'
+import { ResilientCaller } from './resilient-caller.js'
 import { clusterTransportOf, openRedis, transportOf } from './open.js'
 import { textOf } from './replies.js'
 import type { RedisStore } from './store.js'
@@ -64,7 +64,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
     })
   }
   const transport = transportOf(client)
-  const link = new Link(transport, timeoutMs)
+  const link = new ResilientCaller(transport, timeoutMs)
   const store = openRedis({ client, prefix, timeoutMs })
   const denied: string[] = []
   const ask: Ask = async (...words) => {

@@ -6,11 +6,11 @@ import type { Renewal, RenewalListener, RenewResult } from '../../store/contract
 import { readRenewal } from './answers.js'
 import type { Item } from './batches.js'
 import { explain, withdrawing } from './errors.js'
-import type { Shape } from './shapes.js'
-import type { Unclear } from './unclear.js'
+import type { EncodedTerms } from './terms-encoder.js'
+import type { InDoubtClaims } from './in-doubt-claims.js'
 
 export interface RenewalsSettings {
-  readonly unclear: Unclear
+  readonly unclear: InDoubtClaims
   /** Takes the results when all are known. */
   readonly resolve: (results: readonly RenewResult[]) => void
   /** Takes each when it is known: a member of a Cluster that does not answer delays no other. */
@@ -45,12 +45,12 @@ export class RenewalItem implements Item {
   readonly key: string
   readonly lock: string
   readonly claimId: string
-  readonly shape: Shape
+  readonly shape: EncodedTerms
   readonly #all: Renewals
   readonly #index: number
   readonly #wasGivenUp: boolean
 
-  constructor(all: Renewals, index: number, key: string, { lock, id }: Renewal, shape: Shape) {
+  constructor(all: Renewals, index: number, key: string, { lock, id }: Renewal, shape: EncodedTerms) {
     this.#all = all
     this.#index = index
     this.key = key

@@ -30,9 +30,9 @@ import { keyOf } from './keys.js'
 import { admin, work } from './scripts.generated.js'
 import { Renewals, RenewalItem } from './renewals.js'
 import { textOf } from './replies.js'
-import { EMPTY_SHAPE, Shapes, type Shape } from './shapes.js'
-import { Unclear } from './unclear.js'
-import { Wakes } from './wakes.js'
+import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
+import { InDoubtClaims } from './in-doubt-claims.js'
+import { GrantInbox } from './grant-inbox.js'
 
 const TRAITS: Traits<true> = {
   fencing: true,
@@ -67,24 +67,24 @@ export class RedisStore implements Store<true> {
   readonly traits = TRAITS
   readonly #prefix: string
   readonly #deployment: Deployment
-  readonly #wakes: Wakes
+  readonly #inbox: GrantInbox
   readonly #batches: Batches
   /** For what counts only when replicas have it, if there is such a thing. */
   #replicated: Batches | undefined
-  readonly #unclear: Unclear
-  readonly #shapes = new Shapes()
+  readonly #inDoubt: InDoubtClaims
+  readonly #encoder = new TermsEncoder()
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
-    this.#unclear = new Unclear(clock)
-    this.#wakes = new Wakes((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
+    this.#inDoubt = new InDoubtClaims(clock)
+    this.#inbox = new GrantInbox((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
     const settings = {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
       soon: atTickEndOf(clock),
       later: afterTickOf(clock),
-      channelOf: (lock: string) => this.#wakes.channelOf(lock),
+      channelOf: (lock: string) => this.#inbox.channelOf(lock),
     }
     this.#batches = new Batches({
       ...settings,
@@ -104,22 +104,22 @@ export class RedisStore implements Store<true> {
   }
 
   #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    if (this.#unclear.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
-    const shape = this.#shapes.attempt(claim, enqueue, tokens)
-    this.#wakes.asked(claim.id)
+    if (this.#inDoubt.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    const shape = this.#encoder.attempt(claim, enqueue, tokens)
+    this.#inbox.attemptSent(claim.id)
     const { breaks } = this.#deployment
     return new Promise((resolve, reject) => {
       this.#add('a', claim, shape, {
         done: (line) => {
           if (this.#deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
           const result = readAttempt(line, claim, tokens)
-          this.#wakes.answered(claim.id)
+          this.#inbox.attemptAnswered(claim.id)
           resolve(result)
         },
         failed: (error) => {
-          this.#wakes.answered(claim.id)
+          this.#inbox.attemptAnswered(claim.id)
           const { code } = explain(error)
-          if (code === 'STORE_UNAVAILABLE') this.#unclear.note(claim)
+          if (code === 'STORE_UNAVAILABLE') this.#inDoubt.add(claim)
           reject(error)
         },
       })
@@ -130,12 +130,12 @@ export class RedisStore implements Store<true> {
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const all = new Renewals(renewals.length, { unclear: this.#unclear, resolve, report })
+      const all = new Renewals(renewals.length, { unclear: this.#inDoubt, resolve, report })
       const batches = this.#replicated ?? this.#batches
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as Renewal
         const key = keyOf(this.#prefix, renewal.lock)
-        batches.add(new RenewalItem(all, index, key, renewal, this.#shapes.renewal(renewal)))
+        batches.add(new RenewalItem(all, index, key, renewal, this.#encoder.renewal(renewal)))
       }
     })
   }
@@ -151,11 +151,11 @@ export class RedisStore implements Store<true> {
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     // What was answered cannot arrive any more; for anything else the withdrawal has to be remembered for long.
-    const firm = this.#wakes.isAsking(claim.id) || this.#unclear.has(claim.id)
+    const firm = this.#inbox.hasAttemptInFlight(claim.id) || this.#inDoubt.has(claim.id)
     return new Promise((resolve, reject) => {
-      this.#add('w', claim, this.#shapes.withdrawal(claim.ttlMs, firm), {
+      this.#add('w', claim, this.#encoder.withdrawal(claim.ttlMs, firm), {
         done: (line) => {
-          if (firm) this.#unclear.settle(claim.id)
+          if (firm) this.#inDoubt.resolve(claim.id)
           resolve(readWithdrawal(line))
         },
         failed: reject,
@@ -169,19 +169,19 @@ export class RedisStore implements Store<true> {
    * this request itself, which would undo a later vote: such a claim has to be withdrawn.
    */
   async retract(claim: ClaimRef): Promise<void> {
-    if (this.#unclear.has(claim.id)) throw inDoubt(claim.lock)
+    if (this.#inDoubt.has(claim.id)) throw inDoubt(claim.lock)
     const { breaks } = this.#deployment
     try {
       await new Promise((resolve, reject) => {
-        this.#add('t', claim, EMPTY_SHAPE, { done: resolve, failed: reject })
+        this.#add('t', claim, NO_TERMS, { done: resolve, failed: reject })
       })
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
-      this.#unclear.note(claim)
+      this.#inDoubt.add(claim)
       throw error
     }
     if (this.#deployment.breaks === breaks) return
-    this.#unclear.note(claim)
+    this.#inDoubt.add(claim)
     throw inDoubt(claim.lock)
   }
 
@@ -192,7 +192,7 @@ export class RedisStore implements Store<true> {
 
   watch(claim: Claim, wake: WakeListener): Watch {
     // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt that follows does.
-    return this.#wakes.watch(claim, this.#replicated ? () => wake() : wake)
+    return this.#inbox.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
   /** Looks first: what is sent again after a connection broke must not rob whoever was granted the lock meanwhile. */
@@ -215,8 +215,8 @@ export class RedisStore implements Store<true> {
   }
 
   close(): void {
-    this.#unclear.close()
-    this.#wakes.close()
+    this.#inDoubt.close()
+    this.#inbox.close()
     this.#deployment.close()
   }
 
@@ -242,12 +242,12 @@ export class RedisStore implements Store<true> {
 
   /** An attempt was under way when a connection broke. It may have been sent twice, by the client library if not by us. */
   #noteSentTwice(claim: Claim, line: string): void {
-    this.#unclear.note(claim)
+    this.#inDoubt.add(claim)
     // Nobody withdraws a claim that was refused, and the first arrival may come last, when the lock is free.
-    if (isRefusal(line)) void this.#unclear.giveUp(claim, () => this.withdraw(claim))
+    if (isRefusal(line)) void this.#inDoubt.withdrawInBackground(claim, () => this.withdraw(claim))
   }
 
-  #add(verb: Verb, { id, lock }: ClaimRef, shape: Shape, answer: Pick<Item, 'done' | 'failed'>): void {
+  #add(verb: Verb, { id, lock }: ClaimRef, shape: EncodedTerms, answer: Pick<Item, 'done' | 'failed'>): void {
     this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 

@@ -7,7 +7,7 @@ import {
   type UnavailableCode,
 } from '../../errors.js'
 
-import { majorityOf } from './tally.js'
+import { majorityOf } from './quorum.js'
 
 export const STORE_NAME = 'redlock'
 

@@ -9,7 +9,7 @@ import { LockUsageError } from '../../errors.js'
 import type { Store } from '../../store/contract.js'
 import { followsFailovers, type RedisClient } from '../redis/clients.js'
 import { openRedis } from '../redis/open.js'
-import { Debts } from './debts.js'
+import { PendingWithdrawals } from './pending-withdrawals.js'
 import { STORE_NAME } from './errors.js'
 import { RedlockStore } from './store.js'
 
@@ -80,7 +80,7 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
   }
   const nodes = clients.map((client: RedisClient) => {
     const store = openRedis({ client, ...settings })
-    return { store, debts: new Debts(store, clock) }
+    return { store, withdrawals: new PendingWithdrawals(store, clock) }
   })
   return new RedlockStore({ nodes, clock, random, nodeTimeoutMs })
 }

@@ -6,7 +6,7 @@ import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../stor
 import { noMajority } from './errors.js'
 import { quorumOf, type Panel } from './node.js'
 import { poll } from './poll.js'
-import { reachedBy } from './tally.js'
+import { reachedBy } from './quorum.js'
 
 type PageQuery = Extract<InspectQuery, { readonly prefix: string }>
 

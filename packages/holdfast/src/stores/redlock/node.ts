@@ -2,8 +2,8 @@
 import type { ClaimRef, Store } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
 import type { Clock, Random } from '../../clock/clock.js'
-import type { Debts } from './debts.js'
-import { majorityOf } from './tally.js'
+import type { PendingWithdrawals } from './pending-withdrawals.js'
+import { majorityOf } from './quorum.js'
 
 export interface Voter extends Store {
   /** Ends what the claim holds, and leaves it free to be attempted again. */
@@ -12,7 +12,7 @@ export interface Voter extends Store {
 
 export interface Node {
   readonly store: Voter
-  readonly debts: Debts
+  readonly withdrawals: PendingWithdrawals
 }
 
 /** All nodes, and the circumstances in which they are asked. */

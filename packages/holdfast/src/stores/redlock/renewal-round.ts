@@ -52,11 +52,11 @@ export class RenewalRound {
   }
 
   async #ask(node: number): Promise<void> {
-    const { store, debts } = this.#panel.nodes[node] as Panel['nodes'][number]
-    const owed = this.#renewals.map(({ id }) => debts.has(id))
+    const { store, withdrawals } = this.#panel.nodes[node] as Panel['nodes'][number]
+    const owed = this.#renewals.map(({ id }) => withdrawals.has(id))
     const take = (index: number, result: RenewResult): void => {
       // A vote that a withdrawal on its way will end, or may have ended since the node answered, renews nothing.
-      const isOwed = owed[index] === true || debts.has((this.#renewals[index] as Renewal).id)
+      const isOwed = owed[index] === true || withdrawals.has((this.#renewals[index] as Renewal).id)
       const counts = result.outcome !== 'renewed' || !isOwed
       this.#take(index, node, { value: counts ? result : { outcome: 'unknown', cause: owing() } })
     }

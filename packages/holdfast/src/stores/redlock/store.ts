@@ -25,7 +25,7 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import type { MaybePromise } from '../../store/maybe-promise.js'
-import { Ballot } from './ballot.js'
+import { ClaimVote } from './claim-vote.js'
 import { noMajority, noSemaphore, STORE_NAME } from './errors.js'
 import { look, lookAt } from './look.js'
 import { quorumOf, type Panel, type Voter } from './node.js'
@@ -52,7 +52,7 @@ export class RedlockStore implements Store<false> {
   readonly traits = TRAITS
   readonly #panel: Panel
   readonly #quorum: number
-  readonly #ballots = new Map<string, Ballot>()
+  readonly #votes = new Map<string, ClaimVote>()
   #closed = false
 
   constructor(panel: Panel) {
@@ -64,7 +64,7 @@ export class RedlockStore implements Store<false> {
   async attempt(claim: Claim, _options: AttemptOptions): Promise<AttemptResult> {
     this.#assertOpen()
     if (!TRAITS.kinds.includes(claim.kind)) throw noSemaphore(claim.lock)
-    return this.#ballotOf(claim).attempt(claim)
+    return this.#voteOf(claim).attempt(claim)
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
@@ -73,17 +73,17 @@ export class RedlockStore implements Store<false> {
     if (renewals.length === 0) return []
     const round = new RenewalRound(this.#panel, renewals, {
       report,
-      onRenewed: ({ id }, endMs) => this.#ballots.get(id)?.renewed(endMs),
-      onAnswer: ({ id }, node, result) => this.#heal(id, node, result),
+      onRenewed: ({ id }, endMs) => this.#votes.get(id)?.renewed(endMs),
+      onAnswer: ({ id }, node, result) => this.#restoreVote(id, node, result),
     })
     return round.run()
   }
 
   async withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
     this.#assertOpen()
-    const ballot = this.#ballots.get(claim.id)
-    const votes = ballot?.withdraw()
-    this.#ballots.delete(claim.id)
+    const vote = this.#votes.get(claim.id)
+    const votes = vote?.withdraw()
+    this.#votes.delete(claim.id)
     const all = this.#panel.nodes.length
     const released = ({ byNode }: Answers<WithdrawOutcome>): number =>
       byNode.filter((answer, node) => isReleased(answer) && (votes?.has(node) ?? true)).length
@@ -96,25 +96,25 @@ export class RedlockStore implements Store<false> {
     // Without these it cannot have been a majority, whatever the others would say.
     if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
     // A claim that was never granted has some votes at the most, and what is not withdrawn yet is owed.
-    if (ballot && !votes) return 'absent'
+    if (vote && !votes) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
     this.#assertOpen()
     const all = this.#panel.nodes.length
-    const deaf = new Set(this.#panel.nodes.keys())
+    const unacknowledged = new Set(this.#panel.nodes.keys())
     const answers = await this.#poll(
       async (node, index) => {
         const done = await node.downgrade(claim)
         // Also when it was decided without it.
-        deaf.delete(index)
+        unacknowledged.delete(index)
         return done
       },
       (sofar) => sofar.count(Boolean) >= this.#quorum || sofar.count(isFalse) > all - this.#quorum,
     )
     // From the first node on that let readers in: whoever asks again must not ask for more than a reader's part.
-    if (answers.count(Boolean) > 0) this.#ballots.get(claim.id)?.downgraded(deaf)
+    if (answers.count(Boolean) > 0) this.#votes.get(claim.id)?.downgraded(unacknowledged)
     if (answers.count(Boolean) >= this.#quorum) return true
     if (answers.count(isFalse) > all - this.#quorum) return false
     throw this.#unknown('the downgrade', answers, claim.lock)
@@ -145,7 +145,7 @@ export class RedlockStore implements Store<false> {
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const { debts } of this.#panel.nodes) debts.close()
+    for (const { withdrawals } of this.#panel.nodes) withdrawals.close()
     await Promise.all(this.#panel.nodes.map(async ({ store }) => store.close()))
   }
 
@@ -153,16 +153,16 @@ export class RedlockStore implements Store<false> {
     if (this.#closed) throw storeClosed('Redlock', STORE_NAME)
   }
 
-  #ballotOf(claim: Claim): Ballot {
-    let ballot = this.#ballots.get(claim.id)
-    if (!ballot) {
-      const made = new Ballot(claim, this.#panel, () => {
-        if (this.#ballots.get(claim.id) === made) this.#ballots.delete(claim.id)
+  #voteOf(claim: Claim): ClaimVote {
+    let vote = this.#votes.get(claim.id)
+    if (!vote) {
+      const made = new ClaimVote(claim, this.#panel, () => {
+        if (this.#votes.get(claim.id) === made) this.#votes.delete(claim.id)
       })
-      ballot = made
-      this.#ballots.set(claim.id, ballot)
+      vote = made
+      this.#votes.set(claim.id, vote)
     }
-    return ballot
+    return vote
   }
 
   /** A node that does not answer may hold a vote, now or later: it is asked until it says that the claim is gone. */
@@ -170,7 +170,7 @@ export class RedlockStore implements Store<false> {
     try {
       return await node.withdraw(claim)
     } catch (error) {
-      this.#panel.nodes[index]?.debts.owe(claim)
+      this.#panel.nodes[index]?.withdrawals.add(claim)
       throw error
     }
   }
@@ -179,10 +179,10 @@ export class RedlockStore implements Store<false> {
    * A node that came back without its data votes again, so that nodes may be restarted one after the other. One that has
    * its data is told of a downgrade that it missed.
    */
-  #heal(claimId: string, node: number, result: RenewResult): void {
-    const ballot = this.#ballots.get(claimId)
-    if (result.outcome === 'lost' && result.reason === 'expired') ballot?.heal(node)
-    if (result.outcome === 'renewed') void ballot?.remind(node)
+  #restoreVote(claimId: string, node: number, result: RenewResult): void {
+    const vote = this.#votes.get(claimId)
+    if (result.outcome === 'lost' && result.reason === 'expired') vote?.restoreVote(node)
+    if (result.outcome === 'renewed') void vote?.resendDowngrade(node)
   }
 
   #poll<T>(

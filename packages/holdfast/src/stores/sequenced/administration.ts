@@ -42,12 +42,12 @@ export class Administration<S extends PortSession> {
 
   async downgrade(claim: ClaimRef): Promise<boolean> {
     const record = this.#context.records.get(claim)
-    const standpoint = record?.standpoint
-    if (!record || record.withdrawn || !standpoint?.grant || standpoint.claim.kind === 'semaphore')
+    const queueEntry = record?.queueEntry
+    if (!record || record.withdrawn || !queueEntry?.grant || queueEntry.claim.kind === 'semaphore')
       return false
-    const { entry } = standpoint
+    const { entry } = queueEntry
     const data = await this.#change(entry, (now) => ({ ...now, kind: 'readWriteLock', weight: 1 }))
-    if (data) standpoint.data = data
+    if (data) queueEntry.data = data
     return data !== undefined
   }
 

@@ -4,8 +4,8 @@ import { LockUsageError } from '../../errors.js'
 import { EntryReader } from './entry-reader.js'
 import type { PortSession, SequencedPort } from './port.js'
 import { Neighbours } from './neighbours.js'
-import { Records } from './record.js'
-import { Removing } from './removing.js'
+import { Records } from './claim-record.js'
+import { EntryRemover } from './entry-remover.js'
 import { Sessions } from './session.js'
 
 export class StoreContext<S extends PortSession> {
@@ -16,7 +16,7 @@ export class StoreContext<S extends PortSession> {
   readonly neighbours = new Neighbours()
   readonly sessions: Sessions<S>
   readonly reader: EntryReader
-  readonly removing: Removing<S>
+  readonly removing: EntryRemover<S>
   closed = false
 
   constructor(name: string, port: SequencedPort<S>, clock: Clock) {
@@ -24,7 +24,7 @@ export class StoreContext<S extends PortSession> {
     this.port = port
     this.clock = clock
     this.reader = new EntryReader(port)
-    this.removing = new Removing(this)
+    this.removing = new EntryRemover(this)
     this.sessions = new Sessions(port, clock, () => this.removing.sweep())
   }
 

@@ -160,7 +160,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
    * Takes out the entry of a claim that may or may not have been made, and refuses the claim from now on, also when its
    * `enter` is still on the way. The data of the entry where there was one.
    */
-  banish(claim: ClaimRef): Promise<EntryData | undefined>
+  block(claim: ClaimRef): Promise<EntryData | undefined>
   /** Takes an entry of somebody else away, and leaves word of it where the service can. */
   evict(entry: Entry, data: EntryData, because: string | undefined): Promise<boolean>
   /** Calls back once when one of the places has changed or gone after the moment; spurious calls are allowed. */

@@ -20,12 +20,12 @@ import type {
   WithdrawOutcome,
 } from '../../store/contract.js'
 import { Administration } from './administration.js'
-import { Attempting } from './attempting.js'
+import { AttemptHandler } from './attempt-handler.js'
 import { StoreContext } from './context.js'
 import type { PortSession, SequencedPort } from './port.js'
-import { Renewing } from './renewing.js'
-import { Waiting } from './waiting.js'
-import { Withdrawing } from './withdrawing.js'
+import { EntryRenewer } from './entry-renewer.js'
+import { QueueWaiter } from './queue-waiter.js'
+import { ClaimWithdrawer } from './claim-withdrawer.js'
 
 export interface SequencedStoreOptions {
   readonly name: string
@@ -38,10 +38,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   readonly name: string
   readonly traits: Traits<true>
   readonly #context: StoreContext<S>
-  readonly #waiting: Waiting<S>
-  readonly #attempting: Attempting<S>
-  readonly #withdrawing: Withdrawing<S>
-  readonly #renewing: Renewing<S>
+  readonly #waiting: QueueWaiter<S>
+  readonly #attempting: AttemptHandler<S>
+  readonly #withdrawing: ClaimWithdrawer<S>
+  readonly #renewing: EntryRenewer<S>
   readonly #administration: Administration<S>
 
   constructor(port: SequencedPort<S>, { name, ttlMs, clock = systemClock }: SequencedStoreOptions) {
@@ -60,10 +60,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       ttlMs,
     }
     this.#context = new StoreContext(name, port, clock)
-    this.#waiting = new Waiting(this.#context)
-    this.#attempting = new Attempting(this.#context, this.#waiting)
-    this.#withdrawing = new Withdrawing(this.#context)
-    this.#renewing = new Renewing(this.#context)
+    this.#waiting = new QueueWaiter(this.#context)
+    this.#attempting = new AttemptHandler(this.#context, this.#waiting)
+    this.#withdrawing = new ClaimWithdrawer(this.#context)
+    this.#renewing = new EntryRenewer(this.#context)
     this.#administration = new Administration(this.#context)
   }
 
@@ -109,9 +109,9 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
     this.#context.closed = true
     removing.stop()
     let heldMs = 0
-    for (const standpoint of records.standpoints()) {
-      standpoint.stopWatching()
-      if (standpoint.grant) heldMs = Math.max(heldMs, standpoint.endMs - clock.monotonicMs())
+    for (const queueEntry of records.queueEntries()) {
+      queueEntry.stopWatching()
+      if (queueEntry.grant) heldMs = Math.max(heldMs, queueEntry.endMs - clock.monotonicMs())
     }
     if (!records.busy) await Promise.allSettled(sessions.all().map((session) => session.handle.end()))
     await port.close(heldMs)

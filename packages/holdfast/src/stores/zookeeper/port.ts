@@ -16,7 +16,7 @@ import type {
   Watched,
 } from '../sequenced/port.js'
 import { mayGo } from '../sequenced/queue-rule.js'
-import { Banishing } from './banishing.js'
+import { ClaimBlocker } from './claim-blocker.js'
 import { enter } from './entering.js'
 import { asLockError, CODES, hasCode, isSessionGone } from './failures.js'
 import { look } from './looking.js'
@@ -37,7 +37,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   readonly #options: ZooKeeperOptions
   readonly #restricted: boolean
   readonly #sessions: OpenSessions
-  readonly #banishing: Banishing
+  readonly #blocker: ClaimBlocker
   readonly #crowded = new Crowded()
   /** Claims whose entry may have been made by a request that was not answered. */
   readonly #unclear = new Set<string>()
@@ -46,7 +46,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     this.#options = options
     this.#restricted = options.auth !== undefined
     this.#sessions = new OpenSessions(options)
-    this.#banishing = new Banishing(this.#restricted)
+    this.#blocker = new ClaimBlocker(this.#restricted)
     this.graceMs = options.tickMs ?? 2000
   }
 
@@ -78,7 +78,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       this.#unclear.add(claim.id)
       if (isSessionGone(error)) return { outcome: 'no-session' }
       const { holder, waiter = holder } = sessions
-      for (const session of new Set([holder, waiter])) this.#banishing.followUp(session, claim)
+      for (const session of new Set([holder, waiter])) this.#blocker.followUp(session, claim)
       throw asLockError(error, this.#options.connect)
     }
   }
@@ -127,10 +127,10 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     return this.#typed(() => this.#sessions.through(entry, (session) => removeOrOwe(session, entry.key)))
   }
 
-  async banish(claim: ClaimRef): Promise<EntryData | undefined> {
+  async block(claim: ClaimRef): Promise<EntryData | undefined> {
     // It does not enter any more.
     this.#unclear.delete(claim.id)
-    return this.#typed(() => this.#banishing.banish(() => this.#sessions.any(), claim))
+    return this.#typed(() => this.#blocker.block(() => this.#sessions.any(), claim))
   }
 
   async evict(entry: Entry): Promise<boolean> {

@@ -11,7 +11,7 @@ import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, PortSession } from '../sequenced/port.js'
 import type { Connection } from './connection.js'
 import { asLockError, CODES, hasCode, isSessionGone, ZooKeeperFailure } from './failures.js'
-import { Link, type Asked } from './link.js'
+import { WireConnection, type PendingRequest } from './wire-connection.js'
 import { parseConnect, type Ensemble, type ZooKeeperOptions } from './options.js'
 import { findServer } from './servers.js'
 import { authFrame, check, CLOSE, getData, type Request, type Welcome } from './wire/messages.js'
@@ -29,11 +29,11 @@ export class ZooKeeperSession implements PortSession {
   readonly #options: ZooKeeperOptions
   readonly #ensemble: Ensemble
   readonly #welcome: Welcome
-  readonly #held = new Set<Asked>()
+  readonly #held = new Set<PendingRequest>()
   readonly #watchers = new Map<string, Set<() => void>>()
   /** What could not be taken out when that was asked for: it is done when the connection is back. */
   readonly #debts = new Map<string, () => Promise<unknown>>()
-  #link: Link | undefined
+  #link: WireConnection | undefined
   #server: number
   #lastZxid = 0n
   #lost = false
@@ -116,7 +116,7 @@ export class ZooKeeperSession implements PortSession {
     this.#lose()
     if (!link) return
     const answered = new Promise<void>((resolve) => {
-      link.ask({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
+      link.send({ request: CLOSE, resolve: () => resolve(), reject: () => resolve() })
     })
     await settlesWithin(answered, GOODBYE_MS, { background: true })
     link.end()
@@ -165,9 +165,9 @@ export class ZooKeeperSession implements PortSession {
     if (!this.#lost) this.#debts.set(key, debt)
   }
 
-  #send(asked: Asked): void {
+  #send(asked: PendingRequest): void {
     if (this.#link) {
-      this.#link.ask(asked)
+      this.#link.send(asked)
       return
     }
     const timer = setTimeout(() => {
@@ -191,13 +191,18 @@ export class ZooKeeperSession implements PortSession {
   #talk(connection: Connection): void {
     const { auth } = this.#options
     if (auth) connection.send(authFrame(auth.scheme, `${auth.user}:${auth.password}`))
-    const link: Link = new Link(connection, this.#ensemble.chroot, this.#welcome.timeoutMs / 3, {
-      changed: (path) => this.#tell(path),
-      down: () => void this.#goOn(),
-    })
+    const link: WireConnection = new WireConnection(
+      connection,
+      this.#ensemble.chroot,
+      this.#welcome.timeoutMs / 3,
+      {
+        changed: (path) => this.#tell(path),
+        down: () => void this.#goOn(),
+      },
+    )
     link.lastZxid = this.#lastZxid
     this.#link = link
-    for (const asked of this.#held) link.ask(asked)
+    for (const asked of this.#held) link.send(asked)
     this.#held.clear()
     this.#payDebts()
   }

@@ -8,7 +8,7 @@
 import { isServerError, notHeard } from '../errors.js'
 import { Readiness } from '../readiness.js'
 import type { ShardConnection } from '../transports/transport.js'
-import type { MessageListener, Subscription, Subscriptions } from '../wakes.js'
+import type { MessageListener, Subscription, Subscriptions } from '../grant-inbox.js'
 import type { Member } from './member.js'
 import type { Router } from './router.js'
 
@@ -24,7 +24,7 @@ class Channel {
   readonly slot: number
   users = 0
   /** The member that was asked last. */
-  at: Station | undefined
+  subscriber: ShardSubscriber | undefined
   listening = false
   heardBefore = false
   readonly readiness = new Readiness()
@@ -38,7 +38,7 @@ class Channel {
 }
 
 /** The connection to one member. */
-interface Station {
+interface ShardSubscriber {
   readonly member: Member
   connection: ShardConnection | undefined
   isOpen: boolean
@@ -50,7 +50,7 @@ export class Channels implements Subscriptions {
   readonly #nameOf: (lock: string) => string
   readonly #slotOf: (channel: string) => number
   readonly #channels = new Map<string, Channel>()
-  readonly #stations = new Map<Member, Station>()
+  readonly #subscribers = new Map<Member, ShardSubscriber>()
   #closed = false
 
   constructor(
@@ -98,8 +98,8 @@ export class Channels implements Subscriptions {
       channel.readiness.tell()
     }
     this.#channels.clear()
-    for (const station of this.#stations.values()) station.connection?.close()
-    this.#stations.clear()
+    for (const subscriber of this.#subscribers.values()) subscriber.connection?.close()
+    this.#subscribers.clear()
   }
 
   #leave(channel: Channel): void {
@@ -119,10 +119,10 @@ export class Channels implements Subscriptions {
   #attach(channel: Channel): void {
     this.#router.ownerOf(channel.slot).then(
       (member) => {
-        if (!this.#isWanted(channel) || channel.at !== undefined) return
+        if (!this.#isWanted(channel) || channel.subscriber !== undefined) return
         // Its slots went to another one in this very turn.
         if (member.isRetired) this.#attachLater(channel)
-        else this.#subscribe(channel, this.#station(member))
+        else this.#subscribe(channel, this.#subscriberOf(member))
       },
       () => this.#attachLater(channel),
     )
@@ -131,24 +131,24 @@ export class Channels implements Subscriptions {
   #attachLater(channel: Channel, afterMs = RETRY_MS): void {
     if (!this.#isWanted(channel)) return
     setTimeout(() => {
-      if (this.#isWanted(channel) && channel.at === undefined) this.#attach(channel)
+      if (this.#isWanted(channel) && channel.subscriber === undefined) this.#attach(channel)
     }, afterMs).unref()
   }
 
-  #subscribe(channel: Channel, station: Station): void {
-    channel.at = station
+  #subscribe(channel: Channel, subscriber: ShardSubscriber): void {
+    channel.subscriber = subscriber
     // Otherwise it is done when the connection is there.
-    if (!station.isOpen || !station.connection) return
-    station.connection.subscribe(channel.name).then(
+    if (!subscriber.isOpen || !subscriber.connection) return
+    subscriber.connection.subscribe(channel.name).then(
       () => {
-        if (channel.at === station) this.#heard(channel)
+        if (channel.subscriber === subscriber) this.#heard(channel)
       },
       (error: unknown) => {
-        if (channel.at !== station) return
-        channel.at = undefined
+        if (channel.subscriber !== subscriber) return
+        channel.subscriber = undefined
         channel.listening = false
         const message = error instanceof Error ? error.message : ''
-        if (this.#router.learn(message, station.member.address) && this.#isWanted(channel))
+        if (this.#router.learn(message, subscriber.member.address) && this.#isWanted(channel))
           this.#attach(channel)
         else if (isServerError(error)) this.#refused(channel, error)
         else this.#attachLater(channel)
@@ -172,8 +172,8 @@ export class Channels implements Subscriptions {
   }
 
   #detach(channel: Channel): void {
-    const { at, listening } = channel
-    channel.at = undefined
+    const { subscriber: at, listening } = channel
+    channel.subscriber = undefined
     channel.listening = false
     if (listening) at?.connection?.unsubscribe(channel.name)
   }
@@ -181,15 +181,15 @@ export class Channels implements Subscriptions {
   #followSlots(): void {
     this.#leaveRetired()
     for (const channel of this.#channels.values()) {
-      const { at } = channel
+      const { subscriber: at } = channel
       if (!at) continue
       this.#router.ownerOf(channel.slot).then(
         (member) => {
-          if (channel.at !== at || at.member === member || !this.#isWanted(channel)) return
+          if (channel.subscriber !== at || at.member === member || !this.#isWanted(channel)) return
           // Then it was found out already who comes after it, and this is done again.
           if (member.isRetired) return
           this.#detach(channel)
-          this.#subscribe(channel, this.#station(member))
+          this.#subscribe(channel, this.#subscriberOf(member))
         },
         () => undefined,
       )
@@ -198,56 +198,56 @@ export class Channels implements Subscriptions {
 
   /** Connections to members that own no slots any more: nothing breaks them, and nothing is said there. */
   #leaveRetired(): void {
-    for (const station of this.#stations.values()) {
-      if (!station.member.isRetired) continue
-      this.#drop(station)
-      for (const channel of this.#lost(station)) this.#attach(channel)
+    for (const subscriber of this.#subscribers.values()) {
+      if (!subscriber.member.isRetired) continue
+      this.#drop(subscriber)
+      for (const channel of this.#lost(subscriber)) this.#attach(channel)
     }
   }
 
-  #station(member: Member): Station {
-    const known = this.#stations.get(member)
+  #subscriberOf(member: Member): ShardSubscriber {
+    const known = this.#subscribers.get(member)
     if (known) return known
-    const station: Station = { member, connection: undefined, isOpen: false }
-    this.#stations.set(member, station)
+    const subscriber: ShardSubscriber = { member, connection: undefined, isOpen: false }
+    this.#subscribers.set(member, subscriber)
     member.connection().then(
       (connection) => {
-        if (this.#stations.get(member) !== station) return
-        station.connection = connection.listenSharded({
+        if (this.#subscribers.get(member) !== subscriber) return
+        subscriber.connection = connection.listenSharded({
           message: (_channel, text) => this.#listener.message(text),
-          open: () => this.#open(station),
-          broken: () => this.#broken(station),
+          open: () => this.#open(subscriber),
+          broken: () => this.#broken(subscriber),
         })
       },
-      () => this.#broken(station),
+      () => this.#broken(subscriber),
     )
-    return station
+    return subscriber
   }
 
-  #open(station: Station): void {
-    station.isOpen = true
+  #open(subscriber: ShardSubscriber): void {
+    subscriber.isOpen = true
     for (const channel of this.#channels.values())
-      if (channel.at === station) this.#subscribe(channel, station)
+      if (channel.subscriber === subscriber) this.#subscribe(channel, subscriber)
   }
 
-  #broken(station: Station): void {
-    if (this.#stations.get(station.member) !== station) return
-    this.#drop(station)
+  #broken(subscriber: ShardSubscriber): void {
+    if (this.#subscribers.get(subscriber.member) !== subscriber) return
+    this.#drop(subscriber)
     // It may be dead, or have given a slot away.
     this.#router.lookSoon()
-    for (const channel of this.#lost(station)) this.#attachLater(channel)
+    for (const channel of this.#lost(subscriber)) this.#attachLater(channel)
   }
 
-  #drop(station: Station): void {
-    this.#stations.delete(station.member)
-    station.connection?.close()
+  #drop(subscriber: ShardSubscriber): void {
+    this.#subscribers.delete(subscriber.member)
+    subscriber.connection?.close()
   }
 
   /** The channels that were at a station, and now are nowhere. */
-  #lost(station: Station): Channel[] {
-    const lost = [...this.#channels.values()].filter(({ at }) => at === station)
+  #lost(subscriber: ShardSubscriber): Channel[] {
+    const lost = [...this.#channels.values()].filter(({ subscriber: at }) => at === subscriber)
     for (const channel of lost) {
-      channel.at = undefined
+      channel.subscriber = undefined
       channel.listening = false
     }
     return lost

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../clock/clock.js'
 import type { LockError } from '../../../errors.js'
 import { explain, isServerError, isUnknownScript } from '../errors.js'
-import { Link } from '../link.js'
+import { ResilientCaller } from '../resilient-caller.js'
 import { ReplicatedCalls, type ReplicaSettings } from '../replicas.js'
 import type { Address, ClusterTransport, MemberConnection, Transport } from '../transports/transport.js'
 import { nameOf } from './topology.js'
@@ -40,7 +40,7 @@ export class Refusal {
 
 interface Opened extends Ways {
   readonly connection: MemberConnection
-  readonly link: Link
+  readonly link: ResilientCaller
 }
 
 export class Member {
@@ -107,7 +107,7 @@ export class Member {
       .then((connection) => {
         const { transport } = connection
         const { timeoutMs, replicas, clock, onLost } = this.#settings
-        const link = new Link(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS, onLost })
+        const link = new ResilientCaller(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS, onLost })
         const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened

@@ -4,55 +4,60 @@
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
 
-export interface Shape {
+export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
   /** What `work.lua` needs of it to go the short way; nothing where that is out of the question. */
-  readonly short: readonly string[]
+  readonly fastArgs: readonly string[]
 }
 
 const NOTHING: readonly string[] = []
 /** Of a vote that is taken back. */
-export const EMPTY_SHAPE: Shape = { text: '[]', short: NOTHING }
+export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: NOTHING }
 
-export class Shapes {
+export class TermsEncoder {
   readonly #owners = new WeakMap<Owner, string>()
-  #like: Claim | undefined
+  #lastClaim: Claim | undefined
   #enqueue = false
   #tokens = 0
-  #attempt = EMPTY_SHAPE
+  #attempt = NO_TERMS
   #renewed: Pick<Renewal, 'ttlMs' | 'owner'> | undefined
-  #renewal = EMPTY_SHAPE
+  #renewal = NO_TERMS
   #ttlMs = NaN
   #firm = false
-  #withdrawal = EMPTY_SHAPE
+  #withdrawal = NO_TERMS
 
-  attempt(claim: Claim, enqueue: boolean, tokens: number): Shape {
-    if (this.#like && this.#enqueue === enqueue && this.#tokens === tokens && areAlike(this.#like, claim)) {
+  attempt(claim: Claim, enqueue: boolean, tokens: number): EncodedTerms {
+    if (
+      this.#lastClaim &&
+      this.#enqueue === enqueue &&
+      this.#tokens === tokens &&
+      areAlike(this.#lastClaim, claim)
+    ) {
       return this.#attempt
     }
     const { kind, capacity, weight, ttlMs, heartbeatMs, owner } = claim
     const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
     const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
-    this.#attempt = { text, short: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING }
-    this.#like = claim
+    this.#attempt = { text, fastArgs: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING }
+    this.#lastClaim = claim
     this.#enqueue = enqueue
     this.#tokens = tokens
     return this.#attempt
   }
 
-  renewal({ ttlMs, owner }: Renewal): Shape {
+  renewal({ ttlMs, owner }: Renewal): EncodedTerms {
     const last = this.#renewed
     if (last?.ttlMs !== ttlMs || last.owner !== owner) {
       this.#renewed = { ttlMs, owner }
-      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, short: NOTHING }
+      this.#renewal = { text: `[${ttlMs},${this.#ownerText(owner)}]`, fastArgs: NOTHING }
     }
     return this.#renewal
   }
 
-  withdrawal(ttlMs: number, firm: boolean): Shape {
+  withdrawal(ttlMs: number, firm: boolean): EncodedTerms {
     if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
-      this.#withdrawal = { text: `[${ttlMs},${firm ? 1 : 0}]`, short: firm ? NOTHING : [String(ttlMs)] }
+      this.#withdrawal = { text: `[${ttlMs},${firm ? 1 : 0}]`, fastArgs: firm ? NOTHING : [String(ttlMs)] }
       this.#ttlMs = ttlMs
       this.#firm = firm
     }

@@ -3,19 +3,19 @@
  *
  * A claim whose attempts were all answered has no message under way, so its entry is taken out by its number and the claim is
  * remembered here. The answer to an attempt that is under way is awaited, within bounds: it nearly always comes. Only where
- * it does not, and after an attempt that failed, the entry may be made at any later moment: the claim is banished in the service,
+ * it does not, and after an attempt that failed, the entry may be made at any later moment: the claim is blocked in the service,
  * which costs everybody who asks for this lock a little for as long as the word of it stays there.
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { StoreContext } from './context.js'
 import type { PortSession } from './port.js'
-import type { ClaimRecord } from './record.js'
+import type { ClaimRecord } from './claim-record.js'
 
 /** How long to wait for the answer to an attempt: longer than a server is given for it. */
-const PATIENCE_MS = 3000
+const ANSWER_LIMIT_MS = 3000
 
-export class Withdrawing<S extends PortSession> {
+export class ClaimWithdrawer<S extends PortSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -27,22 +27,22 @@ export class Withdrawing<S extends PortSession> {
     // What was never attempted here may have been attempted elsewhere.
     const record = records.get(claim) ?? records.make(claim, true)
     if (record.outcome) return record.outcome
-    records.bury(record)
+    records.markWithdrawn(record)
     const answered = record.entering === undefined || (await this.#isAnswered(record.entering))
-    return answered ? this.#end(record, claim) : this.#context.removing.banish(record, claim)
+    return answered ? this.#end(record, claim) : this.#context.removing.block(record, claim)
   }
 
   /** No attempt is under way any more. */
   async #end(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
-    const { standpoint, outcome } = record
+    const { queueEntry, outcome } = record
     if (outcome) return outcome
-    if (standpoint) return this.#context.removing.leave(record, standpoint)
-    if (record.unclear) return this.#context.removing.banish(record, claim)
+    if (queueEntry) return this.#context.removing.leave(record, queueEntry)
+    if (record.inDoubt) return this.#context.removing.block(record, claim)
     this.#context.records.settle(record, 'absent')
     return 'absent'
   }
 
   #isAnswered(entering: Promise<unknown>): Promise<boolean> {
-    return settlesWithin(entering, PATIENCE_MS, { clock: this.#context.clock })
+    return settlesWithin(entering, ANSWER_LIMIT_MS, { clock: this.#context.clock })
   }
 }

@@ -18,11 +18,11 @@ import type { StoreContext } from './context.js'
 import { sameOwner, type EntryData } from './entry.js'
 import type { Look, PortSession, Standing, Waits } from './port.js'
 import { everyoneHolds, mayGo, wantsAll } from './queue-rule.js'
-import type { ClaimRecord, Standpoint } from './record.js'
+import type { ClaimRecord, QueueEntry } from './claim-record.js'
 
 export const STILL_WAITING: AttemptResult = { outcome: 'waiting', holderRemainingMs: undefined }
 
-export class Waiting<S extends PortSession> {
+export class QueueWaiter<S extends PortSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -32,18 +32,18 @@ export class Waiting<S extends PortSession> {
   /** Follows those before a claim that waits. Changes after the last look are never missed, so it works at once. */
   watch(claim: Claim, wake: WakeListener): Watch {
     const record = this.#context.records.get(claim)
-    const standpoint = record?.standpoint
-    if (record && standpoint) {
-      standpoint.wake = wake
-      if (standpoint.later) void this.#followLater(record, standpoint, standpoint.later)
-      else this.#follow(record, standpoint)
+    const queueEntry = record?.queueEntry
+    if (record && queueEntry) {
+      queueEntry.wake = wake
+      if (queueEntry.later) void this.#followLater(record, queueEntry, queueEntry.later)
+      else this.#follow(record, queueEntry)
     }
     return {
       ready: undefined,
       close: () => {
-        if (standpoint?.wake !== wake) return
-        standpoint.wake = undefined
-        standpoint.stopWatching()
+        if (queueEntry?.wake !== wake) return
+        queueEntry.wake = undefined
+        queueEntry.stopWatching()
       },
     }
   }
@@ -51,55 +51,55 @@ export class Waiting<S extends PortSession> {
   /** An attempt of a claim that stands in the queue: a heartbeat, or a message that was sent twice. */
   async again(
     record: ClaimRecord<S>,
-    standpoint: Standpoint<S>,
+    queueEntry: QueueEntry<S>,
     claim: Claim,
     options: AttemptOptions,
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
     const [alive, look] = await bothOf(
-      standpoint.grant ? !standpoint.session.lost : standpoint.session.assure(waitingTtlMs(standpoint.claim)),
-      this.#look(standpoint, claim),
+      queueEntry.grant ? !queueEntry.session.lost : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
+      this.#look(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (!alive || look.state === 'absent') return this.#gone(record)
-    standpoint.see(look)
-    if (!standpoint.grant && !mayGo(claim, look)) {
-      standpoint.waitingMs = startMs
-      standpoint.asked = options.tokens
-      const { data } = standpoint
-      if (!sameOwner(data.owner, claim.owner)) this.#show(standpoint, { ...data, owner: claim.owner })
-      if (standpoint.wake) this.#follow(record, standpoint)
+    queueEntry.see(look)
+    if (!queueEntry.grant && !mayGo(claim, look)) {
+      queueEntry.waitingMs = startMs
+      queueEntry.asked = options.tokens
+      const { data } = queueEntry
+      if (!sameOwner(data.owner, claim.owner)) this.#show(queueEntry, { ...data, owner: claim.owner })
+      if (queueEntry.wake) this.#follow(record, queueEntry)
       return STILL_WAITING
     }
-    return this.#existing(standpoint)
+    return this.#existing(queueEntry)
   }
 
-  #look({ entry, seen }: Standpoint<S>, claim: Claim): Promise<Look | Waits> {
+  #look({ entry, seen }: QueueEntry<S>, claim: Claim): Promise<Look | Waits> {
     return seen === undefined
       ? this.#context.reader.look({ entry, claim })
       : this.#context.reader.look({ entry, claim, seen })
   }
 
-  #existing(standpoint: Standpoint<S>): Granted {
-    const grant = standpoint.grant ?? this.#promote(standpoint)
-    return { outcome: 'granted', existing: true, ...grant, remainingMs: this.#left(standpoint) }
+  #existing(queueEntry: QueueEntry<S>): Granted {
+    const grant = queueEntry.grant ?? this.#promote(queueEntry)
+    return { outcome: 'granted', existing: true, ...grant, remainingMs: this.#left(queueEntry) }
   }
 
   /** It has come to the front: it holds from the last moment at which it was certainly still waiting. */
-  #promote(standpoint: Standpoint<S>): NonNullable<Standpoint<S>['grant']> {
-    standpoint.stopWatching()
-    const { claim, data } = standpoint
+  #promote(queueEntry: QueueEntry<S>): NonNullable<QueueEntry<S>['grant']> {
+    queueEntry.stopWatching()
+    const { claim, data } = queueEntry
     const { clock } = this.#context
-    const grant = standpoint.hold(standpoint.waitingMs, waitingTtlMs(standpoint.claim), clock.monotonicMs())
+    const grant = queueEntry.hold(queueEntry.waitingMs, waitingTtlMs(queueEntry.claim), clock.monotonicMs())
     // The one behind it may fit beside it, and watches it.
-    if (claim.kind === 'semaphore') this.#show(standpoint, { ...data, grantedMs: Math.round(clock.wallMs()) })
+    if (claim.kind === 'semaphore') this.#show(queueEntry, { ...data, grantedMs: Math.round(clock.wallMs()) })
     return grant
   }
 
   /** Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of its own makes up for it. */
-  #show(standpoint: Standpoint<S>, data: EntryData): void {
-    this.#context.port.amend(standpoint.entry, data, standpoint.version).then(
-      (version) => standpoint.wrote(version, data),
+  #show(queueEntry: QueueEntry<S>, data: EntryData): void {
+    this.#context.port.amend(queueEntry.entry, data, queueEntry.version).then(
+      (version) => queueEntry.wrote(version, data),
       () => undefined,
     )
   }
@@ -107,41 +107,41 @@ export class Waiting<S extends PortSession> {
   /** What stands before it is still being read. */
   async #followLater(
     record: ClaimRecord<S>,
-    standpoint: Standpoint<S>,
+    queueEntry: QueueEntry<S>,
     later: Promise<Standing | undefined>,
   ): Promise<void> {
     const standing = await later.catch(() => undefined)
     // A look was quicker.
-    if (standpoint.later !== later) return
-    standpoint.later = undefined
-    if (record.withdrawn || !standpoint.wake || standpoint.grant) return
-    if (!standing || mayGo(standpoint.claim, standing)) return this.#moved(record, standpoint)
-    standpoint.standing = standing
-    this.#follow(record, standpoint)
+    if (queueEntry.later !== later) return
+    queueEntry.later = undefined
+    if (record.withdrawn || !queueEntry.wake || queueEntry.grant) return
+    if (!standing || mayGo(queueEntry.claim, standing)) return this.#moved(record, queueEntry)
+    queueEntry.standing = standing
+    this.#follow(record, queueEntry)
   }
 
-  #follow(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {
-    const { claim, standing } = standpoint
+  #follow(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): void {
+    const { claim, standing } = queueEntry
     const places = standing.before
     const watched = places.map(({ key }) => key).join('\n')
-    if (standpoint.watch && standpoint.watched === watched) return
-    standpoint.stopWatching()
-    standpoint.watched = watched
+    if (queueEntry.watch && queueEntry.watched === watched) return
+    queueEntry.stopWatching()
+    queueEntry.watched = watched
     const { moment } = standing
     const onlyGone = wantsAll(claim)
     const waits = !everyoneHolds(claim, standing)
     const moved = (): void => {
-      standpoint.stopWatching()
-      void this.#moved(record, standpoint)
+      queueEntry.stopWatching()
+      void this.#moved(record, queueEntry)
     }
     const { port, neighbours } = this.#context
     const stopStanding = onlyGone
-      ? neighbours.stand(watched, { go: () => this.#handedOver(record, standpoint), look: moved })
+      ? neighbours.stand(watched, { go: () => this.#handedOver(record, queueEntry), look: moved })
       : undefined
     const watch = port.watch({ places, moment, onlyGone, waits }, () => {
       if (!neighbours.isLeaving(watched)) moved()
     })
-    standpoint.watch = {
+    queueEntry.watch = {
       close: () => {
         stopStanding?.()
         watch.close()
@@ -150,26 +150,26 @@ export class Waiting<S extends PortSession> {
   }
 
   /** The one right before it has held, and has left: it is the first, unless its session may be over. */
-  #handedOver(record: ClaimRecord<S>, standpoint: Standpoint<S>): void {
-    const { wake, claim, waitingMs, session } = standpoint
-    standpoint.stopWatching()
-    if (record.withdrawn || !wake || standpoint.grant) return
+  #handedOver(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): void {
+    const { wake, claim, waitingMs, session } = queueEntry
+    queueEntry.stopWatching()
+    if (record.withdrawn || !wake || queueEntry.grant) return
     const sure = !session.lost && this.#context.clock.monotonicMs() < waitingMs + waitingTtlMs(claim)
-    if (sure) wake(this.#promote(standpoint))
-    else void this.#moved(record, standpoint)
+    if (sure) wake(this.#promote(queueEntry))
+    else void this.#moved(record, queueEntry)
   }
 
   /** Something before it changed: look again, and wake it if it is its turn. */
-  async #moved(record: ClaimRecord<S>, standpoint: Standpoint<S>): Promise<void> {
+  async #moved(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<void> {
     try {
-      const { claim } = standpoint
-      const look = await this.#look(standpoint, claim)
-      const { wake } = standpoint
-      if (record.withdrawn || !wake || standpoint.grant) return
+      const { claim } = queueEntry
+      const look = await this.#look(queueEntry, claim)
+      const { wake } = queueEntry
+      if (record.withdrawn || !wake || queueEntry.grant) return
       if (look.state === 'absent') return wake()
-      standpoint.see(look)
-      if (mayGo(claim, look)) wake(this.#promote(standpoint))
-      else this.#follow(record, standpoint)
+      queueEntry.see(look)
+      if (mayGo(claim, look)) wake(this.#promote(queueEntry))
+      else this.#follow(record, queueEntry)
     } catch {
       // Nobody waits for this look. The heartbeat of the waiter looks again, and reports what is wrong.
     }
@@ -181,8 +181,8 @@ export class Waiting<S extends PortSession> {
     return { outcome: 'withdrawn' }
   }
 
-  #left(standpoint: Standpoint<S>): number {
-    return standpoint.endMs - this.#context.clock.monotonicMs()
+  #left(queueEntry: QueueEntry<S>): number {
+    return queueEntry.endMs - this.#context.clock.monotonicMs()
   }
 }
 

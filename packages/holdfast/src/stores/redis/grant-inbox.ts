@@ -34,19 +34,19 @@ interface Waiter {
 }
 
 /** A claim of which something may be heard. */
-interface Expected {
+interface Entry {
   /** Its attempts under way. */
-  asking: number
+  inFlight: number
   /** A grant whose message overtook the answer to the attempt. */
-  early: PushedGrant | undefined
+  earlyGrant: PushedGrant | undefined
   waiter: Waiter | undefined
 }
 
-export class Wakes {
+export class GrantInbox {
   readonly #clock: Clock
   readonly #subscriptions: Subscriptions
   /** By the claim's id. */
-  readonly #expected = new LinkedMap<Expected>()
+  readonly #entries = new LinkedMap<Entry>()
 
   constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
     this.#clock = clock
@@ -61,31 +61,31 @@ export class Wakes {
   }
 
   /** Whether an attempt of this claim has not been answered yet. */
-  isAsking(claimId: string): boolean {
-    return (this.#expected.get(claimId)?.asking ?? 0) > 0
+  hasAttemptInFlight(claimId: string): boolean {
+    return (this.#entries.get(claimId)?.inFlight ?? 0) > 0
   }
 
-  asked(claimId: string): void {
-    this.#expect(claimId).asking += 1
+  attemptSent(claimId: string): void {
+    this.#entryOf(claimId).inFlight += 1
   }
 
-  answered(claimId: string): void {
-    const expected = this.#expected.get(claimId)
-    if (!expected) return
-    expected.asking -= 1
-    if (expected.asking > 0) return
+  attemptAnswered(claimId: string): void {
+    const entry = this.#entries.get(claimId)
+    if (!entry) return
+    entry.inFlight -= 1
+    if (entry.inFlight > 0) return
     // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody needs the grant.
-    if (expected.early) this.#clock.timer(0, () => this.#forgetEarly(claimId, expected), true)
-    else this.#tidy(claimId, expected)
+    if (entry.earlyGrant) this.#clock.timer(0, () => this.#dropEarlyGrant(claimId, entry), true)
+    else this.#tidy(claimId, entry)
   }
 
   watch({ id, lock }: Claim, wake: WakeListener): Watch {
     const waiter = { lock, wake }
-    const expected = this.#expect(id)
-    expected.waiter = waiter
-    const { early } = expected
+    const entry = this.#entryOf(id)
+    entry.waiter = waiter
+    const { earlyGrant: early } = entry
     // Not from inside this call: the caller does not have its watch yet.
-    if (early) queueMicrotask(() => expected.waiter?.wake(early))
+    if (early) queueMicrotask(() => entry.waiter?.wake(early))
     const subscription = this.#subscriptions.join(lock)
     let open = true
     return {
@@ -93,8 +93,8 @@ export class Wakes {
       close: () => {
         if (!open) return
         open = false
-        if (expected.waiter === waiter) expected.waiter = undefined
-        this.#tidy(id, expected)
+        if (entry.waiter === waiter) entry.waiter = undefined
+        this.#tidy(id, entry)
         subscription.leave()
       },
     }
@@ -102,12 +102,12 @@ export class Wakes {
 
   close(): void {
     this.#subscriptions.close()
-    this.#expected.clear()
+    this.#entries.clear()
   }
 
   /** Whoever was granted the lock meanwhile has to find out. */
   #missed(lock: string | undefined): void {
-    for (const { waiter } of this.#expected.values()) {
+    for (const { waiter } of this.#entries.values()) {
       if (waiter && (lock === undefined || waiter.lock === lock)) waiter.wake()
     }
   }
@@ -117,28 +117,28 @@ export class Wakes {
       const grant = readGrant(line)
       if (!grant) continue
       const { claimId, token, tokens, ttlMs } = grant
-      const expected = this.#expected.get(claimId)
-      if (expected?.waiter) expected.waiter.wake({ token, tokens, ttlMs })
-      else if (expected) expected.early = { token, tokens, ttlMs }
+      const entry = this.#entries.get(claimId)
+      if (entry?.waiter) entry.waiter.wake({ token, tokens, ttlMs })
+      else if (entry) entry.earlyGrant = { token, tokens, ttlMs }
     }
   }
 
-  #expect(claimId: string): Expected {
-    let expected = this.#expected.get(claimId)
-    if (!expected) {
-      expected = { asking: 0, early: undefined, waiter: undefined }
-      this.#expected.add(claimId, expected)
+  #entryOf(claimId: string): Entry {
+    let entry = this.#entries.get(claimId)
+    if (!entry) {
+      entry = { inFlight: 0, earlyGrant: undefined, waiter: undefined }
+      this.#entries.add(claimId, entry)
     }
-    return expected
+    return entry
   }
 
-  #forgetEarly(claimId: string, expected: Expected): void {
-    if (expected.asking > 0) return
-    expected.early = undefined
-    this.#tidy(claimId, expected)
+  #dropEarlyGrant(claimId: string, entry: Entry): void {
+    if (entry.inFlight > 0) return
+    entry.earlyGrant = undefined
+    this.#tidy(claimId, entry)
   }
 
-  #tidy(claimId: string, { asking, early, waiter }: Expected): void {
-    if (asking === 0 && !early && !waiter) this.#expected.delete(claimId)
+  #tidy(claimId: string, { inFlight: asking, earlyGrant: early, waiter }: Entry): void {
+    if (asking === 0 && !early && !waiter) this.#entries.delete(claimId)
   }
 }

@@ -13,32 +13,32 @@ import { join } from 'node:path'
 import { systemRandom } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
 import type { Place } from './directory.js'
-import { inodeOf, isSocketOf, Link, wasInBacklog, type StationAddress } from './link.js'
+import { inodeOf, isSocketOf, PeerSocket, wasInBacklog, type SocketAddress } from './peer-socket.js'
 
-export interface StationEvents {
+export interface WakeupSocketEvents {
   /** A message of another station. */
   onMessage(text: string): void
   /** A station that we kept a connection to is dead. */
-  onDeath(address: StationAddress): void
+  onDeath(address: SocketAddress): void
 }
 
 export const SOCKET_SUFFIX = '.sock'
 /** A message longer than this is not ours. */
 const LONGEST_MESSAGE = 4096
 
-export class Station {
+export class WakeupSocket {
   readonly id = systemRandom.id().slice(0, 11)
   readonly #path: string
   readonly #shared: boolean
-  readonly #events: StationEvents
+  readonly #events: WakeupSocketEvents
   /** Each goes when its station cannot be reached any more, or a service would keep every process that it woke. */
-  readonly #links = new Map<string, Link>()
-  readonly #visitors = new Set<Socket>()
+  readonly #peers = new Map<string, PeerSocket>()
+  readonly #incoming = new Set<Socket>()
   #server: Server | undefined
   #listening: Promise<string> | undefined
   #closed = false
 
-  constructor(place: Place, events: StationEvents) {
+  constructor(place: Place, events: WakeupSocketEvents) {
     this.#path = join(place.sockets, this.id + SOCKET_SUFFIX)
     this.#shared = place.shared
     this.#events = events
@@ -58,24 +58,24 @@ export class Station {
   }
 
   /** Sends a line to a station that we have a connection to. False when we have none, and its address is needed. */
-  tell(id: string, text: string): boolean {
-    const link = this.#links.get(id)
+  sendTo(id: string, text: string): boolean {
+    const link = this.#peers.get(id)
     link?.send(text)
     return link !== undefined
   }
 
   /** Sends a line to another station. A lost one costs its receiver a heartbeat. */
-  send(address: StationAddress, text: string): void {
-    this.#link(address).send(text)
+  send(address: SocketAddress, text: string): void {
+    this.#peerAt(address).send(text)
   }
 
   /** Keeps a connection to a station, to hear of its death. */
-  watch(address: StationAddress): void {
-    this.#link(address)
+  watch(address: SocketAddress): void {
+    this.#peerAt(address)
   }
 
   /** Whether the station is certainly dead. */
-  isDead(address: StationAddress): Promise<boolean> {
+  isDead(address: SocketAddress): Promise<boolean> {
     return new Promise((resolve) => {
       // The kernel answers at once, so a process that has nothing else to do may wait for it.
       const probe = connect(address.socket)
@@ -91,7 +91,7 @@ export class Station {
   }
 
   /** Takes away what a dead station left. */
-  bury(address: StationAddress): void {
+  forget(address: SocketAddress): void {
     if (isSocketOf(address)) removeFile(address.socket)
   }
 
@@ -104,15 +104,15 @@ export class Station {
     this.#closed = true
     removeFile(this.#path)
     this.#server?.close()
-    for (const visitor of this.#visitors) visitor.destroy()
-    for (const link of this.#links.values()) link.close()
-    this.#links.clear()
+    for (const socket of this.#incoming) socket.destroy()
+    for (const link of this.#peers.values()) link.close()
+    this.#peers.clear()
   }
 
   async #listen(): Promise<string> {
     // Before there is another one of its name: it removes the name. Its visitors stay.
     this.#server?.close()
-    const server = createServer((visitor) => this.#receive(visitor))
+    const server = createServer((socket) => this.#receive(socket))
     this.#server = server
     // A process that ends without closing, by an exception perhaps, removes the name that it bound. A refused connection
     // proves its death and a missing file does not, so the socket gets another name, which stays.
@@ -133,30 +133,30 @@ export class Station {
     return inodeOf(this.#path)
   }
 
-  #receive(visitor: Socket): void {
-    visitor.unref()
-    this.#visitors.add(visitor)
-    visitor.on('error', () => undefined)
-    visitor.on('close', () => this.#visitors.delete(visitor))
+  #receive(socket: Socket): void {
+    socket.unref()
+    this.#incoming.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#incoming.delete(socket))
     let rest = ''
-    visitor.setEncoding('utf8')
-    visitor.on('data', (text: string) => {
+    socket.setEncoding('utf8')
+    socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
       // Nobody of ours writes so much: it is a stranger.
-      if (rest.length > LONGEST_MESSAGE) visitor.destroy()
+      if (rest.length > LONGEST_MESSAGE) socket.destroy()
       for (const line of lines) this.#events.onMessage(line)
     })
   }
 
-  #link(address: StationAddress): Link {
-    const present = this.#links.get(address.id)
+  #peerAt(address: SocketAddress): PeerSocket {
+    const present = this.#peers.get(address.id)
     if (present) return present
-    const link = new Link(address, (isDead) => {
-      this.#links.delete(address.id)
+    const link = new PeerSocket(address, (isDead) => {
+      this.#peers.delete(address.id)
       if (isDead) this.#events.onDeath(address)
     })
-    this.#links.set(address.id, link)
+    this.#peers.set(address.id, link)
     return link
   }
 }

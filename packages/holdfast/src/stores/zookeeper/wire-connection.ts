@@ -14,40 +14,40 @@ import { PING_FRAME, readEvent, readHeader, requestFrame, XIDS, type Request } f
 const ANSWER_MS = 2500
 const LARGEST_XID = 0x7fff_ffff
 
-export interface Asked {
+export interface PendingRequest {
   readonly request: Request<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: ZooKeeperFailure) => void
 }
 
-export interface LinkListener {
+export interface WireListener {
   /** A node that was watched has changed or gone. */
   changed(path: string): void
   /** The connection is over. Whatever was not answered was rejected before. */
   down(): void
 }
 
-interface Sent extends Asked {
+interface SentRequest extends PendingRequest {
   readonly xid: number
   readonly sentMs: number
 }
 
-export class Link {
+export class WireConnection {
   readonly #connection: Connection
   readonly #chroot: string
-  readonly #listener: LinkListener
+  readonly #listener: WireListener
   readonly #pingMs: number
-  #sent: Sent[] = []
+  #sent: SentRequest[] = []
   #first = 0
   #xid = 0
   #pingSentMs: number | undefined
-  #spokeMs = systemClock.monotonicMs()
+  #lastSentMs = systemClock.monotonicMs()
   readonly #timer: NodeJS.Timeout
   #over = false
   lastZxid = 0n
 
   /** @param pingMs after how much silence a sign of life is sent, in milliseconds */
-  constructor(connection: Connection, chroot: string, pingMs: number, listener: LinkListener) {
+  constructor(connection: Connection, chroot: string, pingMs: number, listener: WireListener) {
     this.#connection = connection
     this.#chroot = chroot
     this.#listener = listener
@@ -59,11 +59,11 @@ export class Link {
     })
   }
 
-  ask(asked: Asked): void {
+  send(asked: PendingRequest): void {
     this.#xid = this.#xid === LARGEST_XID ? 1 : this.#xid + 1
-    this.#spokeMs = systemClock.monotonicMs()
+    this.#lastSentMs = systemClock.monotonicMs()
     this.#connection.send(requestFrame(this.#xid, asked.request, this.#chroot))
-    this.#sent.push({ ...asked, xid: this.#xid, sentMs: this.#spokeMs })
+    this.#sent.push({ ...asked, xid: this.#xid, sentMs: this.#lastSentMs })
   }
 
   /** Ends the talk on this side. */
@@ -113,8 +113,8 @@ export class Link {
       setImmediate(() => {
         if (!this.#over && this.#overdue(nowMs)) this.#down(new Error(`no answer within ${ANSWER_MS} ms`))
       })
-    } else if (nowMs - this.#spokeMs >= this.#pingMs && this.#first === this.#sent.length) {
-      this.#spokeMs = nowMs
+    } else if (nowMs - this.#lastSentMs >= this.#pingMs && this.#first === this.#sent.length) {
+      this.#lastSentMs = nowMs
       this.#pingSentMs ??= nowMs
       this.#connection.send(PING_FRAME)
     }

@@ -8,14 +8,14 @@ import type { StoreContext } from './context.js'
 import { newEntryData, type EntryData } from './entry.js'
 import type { Entered, EnterResult, PortSession } from './port.js'
 import { mayGo } from './queue-rule.js'
-import { Standpoint, type ClaimRecord } from './record.js'
+import { QueueEntry, type ClaimRecord } from './claim-record.js'
 import type { Session } from './session.js'
-import { STILL_WAITING, waitingTtlMs, type Waiting } from './waiting.js'
+import { STILL_WAITING, waitingTtlMs, type QueueWaiter } from './queue-waiter.js'
 
 /** A session may end just while an entry is made on it; more often than that something else is wrong. */
 const TRIES = 3
 
-interface Made<S extends PortSession> {
+interface NewEntry<S extends PortSession> {
   readonly claim: Claim
   readonly options: AttemptOptions
   readonly data: EntryData
@@ -24,11 +24,11 @@ interface Made<S extends PortSession> {
   readonly startMs: number
 }
 
-export class Entering<S extends PortSession> {
+export class QueueEntrance<S extends PortSession> {
   readonly #context: StoreContext<S>
-  readonly #waiting: Waiting<S>
+  readonly #waiting: QueueWaiter<S>
 
-  constructor(context: StoreContext<S>, waiting: Waiting<S>) {
+  constructor(context: StoreContext<S>, waiting: QueueWaiter<S>) {
     this.#context = context
     this.#waiting = waiting
   }
@@ -63,8 +63,8 @@ export class Entering<S extends PortSession> {
       opened ??= await this.#context.sessions.readyToWait(waitingTtlMs(claim))
       return opened.handle
     }
-    const wasUnclear = record.unclear
-    record.unclear = true
+    const wasUnclear = record.inDoubt
+    record.inDoubt = true
     // The sign of life and the entry travel together; the grant counts only when both were answered.
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, holder, waiter),
@@ -77,7 +77,7 @@ export class Entering<S extends PortSession> {
     if (entering.status === 'rejected') throw entering.reason
     const result = entering.value
     // A session that ended may have done so after an earlier request, which was not answered, had made the entry on the other.
-    record.unclear = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
+    record.inDoubt = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
     const made = { claim, options, data, holder, waiter, startMs }
     if (result.outcome !== 'entered') {
       if (record.withdrawn) return { outcome: 'withdrawn' }
@@ -85,21 +85,21 @@ export class Entering<S extends PortSession> {
       return this.#refused(record, made, result)
     }
     // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it out.
-    const standpoint = standAt(made, result.onWaiterSession && opened ? opened : holder, result)
-    record.standpoint = standpoint
+    const queueEntry = queueEntryAt(made, result.onWaiterSession && opened ? opened : holder, result)
+    record.queueEntry = queueEntry
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (assured.status === 'rejected') throw assured.reason
-    if (assured.value) return this.#entered(record, standpoint, made, result)
+    if (assured.value) return this.#entered(record, queueEntry, made, result)
     // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
     await this.#context.port.leave(result.entry)
-    record.standpoint = undefined
+    record.queueEntry = undefined
     return undefined
   }
 
   /** It has no entry. Undefined when it is to be tried again. */
   async #refused(
     record: ClaimRecord<S>,
-    { claim, options, holder, waiter }: Made<S>,
+    { claim, options, holder, waiter }: NewEntry<S>,
     result: Exclude<EnterResult, Entered>,
   ): Promise<AttemptResult | undefined> {
     if (result.outcome === 'refused') throw result.error
@@ -137,25 +137,25 @@ export class Entering<S extends PortSession> {
 
   async #entered(
     record: ClaimRecord<S>,
-    standpoint: Standpoint<S>,
-    { claim, options, holder, startMs }: Made<S>,
+    queueEntry: QueueEntry<S>,
+    { claim, options, holder, startMs }: NewEntry<S>,
     result: Entered,
   ): Promise<AttemptResult> {
     if (!mayGo(claim, result)) return STILL_WAITING
-    if (standpoint.session !== holder) {
+    if (queueEntry.session !== holder) {
       // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at once.
-      const { data } = standpoint
+      const { data } = queueEntry
       const version = await this.#context.port.amend(result.entry, data, result.version, holder.handle)
       if (record.withdrawn) return { outcome: 'withdrawn' }
-      if (version === undefined) return this.#waiting.again(record, standpoint, claim, options)
-      standpoint.version = version
-      standpoint.session = holder
+      if (version === undefined) return this.#waiting.again(record, queueEntry, claim, options)
+      queueEntry.version = version
+      queueEntry.session = holder
     }
     return {
       outcome: 'granted',
       existing: false,
-      ...standpoint.hold(startMs, claim.ttlMs, this.#context.clock.monotonicMs()),
-      remainingMs: standpoint.endMs - this.#context.clock.monotonicMs(),
+      ...queueEntry.hold(startMs, claim.ttlMs, this.#context.clock.monotonicMs()),
+      remainingMs: queueEntry.endMs - this.#context.clock.monotonicMs(),
     }
   }
 
@@ -165,15 +165,15 @@ export class Entering<S extends PortSession> {
   }
 }
 
-function standAt<S extends PortSession>(
-  { claim, options, data, startMs }: Made<S>,
+function queueEntryAt<S extends PortSession>(
+  { claim, options, data, startMs }: NewEntry<S>,
   session: Session<S>,
   { entry, version, later, ...standing }: Entered,
-): Standpoint<S> {
-  const standpoint = new Standpoint(claim, entry, session, data, standing)
-  standpoint.version = version
-  standpoint.asked = options.tokens
-  standpoint.later = later
-  standpoint.waitingMs = startMs
-  return standpoint
+): QueueEntry<S> {
+  const queueEntry = new QueueEntry(claim, entry, session, data, standing)
+  queueEntry.version = version
+  queueEntry.asked = options.tokens
+  queueEntry.later = later
+  queueEntry.waitingMs = startMs
+  return queueEntry
 }

@@ -17,11 +17,11 @@ import { isInterrupted } from './errors.js'
 const SLEEP_S = 50
 /** How long the server may take to begin the sleep. */
 const READY_MS = 3000
-const LOOK_EVERY_MS = 10
+const CHECK_EVERY_MS = 10
 /** How long to wait before a lost connection is replaced, in milliseconds. */
-const AGAIN_MS = 500
+const RETRY_MS = 500
 
-export class Bell {
+export class WakeupListener {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #channel: string
@@ -38,7 +38,7 @@ export class Bell {
   }
 
   /** Resolves when a call would be heard. */
-  async hang(): Promise<void> {
+  async start(): Promise<void> {
     if (limitOf(this.#pool) < 2) {
       throw new StoreUnavailableError(
         'The pool has one connection, which is needed for the locks themselves: waiters look again once a second only. ' +
@@ -56,7 +56,7 @@ export class Bell {
   }
 
   /** Not given back to the pool: a late call would interrupt the statement of somebody else. */
-  takeDown(): void {
+  stop(): void {
     this.#over = true
     this.#connection?.destroy()
     this.#connection = undefined
@@ -86,10 +86,10 @@ export class Bell {
     if (this.#replacing) return
     this.#replacing = true
     while (!this.#over && !this.#connection) {
-      await pause(AGAIN_MS, undefined, { ref: false })
+      await pause(RETRY_MS, undefined, { ref: false })
       if (this.#over) break
       try {
-        await this.hang()
+        await this.start()
         this.#events.onHint()
       } catch {
         // Either there is no connection, and the next round makes one, or there is one and only the look at it failed.
@@ -120,7 +120,7 @@ export class Bell {
     while (systemClock.monotonicMs() < endMs) {
       const rows = await this.#statements.send((limit) => execute(this.#pool, look, limit), true)
       if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
-      await pause(LOOK_EVERY_MS)
+      await pause(CHECK_EVERY_MS)
     }
     throw new StoreUnavailableError(
       'The statement that others are to interrupt is not seen on the server: a proxy is in between, it seems. ' +

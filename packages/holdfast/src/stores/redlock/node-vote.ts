@@ -2,14 +2,14 @@
  * One node's vote on one claim: asked for, given, refused, taken back.
  *
  * The danger is a request that overtakes another: a vote that is counted must not be undone by a message that was sent
- * before it. So a seat has one request under way at a time, and is left out while it has an old one.
+ * before it. So each vote has one request in flight at a time, and is not counted while an older request is in flight.
  */
 import type { LockError } from '../../errors.js'
 import type { AttemptResult, Claim } from '../../store/contract.js'
 import { asLockError, owing } from './errors.js'
 import type { Node, Panel } from './node.js'
 
-export type SeatState =
+export type NodeVoteState =
   | { readonly is: 'idle' }
   /** `voted`: it is asked again for a vote that it gave, and gives still as far as we know. */
   | { readonly is: 'asking'; readonly voted: boolean }
@@ -21,14 +21,14 @@ export type SeatState =
   | { readonly is: 'buried' }
   | { readonly is: 'failed'; readonly error: LockError }
 
-export class Seat {
-  state: SeatState = { is: 'idle' }
+export class NodeVote {
+  state: NodeVoteState = { is: 'idle' }
   readonly #node: Node
   readonly #panel: Panel
-  readonly #changed: (seat: Seat) => void
+  readonly #changed: (vote: NodeVote) => void
 
   /** @param changed called when an answer came */
-  constructor(node: Node, panel: Panel, changed: (seat: Seat) => void) {
+  constructor(node: Node, panel: Panel, changed: (vote: NodeVote) => void) {
     this.#node = node
     this.#panel = panel
     this.#changed = changed
@@ -53,7 +53,7 @@ export class Seat {
   /** Asks for the vote, unless an older question is open: then its answer is as good. */
   ask(claim: Claim): void {
     if (this.state.is === 'asking' || this.state.is === 'retracting') return
-    if (this.#node.debts.has(claim.id)) {
+    if (this.#node.withdrawals.has(claim.id)) {
       // A withdrawal of this claim may still arrive there, and would undo the vote.
       if (this.state.is !== 'failed') this.state = { is: 'failed', error: owing() }
       return
@@ -74,17 +74,17 @@ export class Seat {
       this.#become({ is: 'idle' })
     } catch (error) {
       // Whatever has become of the claim since: what may still arrive would end a vote that is counted.
-      this.owe(claim)
+      this.withdrawLater(claim)
       this.#become({ is: 'failed', error: asLockError(error) })
     }
   }
 
   /** After a failure there may be a vote that nobody knows of, or there will be: it is withdrawn until the node says so. */
-  owe(claim: Claim): void {
-    this.#node.debts.owe(claim)
+  withdrawLater(claim: Claim): void {
+    this.#node.withdrawals.add(claim)
   }
 
-  #heard(result: AttemptResult, sentMs: number): SeatState {
+  #heard(result: AttemptResult, sentMs: number): NodeVoteState {
     if (result.outcome === 'withdrawn') return { is: 'buried' }
     if (result.outcome === 'granted') {
       // What the node says is left began after the request left: counted from there it is never too long.
@@ -96,7 +96,7 @@ export class Seat {
     return { is: 'busy', untilMs: this.#panel.clock.monotonicMs() + holderRemainingMs }
   }
 
-  #become(state: SeatState): void {
+  #become(state: NodeVoteState): void {
     this.state = state
     this.#changed(this)
   }

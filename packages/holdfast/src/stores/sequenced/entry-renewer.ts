@@ -10,14 +10,14 @@ import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
 import type { Look, PortSession, Present } from './port.js'
-import type { ClaimRecord, Standpoint } from './record.js'
+import type { ClaimRecord, QueueEntry } from './claim-record.js'
 import type { Session } from './session.js'
 
 const EXPIRED: RenewResult = { outcome: 'lost', reason: 'expired' }
 /** The data may change under a renewal: once by a thief, and hardly ever again. */
 const TRIES = 3
 
-export class Renewing<S extends PortSession> {
+export class EntryRenewer<S extends PortSession> {
   readonly #context: StoreContext<S>
 
   constructor(context: StoreContext<S>) {
@@ -36,18 +36,18 @@ export class Renewing<S extends PortSession> {
 
   async #renewOne(renewal: Renewal, keep: (session: Session<S>) => Promise<boolean>): Promise<RenewResult> {
     const record = this.#context.records.get(renewal)
-    const standpoint = record?.standpoint
-    if (!record || record.withdrawn || !standpoint?.grant) return EXPIRED
+    const queueEntry = record?.queueEntry
+    if (!record || record.withdrawn || !queueEntry?.grant) return EXPIRED
     try {
-      return await this.#renewStanding(record, standpoint, renewal, keep)
+      return await this.#renewEntry(record, queueEntry, renewal, keep)
     } catch (error) {
       return { outcome: 'unknown', cause: error as LockError }
     }
   }
 
-  async #renewStanding(
+  async #renewEntry(
     record: ClaimRecord<S>,
-    standpoint: Standpoint<S>,
+    queueEntry: QueueEntry<S>,
     renewal: Renewal,
     keep: (session: Session<S>) => Promise<boolean>,
   ): Promise<RenewResult> {
@@ -55,16 +55,16 @@ export class Renewing<S extends PortSession> {
     const startMs = clock.monotonicMs()
     for (let tries = 0; tries < TRIES; tries += 1) {
       const session = await sessions.ready(renewal.ttlMs)
-      const [alive, look] = await Promise.allSettled([keep(session), this.#look(standpoint)])
+      const [alive, look] = await Promise.allSettled([keep(session), this.#look(queueEntry)])
       if (look.status === 'rejected') throw look.reason
       const end = this.#endOf(record, look.value)
       if (end) return end
       if (alive.status === 'rejected') throw alive.reason
-      if (!alive.value && standpoint.session === session) return EXPIRED
+      if (!alive.value && queueEntry.session === session) return EXPIRED
       // The session to move to has ended, as after a pause of this process: the next try opens another.
       if (!alive.value) continue
-      if (await this.#write(standpoint, look.value as Present, renewal, session)) {
-        standpoint.endMs = startMs + renewal.ttlMs
+      if (await this.#write(queueEntry, look.value as Present, renewal, session)) {
+        queueEntry.endMs = startMs + renewal.ttlMs
         return { outcome: 'renewed' }
       }
     }
@@ -75,7 +75,7 @@ export class Renewing<S extends PortSession> {
     )
   }
 
-  #look({ entry }: Standpoint<S>): Promise<Look> {
+  #look({ entry }: QueueEntry<S>): Promise<Look> {
     return this.#context.reader.look({ entry, claim: undefined })
   }
 
@@ -84,7 +84,7 @@ export class Renewing<S extends PortSession> {
     if (look.state === 'present') {
       if (look.data.stolen !== true) return undefined
       // Its holder lets go of it, or does not: it must not live for as long as the session does.
-      this.#context.removing.doom(record)
+      this.#context.removing.scheduleRemoval(record)
       return stolen(look.data.stolenBecause)
     }
     this.#context.records.settle(record, 'absent')
@@ -93,30 +93,30 @@ export class Renewing<S extends PortSession> {
 
   /** Shows the owner as it is now, and brings a waiter that was granted over to the session of its TTL. */
   async #write(
-    standpoint: Standpoint<S>,
+    queueEntry: QueueEntry<S>,
     look: Present,
     renewal: Renewal,
     session: Session<S>,
   ): Promise<boolean> {
-    const moves = standpoint.session !== session
-    const data = this.#shown(look.data, standpoint, renewal)
-    standpoint.version = look.version
-    standpoint.data = look.data
+    const moves = queueEntry.session !== session
+    const data = this.#shown(look.data, queueEntry, renewal)
+    queueEntry.version = look.version
+    queueEntry.data = look.data
     if (!moves && JSON.stringify(data) === JSON.stringify(look.data)) return true
-    const { entry } = standpoint
+    const { entry } = queueEntry
     const writing = this.#context.port.amend(entry, data, look.version, moves ? session.handle : undefined)
     // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions alive.
     const version = await (moves ? writing : writing.catch(() => look.version))
     if (version === undefined) return false
-    standpoint.version = version
-    standpoint.data = data
-    standpoint.session = session
+    queueEntry.version = version
+    queueEntry.data = data
+    queueEntry.session = session
     return true
   }
 
-  #shown(data: EntryData, standpoint: Standpoint<S>, { owner, ttlMs }: Renewal): EntryData {
-    if (data.grantedMs !== undefined || standpoint.waitingMs === -Infinity) return { ...data, owner, ttlMs }
-    const heldMs = this.#context.clock.monotonicMs() - standpoint.grantedMs
+  #shown(data: EntryData, queueEntry: QueueEntry<S>, { owner, ttlMs }: Renewal): EntryData {
+    if (data.grantedMs !== undefined || queueEntry.waitingMs === -Infinity) return { ...data, owner, ttlMs }
+    const heldMs = this.#context.clock.monotonicMs() - queueEntry.grantedMs
     return { ...data, owner, ttlMs, grantedMs: Math.round(this.#context.clock.wallMs() - heldMs) }
   }
 }

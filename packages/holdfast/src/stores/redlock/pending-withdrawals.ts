@@ -12,20 +12,20 @@ const ASK_EVERY_MS = 1000
 /** The node's store sends as many in one call. */
 const LARGEST_REQUEST = 32
 /** The client remembers so many for one node. */
-export const MOST_DEBTS = 10_000
+export const MOST_PENDING = 10_000
 
-interface Debt {
+interface PendingWithdrawal {
   readonly claim: ClaimRef
   readonly untilMs: number
   asking: boolean
 }
 
 /** What one node owes. */
-export class Debts {
+export class PendingWithdrawals {
   readonly #node: Pick<Store, 'withdraw'>
   readonly #clock: Clock
   /** By the claim's id. The one that was asked about last stands last. */
-  readonly #debts = new Map<string, Debt>()
+  readonly #pending = new Map<string, PendingWithdrawal>()
   /** Until then one of those that were too many may still have a vote, or a message on its way. */
   #forgottenUntilMs = -Infinity
   #requests = 0
@@ -43,21 +43,21 @@ export class Debts {
    * there were too many to remember which, it may be any claim.
    */
   has(claimId: string): boolean {
-    if (this.#debts.has(claimId)) return true
+    if (this.#pending.has(claimId)) return true
     return this.#forgottenUntilMs > -Infinity && this.#clock.monotonicMs() < this.#forgottenUntilMs
   }
 
   /** Withdraws the claim at once, or with the others when the node answers again. */
-  owe({ lock, id, ttlMs }: ClaimRef): void {
-    if (this.#closed || this.#debts.has(id)) return
+  add({ lock, id, ttlMs }: ClaimRef): void {
+    if (this.#closed || this.#pending.has(id)) return
     const untilMs = this.#clock.monotonicMs() + ttlMs
-    if (this.#debts.size >= MOST_DEBTS) {
+    if (this.#pending.size >= MOST_PENDING) {
       this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, untilMs)
       return
     }
     // What the node did long ago says nothing of it now.
-    if (this.#debts.size === 0) this.#failing = false
-    this.#debts.set(id, { claim: { lock, id, ttlMs }, untilMs, asking: false })
+    if (this.#pending.size === 0) this.#failing = false
+    this.#pending.set(id, { claim: { lock, id, ttlMs }, untilMs, asking: false })
     if (this.#requests === 0 && !this.#failing) void this.#ask()
     this.#timer ??= this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
   }
@@ -65,58 +65,58 @@ export class Debts {
   close(): void {
     this.#closed = true
     this.#timer?.cancel()
-    this.#debts.clear()
+    this.#pending.clear()
   }
 
   #tick(): void {
     this.#timer = undefined
     this.#dropOld()
     void this.#ask()
-    if (this.#debts.size > 0) this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
+    if (this.#pending.size > 0) this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
   }
 
   #dropOld(): void {
     const nowMs = this.#clock.monotonicMs()
-    for (const [id, { untilMs, asking }] of this.#debts) {
+    for (const [id, { untilMs, asking }] of this.#pending) {
       // Not while a request is open, or it could undo a vote of a later attempt.
-      if (untilMs <= nowMs && !asking) this.#debts.delete(id)
+      if (untilMs <= nowMs && !asking) this.#pending.delete(id)
     }
   }
 
   /** Sends one request. When the node has answered all of it, the next one follows at once. */
   async #ask(): Promise<void> {
-    const debts = this.#next()
-    if (debts.length === 0) return
+    const pending = this.#next()
+    if (pending.length === 0) return
     this.#requests += 1
-    const answered = await Promise.all(debts.map((debt) => this.#withdraw(debt)))
+    const answered = await Promise.all(pending.map((pending) => this.#withdraw(pending)))
     this.#requests -= 1
     this.#failing = answered.includes(false)
     if (!this.#failing) void this.#ask()
   }
 
-  #next(): Debt[] {
-    const next: Debt[] = []
-    for (const debt of this.#debts.values()) {
+  #next(): PendingWithdrawal[] {
+    const next: PendingWithdrawal[] = []
+    for (const pending of this.#pending.values()) {
       if (next.length === LARGEST_REQUEST) break
-      if (!debt.asking) next.push(debt)
+      if (!pending.asking) next.push(pending)
     }
     return next
   }
 
   /** Gives whether the node answered. */
-  async #withdraw(debt: Debt): Promise<boolean> {
-    const { id } = debt.claim
-    debt.asking = true
+  async #withdraw(pending: PendingWithdrawal): Promise<boolean> {
+    const { id } = pending.claim
+    pending.asking = true
     try {
-      await this.#node.withdraw(debt.claim)
-      this.#debts.delete(id)
+      await this.#node.withdraw(pending.claim)
+      this.#pending.delete(id)
       return true
     } catch {
       // Others have their turn before it.
-      if (this.#debts.delete(id)) this.#debts.set(id, debt)
+      if (this.#pending.delete(id)) this.#pending.set(id, pending)
       return false
     } finally {
-      debt.asking = false
+      pending.asking = false
     }
   }
 }

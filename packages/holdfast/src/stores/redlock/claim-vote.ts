@@ -12,9 +12,9 @@ import { LockUsageError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { lookAt } from './look.js'
 import { quorumOf, type Panel } from './node.js'
-import { Seat, type SeatState } from './seat.js'
-import { driftMs, reachedBy } from './tally.js'
-import { isBuried, isDecided, refusalOf } from './verdict.js'
+import { NodeVote, type NodeVoteState } from './node-vote.js'
+import { driftMs, reachedBy } from './quorum.js'
+import { isBuried, isDecided, refusalOf } from './outcome.js'
 
 /** How often votes that were split are tried for again in one attempt. After that it is the caller who comes back. */
 const ROUNDS = 8
@@ -22,7 +22,7 @@ const ROUNDS = 8
 const PAUSE_MS = 4
 const LONGEST_PAUSE_MS = 64
 
-export class Ballot {
+export class ClaimVote {
   /** As it was attempted last, or as it is since its downgrade. */
   claim: Claim
   /** A majority was found, and the caller was told. From then on no vote is taken back before the withdrawal. */
@@ -30,7 +30,7 @@ export class Ballot {
   /** When the lease ends on our clock: as the caller was told, and as renewals have moved it since. */
   #endMs = Infinity
   readonly #panel: Panel
-  readonly #seats: readonly Seat[]
+  readonly #votes: readonly NodeVote[]
   readonly #onOver: () => void
   /** Attempts of one claim go one after the other, or one would take back what the other counts. */
   #last: Promise<unknown> = Promise.resolve()
@@ -38,7 +38,7 @@ export class Ballot {
   #trying = false
   #withdrawn = false
   /** Nodes that may not have heard of its downgrade, and keep readers out until they have. */
-  #deaf: Set<number> = new Set()
+  #unacknowledged: Set<number> = new Set()
   #onChange: (() => void) | undefined
 
   /** @param onOver called when nothing of it is left: it can be forgotten */
@@ -46,12 +46,12 @@ export class Ballot {
     this.claim = claim
     this.#panel = panel
     this.#onOver = onOver
-    this.#seats = panel.nodes.map((node) => new Seat(node, panel, (seat) => this.#changed(seat)))
+    this.#votes = panel.nodes.map((node) => new NodeVote(node, panel, (vote) => this.#changed(vote)))
   }
 
   /** Whether nothing of it is left anywhere, nor on its way. */
   get over(): boolean {
-    return this.#attempts === 0 && !this.held && !this.#seats.some(({ isOpen }) => isOpen)
+    return this.#attempts === 0 && !this.held && !this.#votes.some(({ isOpen }) => isOpen)
   }
 
   attempt(claim: Claim): Promise<AttemptResult> {
@@ -67,7 +67,7 @@ export class Ballot {
   }
 
   /**
-   * Ends the ballot, because the claim is withdrawn from all nodes. Returns the nodes whose votes the lease rests on, or
+   * Ends the vote, because the claim is withdrawn from all nodes. Returns the nodes whose votes the lease rests on, or
    * undefined if the claim was not granted. A vote that is still being asked for, from a node that lost its data, is not
    * among them: it may begin after the lease has ended.
    */
@@ -80,12 +80,12 @@ export class Ballot {
   }
 
   #voters(): ReadonlySet<number> {
-    return new Set(this.#seats.flatMap(({ hasVoted }, node) => (hasVoted ? [node] : [])))
+    return new Set(this.#votes.flatMap(({ hasVoted }, node) => (hasVoted ? [node] : [])))
   }
 
   /** Asks a node again that has lost its vote, for a claim that holds the majority. */
-  heal(index: number): void {
-    if (this.held) this.#seats[index]?.askAnew(this.claim)
+  restoreVote(index: number): void {
+    if (this.held) this.#votes[index]?.askAnew(this.claim)
   }
 
   /** A majority has renewed the lease. From here on it ends at `endMs` of our clock. */
@@ -93,19 +93,19 @@ export class Ballot {
     this.#endMs = endMs
   }
 
-  /** @param deaf the nodes that have not confirmed it; those that still do are taken out */
-  downgraded(deaf: Set<number>): void {
+  /** @param unacknowledged the nodes that have not confirmed it; those that still do are taken out */
+  downgraded(unacknowledged: Set<number>): void {
     this.claim = { ...this.claim, weight: 1 }
-    this.#deaf = deaf
+    this.#unacknowledged = unacknowledged
   }
 
   /** Tells a node again of the downgrade that it may have missed. */
-  async remind(index: number): Promise<void> {
+  async resendDowngrade(index: number): Promise<void> {
     const node = this.#panel.nodes[index]
-    if (!node || !this.held || !this.#deaf.has(index)) return
+    if (!node || !this.held || !this.#unacknowledged.has(index)) return
     try {
       await node.store.downgrade(this.claim)
-      this.#deaf.delete(index)
+      this.#unacknowledged.delete(index)
     } catch {
       // There will be another renewal.
     }
@@ -137,8 +137,8 @@ export class Ballot {
     }
   }
 
-  get #states(): readonly SeatState[] {
-    return this.#seats.map(({ state }) => state)
+  get #states(): readonly NodeVoteState[] {
+    return this.#votes.map(({ state }) => state)
   }
 
   /** How long a try waits for its votes: after that nothing would be left of the lease. */
@@ -151,7 +151,7 @@ export class Ballot {
   #try(): Promise<number | undefined> {
     const { clock } = this.#panel
     this.#trying = true
-    for (const seat of this.#seats) seat.ask(this.claim)
+    for (const vote of this.#votes) vote.ask(this.claim)
     return new Promise((resolve) => {
       const end = (timedOutMs?: number): void => {
         timer.cancel()
@@ -172,7 +172,7 @@ export class Ballot {
     const { clock } = this.#panel
     const quorum = quorumOf(this.#panel)
     const { ttlMs } = this.claim
-    const votes = this.#seats.flatMap(({ state }) => (state.is === 'voted' ? [state] : []))
+    const votes = this.#votes.flatMap(({ state }) => (state.is === 'voted' ? [state] : []))
     const reachedMs = reachedBy(
       votes.map((vote) => vote.endMs),
       quorum,
@@ -193,10 +193,10 @@ export class Ballot {
 
   /** Takes back what was voted, and says whether there was any. Does not wait for a slow node for long. */
   async #takeBack(): Promise<boolean> {
-    const voted = this.#seats.filter(({ state }) => state.is === 'voted')
+    const voted = this.#votes.filter(({ state }) => state.is === 'voted')
     if (voted.length === 0) return false
     const { clock, nodeTimeoutMs } = this.#panel
-    const gone = Promise.all(voted.map((seat) => seat.retract(this.claim)))
+    const gone = Promise.all(voted.map((vote) => vote.retract(this.claim)))
     await settlesWithin(gone, nodeTimeoutMs, { clock })
     return true
   }
@@ -217,19 +217,19 @@ export class Ballot {
     return new Promise((resolve) => void clock.timer(delayMs, resolve))
   }
 
-  #changed(seat: Seat): void {
+  #changed(vote: NodeVote): void {
     // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any case.
-    if (!this.held && !this.#withdrawn) this.#tidy(seat)
+    if (!this.held && !this.#withdrawn) this.#tidy(vote)
     // What was left of the try before this one is gone from there now, and nothing can overtake the new question.
-    if (this.#trying && !this.#withdrawn && seat.state.is === 'idle') seat.ask(this.claim)
+    if (this.#trying && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
     this.#onChange?.()
     if (this.over) this.#onOver()
   }
 
-  #tidy(seat: Seat): void {
-    const { state } = seat
-    if (state.is === 'voted' && !this.#trying) void seat.retract(this.claim)
+  #tidy(vote: NodeVote): void {
+    const { state } = vote
+    if (state.is === 'voted' && !this.#trying) void vote.retract(this.claim)
     // Wrong use was refused before anything was done.
-    if (state.is === 'failed' && !(state.error instanceof LockUsageError)) seat.owe(this.claim)
+    if (state.is === 'failed' && !(state.error instanceof LockUsageError)) vote.withdrawLater(this.claim)
   }
 }

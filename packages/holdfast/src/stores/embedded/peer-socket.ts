@@ -10,7 +10,7 @@ import { connect, type Socket } from 'node:net'
 import { systemRandom } from '../../clock/clock.js'
 
 /** Where a station can be reached, as its row in the database says. */
-export interface StationAddress {
+export interface SocketAddress {
   readonly id: string
   readonly socket: string
   readonly inode: string
@@ -20,10 +20,10 @@ export interface StationAddress {
 /** The longest pause between two looks: a death in it is found as late as by a missed message. */
 const LONGEST_PAUSE_MS = 1000
 /** A connection that stood so long was a good one, and its end is news. */
-const STOOD_MS = 1000
+const STABLE_MS = 1000
 
-export class Link {
-  readonly #address: StationAddress
+export class PeerSocket {
+  readonly #address: SocketAddress
   readonly #onOver: (isDead: boolean) => void
   #socket: Socket | undefined
   #timer: NodeJS.Timeout | undefined
@@ -32,7 +32,7 @@ export class Link {
   #closed = false
 
   /** @param onOver called once, unless it was closed before: the station cannot be reached any more, and may be dead */
-  constructor(address: StationAddress, onOver: (isDead: boolean) => void) {
+  constructor(address: SocketAddress, onOver: (isDead: boolean) => void) {
     this.#address = address
     this.#onOver = onOver
     this.#connect()
@@ -73,8 +73,8 @@ export class Link {
     return socket
   }
 
-  #connectAgain(stoodMs: number): void {
-    if (stoodMs >= STOOD_MS) this.#early = 0
+  #connectAgain(connectedMs: number): void {
+    if (connectedMs >= STABLE_MS) this.#early = 0
     const early = this.#early
     this.#early += 1
     if (early === 0) {
@@ -93,7 +93,7 @@ export function wasInBacklog(code: string | undefined): boolean {
 }
 
 /** Whether a station's socket is still there. Once it is gone, a connection that is refused proves nothing. */
-export function isSocketOf(address: StationAddress): boolean {
+export function isSocketOf(address: SocketAddress): boolean {
   return inodeOf(address.socket) === address.inode
 }
 

@@ -5,30 +5,35 @@ import { existsSync } from 'node:fs'
 import { systemRandom } from '../../clock/clock.js'
 import type { Owner } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
-import type { StationAddress } from './link.js'
+import type { SocketAddress } from './peer-socket.js'
 import type { LockFile } from './lock-file.js'
 import type { LockFiles } from './lock-files.js'
 import type { Machine } from './machine.js'
 import { isGroupGone } from './process-groups.js'
-import type { Station } from './station.js'
+import type { WakeupSocket } from './wakeup-socket.js'
 
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
-const LOOK_AT_GROUP_MS = [15, 30] as const
+const RECHECK_GROUP_MS = [15, 30] as const
 
 /** So many locks of a dead station are looked at in one go. */
 const SWEEP = 100
 
-export class Burials {
+export class DeadHolderCleanup {
   readonly #machine: Machine
   readonly #files: LockFiles
-  readonly #station: Station
+  readonly #station: WakeupSocket
   readonly #interests: ReadonlyMap<string, number>
   /** Dead stations and locks that are looked at again soon. */
-  readonly #lookingAgain = new Set<string>()
+  readonly #rechecking = new Set<string>()
   #closed = false
 
   /** @param interests the locks that claims of ours wait for */
-  constructor(machine: Machine, files: LockFiles, station: Station, interests: ReadonlyMap<string, number>) {
+  constructor(
+    machine: Machine,
+    files: LockFiles,
+    station: WakeupSocket,
+    interests: ReadonlyMap<string, number>,
+  ) {
     this.#machine = machine
     this.#files = files
     this.#station = station
@@ -43,15 +48,15 @@ export class Burials {
    * A station died: its claims end, first on the locks that this store waits for, in each file by itself. The TTL ends
    * what cannot be ended here. The socket goes last: as long as it is there, it proves the death to others.
    */
-  async takeOver(address: StationAddress): Promise<void> {
+  async takeOver(address: SocketAddress): Promise<void> {
     const ends = await Promise.allSettled(
       this.#files.existing().map((file) => this.#takeOverIn(file, address)),
     )
-    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#station.bury(address)
+    if (ends.every((end) => end.status === 'fulfilled' && end.value)) this.#station.forget(address)
   }
 
   /** Resolves to whether the file knows the station no more. */
-  async #takeOverIn(file: LockFile, address: StationAddress): Promise<boolean> {
+  async #takeOverIn(file: LockFile, address: SocketAddress): Promise<boolean> {
     const locks = Array.from(this.#interests.keys()).filter((lock) => this.#files.of(lock) === file)
     await Promise.all(locks.map((lock) => this.#end(lock, address)))
     for (;;) {
@@ -61,7 +66,7 @@ export class Burials {
   }
 
   /** Resolves to whether the station may be dead: then the lock may be free, whoever ended its claims. */
-  async endIfDead(lock: string, address: StationAddress): Promise<boolean> {
+  async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
     // A socket that is gone proves no death, but somebody may have buried the station since we read its row, our own
     // upkeep for one. Its claims ended before its socket went, so another attempt tells, and harms nobody who lives.
     if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
@@ -70,7 +75,7 @@ export class Burials {
   }
 
   /** Ends the claims of a dead station on one lock. Resolves to whether there were any. */
-  #end(lock: string, address: StationAddress): Promise<boolean> {
+  #end(lock: string, address: SocketAddress): Promise<boolean> {
     return this.#files.of(lock).transactions.do({
       work: (transaction) =>
         transaction.onLock(lock, (state, turn, { stations }) => {
@@ -78,7 +83,7 @@ export class Burials {
           for (const claim of [...state.holders.values(), ...state.waiters.values()]) {
             if (stations.get(claim.id) !== address.id) continue
             if (this.#mayStillWork(claim.owner, address)) {
-              this.#lookAgain(lock, address)
+              this.#recheck(lock, address)
               continue
             }
             ended = true
@@ -90,7 +95,7 @@ export class Burials {
   }
 
   /** Whether a command that the dead holder started may be alive. */
-  #mayStillWork(owner: Owner, address: StationAddress): boolean {
+  #mayStillWork(owner: Owner, address: SocketAddress): boolean {
     if (!owner.group) return false
     return address.pidNamespace !== this.#machine.pidNamespace || !isGroupGone(owner.group)
   }
@@ -99,14 +104,14 @@ export class Burials {
    * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All who ask for the lock
    * meanwhile share the looks, each of which goes through the processes of the machine.
    */
-  #lookAgain(lock: string, address: StationAddress): void {
+  #recheck(lock: string, address: SocketAddress): void {
     const key = `${address.id} ${lock}`
-    if (this.#lookingAgain.has(key)) return
-    this.#lookingAgain.add(key)
-    const [shortestMs, longestMs] = LOOK_AT_GROUP_MS
+    if (this.#rechecking.has(key)) return
+    this.#rechecking.add(key)
+    const [shortestMs, longestMs] = RECHECK_GROUP_MS
     const delayMs = shortestMs + systemRandom.next() * (longestMs - shortestMs)
     const timer = setTimeout(() => {
-      this.#lookingAgain.delete(key)
+      this.#rechecking.delete(key)
       if (this.#closed || !this.#interests.has(lock)) return
       this.#end(lock, address).catch(() => undefined) // the TTL ends it then
     }, delayMs)
@@ -117,7 +122,7 @@ export class Burials {
    * Ends claims of a dead station on locks that this store does not wait for: a process that promoted a waiter that had
    * died need not wait for the lock. Without such claims it removes the station's row from the file.
    */
-  async #sweep(file: LockFile, address: StationAddress): Promise<'clean' | 'more' | 'kept'> {
+  async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
     const names = await file.transactions.do({
       work: ({ db }) => {
         const found = db

@@ -2,7 +2,7 @@
 import { VirtualClock } from 'holdfast/conformance'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
-import { Debts, MOST_DEBTS } from '../../src/stores/redlock/debts.js'
+import { PendingWithdrawals, MOST_PENDING } from '../../src/stores/redlock/pending-withdrawals.js'
 
 const TTL_MS = 30_000
 
@@ -22,12 +22,12 @@ function makeNode() {
     node.withdrawn.push(id)
     return Promise.resolve('absent')
   }
-  return { clock, node, debts: new Debts({ withdraw }, clock) }
+  return { clock, node, pending: new PendingWithdrawals({ withdraw }, clock) }
 }
 
 test('node that is down is asked once a second, whatever it owes', async () => {
-  const { clock, node, debts } = makeNode()
-  for (let index = 0; index < 500; index += 1) debts.owe(claim(index))
+  const { clock, node, pending } = makeNode()
+  for (let index = 0; index < 500; index += 1) pending.add(claim(index))
   await clock.advance(5000)
   expect(node.turns).toHaveLength(6)
   // One call of the node's store takes so many.
@@ -35,43 +35,43 @@ test('node that is down is asked once a second, whatever it owes', async () => {
 })
 
 test('node that answers again is asked for all that it owes at once', async () => {
-  const { clock, node, debts } = makeNode()
-  for (let index = 0; index < 500; index += 1) debts.owe(claim(index))
+  const { clock, node, pending } = makeNode()
+  for (let index = 0; index < 500; index += 1) pending.add(claim(index))
   await clock.advance(2500)
   node.up = true
   await clock.advance(1000)
   expect(node.withdrawn).toHaveLength(500)
-  expect(debts.has('claim-1')).toBe(false)
+  expect(pending.has('claim-1')).toBe(false)
   await clock.advance(1000)
   expect(clock.timers).toBe(0)
 })
 
 test('node is asked at once for the first claim that it owes', async () => {
-  const { clock, node, debts } = makeNode()
+  const { clock, node, pending } = makeNode()
   node.up = true
-  debts.owe(claim(1))
+  pending.add(claim(1))
   await clock.advance(0)
   expect(node.withdrawn).toEqual(['claim-1'])
 })
 
 test('claim whose TTL has passed is owed no more', async () => {
-  const { clock, debts } = makeNode()
-  debts.owe(claim(1))
+  const { clock, pending } = makeNode()
+  pending.add(claim(1))
   await clock.advance(TTL_MS + 1000)
-  expect(debts.has('claim-1')).toBe(false)
+  expect(pending.has('claim-1')).toBe(false)
   expect(clock.timers).toBe(0)
 })
 
 test('node that owes too many claims to remember owes all for the TTL of those that were forgotten', async () => {
-  const { clock, node, debts } = makeNode()
-  for (let index = 0; index < MOST_DEBTS; index += 1) debts.owe(claim(index))
-  expect(debts.has('another')).toBe(false)
-  debts.owe(claim(MOST_DEBTS))
-  expect(debts.has('another')).toBe(true)
+  const { clock, node, pending } = makeNode()
+  for (let index = 0; index < MOST_PENDING; index += 1) pending.add(claim(index))
+  expect(pending.has('another')).toBe(false)
+  pending.add(claim(MOST_PENDING))
+  expect(pending.has('another')).toBe(true)
   node.up = true
   await clock.advance(1000)
-  expect(node.withdrawn).toHaveLength(MOST_DEBTS)
-  expect(debts.has('another')).toBe(true)
+  expect(node.withdrawn).toHaveLength(MOST_PENDING)
+  expect(pending.has('another')).toBe(true)
   await clock.advance(TTL_MS)
-  expect(debts.has('another')).toBe(false)
+  expect(pending.has('another')).toBe(false)
 })

@@ -2,10 +2,10 @@
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { noMajority, silent, tooLate } from './errors.js'
-import type { SeatState } from './seat.js'
-import { majorityOf, reachedBy } from './tally.js'
+import type { NodeVoteState } from './node-vote.js'
+import { majorityOf, reachedBy } from './quorum.js'
 
-type States = readonly SeatState[]
+type States = readonly NodeVoteState[]
 
 /** The node has answered. */
 const HEARD = ['voted', 'busy', 'buried'] as const
@@ -73,6 +73,6 @@ function failuresOf(states: States, timedOutMs: number | undefined): Map<number,
   return failures
 }
 
-function count(states: States, ...kinds: readonly SeatState['is'][]): number {
+function count(states: States, ...kinds: readonly NodeVoteState['is'][]): number {
   return states.filter((state) => kinds.includes(state.is)).length
 }

@@ -31,19 +31,19 @@ interface Resendable<T> {
   readonly losses: number
 }
 
-export interface LinkSettings {
+export interface ResilientCallerSettings {
   readonly clock?: Clock
   readonly absenceMs?: number
   /** Called at each end of a connection, also of one that the library replaces by itself. */
   readonly onLost?: () => void
 }
 
-export class Link {
+export class ResilientCaller {
   readonly #transport: Transport
   readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #absenceMs: number
-  readonly #tellLost: (() => void) | undefined
+  readonly #reportLost: (() => void) | undefined
   readonly #stopWatching: () => void
   readonly #calls = new LinkedSet<Call>()
   readonly #readyWaiters = new Set<() => void>()
@@ -57,18 +57,18 @@ export class Link {
   #closed: LockError | undefined
 
   /** @param settings `absenceMs`: how long a connection that was good may be away before calls fail */
-  constructor(transport: Transport, timeoutMs: number, settings: LinkSettings = {}) {
+  constructor(transport: Transport, timeoutMs: number, settings: ResilientCallerSettings = {}) {
     const { clock = systemClock, absenceMs = ABSENCE_MS, onLost } = settings
     this.#transport = transport
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#absenceMs = absenceMs
-    this.#tellLost = onLost
+    this.#reportLost = onLost
     this.#wasReady = transport.isReady
     this.#stopWatching = transport.watchState({
       ready: () => this.#onReady(),
       lost: (error) => this.#onLost(error),
-      broken: () => this.#tellLost?.(),
+      broken: () => this.#reportLost?.(),
     })
   }
 
@@ -170,7 +170,7 @@ export class Link {
     if (error !== undefined) this.#lastError = error
     if (this.#transport.isReady || this.#closed) return
     this.#losses += 1
-    this.#tellLost?.()
+    this.#reportLost?.()
     if (this.#down || !this.#wasReady) this.#giveUp()
     else this.#absence ??= this.#clock.timer(this.#absenceMs, () => this.#giveUp(), true)
   }

@@ -2,20 +2,20 @@
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import { Lanes } from '../../store/lanes.js'
 import type { StoreContext } from './context.js'
-import { Entering } from './entering.js'
+import { QueueEntrance } from './queue-entrance.js'
 import type { PortSession } from './port.js'
-import type { Waiting } from './waiting.js'
+import type { QueueWaiter } from './queue-waiter.js'
 
-export class Attempting<S extends PortSession> {
+export class AttemptHandler<S extends PortSession> {
   readonly #context: StoreContext<S>
-  readonly #entering: Entering<S>
-  readonly #waiting: Waiting<S>
+  readonly #entering: QueueEntrance<S>
+  readonly #waiting: QueueWaiter<S>
   readonly #lanes: Lanes
 
-  constructor(context: StoreContext<S>, waiting: Waiting<S>) {
+  constructor(context: StoreContext<S>, waiting: QueueWaiter<S>) {
     this.#context = context
     this.#lanes = new Lanes(context.port.keepsOrder)
-    this.#entering = new Entering(context, waiting)
+    this.#entering = new QueueEntrance(context, waiting)
     this.#waiting = waiting
   }
 
@@ -23,7 +23,7 @@ export class Attempting<S extends PortSession> {
     const { records } = this.#context
     const known = records.get(claim)
     if (known?.withdrawn) return { outcome: 'withdrawn' }
-    if (known?.standpoint) return this.#waiting.again(known, known.standpoint, claim, options)
+    if (known?.queueEntry) return this.#waiting.again(known, known.queueEntry, claim, options)
     if (known?.entering) {
       await known.entering.catch(() => undefined)
       return this.attempt(claim, options)
@@ -36,7 +36,7 @@ export class Attempting<S extends PortSession> {
     } finally {
       record.entering = undefined
       // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take it out.
-      if (record.withdrawn) void this.#context.removing.takeOut(record)
+      if (record.withdrawn) void this.#context.removing.remove(record)
     }
   }
 }

@@ -11,7 +11,7 @@ const MOST_KEPT = 10_000
 /** Between two withdrawals of a claim that was given up; the time doubles. */
 const FIRST_PAUSE_MS = 500
 
-export class Unclear {
+export class InDoubtClaims {
   readonly #clock: Clock
   /** Until when, by the claim's id. */
   readonly #claims = new Map<string, number>()
@@ -23,7 +23,7 @@ export class Unclear {
     this.#clock = clock
   }
 
-  note({ id, ttlMs }: ClaimRef): void {
+  add({ id, ttlMs }: ClaimRef): void {
     this.#claims.delete(id)
     this.#forgetOld()
     if (this.#claims.size < MOST_KEPT) this.#claims.set(id, this.#clock.monotonicMs() + KEPT_TTLS * ttlMs)
@@ -39,7 +39,7 @@ export class Unclear {
   }
 
   /** The claim was buried: whatever comes late is refused. */
-  settle(claimId: string): void {
+  resolve(claimId: string): void {
     this.#claims.delete(claimId)
   }
 
@@ -49,7 +49,7 @@ export class Unclear {
   }
 
   /** Withdraws a claim until that is answered, or nothing of it can arrive any more. */
-  async giveUp(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
+  async withdrawInBackground(claim: ClaimRef, withdraw: () => PromiseLike<unknown>): Promise<void> {
     if (this.#givenUp.has(claim.id) || this.#givenUp.size >= MOST_KEPT) return
     this.#givenUp.add(claim.id)
     const untilMs = this.#clock.monotonicMs() + KEPT_TTLS * claim.ttlMs

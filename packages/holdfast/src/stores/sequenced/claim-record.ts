@@ -14,7 +14,7 @@ export interface Grant {
 }
 
 /** A claim that has an entry in the service. */
-export class Standpoint<S extends PortSession> {
+export class QueueEntry<S extends PortSession> {
   readonly claim: Claim
   readonly entry: Entry
   session: Session<S>
@@ -36,7 +36,7 @@ export class Standpoint<S extends PortSession> {
   watch: PortWatch | undefined
   watched = ''
   /** A withdrawal that brought no answer: it may have been done. */
-  leaveUnclear = false
+  removalInDoubt = false
   leaving: Promise<WithdrawOutcome> | undefined
   /** The entry is not what was last read or written here. */
   #changed = false
@@ -105,8 +105,8 @@ export interface ClaimRecord<S extends PortSession> {
   /** An attempt that has not been answered yet. */
   entering: Promise<unknown> | undefined
   /** Whether an entry that nobody here knows of may be in the service, or on its way there. */
-  unclear: boolean
-  standpoint: Standpoint<S> | undefined
+  inDoubt: boolean
+  queueEntry: QueueEntry<S> | undefined
   /** It is refused from now on. */
   withdrawn: boolean
   /** What the withdrawal came to, once that is known. */
@@ -122,13 +122,13 @@ export class Records<S extends PortSession> {
     return this.#alive.get(key) ?? this.#withdrawn.get(key)
   }
 
-  make(claim: Pick<ClaimRef, 'lock' | 'id'>, unclear: boolean): ClaimRecord<S> {
+  make(claim: Pick<ClaimRef, 'lock' | 'id'>, inDoubt: boolean): ClaimRecord<S> {
     const key = keyOf(claim)
     const record: ClaimRecord<S> = {
       key,
       entering: undefined,
-      unclear,
-      standpoint: undefined,
+      inDoubt: inDoubt,
+      queueEntry: undefined,
       withdrawn: false,
       outcome: undefined,
     }
@@ -139,7 +139,7 @@ export class Records<S extends PortSession> {
   /** Whether any claim stands in the service. */
   get busy(): boolean {
     return [...this.#alive.values()].some(
-      ({ entering, standpoint }) => entering !== undefined || standpoint !== undefined,
+      ({ entering, queueEntry }) => entering !== undefined || queueEntry !== undefined,
     )
   }
 
@@ -148,17 +148,17 @@ export class Records<S extends PortSession> {
     if (!record.withdrawn) this.#alive.delete(record.key)
   }
 
-  /** Refuses it from now on. Its standpoint is kept until the outcome is known. */
-  bury(record: ClaimRecord<S>): void {
+  /** Refuses it from now on. Its queueEntry is kept until the outcome is known. */
+  markWithdrawn(record: ClaimRecord<S>): void {
     record.withdrawn = true
-    record.standpoint?.stopWatching()
+    record.queueEntry?.stopWatching()
   }
 
   /** Its entry is gone for certain. */
   settle(record: ClaimRecord<S>, outcome: WithdrawOutcome): void {
-    this.bury(record)
+    this.markWithdrawn(record)
     record.outcome = outcome
-    record.standpoint = undefined
+    record.queueEntry = undefined
     this.#alive.delete(record.key)
     this.#withdrawn.set(record.key, record)
     for (const oldest of this.#withdrawn.keys()) {
@@ -167,8 +167,8 @@ export class Records<S extends PortSession> {
     }
   }
 
-  standpoints(): Standpoint<S>[] {
-    return [...this.#alive.values()].flatMap(({ standpoint }) => standpoint ?? [])
+  queueEntries(): QueueEntry<S>[] {
+    return [...this.#alive.values()].flatMap(({ queueEntry }) => queueEntry ?? [])
   }
 }
 

@@ -15,20 +15,20 @@ import { ONLOOKER_MS } from './sessions.js'
 import { inLock, readNode, removeNode, removeOrOwe } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
-export class Banishing {
+export class ClaimBlocker {
   readonly #restricted: boolean
   /** Claims that were given up, for as long as a request of theirs may still be on the way. */
-  readonly #banished = new Set<string>()
+  readonly #blocked = new Set<string>()
 
   constructor(restricted: boolean) {
     this.#restricted = restricted
   }
 
   /** Refuses a claim from now on, on any session. The data of its entry where there was one. */
-  async banish(any: () => Promise<ZooKeeperSession>, claim: ClaimRef): Promise<EntryData | undefined> {
-    this.#banished.add(claim.id)
+  async block(any: () => Promise<ZooKeeperSession>, claim: ClaimRef): Promise<EntryData | undefined> {
+    this.#blocked.add(claim.id)
     const { lock, id, ttlMs } = claim
-    setTimeout(() => this.#banished.delete(id), ttlMs + ONLOOKER_MS).unref()
+    setTimeout(() => this.#blocked.delete(id), ttlMs + ONLOOKER_MS).unref()
     const session = await any()
     const path = `${parentOf(lock)}/${goneName(id)}`
     await inLock(session, lock, this.#restricted, async () => {
@@ -46,7 +46,7 @@ export class Banishing {
   /** An attempt on this session was cut off: should its claim be given up, it leaves nothing behind. */
   followUp(session: ZooKeeperSession, claim: ClaimRef): void {
     session.owe(claim.id, async () => {
-      if (this.#banished.has(claim.id)) await takeOut(session, claim)
+      if (this.#blocked.has(claim.id)) await takeOut(session, claim)
     })
   }
 }
