@@ -11,8 +11,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...left.flatMap(({ files }) => files)],
-    // The defaults are no bounds for what a busy machine does with servers and processes: a case that starts ten programs beside
-    // servers under torture took 20 s.
+    // The defaults are no bounds for what a busy machine does with servers and processes: a case
+    // that starts ten programs beside servers under torture took 20 s.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
@@ -24,7 +24,8 @@ export default defineConfig({
     // Of the cases of the conformance suite, which mostly wait.
     maxConcurrency: 8,
     reporters: ['default'],
-    // The built packages, and broken copies of them, run as Node itself loads them: that is what users get, and faster.
+    // The built packages, and broken copies of them, run as Node itself loads them: that is what
+    // users get, and faster.
     server: { deps: { external: [/\/dist\//, /\/holdfast-mutation-/] } },
   },
 })

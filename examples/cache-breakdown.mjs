@@ -1,4 +1,6 @@
-/** A popular cache entry is gone, a thousand requests come at once, and the database is asked once. */
+/**
+ * A popular cache entry is gone, a thousand requests come at once, and the database is asked once.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** Changes one setting in a file that several programs change: under the lock it is read, changed and written. */
+/**
+ * Changes one setting in a file that several programs change: under the lock it is read, changed
+ * and written.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLocks } from 'holdfast'

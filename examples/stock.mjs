@@ -1,6 +1,6 @@
 /**
- * Sells a book if one is left. The shop remembers the largest fencing token that it has seen, so that a seller that was
- * stopped for longer than its lease, and goes on, sells nothing.
+ * Sells a book if one is left. The shop remembers the largest fencing token that it has seen, so
+ * that a seller that was stopped for longer than its lease, and goes on, sells nothing.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,9 @@ mkdirSync(folder, { recursive: true })
 const locks = createLocks(embeddedStore({ directory: join(folder, 'locks') }))
 
 function readStock() {
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { left: Number(books), token: '0' }
+  return existsSync(file)
+    ? JSON.parse(readFileSync(file, 'utf8'))
+    : { left: Number(books), token: '0' }
 }
 
 /** The protected resource: it takes no write whose token is smaller than one that it has seen. */

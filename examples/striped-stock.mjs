@@ -1,6 +1,7 @@
 /**
- * Sells a book from a stock in segments, each under a lock of its own: buyers of different segments do not wait for each
- * other. A segment that runs dry gets half of the fullest one, under the locks of both.
+ * Sells a book from a stock in segments, each under a lock of its own: buyers of different segments
+ * do not wait for each other. A segment that runs dry gets half of the fullest one, under the locks
+ * of both.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +29,10 @@ function setAmount(segment, amount) {
   renameSync(`${fileOf(segment)}.new`, fileOf(segment))
 }
 
-/** Both locks at once, in the order of their names: two buyers who want the same pair do not wait for each other for ever. */
+/**
+ * Both locks at once, in the order of their names: two buyers who want the same pair do not wait
+ * for each other for ever.
+ */
 function bringOver(from, to) {
   return locks.multi([stripes.at(from), stripes.at(to)]).run(() => {
     const moved = Math.ceil(amountIn(from) / 2)

@@ -1,7 +1,7 @@
 /**
- * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on each Node that is
- * supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this with every test on each Node, and with the tests
- * of every store on the newest servers.
+ * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on
+ * each Node that is supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this
+ * with every test on each Node, and with the tests of every store on the newest servers.
  */
 import { testNewestServers } from './newest.mjs'
 import { step, StepFailed } from './steps.mjs'
@@ -37,7 +37,9 @@ try {
     await step(`${elsewhere} tests on Node ${node}`, 'npx', command, { HOLDFAST_TEST: elsewhere })
   }
   if (here === 'full') await testNewestServers()
-  await step(`${here} tests on Node ${running}`, 'node', ['scripts/test.mjs'], { HOLDFAST_TEST: here })
+  await step(`${here} tests on Node ${running}`, 'node', ['scripts/test.mjs'], {
+    HOLDFAST_TEST: here,
+  })
 } catch (error) {
   if (!(error instanceof StepFailed)) throw error
   console.error(`\n${error.message}`)

@@ -1,5 +1,6 @@
 /**
- * Installs what the tests need besides Node, from Debian's packages, as root. Nothing is done for what is there already.
+ * Installs what the tests need besides Node, from Debian's packages, as root. Nothing is done for
+ * what is there already.
  */
 import { spawnSync } from 'node:child_process'
 
@@ -42,7 +43,10 @@ function install(packages) {
   }
   for (const line of ['apt-get update -q', command]) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const { status } = spawnSync('sh', ['-c', line], { stdio: ['ignore', 'inherit', 'inherit'], env })
+    const { status } = spawnSync('sh', ['-c', line], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env,
+    })
     if (status !== 0) process.exit(status ?? 1)
   }
 }

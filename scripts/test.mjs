@@ -1,6 +1,7 @@
 /**
- * Runs the tests with vitest and ends with one plain line, "N passed, N failed, N skipped", for whoever reads only the
- * end. Arguments go to vitest. Exits non-zero when a test failed or none ran.
+ * Runs the tests with vitest and ends with one plain line, "N passed, N failed, N skipped", for
+ * whoever reads only the end. Arguments go to vitest. Exits non-zero when a test failed or none
+ * ran.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -25,7 +26,11 @@ function readCounts() {
     const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
       readFileSync(report, 'utf8'),
     )
-    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests }
+    return {
+      passed: numPassedTests,
+      failed: numFailedTests,
+      skipped: numPendingTests + numTodoTests,
+    }
   } catch {
     // Vitest died before it could report.
     return { passed: 0, failed: 1, skipped: 0 }

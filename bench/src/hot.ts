@@ -1,4 +1,6 @@
-/** One hot lock: four processes of sixteen loops each, all of which want the same lock all the time. */
+/**
+ * One hot lock: four processes of sixteen loops each, all of which want the same lock all the time.
+ */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Locker } from './locker.js'
@@ -8,7 +10,10 @@ import { work } from './work.js'
 const PROCESSES = 4
 const LOOPS = 16
 const RUN_MS = 3000
-/** A process that begins runs its code at a tenth of the speed; those that take locks for a living have begun long ago. */
+/**
+ * A process that begins runs its code at a tenth of the speed; those that take locks for a living
+ * have begun long ago.
+ */
 const WARM_UP_MS = 4000
 /** Waits that each process tells of, spread over the run. */
 const WAITS_TOLD = 20_000
@@ -23,10 +28,15 @@ const READY = 'ready'
 const GO = 'go'
 
 /**
- * Called by the leading process, which prints the figures, and by those that it starts with the same arguments. Both end.
+ * Called by the leading process, which prints the figures, and by those that it starts with the
+ * same arguments. Both end.
  * @param workMs how long each holder works under the lock
  */
-export async function runHot(makeLocker: () => Locker, workMs: number, runMs = RUN_MS): Promise<void> {
+export async function runHot(
+  makeLocker: () => Locker,
+  workMs: number,
+  runMs = RUN_MS,
+): Promise<void> {
   if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs, runMs)
   else await lead(runMs)
 }
@@ -35,8 +45,8 @@ async function lead(runMs: number): Promise<void> {
   const waiting: ChildProcess[] = []
   const ready = (child: ChildProcess): void => {
     waiting.push(child)
-    // All begin together. Where one process keeps the others out for long they would begin one after the other, and the
-    // sum would be of several runs.
+    // All begin together. Where one process keeps the others out for long they would begin one
+    // after the other, and the sum would be of several runs.
     if (waiting.length === PROCESSES) for (const one of waiting) one.send(GO)
   }
   const told = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [suite …] [--rounds N]`: measures, prints a table, and writes the figures to `bench/results/`.
- * Ends with 1 when a bar was missed.
+ * `npm run bench -- [suite …] [--rounds N]`: measures, prints a table, and writes the figures to
+ * `bench/results/`. Ends with 1 when a bar was missed.
  */
 import { parseArgs } from 'node:util'
 import { printTable, writeResults, type Row } from './report.js'
@@ -31,7 +31,10 @@ const SUITES = new Map<string, Suite>([
 ])
 const FEWEST_ROUNDS = 5
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string' } },
+})
 const rounds = Number(values.rounds ?? FEWEST_ROUNDS)
 const names = positionals.length > 0 ? positionals : [...SUITES.keys()]
 const unknown = names.find((name) => !SUITES.has(name))

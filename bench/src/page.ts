@@ -1,6 +1,6 @@
 /**
- * Writes `docs/benchmarks.md` and the table of the READMEs from the recorded results: `npm run bench:page`. With `--check`
- * it only says whether they are as they would be written now.
+ * Writes `docs/benchmarks.md` and the table of the READMEs from the recorded results: `npm run
+ * bench:page`. With `--check` it only says whether they are as they would be written now.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +36,9 @@ ${lines.map((line) => `| ${line} |`).join('\n')}
 
 function readResults(): Results[] {
   const files = readdirSync(RESULTS).filter((name) => name.endsWith('.json'))
-  return files.toSorted().map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
+  return files
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
 }
 
 /** Each page by its path, as it is and as it should be. */

@@ -30,16 +30,22 @@ const CHINESE_NAMES: readonly (readonly [RegExp, string])[] = [
 export const CHINESE: Words = {
   head: ['场景', 'Holdfast', '最快的其他库', '吞吐量之比'],
   workload: (name) =>
-    CHINESE_NAMES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), name),
+    CHINESE_NAMES.reduce(
+      (text, [pattern, replacement]) => text.replace(pattern, replacement),
+      name,
+    ),
 }
 
 /** A README with the table in its place. */
 export function withPeersTable(readme: string, redis: Results | undefined, words: Words): string {
   const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)]
-  if (start < 0 || end < start) throw new Error(`A README has no place for the table: ${BEGIN} … ${END}`)
+  if (start < 0 || end < start)
+    throw new Error(`A README has no place for the table: ${BEGIN} … ${END}`)
   if (!redis) return readme
   const lines = redis.rows.filter(hasPeers).map((row) => line(row, words))
-  const table = [words.head, words.head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`)
+  const table = [words.head, words.head.map(() => '---'), ...lines].map(
+    (cells) => `| ${cells.join(' | ')} |`,
+  )
   return `${readme.slice(0, start)}${BEGIN}\n\n${table.join('\n')}\n\n${readme.slice(end)}`
 }
 

@@ -25,7 +25,13 @@ export interface Results {
 
 export function printTable(title: string, rows: readonly Row[]): void {
   const head = ['workload', 'Holdfast', 'against', 'must be', '']
-  const cells = rows.map((row) => [row.workload, row.measured, row.against, row.bar, verdictOf(row)])
+  const cells = rows.map((row) => [
+    row.workload,
+    row.measured,
+    row.against,
+    row.bar,
+    verdictOf(row),
+  ])
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...cells.map((line) => line[column]?.length ?? 0)),
   )

@@ -1,6 +1,7 @@
 /**
- * Rounds: every subject runs in a process of its own, the subjects take turns, and a warm-up round is not counted. What
- * is compared is the ratio within a round, since a shared machine is faster in one minute than in the next.
+ * Rounds: every subject runs in a process of its own, the subjects take turns, and a warm-up round
+ * is not counted. What is compared is the ratio within a round, since a shared machine is faster in
+ * one minute than in the next.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +14,10 @@ export interface BenchSubject {
   /** A module in `subjects/`, and what to tell it. */
   readonly module: string
   readonly args: readonly string[]
-  /** In how many rounds it takes part, from the first one on and without a warm-up. Left out: in all. */
+  /**
+   * In how many rounds it takes part, from the first one on and without a warm-up. Left out: in
+   * all.
+   */
   readonly rounds?: number
 }
 
@@ -40,7 +44,9 @@ const LONGEST_RUN_MS = 120_000
 function runSubject(subject: BenchSubject): Promise<Figures> {
   const path = fileURLToPath(new URL(`./subjects/${subject.module}.js`, import.meta.url))
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [path, ...subject.args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [path, ...subject.args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_RUN_MS)
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))

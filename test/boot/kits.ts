@@ -1,4 +1,7 @@
-/** Servers that can be down, and programs' clients of them, one kit for each store and client library. */
+/**
+ * Servers that can be down, and programs' clients of them, one kit for each store and client
+ * library.
+ */
 import { etcdStore } from 'holdfast/etcd'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
@@ -29,7 +32,9 @@ export interface Backing {
 }
 
 export interface OpenKit extends Backing {
-  /** A store with a client of its own, as a program makes them when it starts: nothing is awaited. */
+  /**
+   * A store with a client of its own, as a program makes them when it starts: nothing is awaited.
+   */
   open(): Store
 }
 
@@ -40,11 +45,15 @@ export interface Kit {
 
 function overRedis(library: Library, where: string): Store {
   const opened = openAny(library, where)
-  if (library === 'redis6' && where.startsWith('cluster:')) connectAgain(opened.client as NodeRedisCluster)
+  if (library === 'redis6' && where.startsWith('cluster:'))
+    connectAgain(opened.client as NodeRedisCluster)
   return closing(redisStore({ client: opened.client }), async () => opened.end())
 }
 
-/** A cluster client of node-redis gives up when no member is up as it connects: the program has to begin again. */
+/**
+ * A cluster client of node-redis gives up when no member is up as it connects: the program has to
+ * begin again.
+ */
 function connectAgain(client: NodeRedisCluster & { connect?(): Promise<unknown> }): void {
   const timer = setInterval(() => {
     if (!client.isOpen) client.connect?.().catch(() => undefined)
@@ -98,7 +107,9 @@ const cluster = (library: Library): Kit => ({
 const redlock: Kit = {
   name: 'Redlock',
   async start() {
-    const servers = await Promise.all(Array.from({ length: 3 }, () => startRedis({ appendOnly: true })))
+    const servers = await Promise.all(
+      Array.from({ length: 3 }, () => startRedis({ appendOnly: true })),
+    )
     const all = (work: (server: (typeof servers)[number]) => Promise<unknown>): Promise<unknown> =>
       Promise.all(servers.map(work))
     return {

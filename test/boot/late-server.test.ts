@@ -1,4 +1,7 @@
-/** Programs that start before their server, and outlive its restart: a caller waits for as long as it says. */
+/**
+ * Programs that start before their server, and outlive its restart: a caller waits for as long as
+ * it says.
+ */
 import { createLocks, onLockEvent, StoreUnavailableError, type Locks } from 'holdfast'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +9,10 @@ import { KITS, type OpenKit } from './kits.js'
 
 /** Servers and the backoff of client libraries take their time on a busy machine. */
 const LONG_MS = 60_000
-/** Longer than the event takes, which comes a second after the last pause that a client library makes. */
+/**
+ * Longer than the event takes, which comes a second after the last pause that a client library
+ * makes.
+ */
 const SHORT_MS = 6000
 
 describe.concurrent.each(KITS)('$name', ({ name, start }) => {
@@ -53,30 +59,36 @@ describe.concurrent.each(KITS)('$name', ({ name, start }) => {
       },
     )
 
-    test('callers that ask before the server is up get their locks', { timeout: LONG_MS }, async () => {
-      const locks = open()
-      const startMs = performance.now()
-      const order: string[] = []
-      const wait = { waitMs: LONG_MS }
-      const all = Promise.all([
-        locks.mutex('a').run(() => order.push('mutex'), wait),
-        locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 1'), wait),
-        locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 2'), wait),
-        locks.readWriteLock('c').read.run(() => order.push('reader'), wait),
-        locks.multi([locks.mutex('d'), locks.mutex('e')]).run(() => order.push('multi'), wait),
-        locks.election('f').campaign(),
-      ])
-      await sleep(400)
-      await kit.up()
-      const upMs = performance.now()
-      await all
-      const afterMs = performance.now() - upMs
-      console.log(`up after ${Math.round(upMs - startMs)} ms, got it ${Math.round(afterMs)} ms after that`)
-      expect(order.filter((name) => name.startsWith('fifo'))).toEqual(['fifo 1', 'fifo 2'])
-      expect(order).toHaveLength(5)
-      expect(afterMs).toBeLessThan(10_000)
-      expect((await locks.mutex('a').tryAcquire())?.held).toBe(true)
-    })
+    test(
+      'callers that ask before the server is up get their locks',
+      { timeout: LONG_MS },
+      async () => {
+        const locks = open()
+        const startMs = performance.now()
+        const order: string[] = []
+        const wait = { waitMs: LONG_MS }
+        const all = Promise.all([
+          locks.mutex('a').run(() => order.push('mutex'), wait),
+          locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 1'), wait),
+          locks.mutex('b', { fairness: 'fifo' }).run(() => order.push('fifo 2'), wait),
+          locks.readWriteLock('c').read.run(() => order.push('reader'), wait),
+          locks.multi([locks.mutex('d'), locks.mutex('e')]).run(() => order.push('multi'), wait),
+          locks.election('f').campaign(),
+        ])
+        await sleep(400)
+        await kit.up()
+        const upMs = performance.now()
+        await all
+        const afterMs = performance.now() - upMs
+        console.log(
+          `up after ${Math.round(upMs - startMs)} ms, got it ${Math.round(afterMs)} ms after that`,
+        )
+        expect(order.filter((name) => name.startsWith('fifo'))).toEqual(['fifo 1', 'fifo 2'])
+        expect(order).toHaveLength(5)
+        expect(afterMs).toBeLessThan(10_000)
+        expect((await locks.mutex('a').tryAcquire())?.held).toBe(true)
+      },
+    )
 
     test(
       'callers outlive a restart, those that wait and those that come meanwhile',

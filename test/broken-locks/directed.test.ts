@@ -1,4 +1,6 @@
-/** Every control does its damage in the least scenario that shows its trap, and its cure does not. */
+/**
+ * Every control does its damage in the least scenario that shows its trap, and its cure does not.
+ */
 import { CONTROLS, goodLock } from '@holdfast/broken-locks'
 import { describe, expect, test } from 'vitest'
 import { LADDER } from './scenarios/ladder.js'

@@ -1,4 +1,7 @@
-/** The good lock keeps its promises, one by one and under mixed faults: what a control breaks must not be its fault. */
+/**
+ * The good lock keeps its promises, one by one and under mixed faults: what a control breaks must
+ * not be its fault.
+ */
 import { CONTROLS, goodLock, ReplyError, UnclearError } from '@holdfast/broken-locks'
 import { describe, expect, test } from 'vitest'
 import { contend } from './support/contention.js'
@@ -24,15 +27,18 @@ describe('the good lock', () => {
     expect(await contend(goodLock, 7)).toEqual(await contend(goodLock, 7))
   })
 
-  test.each(['no-watchdog-no-deadline', 'wall-clock-deadline', 'deadline-from-reply', 'client-clock-fence'])(
-    'differs from %s under the same faults',
-    async (id) => {
-      const create = CONTROLS.find((control) => control.id === id)?.create ?? goodLock
-      let caught = 0
-      for (let seed = 1; seed <= 15; seed += 1) caught += (await contend(create, seed)).violations.length
-      expect(caught).toBeGreaterThan(0)
-    },
-  )
+  test.each([
+    'no-watchdog-no-deadline',
+    'wall-clock-deadline',
+    'deadline-from-reply',
+    'client-clock-fence',
+  ])('differs from %s under the same faults', async (id) => {
+    const create = CONTROLS.find((control) => control.id === id)?.create ?? goodLock
+    let caught = 0
+    for (let seed = 1; seed <= 15; seed += 1)
+      caught += (await contend(create, seed)).violations.length
+    expect(caught).toBeGreaterThan(0)
+  })
 
   test('is kept by its watchdog for as long as the work takes', async () => {
     const { clock, client } = world()

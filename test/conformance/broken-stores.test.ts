@@ -1,4 +1,7 @@
-/** The suite judged: it passes a sound store, and each thing that is broken on purpose fails the case that is for it. */
+/**
+ * The suite judged: it passes a sound store, and each thing that is broken on purpose fails the
+ * case that is for it.
+ */
 import { conformanceCases, VirtualClock, type Subject } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
@@ -33,7 +36,9 @@ describe('a sound store over the grant rule', () => {
 describe('a store that', () => {
   for (const breakage of BREAKAGES) {
     test(`${breakage.name} is caught`, async () => {
-      const named = conformanceCases(subjectOf(breakage)).find(({ title }) => title === breakage.caughtBy)
+      const named = conformanceCases(subjectOf(breakage)).find(
+        ({ title }) => title === breakage.caughtBy,
+      )
       expect(named, breakage.caughtBy).toBeDefined()
       await expect(named?.run()).rejects.toThrow()
     })

@@ -1,4 +1,7 @@
-/** The conformance suite over three etcd members, and once more while their leader is killed again and again. */
+/**
+ * The conformance suite over three etcd members, and once more while their leader is killed again
+ * and again.
+ */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
@@ -11,4 +14,8 @@ beforeAll(start)
 afterAll(stop)
 conformanceSuite(subject, runner)
 
-suiteWhileLeadersDie('three etcd members whose leader is killed every few seconds', subject, cluster)
+suiteWhileLeadersDie(
+  'three etcd members whose leader is killed every few seconds',
+  subject,
+  cluster,
+)

@@ -1,5 +1,12 @@
 /** The store with faults does what it is told, and nothing else. */
-import { FaultyStore, Gate, planFor, planForFirst, VirtualClock, type Plan } from 'holdfast/conformance'
+import {
+  FaultyStore,
+  Gate,
+  planFor,
+  planForFirst,
+  VirtualClock,
+  type Plan,
+} from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +26,11 @@ const QUEUE = { enqueue: true, tokens: 1 }
 function setUp(plan: Plan, timeoutMs?: number) {
   const clock = new VirtualClock()
   const inner = memoryStore({ clock, tombstonesPerLock: 100 })
-  const store = new FaultyStore(inner, { clock, plan, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
+  const store = new FaultyStore(inner, {
+    clock,
+    plan,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  })
   const holders = () => inner.inspect({ lock: 'lock' })
   const held = async () => (await holders()).locks.length === 1
   return { clock, inner, store, held }

@@ -11,7 +11,10 @@ export interface Cluster {
   leader(): Promise<number>
 }
 
-/** A new leader gives all sessions their whole time again, so the dead are forgotten only between two of them. */
+/**
+ * A new leader gives all sessions their whole time again, so the dead are forgotten only between
+ * two of them.
+ */
 const EVERY_MS = 5000
 /** How long the dead leader stays away, so that another is chosen. */
 const AWAY_MS = 1500
@@ -22,13 +25,21 @@ const STEADY = [
   'contending processes that are killed at random never hold together, and no token is given twice',
 ]
 
-/** The cases of the suite that hold without a leader now and then, while the leader is killed again and again. */
-export function suiteWhileLeadersDie(title: string, subject: Subject, cluster: () => Cluster): void {
+/**
+ * The cases of the suite that hold without a leader now and then, while the leader is killed again
+ * and again.
+ */
+export function suiteWhileLeadersDie(
+  title: string,
+  subject: Subject,
+  cluster: () => Cluster,
+): void {
   const patient = {
     ...subject,
     shortTtlMs: 2000,
-    // The dead may have to be forgotten under the next leader, which gives them their whole time again: one leader's time
-    // (seven seconds and the start of a server), an election, and the session, before the living get through.
+    // The dead may have to be forgotten under the next leader, which gives them their whole time
+    // again: one leader's time (seven seconds and the start of a server), an election, and the
+    // session, before the living get through.
     slackMs: 30_000,
     killRounds: Math.ceil(serverKillRounds() / 3),
   }
@@ -36,7 +47,8 @@ export function suiteWhileLeadersDie(title: string, subject: Subject, cluster: (
   const limitMs = 120_000 + patient.killRounds * 4000
   describe(title, () => {
     for (const one of conformanceCases(patient)) {
-      if (STEADY.includes(one.title)) test(one.title, () => whileLeadersDie(cluster(), one.run), limitMs)
+      if (STEADY.includes(one.title))
+        test(one.title, () => whileLeadersDie(cluster(), one.run), limitMs)
     }
   })
 }

@@ -51,7 +51,10 @@ const subject: Subject = {
   clock,
   open: openLimited,
   skip: [
-    { reason: 'it lives in this process', tests: ['processes', 'grow through a restart of the service'] },
+    {
+      reason: 'it lives in this process',
+      tests: ['processes', 'grow through a restart of the service'],
+    },
   ],
 }
 

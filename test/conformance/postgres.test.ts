@@ -1,4 +1,7 @@
-/** The conformance suite over the PostgreSQL store, through both client libraries, killed processes included. */
+/**
+ * The conformance suite over the PostgreSQL store, through both client libraries, killed processes
+ * included.
+ */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'

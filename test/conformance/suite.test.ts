@@ -38,12 +38,12 @@ describe('the conformance suite', () => {
   })
 
   test('refuses a skip without a reason, and one of a test that is not there', () => {
-    expect(() => conformanceCases({ ...subject, skip: [{ reason: ' ', tests: ['steal'] }] })).toThrow(
-      /reason/,
-    )
-    expect(() => conformanceCases({ ...subject, skip: [{ reason: 'old', tests: ['stael'] }] })).toThrow(
-      /stael/,
-    )
+    expect(() =>
+      conformanceCases({ ...subject, skip: [{ reason: ' ', tests: ['steal'] }] }),
+    ).toThrow(/reason/)
+    expect(() =>
+      conformanceCases({ ...subject, skip: [{ reason: 'old', tests: ['stael'] }] }),
+    ).toThrow(/stael/)
   })
 
   test('shows what is left out, and why', () => {
@@ -53,7 +53,10 @@ describe('the conformance suite', () => {
       test: (title) => void told.push(title),
       skip: (title) => void told.push(title),
     }
-    conformanceSuite({ ...subject, skip: [{ reason: 'it is alone', tests: ['processes'] }] }, runner)
+    conformanceSuite(
+      { ...subject, skip: [{ reason: 'it is alone', tests: ['processes'] }] },
+      runner,
+    )
     expect(told).toContain('a killed waiter is passed over [left out: it is alone]')
     expect(told).toHaveLength(conformanceCases(subject).length)
   })

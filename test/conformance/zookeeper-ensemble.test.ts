@@ -1,4 +1,7 @@
-/** The conformance suite over three ZooKeeper servers, and once more while their leader is killed again and again. */
+/**
+ * The conformance suite over three ZooKeeper servers, and once more while their leader is killed
+ * again and again.
+ */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
@@ -12,4 +15,8 @@ afterAll(stop)
 
 conformanceSuite(subject, runner)
 
-suiteWhileLeadersDie('three ZooKeeper servers whose leader is killed every few seconds', subject, ensemble)
+suiteWhileLeadersDie(
+  'three ZooKeeper servers whose leader is killed every few seconds',
+  subject,
+  ensemble,
+)

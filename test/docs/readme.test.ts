@@ -1,8 +1,12 @@
-/** The Chinese README is kept in step with the English one, and that of the package with its entries. */
+/**
+ * The Chinese README is kept in step with the English one, and that of the package with its
+ * entries.
+ */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const read = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+const read = (name: string): string =>
+  readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 const [english, chinese] = [read('README.md'), read('README.zh-CN.md')]
 
 function all(text: string, pattern: RegExp): string[] {
@@ -18,7 +22,8 @@ test('both have the same commands and the same programs', () => {
 test('both have the same sections, stores and links', () => {
   expect(all(chinese, /^## /gm)).toHaveLength(all(english, /^## /gm).length)
   expect(all(chinese, /^\| `holdfast\/\w+`/gm)).toEqual(all(english, /^\| `holdfast\/\w+`/gm))
-  const links = (text: string): string[] => [...new Set(all(text, /\]\((?!README)[^)]+\)/g))].toSorted()
+  const links = (text: string): string[] =>
+    [...new Set(all(text, /\]\((?!README)[^)]+\)/g))].toSorted()
   expect(links(chinese)).toEqual(links(english))
 })
 
@@ -26,5 +31,7 @@ test('the package shows all its entries', () => {
   const { exports } = JSON.parse(read('packages/holdfast/package.json')) as { exports: object }
   const entries = Object.keys(exports).filter((entry) => entry !== './package.json')
   const shown = all(read('packages/holdfast/README.md'), /(?<=^\| `)holdfast[^`]*/gm)
-  expect(shown.toSorted()).toEqual(entries.map((entry) => entry.replace('.', 'holdfast')).toSorted())
+  expect(shown.toSorted()).toEqual(
+    entries.map((entry) => entry.replace('.', 'holdfast')).toSorted(),
+  )
 })

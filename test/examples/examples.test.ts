@@ -18,8 +18,14 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Starts a program for each list of arguments, all at once, and returns the lines that they printed, sorted. */
-async function together(program: string, argumentLists: readonly (readonly string[])[]): Promise<string[]> {
+/**
+ * Starts a program for each list of arguments, all at once, and returns the lines that they
+ * printed, sorted.
+ */
+async function together(
+  program: string,
+  argumentLists: readonly (readonly string[])[],
+): Promise<string[]> {
   const outputs = await Promise.all(
     argumentLists.map((args) => run(process.execPath, [join(EXAMPLES, program), folder, ...args])),
   )

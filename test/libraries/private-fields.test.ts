@@ -1,6 +1,6 @@
 /**
- * What Holdfast reads of client libraries beyond their documentation. An update that takes a field away fails here, and not as a
- * lock in the wrong database.
+ * What Holdfast reads of client libraries beyond their documentation. An update that takes a field
+ * away fails here, and not as a lock in the wrong database.
  */
 import { once } from 'node:events'
 import {
@@ -47,14 +47,18 @@ describe.each([
     await client.select(3)
     expect(selectedBy(client)).toBe(3)
     // Connected again, and not in that database yet.
-    const again = new Promise((resolve) => client.once('connect', () => resolve(selectedBy(client))))
+    const again = new Promise((resolve) =>
+      client.once('connect', () => resolve(selectedBy(client))),
+    )
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal')
     expect(await again).toBe(3)
   })
 
   test('says why no member of a Cluster could be asked', async () => {
     const [port = 0] = await freePorts(1)
-    const client = new library.Cluster([{ host: '127.0.0.1', port }], { clusterRetryStrategy: () => null })
+    const client = new library.Cluster([{ host: '127.0.0.1', port }], {
+      clusterRetryStrategy: () => null,
+    })
     after(() => client.disconnect())
     const [error] = (await once(client, 'error')) as [{ lastNodeError?: unknown }]
     expect(error.lastNodeError).toBeInstanceOf(Error)

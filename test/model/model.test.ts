@@ -1,4 +1,7 @@
-/** The state-space model of leases and fencing tokens: every variant gives the verdict that is expected of it. */
+/**
+ * The state-space model of leases and fencing tokens: every variant gives the verdict that is
+ * expected of it.
+ */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -16,23 +19,29 @@ function model(args: readonly string[], env: NodeJS.ProcessEnv = process.env): R
 }
 
 describe('the model of leases and fencing tokens', () => {
-  test('is as expected in all variants, and shows how the broken ones break', { timeout: 240_000 }, () => {
-    const { status, stdout, stderr } = model([])
-    expect(stderr).toBe('')
-    expect(stdout).toContain('9 of 9 variants are as expected')
-    expect(status).toBe(0)
-    const of = (name: string): string =>
-      stdout.split('\n\n').find((part) => part.includes(` ${name}: `)) ?? ''
-    expect(of('fenced')).toMatch(/holds in every state[\s\S]* \d{6,} states/)
-    expect(of('unfenced')).toMatch(
-      /counterexample[\s\S]*A writes 1 under the token 2\n.*B writes 1 under the token 1/,
-    )
-    expect(of('use-after-pause')).toMatch(/the write of [AB] arrives while [AB] has the lock/)
-  })
+  test(
+    'is as expected in all variants, and shows how the broken ones break',
+    { timeout: 240_000 },
+    () => {
+      const { status, stdout, stderr } = model([])
+      expect(stderr).toBe('')
+      expect(stdout).toContain('9 of 9 variants are as expected')
+      expect(status).toBe(0)
+      const of = (name: string): string =>
+        stdout.split('\n\n').find((part) => part.includes(` ${name}: `)) ?? ''
+      expect(of('fenced')).toMatch(/holds in every state[\s\S]* \d{6,} states/)
+      expect(of('unfenced')).toMatch(
+        /counterexample[\s\S]*A writes 1 under the token 2\n.*B writes 1 under the token 1/,
+      )
+      expect(of('use-after-pause')).toMatch(/the write of [AB] arrives while [AB] has the lock/)
+    },
+  )
 
   test('says how spin is installed where it is missing', () => {
     const { status, stderr } = model(['unfenced'], { PATH: '/nowhere' })
-    expect(stderr).toBe('spin is not installed. On Debian and Ubuntu, as root: apt-get install -y spin gcc\n')
+    expect(stderr).toBe(
+      'spin is not installed. On Debian and Ubuntu, as root: apt-get install -y spin gcc\n',
+    )
     expect(status).toBe(69)
   })
 

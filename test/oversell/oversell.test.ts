@@ -1,4 +1,7 @@
-/** A hundred items, five hundred buyers, eight processes: not one item too many is sold, and a control sells too many. */
+/**
+ * A hundred items, five hundred buyers, eight processes: not one item too many is sold, and a
+ * control sells too many.
+ */
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -23,7 +26,9 @@ const DATABASES = [
 const MODES: readonly StrategyName[] = ['lease', 'lock on the row', 'advisory lock', 'optimistic']
 
 describe.each(DATABASES)('on $name', ({ name, url, ask }) => {
-  const run = async (strategy: StrategyName): Promise<Outcome & { orders: number; stock: number }> => {
+  const run = async (
+    strategy: StrategyName,
+  ): Promise<Outcome & { orders: number; stock: number }> => {
     ask(shopSql(SHOP))
     const outcome = await runScenario(url, strategy, SHOP)
     return {

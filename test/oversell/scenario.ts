@@ -1,6 +1,7 @@
 /**
- * The oversell scenario: more buyers than items, in several processes, and a sale that only a lock protects. What a
- * strategy does with its transaction at the end of the lock decides whether more is sold than there is.
+ * The oversell scenario: more buyers than items, in several processes, and a sale that only a lock
+ * protects. What a strategy does with its transaction at the end of the lock decides whether more
+ * is sold than there is.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +43,11 @@ export function shopSql({ items }: Shop): string {
 }
 
 /** Lets all buyers come at once and waits for the last. */
-export async function runScenario(url: string, strategy: StrategyName, shop: Shop): Promise<Outcome> {
+export async function runScenario(
+  url: string,
+  strategy: StrategyName,
+  shop: Shop,
+): Promise<Outcome> {
   const worker = fileURLToPath(new URL('worker.mjs', import.meta.url))
   const gate = new Gate(shop.buyers)
   const children = shares(shop).map(([first, count]) => {
@@ -77,8 +82,9 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Holds a transaction back until somebody else has read the stock, or nobody is left who could. So the worst order of
- * events is not hoped for: it is made. A strategy that keeps the lock until the commit has nobody at the gate.
+ * Holds a transaction back until somebody else has read the stock, or nobody is left who could. So
+ * the worst order of events is not hoped for: it is made. A strategy that keeps the lock until the
+ * commit has nobody at the gate.
  */
 class Gate {
   sold = 0

@@ -1,5 +1,5 @@
-// One sale, as a shop does it: what is left is read, and written back with one less. Nothing but a lock that covers all of
-// it protects the stock.
+// One sale, as a shop does it: what is left is read, and written back with one less. Nothing but a
+// lock that covers all of it protects the stock.
 
 /**
  * Sells one item to a buyer, in a transaction. Resolves to whether there was one.

@@ -1,6 +1,8 @@
-// Ways to protect a sale, by name. Each is given what a buyer has, and resolves to whether the buyer got an item.
+// Ways to protect a sale, by name. Each is given what a buyer has, and resolves to whether the
+// buyer got an item.
 //
-// `locks` and `db` are Holdfast's; `sell(query)` is the sale; `gate` lets a test choose when a transaction commits.
+// `locks` and `db` are Holdfast's; `sell(query)` is the sale; `gate` lets a test choose when a
+// transaction commits.
 import { advisoryLock, lockRow, optimistic } from 'holdfast/transaction'
 
 const ITEM = { table: 'items', key: { id: 1 } }
@@ -11,8 +13,9 @@ const selling = ({ db, sell }, tx) => sell((sql) => db.query(tx, sql, []))
 
 export const STRATEGIES = {
   /**
-   * The lease covers the transaction until its commit. A process that has to wait for the processor for longer than a lease lasts
-   * loses it, and its sale is rolled back: then it sells again. A sale that was made after all would be refused as a second order.
+   * The lease covers the transaction until its commit. A process that has to wait for the processor
+   * for longer than a lease lasts loses it, and its sale is rolled back: then it sells again. A
+   * sale that was made after all would be refused as a second order.
    */
   async lease(buyer) {
     const { locks, db } = buyer

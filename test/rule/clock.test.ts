@@ -1,6 +1,6 @@
 /**
- * The clock of a database is set while locks are held. What a step does to expiry is documented; what it must never do is
- * give a token that does not grow, or leave a lock that nobody can have.
+ * The clock of a database is set while locks are held. What a step does to expiry is documented;
+ * what it must never do is give a token that does not grow, or leave a lock that nobody can have.
  */
 import type { AttemptResult } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,10 +1,14 @@
-/** Sessions that ask for one free lock at the same moment: one gets it, and no token is given twice. */
+/**
+ * Sessions that ask for one free lock at the same moment: one gets it, and no token is given twice.
+ */
 import { CAPACITY_ALL, type AttemptResult, type Store } from 'holdfast/store'
 import { expect } from 'vitest'
 
 const ROUNDS = 150
 
-/** The stores must not share a connection. The rows of the lock are there from the second round on. */
+/**
+ * The stores must not share a connection. The rows of the lock are there from the second round on.
+ */
 export async function contendForFreeLock(stores: readonly Store[]): Promise<void> {
   const lock = 'contended'
   const tokens: bigint[] = []
@@ -26,7 +30,9 @@ export async function contendForFreeLock(stores: readonly Store[]): Promise<void
         ),
       ),
     )
-    const winners = results.flatMap((result, index) => (result.outcome === 'granted' ? [index] : []))
+    const winners = results.flatMap((result, index) =>
+      result.outcome === 'granted' ? [index] : [],
+    )
     expect(winners, `round ${round}`).toHaveLength(1)
     tokens.push(...results.flatMap(tokenOf))
     const [winner = 0] = winners

@@ -1,6 +1,6 @@
 /**
- * A rule that runs in a service, against the rule in plain functions: the same random history on both, the same answers
- * and the same state after each step.
+ * A rule that runs in a service, against the rule in plain functions: the same random history on
+ * both, the same answers and the same state after each step.
  */
 import { SeededRandom } from 'holdfast/conformance'
 import {
@@ -38,13 +38,19 @@ const VERBS = [
 const STEPS = 120
 
 const DAY_MS = 86_400_000
-/** For how long nobody comes: longer than a heartbeat, than a TTL, than tombstones, than rows are kept. */
+/**
+ * For how long nobody comes: longer than a heartbeat, than a TTL, than tombstones, than rows are
+ * kept.
+ */
 const ABANDONED_MS = [70, 700, 5000, DAY_MS, 40 * DAY_MS]
 
 export interface Crowd {
   /** So many claims are about the same lock. */
   readonly claims: number
-  /** The state is compared in one of so many steps: to look at a lock may change how the service keeps it. */
+  /**
+   * The state is compared in one of so many steps: to look at a lock may change how the service
+   * keeps it.
+   */
   readonly looks: number
 }
 
@@ -63,17 +69,22 @@ export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Pro
   }
 }
 
-/** Histories in which everybody dies now and then, for seconds or for weeks, and the server restarts once. */
+/**
+ * Histories in which everybody dies now and then, for seconds or for weeks, and the server restarts
+ * once.
+ */
 export async function compareAbandoned(clocked: ClockedStore, crowd: Crowd): Promise<void> {
   const first = crowd.claims * 1000 + 500
   for (let seed = first; seed < first + 10; seed += 1) {
-    await comparePlays(clocked, [seed], crowd, { restartAt: seed < first + 3 ? STEPS / 2 : undefined })
+    await comparePlays(clocked, [seed], crowd, {
+      restartAt: seed < first + 3 ? STEPS / 2 : undefined,
+    })
   }
 }
 
 /**
- * Plays histories of several locks side by side: what they ask in one step leaves together. A difference fails with the
- * seed and the steps that led to it.
+ * Plays histories of several locks side by side: what they ask in one step leaves together. A
+ * difference fails with the seed and the steps that led to it.
  */
 async function comparePlays(
   { store, setClock, purge, restart }: ClockedStore,
@@ -121,7 +132,10 @@ class Play {
     this.#claims = Array.from({ length: claims }, (_, index) => this.#newClaim(String(index)))
   }
 
-  /** Asks both, and gives a function that compares the answers, and the state they have come to when it is told to. */
+  /**
+   * Asks both, and gives a function that compares the answers, and the state they have come to when
+   * it is told to.
+   */
   async step(step: number, nowMs: number): Promise<(look: boolean) => Promise<void>> {
     const below = this.#below
     const lock = this.#lock
@@ -151,7 +165,9 @@ class Play {
         if (verb === 'attempt') return rule.attempt(state, claim, options, turn)
         if (verb === 'withdraw') return rule.withdraw(state, claim, turn)
         if (verb === 'renew') return [rule.renew(state, renewal, turn)]
-        return verb === 'downgrade' ? rule.downgrade(state, claim, turn) : rule.steal(state, stealing, turn)
+        return verb === 'downgrade'
+          ? rule.downgrade(state, claim, turn)
+          : rule.steal(state, stealing, turn)
       }),
     )
     return async (look) => {
@@ -166,7 +182,8 @@ class Play {
   /** All clients die. Others come after them. */
   abandon(step: number): void {
     this.#history.push(`all die before step ${step}`)
-    for (const index of this.#claims.keys()) this.#claims[index] = this.#newClaim(`${step}-${index}`)
+    for (const index of this.#claims.keys())
+      this.#claims[index] = this.#newClaim(`${step}-${index}`)
   }
 
   #newClaim(id: string): Claim {
@@ -223,7 +240,8 @@ class Model {
 
   play<R>(verb: (state: rule.LockState, turn: rule.Turn) => R): R {
     this.turn.tokenFloor = (START_MS + this.turn.nowMs) * 1000
-    // The plain rule may remember a withdrawn claim for longer than it has to, which nobody else need imitate.
+    // The plain rule may remember a withdrawn claim for longer than it has to, which nobody else
+    // need imitate.
     for (const [id, { untilMs }] of this.#state.tombstones) {
       if (untilMs <= this.turn.nowMs) this.#state.tombstones.delete(id)
     }
@@ -245,11 +263,16 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
 }
 
 /**
- * The plain rule is allowed to hint at the end of a lease that was renewed, so hints need not be equal; nor need the
- * numbers of the queue, which databases draw from one source for all locks.
+ * The plain rule is allowed to hint at the end of a lease that was renewed, so hints need not be
+ * equal; nor need the numbers of the queue, which databases draw from one source for all locks.
  */
 function withoutHint(outcome: unknown): unknown {
-  if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome)) return outcome
+  if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome))
+    return outcome
   const isNumbered = 'place' in outcome && outcome.place !== undefined
-  return { ...outcome, place: isNumbered, holderRemainingMs: outcome.holderRemainingMs !== undefined }
+  return {
+    ...outcome,
+    place: isNumbered,
+    holderRemainingMs: outcome.holderRemainingMs !== undefined,
+  }
 }

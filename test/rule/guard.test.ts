@@ -1,4 +1,7 @@
-/** A lock that was given up while a transaction still covers it is granted to nobody before that transaction has ended. */
+/**
+ * A lock that was given up while a transaction still covers it is granted to nobody before that
+ * transaction has ended.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { claim, startKits } from './kits.js'
 
@@ -11,7 +14,9 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
   /** Gives what came of it. What is asked for together leaves together. */
   const attempt = async (locks: readonly string[], id: string): Promise<string[]> => {
     const options = { enqueue: true, tokens: 1 }
-    const results = await Promise.all(locks.map(async (lock) => store.attempt(claim(lock, id), options)))
+    const results = await Promise.all(
+      locks.map(async (lock) => store.attempt(claim(lock, id), options)),
+    )
     return results.map(({ outcome }) => outcome)
   }
 

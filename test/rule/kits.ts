@@ -25,7 +25,10 @@ export interface Kit {
   ask(sql: string): string
   purge(days: number): number
   session(): Promise<Session>
-  /** How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100 ms. */
+  /**
+   * How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100
+   * ms.
+   */
   blocked(): number
 }
 
@@ -57,7 +60,9 @@ export async function startKits(): Promise<Kits> {
         return { run: (sql) => client.query(sql), end: () => client.release() }
       },
       blocked: () =>
-        Number(postgres.psql(`select count(*) from pg_stat_activity where wait_event_type = 'Lock'`)),
+        Number(
+          postgres.psql(`select count(*) from pg_stat_activity where wait_event_type = 'Lock'`),
+        ),
     },
     {
       name: 'mysql',
@@ -72,7 +77,11 @@ export async function startKits(): Promise<Kits> {
         return { run: (sql) => connection.query(sql), end: () => connection.release() }
       },
       blocked: () =>
-        Number(mysql.sql(`select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`)),
+        Number(
+          mysql.sql(
+            `select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`,
+          ),
+        ),
     },
   ]
 
@@ -92,6 +101,7 @@ export function claim(lock: string, id: string, ttlMs = 1000): Claim {
 
 /** @throws Error when nothing was granted. */
 export function tokenOf(result: AttemptResult): bigint {
-  if (result.outcome !== 'granted' || result.token === undefined) throw new Error(`It was ${result.outcome}.`)
+  if (result.outcome !== 'granted' || result.token === undefined)
+    throw new Error(`It was ${result.outcome}.`)
   return result.token
 }

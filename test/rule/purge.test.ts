@@ -8,86 +8,91 @@ const NOW_MS = 1_700_000_000_000
 const { kits, stop } = await startKits()
 afterAll(stop)
 
-describe.each(kits)('$name', ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
-  const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
-    tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
-  const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')
+describe.each(kits)(
+  '$name',
+  ({ store, prefix, sharing, setClock, ask, purge, session, blocked }) => {
+    const attempt = async (lock: string, id: string, ttlMs?: number): Promise<bigint> =>
+      tokenOf(await store.attempt(claim(lock, id, ttlMs), { enqueue: false, tokens: 33 }))
+    const names = (): string[] => ask(`select name from ${prefix}locks order by name`).split('\n')
 
-  test('what was not used for long goes; what is held, guarded by a transaction, or was used lately stays', async () => {
-    await setClock(NOW_MS)
-    const old = await attempt('old', 'a')
-    await store.withdraw(claim('old', 'a'))
-    await attempt('held', 'b', 30 * DAY_MS)
-    await attempt('covered', 'c', 30 * DAY_MS)
-    await store.cover?.prepare({ lock: 'covered', id: 'c' })
-    const transaction = await session()
-    await transaction.run('begin')
-    await transaction.run(`select name from ${prefix}guards where name = 'covered' ${sharing}`)
-    await store.withdraw(claim('covered', 'c'))
-    await setClock(NOW_MS + 8 * DAY_MS)
-    await attempt('late', 'd')
-    await store.withdraw(claim('late', 'd'))
+    test('what was not used for long goes; what is held, guarded by a transaction, or was used lately stays', async () => {
+      await setClock(NOW_MS)
+      const old = await attempt('old', 'a')
+      await store.withdraw(claim('old', 'a'))
+      await attempt('held', 'b', 30 * DAY_MS)
+      await attempt('covered', 'c', 30 * DAY_MS)
+      await store.cover?.prepare({ lock: 'covered', id: 'c' })
+      const transaction = await session()
+      await transaction.run('begin')
+      await transaction.run(`select name from ${prefix}guards where name = 'covered' ${sharing}`)
+      await store.withdraw(claim('covered', 'c'))
+      await setClock(NOW_MS + 8 * DAY_MS)
+      await attempt('late', 'd')
+      await store.withdraw(claim('late', 'd'))
 
-    expect(purge(9)).toBe(0)
-    expect(purge(7)).toBe(1)
-    expect(names()).toEqual(['covered', 'held', 'late'])
-    await transaction.run('rollback')
-    transaction.end()
-    expect(purge(7)).toBe(1)
-    expect(names()).toEqual(['held', 'late'])
-    expect(ask(`select count(*) from ${prefix}guards`)).toBe('0')
+      expect(purge(9)).toBe(0)
+      expect(purge(7)).toBe(1)
+      expect(names()).toEqual(['covered', 'held', 'late'])
+      await transaction.run('rollback')
+      transaction.end()
+      expect(purge(7)).toBe(1)
+      expect(names()).toEqual(['held', 'late'])
+      expect(ask(`select count(*) from ${prefix}guards`)).toBe('0')
 
-    expect(await attempt('old', 'e')).toBeGreaterThan(old)
-    expect(await store.attempt(claim('held', 'f'), { enqueue: false, tokens: 1 })).toMatchObject({
-      outcome: 'busy',
+      expect(await attempt('old', 'e')).toBeGreaterThan(old)
+      expect(await store.attempt(claim('held', 'f'), { enqueue: false, tokens: 1 })).toMatchObject({
+        outcome: 'busy',
+      })
     })
-  })
 
-  test('who waits for a row that is being taken away makes it anew', async () => {
-    await setClock(NOW_MS)
-    const before = await attempt('raced', 'a')
-    await store.withdraw(claim('raced', 'a'))
-    await setClock(NOW_MS + 8 * DAY_MS)
-    const purging = await session()
-    await purging.run('begin')
-    await purging.run(`delete from ${prefix}locks where name = 'raced'`)
-    const granted = attempt('raced', 'b')
-    await expect.poll(blocked, { timeout: 5000, interval: 200 }).toBe(1)
-    await purging.run('commit')
-    purging.end()
-    expect(await granted).toBeGreaterThan(before)
-    expect(await store.attempt(claim('raced', 'c'), { enqueue: false, tokens: 1 })).toMatchObject({
-      outcome: 'busy',
+    test('who waits for a row that is being taken away makes it anew', async () => {
+      await setClock(NOW_MS)
+      const before = await attempt('raced', 'a')
+      await store.withdraw(claim('raced', 'a'))
+      await setClock(NOW_MS + 8 * DAY_MS)
+      const purging = await session()
+      await purging.run('begin')
+      await purging.run(`delete from ${prefix}locks where name = 'raced'`)
+      const granted = attempt('raced', 'b')
+      await expect.poll(blocked, { timeout: 5000, interval: 200 }).toBe(1)
+      await purging.run('commit')
+      purging.end()
+      expect(await granted).toBeGreaterThan(before)
+      expect(await store.attempt(claim('raced', 'c'), { enqueue: false, tokens: 1 })).toMatchObject(
+        {
+          outcome: 'busy',
+        },
+      )
     })
-  })
 
-  test('a row that is missing is made in one turn with one that is there', async () => {
-    await setClock(NOW_MS)
-    const before = await attempt('there', 'a')
-    await store.withdraw(claim('there', 'a'))
-    const [missing, there] = await Promise.all([attempt('missing', 'b'), attempt('there', 'b')])
-    expect(missing).toBeGreaterThan(0n)
-    expect(there).toBeGreaterThan(before)
-    for (const lock of ['missing', 'there']) {
-      const refused = await store.attempt(claim(lock, 'c'), { enqueue: false, tokens: 1 })
-      expect(refused).toMatchObject({ outcome: 'busy' })
-    }
-  })
+    test('a row that is missing is made in one turn with one that is there', async () => {
+      await setClock(NOW_MS)
+      const before = await attempt('there', 'a')
+      await store.withdraw(claim('there', 'a'))
+      const [missing, there] = await Promise.all([attempt('missing', 'b'), attempt('there', 'b')])
+      expect(missing).toBeGreaterThan(0n)
+      expect(there).toBeGreaterThan(before)
+      for (const lock of ['missing', 'there']) {
+        const refused = await store.attempt(claim(lock, 'c'), { enqueue: false, tokens: 1 })
+        expect(refused).toMatchObject({ outcome: 'busy' })
+      }
+    })
 
-  test('a row that somebody else has is left alone, and a day is the least', async () => {
-    await setClock(NOW_MS)
-    await attempt('taken', 'a')
-    await store.withdraw(claim('taken', 'a'))
-    await setClock(NOW_MS + 90 * DAY_MS)
-    const other = await session()
-    await other.run('begin')
-    await other.run(`select name from ${prefix}locks where name = 'taken' for update`)
-    purge(80)
-    expect(names()).toContain('taken')
-    await other.run('rollback')
-    other.end()
-    purge(80)
-    expect(names()).not.toContain('taken')
-    expect(() => purge(0.5)).toThrow('a day at least')
-  })
-})
+    test('a row that somebody else has is left alone, and a day is the least', async () => {
+      await setClock(NOW_MS)
+      await attempt('taken', 'a')
+      await store.withdraw(claim('taken', 'a'))
+      await setClock(NOW_MS + 90 * DAY_MS)
+      const other = await session()
+      await other.run('begin')
+      await other.run(`select name from ${prefix}locks where name = 'taken' for update`)
+      purge(80)
+      expect(names()).toContain('taken')
+      await other.run('rollback')
+      other.end()
+      purge(80)
+      expect(names()).not.toContain('taken')
+      expect(() => purge(0.5)).toThrow('a day at least')
+    })
+  },
+)

@@ -1,4 +1,6 @@
-/** A server that `HOLDFAST_NEWEST` names runs in the version that was fetched, not in the system's. */
+/**
+ * A server that `HOLDFAST_NEWEST` names runs in the version that was fetched, not in the system's.
+ */
 import { startEtcd } from '@holdfast/servers/etcd'
 import { startMysql } from '@holdfast/servers/mysql'
 import { newestVersion, usesNewest, type NewestServer } from '@holdfast/servers/newest'
@@ -11,7 +13,8 @@ import { expect, test } from 'vitest'
 const VERSIONS: Record<NewestServer, () => Promise<string>> = {
   async etcd() {
     const cluster = await startEtcd()
-    const ask = async (): Promise<string> => (await fetch(`${cluster.endpoints[0] ?? ''}/version`)).text()
+    const ask = async (): Promise<string> =>
+      (await fetch(`${cluster.endpoints[0] ?? ''}/version`)).text()
     return askAndEnd(ask, () => cluster.stop())
   },
   redis: redisInfo,
@@ -62,11 +65,14 @@ async function askAndEnd(
 }
 
 for (const [name, version] of Object.entries(VERSIONS) as [NewestServer, () => Promise<string>][]) {
-  test.skipIf(!usesNewest(name))(`the newest ${name} reports the version that was fetched`, async () => {
-    // Debian puts an epoch before it, and its own revision after it.
-    const fetched = /^(?:\d+:)?(\d+(?:\.\d+)+)/.exec(newestVersion(name))?.[1]
-    console.log(`${name} ${fetched}`)
-    expect(fetched).toBeDefined()
-    expect(await version()).toContain(fetched)
-  })
+  test.skipIf(!usesNewest(name))(
+    `the newest ${name} reports the version that was fetched`,
+    async () => {
+      // Debian puts an epoch before it, and its own revision after it.
+      const fetched = /^(?:\d+:)?(\d+(?:\.\d+)+)/.exec(newestVersion(name))?.[1]
+      console.log(`${name} ${fetched}`)
+      expect(fetched).toBeDefined()
+      expect(await version()).toContain(fetched)
+    },
+  )
 }

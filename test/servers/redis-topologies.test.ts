@@ -1,4 +1,7 @@
-/** Redis with Sentinels, and a Redis Cluster: they start, replace a dead primary, move slots, and go away. */
+/**
+ * Redis with Sentinels, and a Redis Cluster: they start, replace a dead primary, move slots, and go
+ * away.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { startCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels } from '@holdfast/servers/redis-sentinel'
@@ -21,7 +24,8 @@ test('Sentinels put the replica in the place of a killed primary, which comes ba
   expect(next).toBe(group.servers[1])
   expect(await next.command('GET', 'key')).toContain('value')
   await group.rejoin(primary)
-  // Not asked of the one that was killed: on a busy machine the Sentinels may take its successor for dead by now.
+  // Not asked of the one that was killed: on a busy machine the Sentinels may take its successor
+  // for dead by now.
   const write = async (): Promise<string> => (await group.replica()).command('SET', 'key', 'other')
   await expect.poll(write, { timeout: 10_000 }).toMatch(/^-READONLY/)
 })
@@ -37,7 +41,9 @@ test('a Cluster has an owner for every key, moves slots, and replaces a killed p
   expect(await from.server.command('SET', 'key', 'value')).toBe('+OK\r\n')
   await cluster.moveSlot(slot, from, to)
   expect(await cluster.ownerOf('key')).toBe(to)
-  expect(await from.server.command('GET', 'key')).toBe(`-MOVED ${slot} 127.0.0.1:${to.server.port}\r\n`)
+  expect(await from.server.command('GET', 'key')).toBe(
+    `-MOVED ${slot} 127.0.0.1:${to.server.port}\r\n`,
+  )
   expect(await to.server.command('GET', 'key')).toContain('value')
 
   await to.server.kill()

@@ -42,5 +42,7 @@ test('a redis-server with a password asks for it', async () => {
 })
 
 test('a server that cannot start says why', async () => {
-  await expect(startRedis({ config: [['no-such-setting', '1']] })).rejects.toThrow(/no-such-setting/)
+  await expect(startRedis({ config: [['no-such-setting', '1']] })).rejects.toThrow(
+    /no-such-setting/,
+  )
 })

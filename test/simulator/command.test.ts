@@ -1,4 +1,7 @@
-/** The command line: what it answers, what it prints of a failing seed, and what it says to nonsense. */
+/**
+ * The command line: what it answers, what it prints of a failing seed, and what it says to
+ * nonsense.
+ */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +16,9 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-simulate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function simulate(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    encoding: 'utf8',
+  })
   return { status, stdout, stderr }
 }
 
@@ -67,7 +72,10 @@ describe('the command', () => {
       ['--store', 'etcd'],
       'There is no store model "etcd". Choose among: memory, wall, poll, redis, redlock.',
     ],
-    [['--mutation', 'nothing'], 'There is no mutation "nothing". Choose among: held-without-deadline,'],
+    [
+      ['--mutation', 'nothing'],
+      'There is no mutation "nothing". Choose among: held-without-deadline,',
+    ],
     [['--fast'], "'--fast'"],
     [['7'], "'7'"],
   ])('refuses %j', (args, reason) => {

@@ -1,9 +1,14 @@
-/** Every broken lock is caught, at about the rate that is expected; the good one among them is not. */
+/**
+ * Every broken lock is caught, at about the rate that is expected; the good one among them is not.
+ */
 import { CONTROLS, goodLock } from '@holdfast/broken-locks'
 import { rateOf, scenarioFindings } from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 
-/** So many seeds are enough to catch the rarest of those that chance catches, with a chance of 99.9%. */
+/**
+ * So many seeds are enough to catch the rarest of those that chance catches, with a chance of
+ * 99.9%.
+ */
 const MOST_SEEDS = 205
 const GOOD_SEEDS = 100
 
@@ -25,7 +30,11 @@ describe('a broken lock', () => {
         expect(directed).not.toEqual([])
         return
       }
-      const { first, properties } = await rateOf(id, create, { firstSeed: 1, seeds: MOST_SEEDS, once: true })
+      const { first, properties } = await rateOf(id, create, {
+        firstSeed: 1,
+        seeds: MOST_SEEDS,
+        once: true,
+      })
       expect(first).toBeDefined()
       expect(properties.size).toBeGreaterThan(0)
     },
@@ -33,7 +42,10 @@ describe('a broken lock', () => {
 })
 
 describe('the rates', () => {
-  /** Under the faults of these runs a third of the expected rate is the least that a sound harness reaches. */
+  /**
+   * Under the faults of these runs a third of the expected rate is the least that a sound harness
+   * reaches.
+   */
   const SEEDS = 60
   const often = CONTROLS.filter(({ caught }) => (caught.perSeed ?? 0) >= 0.3)
 

@@ -30,7 +30,10 @@ describe('the real runtime', () => {
   )
 
   test('runs differently from another seed', async () => {
-    const [one, two] = [await examine(drawCase(11, 'memory')), await examine(drawCase(12, 'memory'))]
+    const [one, two] = [
+      await examine(drawCase(11, 'memory')),
+      await examine(drawCase(12, 'memory')),
+    ]
     expect(one.outcome.events).not.toEqual(two.outcome.events)
   })
 })

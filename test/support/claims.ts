@@ -25,7 +25,9 @@ export const TRY = { enqueue: false, tokens: 1 } as const
 export async function take(store: Store, claim: Claim): Promise<Granted & { token: bigint }> {
   const result = await store.attempt(claim, TRY)
   if (result.outcome !== 'granted' || result.token === undefined) {
-    throw new Error(`the lock ${claim.lock} was expected to be free, and the answer is ${result.outcome}`)
+    throw new Error(
+      `the lock ${claim.lock} was expected to be free, and the answer is ${result.outcome}`,
+    )
   }
   return { ...result, token: result.token }
 }

@@ -1,6 +1,7 @@
 /**
- * Gives the tests a temporary folder in memory. Servers wait for the disk at each write, and what a killed process wrote
- * outlives it in memory as well: only the power failure of a machine, which no test has, would show a difference.
+ * Gives the tests a temporary folder in memory. Servers wait for the disk at each write, and what a
+ * killed process wrote outlives it in memory as well: only the power failure of a machine, which no
+ * test has, would show a difference.
  */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { freemem } from 'node:os'
@@ -28,7 +29,8 @@ function whyNot(): string | undefined {
   if (process.env['TMPDIR'] !== undefined) return 'TMPDIR is set'
   if (!existsSync(MEMORY)) return `there is no ${MEMORY}`
   const { bavail, bsize } = statfsSync(MEMORY)
-  if (Math.min(bavail * bsize, freemem()) < NEEDED_BYTES) return `${MEMORY} or the memory has too little room`
+  if (Math.min(bavail * bsize, freemem()) < NEEDED_BYTES)
+    return `${MEMORY} or the memory has too little room`
   const mount = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
     .find((line) => line.split(' ')[1] === MEMORY)

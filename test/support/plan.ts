@@ -1,8 +1,9 @@
 /**
  * How much is tested: `HOLDFAST_TEST=fast|usual|full`.
  *
- * `fast` is what may differ most from one Node to the next, with few rounds; `usual` is nearly every test; `full` is all of
- * them, with more rounds of killed processes, where the rare interleavings are.
+ * `fast` is what may differ most from one Node to the next, with few rounds; `usual` is nearly
+ * every test; `full` is all of them, with more rounds of killed processes, where the rare
+ * interleavings are.
  */
 const PLANS = ['fast', 'usual', 'full'] as const
 export type Plan = (typeof PLANS)[number]
@@ -38,7 +39,8 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
 
 const NOT_IN_FAST: readonly LeftOut[] = [
   {
-    reason: 'plain code in virtual time, and models of it: what holds on one Node holds on the next',
+    reason:
+      'plain code in virtual time, and models of it: what holds on one Node holds on the next',
     files: [
       'test/conformance/broken-stores.test.ts',
       'test/broken-locks/**',
@@ -48,7 +50,8 @@ const NOT_IN_FAST: readonly LeftOut[] = [
     ],
   },
   {
-    reason: 'what servers do; the suite over one of them stays, and `full` has all of it on each Node',
+    reason:
+      'what servers do; the suite over one of them stays, and `full` has all of it on each Node',
     files: [
       'test/torture/**',
       'test/servers/**',
@@ -88,11 +91,16 @@ const KILL_ROUNDS = { fast: 4, usual: 10, full: 300 } as const
 /** Servers take longer over it, and there are many of them. */
 const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 300 } as const
 
-/** @throws Error when the variable has another value: a test that is left out by a slip of the pen would not be missed. */
+/**
+ * @throws Error when the variable has another value: a test that is left out by a slip of the pen
+ * would not be missed.
+ */
 export function planOf(text: string | undefined = process.env['HOLDFAST_TEST']): Plan {
   const plan = PLANS.find((name) => name === (text ?? 'usual'))
   if (plan) return plan
-  throw new Error(`HOLDFAST_TEST=${JSON.stringify(text)} is unknown. Write one of: ${PLANS.join(', ')}.`)
+  throw new Error(
+    `HOLDFAST_TEST=${JSON.stringify(text)} is unknown. Write one of: ${PLANS.join(', ')}.`,
+  )
 }
 
 /** Test files that the plan leaves out. */

@@ -1,4 +1,7 @@
-/** What is broken on purpose turns a run red: the library with one promise taken out, and the locks of `verification/broken-locks/`. */
+/**
+ * What is broken on purpose turns a run red: the library with one promise taken out, and the locks
+ * of `verification/broken-locks/`.
+ */
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { brokenCopyOf, MUTATIONS } from '@holdfast/torture'
@@ -16,7 +19,9 @@ async function brokenBy(
 ): Promise<{ broken: string[]; seeds: number }> {
   for (let seed = 1; ; seed += 1) {
     const run = await torture(...args, '--seconds', String(seconds), '--seed', String(seed))
-    const broken = [...run.stdout.matchAll(/^ {2}(\S+) +BROKEN/gm)].map(([, property = '']) => property)
+    const broken = [...run.stdout.matchAll(/^ {2}(\S+) +BROKEN/gm)].map(
+      ([, property = '']) => property,
+    )
     expect(run.left, run.stderr.slice(-2000)).toEqual([])
     if (broken.length > 0 || seed === MOST_SEEDS) return { broken, seeds: seed }
   }
@@ -38,9 +43,20 @@ describe.concurrent('a library that is broken on purpose', () => {
     { timeout: 600_000 },
     async ({ name, of, store, faults, seconds, shows }, { expect: its }) => {
       const subject = of === 'cli' ? 'command-line' : 'holdfast'
-      const what = ['--subject', subject, '--store', store, '--faults', faults.join(), '--mutation', name]
+      const what = [
+        '--subject',
+        subject,
+        '--store',
+        store,
+        '--faults',
+        faults.join(),
+        '--mutation',
+        name,
+      ]
       const { broken } = await brokenBy(what, seconds)
-      its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual([])
+      its(broken.filter((property) => (shows as readonly string[]).includes(property))).not.toEqual(
+        [],
+      )
     },
   )
 
@@ -59,8 +75,19 @@ describe.concurrent('a broken lock on the real Redis', () => {
     ...(full ? [['get-then-set', 'none', 'exclusion'] as const] : []),
     ...(full ? [['separate-fence', 'restart-empty', 'tokens'] as const] : []),
   ] as const
-  test.for(controls)('%s is caught', { timeout: 240_000 }, async ([id, faults, shows], { expect: its }) => {
-    const { broken } = await brokenBy(['--store', 'redis', '--subject', `control:${id}`, '--faults', faults])
-    its(broken).toContain(shows)
-  })
+  test.for(controls)(
+    '%s is caught',
+    { timeout: 240_000 },
+    async ([id, faults, shows], { expect: its }) => {
+      const { broken } = await brokenBy([
+        '--store',
+        'redis',
+        '--subject',
+        `control:${id}`,
+        '--faults',
+        faults,
+      ])
+      its(broken).toContain(shows)
+    },
+  )
 })

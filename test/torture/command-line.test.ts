@@ -1,4 +1,7 @@
-/** The command line under torture: what excuses an overlap and what does not, and a short run of the real thing. */
+/**
+ * The command line under torture: what excuses an overlap and what does not, and a short run of the
+ * real thing.
+ */
 import {
   Chronicle,
   judgeCommandLine,
@@ -41,7 +44,9 @@ function run(
   { wish, fromMs, toMs, code = 0, signal, output = '', blows = [] }: Sketch,
 ): RunRecord {
   const ended =
-    toMs === undefined ? {} : { endNs: at(toMs), code: signal ? null : code, signal: signal ?? null }
+    toMs === undefined
+      ? {}
+      : { endNs: at(toMs), code: signal ? null : code, signal: signal ?? null }
   return {
     id,
     wish: { ...WISH, ...wish },
@@ -53,7 +58,14 @@ function run(
   }
 }
 
-function line(atMs: number, kind: Line['kind'], id: string, token: number, pid: number, rest = ''): Line {
+function line(
+  atMs: number,
+  kind: Line['kind'],
+  id: string,
+  token: number,
+  pid: number,
+  rest = '',
+): Line {
   return { atNs: at(atMs), kind, run: id, token: BigInt(token), pid, rest }
 }
 
@@ -95,7 +107,9 @@ function judged(
 
 /** B finds the file taken at 3000 ms, by the command of A. */
 function overlap(blows: readonly Blow[], ofLate: readonly Blow[] = [], groups = '11,') {
-  const signal = blows.some(({ part, what }) => part === 'wrapper' && what === 'kill') ? 'SIGKILL' : undefined
+  const signal = blows.some(({ part, what }) => part === 'wrapper' && what === 'kill')
+    ? 'SIGKILL'
+    : undefined
   const runs = [
     run('A', { fromMs: 0, toMs: 3600, code: 74, ...(signal ? { signal } : {}), blows }),
     run('B', { fromMs: 100, toMs: 3100, code: 99, blows: ofLate }),
@@ -113,7 +127,10 @@ function flushedAt(ms: number): Chronicle {
 /** A enters with the larger token, and is gone when B enters. */
 function two(shared: boolean, secondFromMs: number): readonly [RunRecord[], Line[]] {
   const wish = { lock: 'shared', shared } as const
-  const runs = [run('A', { wish, fromMs: 0, toMs: 200 }), run('B', { wish, fromMs: secondFromMs, toMs: 600 })]
+  const runs = [
+    run('A', { wish, fromMs: 0, toMs: 200 }),
+    run('B', { wish, fromMs: secondFromMs, toMs: 600 }),
+  ]
   return [
     runs,
     [
@@ -127,7 +144,10 @@ function two(shared: boolean, secondFromMs: number): readonly [RunRecord[], Line
 
 describe('an overlap', () => {
   test.each([
-    ['wrapper and guardian of the holder were killed', [kill('wrapper', 500), kill('guardian', 500)]],
+    [
+      'wrapper and guardian of the holder were killed',
+      [kill('wrapper', 500), kill('guardian', 500)],
+    ],
     ['both were stopped at that moment', [stop('wrapper', 500, 3500), stop('guardian', 600, 3500)]],
     ['one was killed and the other stopped', [kill('wrapper', 500), stop('guardian', 600, 3500)]],
     ['both were woken just before', [stop('wrapper', 500, 2900), stop('guardian', 600, 2950)]],
@@ -143,9 +163,18 @@ describe('an overlap', () => {
     ['nothing was done', []],
     ['only the wrapper was stopped', [stop('wrapper', 500, 3500)]],
     ['only the guardian was killed', [kill('guardian', 500), stop('wrapper', 100, 150)]],
-    ['only wrapper and command were stopped', [stop('wrapper', 500, 3500), stop('command', 500, 3500)]],
-    ['both were stopped, one after the other', [stop('wrapper', 500, 1500), stop('guardian', 1600, 3500)]],
-    ['both were stopped, and woken long before', [stop('wrapper', 500, 2000), stop('guardian', 600, 2000)]],
+    [
+      'only wrapper and command were stopped',
+      [stop('wrapper', 500, 3500), stop('command', 500, 3500)],
+    ],
+    [
+      'both were stopped, one after the other',
+      [stop('wrapper', 500, 1500), stop('guardian', 1600, 3500)],
+    ],
+    [
+      'both were stopped, and woken long before',
+      [stop('wrapper', 500, 2000), stop('guardian', 600, 2000)],
+    ],
     ['both were killed later', [kill('wrapper', 3200), kill('guardian', 3200)]],
   ])('is a violation when %s', (_title, blows) => {
     const { findings, broken } = judged(...overlap(blows))
@@ -166,14 +195,20 @@ describe('an overlap', () => {
   })
 
   test('is excused on the side of the late one only when nothing of it could act', () => {
-    const frozen = [stop('wrapper', 200, 2990), stop('guardian', 200, 2990), stop('command', 200, 2990)]
+    const frozen = [
+      stop('wrapper', 200, 2990),
+      stop('guardian', 200, 2990),
+      stop('command', 200, 2990),
+    ]
     expect(judged(...overlap([], frozen)).broken).toEqual(['exit-code'])
     // A wrapper that is awake must see that the lease is over, whatever became of the guardian.
     expect(judged(...overlap([], frozen.slice(0, 2))).broken).toContain('exclusion')
   })
 
   test('without a name for the holder is excused only if one that may have been it is', () => {
-    expect(judged(...overlap([kill('wrapper', 500), kill('guardian', 500)], [], '')).broken).toEqual([])
+    expect(
+      judged(...overlap([kill('wrapper', 500), kill('guardian', 500)], [], '')).broken,
+    ).toEqual([])
     expect(judged(...overlap([], [], '')).broken).toContain('exclusion')
   })
 
@@ -189,7 +224,13 @@ describe('an overlap', () => {
     const wish = { lock: 'permits' } as const
     const both = [kill('wrapper', 500), kill('guardian', 500)]
     const runsOf = (blows: readonly Blow[]): RunRecord[] => [
-      run('A', { wish, fromMs: 0, toMs: 3600, ...(blows.length > 0 ? { signal: 'SIGKILL' } : {}), blows }),
+      run('A', {
+        wish,
+        fromMs: 0,
+        toMs: 3600,
+        ...(blows.length > 0 ? { signal: 'SIGKILL' } : {}),
+        blows,
+      }),
       run('B', { wish, fromMs: 0, toMs: 3600 }),
       run('C', { wish, fromMs: 0, toMs: 3100, code: 99 }),
     ]
@@ -251,18 +292,26 @@ describe('an exit code', () => {
 
 test('a run that does not end, a process that is left, and a stack trace are violations', () => {
   const hangs = run('A', { fromMs: 0 })
-  const speaks = run('B', { fromMs: 0, toMs: 100, output: 'holdfast: fine\n    at Object.<anonymous>\n' })
+  const speaks = run('B', {
+    fromMs: 0,
+    toMs: 100,
+    output: 'holdfast: fine\n    at Object.<anonymous>\n',
+  })
   const lines = [line(50, 'ENTER', 'B', 1, 12), line(60, 'EXIT', 'B', 1, 12, '0')]
   const { broken } = judged([hangs, speaks], lines, { leftOver: ['sh guardian.sh'] })
   expect(broken).toEqual(['liveness', 'left-over', 'error'])
 })
 
-test('the command line on the embedded store keeps every promise', { timeout: 120_000 }, async () => {
-  const args = ['--subject', 'command-line', '--store', 'embedded', '--seconds', '15']
-  const { status, stdout, stderr, ...ended } = await torture(...args)
-  const broken = stdout.split('\n').filter((text) => /BROKEN|broken/.test(text))
-  expect(broken, stderr.slice(-2000)).toEqual([])
-  expect(status).toBe(0)
-  expect(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(5)
-  expect(ended).toEqual({ left: [], running: [], mounted: [] })
-})
+test(
+  'the command line on the embedded store keeps every promise',
+  { timeout: 120_000 },
+  async () => {
+    const args = ['--subject', 'command-line', '--store', 'embedded', '--seconds', '15']
+    const { status, stdout, stderr, ...ended } = await torture(...args)
+    const broken = stdout.split('\n').filter((text) => /BROKEN|broken/.test(text))
+    expect(broken, stderr.slice(-2000)).toEqual([])
+    expect(status).toBe(0)
+    expect(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(5)
+    expect(ended).toEqual({ left: [], running: [], mounted: [] })
+  },
+)

@@ -1,4 +1,7 @@
-/** The command line: what it says to nonsense, what is missing, and that an interrupt leaves nothing behind. */
+/**
+ * The command line: what it says to nonsense, what is missing, and that an interrupt leaves nothing
+ * behind.
+ */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +14,10 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
 const isRoot = process.getuid?.() === 0
 /** A user without rights, on every system. */
 const NOBODY = 65_534
-/** A server with its proxies; and what else is to be undone: a mount, and a network of the run's own. */
+/**
+ * A server with its proxies; and what else is to be undone: a mount, and a network of the run's
+ * own.
+ */
 const interrupted: readonly (readonly [store: string, faults: string])[] = [
   ['redis', 'promised'],
   ...(isRoot
@@ -41,10 +47,22 @@ describe('the command', () => {
     [['--mutation', 'none'], 'There is no mutation "none". Choose among: held-without-deadline'],
     [['--subject', 'peer:nobody', '--store', 'redis'], 'There is no subject "peer:nobody".'],
     [['--subject', 'peers', '--store', 'etcd'], 'say --store redis, not etcd'],
-    [['--subject', 'command-line', '--store', 'memory'], 'The command line is not tried on memory.'],
-    [['--subject', 'command-line,peers'], 'The command line is tried by itself: name no other subject.'],
-    [['--faults', 'late-gate', '--store', 'redis'], 'The fault late-gate meets only the command line'],
-    [['--mutation', 'gate-without-lease'], 'The mutation gate-without-lease is one of the command line'],
+    [
+      ['--subject', 'command-line', '--store', 'memory'],
+      'The command line is not tried on memory.',
+    ],
+    [
+      ['--subject', 'command-line,peers'],
+      'The command line is tried by itself: name no other subject.',
+    ],
+    [
+      ['--faults', 'late-gate', '--store', 'redis'],
+      'The fault late-gate meets only the command line',
+    ],
+    [
+      ['--mutation', 'gate-without-lease'],
+      'The mutation gate-without-lease is one of the command line',
+    ],
     [['--colour'], "Unknown option '--colour'"],
   ])('refuses %j with a sentence and its usage', async (args, sentence) => {
     const { status, stderr, left } = await torture(...args)
@@ -57,7 +75,8 @@ describe('the command', () => {
   test('says which server is not installed, and how to install it', async () => {
     // A path on which there is nothing but Node.
     symlinkSync(process.execPath, join(folder, 'node'))
-    const { status, stderr } = await start(['--store', 'redis', '--seconds', '1'], { PATH: folder }).ended
+    const { status, stderr } = await start(['--store', 'redis', '--seconds', '1'], { PATH: folder })
+      .ended
     expect(stderr).toBe(
       'The store redis needs redis-server, which is not installed. On Debian: apt-get install redis-server; or choose others with --store.\n',
     )
@@ -95,7 +114,9 @@ describe('the command', () => {
   ])('refuses a fault of %s that needs root without root: %s', async (store, fault) => {
     const args = ['--store', store, '--faults', fault, '--seconds', '1']
     const { status, stderr, left } = await start(args, {}, isRoot ? NOBODY : undefined).ended
-    expect(stderr).toBe(`The fault ${fault} needs root. Run this as root, or leave it out of --faults.\n`)
+    expect(stderr).toBe(
+      `The fault ${fault} needs root. Run this as root, or leave it out of --faults.\n`,
+    )
     expect(status).toBe(69)
     expect(left).toEqual([])
   })

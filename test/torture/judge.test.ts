@@ -1,4 +1,7 @@
-/** What a run is judged by: what its faults leave promised, when losses were told, and what the report shows of it. */
+/**
+ * What a run is judged by: what its faults leave promised, when losses were told, and what the
+ * report shows of it.
+ */
 import { parseHistory } from 'holdfast/conformance'
 import {
   Chronicle,
@@ -54,10 +57,25 @@ const OVERLAP = parseHistory(
 
 function outcomeOf(events = OVERLAP) {
   const [startNs, healedNs, watchedNs] = [0n, 300n * MS, 400n * MS]
-  return { plan: [], chronicle: new Chronicle(), events, notes: [], startNs, healedNs, watchedNs, ghosts: [] }
+  return {
+    plan: [],
+    chronicle: new Chronicle(),
+    events,
+    notes: [],
+    startNs,
+    healedNs,
+    watchedNs,
+    ghosts: [],
+  }
 }
 
-const options = { store: 'redis', subject: 'holdfast', seconds: 1, seed: 1, kinds: ['pause'] } as const
+const options = {
+  store: 'redis',
+  subject: 'holdfast',
+  seconds: 1,
+  seed: 1,
+  kinds: ['pause'],
+} as const
 
 /** What is not promised. */
 function of(...kinds: readonly Kind[]): string[] {
@@ -67,7 +85,9 @@ function of(...kinds: readonly Kind[]): string[] {
 describe('a run', () => {
   test('with two holders at once breaks exclusion where that is promised', () => {
     const { verdicts, findings } = judge(options, outcomeOf())
-    expect(verdicts.find(({ property }) => property === 'exclusion')).toMatchObject({ outcome: 'broken' })
+    expect(verdicts.find(({ property }) => property === 'exclusion')).toMatchObject({
+      outcome: 'broken',
+    })
     expect(findings[0]).toMatchObject({ property: 'exclusion', promised: true })
   })
 
@@ -133,7 +153,9 @@ describe('the report', () => {
 
   test('closes every tag that it opens', () => {
     const open: string[] = []
-    for (const [, close, name = '', empty] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*?(\/?)>/g)) {
+    for (const [, close, name = '', empty] of html.matchAll(
+      /<(\/?)([a-z][a-z0-9]*)\b[^>]*?(\/?)>/g,
+    )) {
       if (empty === '/' || name === 'meta') continue
       if (close === '/') expect(open.pop()).toBe(name)
       else open.push(name)

@@ -1,4 +1,7 @@
-/** A short round: each store on its real service, under all the faults under which everything is promised. */
+/**
+ * A short round: each store on its real service, under all the faults under which everything is
+ * promised.
+ */
 import { describe, expect, test } from 'vitest'
 import { STORE_NAMES } from '@holdfast/torture'
 import { torture } from './support/torture.js'
@@ -6,15 +9,24 @@ import { torture } from './support/torture.js'
 const SECONDS = 20
 
 describe.concurrent('under real faults', () => {
-  test.for(STORE_NAMES)('%s keeps every promise', { timeout: 120_000 }, async (store, { expect: its }) => {
-    const { status, stdout, stderr, ...ended } = await torture('--store', store, '--seconds', String(SECONDS))
-    const broken = stdout.split('\n').filter((line) => /BROKEN|broken/.test(line))
-    its(broken, stderr.slice(-2000)).toEqual([])
-    its(status).toBe(0)
-    // Much must have happened, or nothing was shown.
-    its(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(20)
-    its(ended).toEqual({ left: [], running: [], mounted: [] })
-  })
+  test.for(STORE_NAMES)(
+    '%s keeps every promise',
+    { timeout: 120_000 },
+    async (store, { expect: its }) => {
+      const { status, stdout, stderr, ...ended } = await torture(
+        '--store',
+        store,
+        '--seconds',
+        String(SECONDS),
+      )
+      const broken = stdout.split('\n').filter((line) => /BROKEN|broken/.test(line))
+      its(broken, stderr.slice(-2000)).toEqual([])
+      its(status).toBe(0)
+      // Much must have happened, or nothing was shown.
+      its(Number(/(\d+) leases/.exec(stdout)?.[1])).toBeGreaterThan(20)
+      its(ended).toEqual({ left: [], running: [], mounted: [] })
+    },
+  )
 })
 
 test.skipIf(process.getuid?.() === 0)(

@@ -1,4 +1,7 @@
-/** What is done with a transaction, through every library that stands above a driver, on the real databases. */
+/**
+ * What is done with a transaction, through every library that stands above a driver, on the real
+ * databases.
+ */
 import { createLocks, type Locks } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
 import {
@@ -58,7 +61,8 @@ describe.each(kits)('through $name', async (kit) => {
   const mysql = db.dialect === 'mysql'
   const table = `app_${kit.name}`
   const item = { table, key: { id: 1 } }
-  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const ask = (sql: string): Promise<readonly unknown[]> =>
+    db.transaction((tx) => db.query(tx, sql, []))
   const amount = async (): Promise<number> =>
     ((await ask(`select amount from ${table} where id = 1`))[0] as Stock).amount
   const locks = createLocks(store, { ttlMs: 2000 })
@@ -99,7 +103,8 @@ describe.each(kits)('through $name', async (kit) => {
   test('a transaction that cannot commit does not seem to', async () => {
     const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
       await db.query(tx, `update ${table} set amount = amount - 1`, [])
-      // What a statement that fails dooms on PostgreSQL, and what CREATE TABLE has committed on MySQL.
+      // What a statement that fails dooms on PostgreSQL, and what CREATE TABLE has committed on
+      // MySQL.
       if (mysql) await db.query(tx, `create table side_${kit.name} (n int)`, [])
       else await db.query(tx, 'select * from nowhere', []).catch(() => undefined)
     })
@@ -109,20 +114,23 @@ describe.each(kits)('through $name', async (kit) => {
   })
 
   if (kit.name.startsWith('knex')) {
-    test.each(['commit', 'rollback'] as const)('a %s in the work is told, after the work', async (how) => {
-      const looks: unknown[] = []
-      const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
-        await (tx as Knex.Transaction)[how]()
-        while (looks.length < 5) {
-          await new Promise((resolve) => void setTimeout(resolve, 50))
-          looks.push(await other.mutex(kit.name).tryAcquire())
-        }
-      })
-      await expect(ended).rejects.toMatchObject({ code: 'LOCK_USAGE' })
-      expect(looks).toEqual(Array.from({ length: 5 }, () => undefined))
-      const uncovered = db.transaction((tx) => (tx as Knex.Transaction)[how]())
-      await expect(uncovered).rejects.toMatchObject({ code: 'LOCK_USAGE' })
-    })
+    test.each(['commit', 'rollback'] as const)(
+      'a %s in the work is told, after the work',
+      async (how) => {
+        const looks: unknown[] = []
+        const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
+          await (tx as Knex.Transaction)[how]()
+          while (looks.length < 5) {
+            await new Promise((resolve) => void setTimeout(resolve, 50))
+            looks.push(await other.mutex(kit.name).tryAcquire())
+          }
+        })
+        await expect(ended).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+        expect(looks).toEqual(Array.from({ length: 5 }, () => undefined))
+        const uncovered = db.transaction((tx) => (tx as Knex.Transaction)[how]())
+        await expect(uncovered).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+      },
+    )
   }
 
   const nested = NESTING[kit.name.split('_')[0] ?? '']
@@ -183,10 +191,16 @@ describe.each(kits)('through $name', async (kit) => {
     await db.transaction(async (tx) => {
       expect(await lockRow(tx, item, { waitMs: 5000 })).toMatchObject({ id: 1, amount: 9 })
       await db.transaction(async (other) => {
-        const late: unknown = await lockRow(other, item, { waitMs: 50 }).catch((error: unknown) => error)
+        const late: unknown = await lockRow(other, item, { waitMs: 50 }).catch(
+          (error: unknown) => error,
+        )
         expect(late).toMatchObject({ code: 'LOCK_TIMEOUT' })
         expect(await tryLockRow(other, item)).toBeUndefined()
-        await lockRow(other, { table, key: { id: 2 } }, { create: { db, values: { amount: 1, version: 0 } } })
+        await lockRow(
+          other,
+          { table, key: { id: 2 } },
+          { create: { db, values: { amount: 1, version: 0 } } },
+        )
         await db.query(other, `update ${table} set amount = 2 where id = 2`, [])
       })
     })
@@ -257,7 +271,9 @@ const kyselyOver = (Adapter: new () => DialectAdapter, Compiler: new () => Query
 
 describe('Kysely', () => {
   test('over a database that Holdfast does not know is refused', () => {
-    expect(kyselyTransactions(kyselyOver(PostgresAdapter, PostgresQueryCompiler)).dialect).toBe('postgres')
+    expect(kyselyTransactions(kyselyOver(PostgresAdapter, PostgresQueryCompiler)).dialect).toBe(
+      'postgres',
+    )
     expect(kyselyTransactions(kyselyOver(MysqlAdapter, MysqlQueryCompiler)).dialect).toBe('mysql')
     for (const strange of [
       kyselyOver(SqliteAdapter, SqliteQueryCompiler),

@@ -1,4 +1,7 @@
-/** The libraries that stand above a driver, as kits. The locks themselves go through a pool of the driver. */
+/**
+ * The libraries that stand above a driver, as kits. The locks themselves go through a pool of the
+ * driver.
+ */
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import {
@@ -39,7 +42,11 @@ export async function adapterKits(): Promise<Kit[]> {
   pg.psql(postgresSchema())
   mysql.sql(mysqlSchema())
   const ends: (() => Promise<unknown>)[] = []
-  const kit = (name: string, on: 'postgres' | 'mysql', open: () => Opened | Promise<Opened>): Kit => ({
+  const kit = (
+    name: string,
+    on: 'postgres' | 'mysql',
+    open: () => Opened | Promise<Opened>,
+  ): Kit => ({
     name: `${name}_${on}`,
     async client() {
       const { db, end } = await open()
@@ -106,7 +113,10 @@ function drizzleOnPg(connectionString: string): Opened {
 
 function drizzleOnPostgresJs(url: string): Opened {
   const sql = postgres(url, { max: POOL, onnotice: () => undefined })
-  return { db: known(drizzleTransactions(drizzlePostgresJs(sql))), end: () => sql.end({ timeout: 1 }) }
+  return {
+    db: known(drizzleTransactions(drizzlePostgresJs(sql))),
+    end: () => sql.end({ timeout: 1 }),
+  }
 }
 
 function drizzleOnMysql(uri: string): Opened {

@@ -1,4 +1,7 @@
-/** The connection of a transaction is in its hands alone, until its end and not longer, through every library. */
+/**
+ * The connection of a transaction is in its hands alone, until its end and not longer, through
+ * every library.
+ */
 import { createLocks, type Locks } from 'holdfast'
 import type { SqlTransaction } from 'holdfast/transaction'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -30,7 +33,10 @@ describe.each(kits)('through $name', async (kit) => {
     return rows.map((row) => (row as { what: unknown }).what)
   }
 
-  /** Runs `inside` while every connection of the pool is in a transaction, which is committed afterwards. */
+  /**
+   * Runs `inside` while every connection of the pool is in a transaction, which is committed
+   * afterwards.
+   */
   async function whileAllAreTaken(inside: () => Promise<unknown>): Promise<void> {
     let taken = 0
     let takenAll!: () => void
@@ -77,18 +83,21 @@ describe.each(kits)('through $name', async (kit) => {
   })
 })
 
-describe.each(kits.filter(({ name }) => name === 'pg' || name === 'mysql2'))('through $name', async (kit) => {
-  const { db, store } = await kit.client()
-  const locks = createLocks(store)
-  open.push(locks)
+describe.each(kits.filter(({ name }) => name === 'pg' || name === 'mysql2'))(
+  'through $name',
+  async (kit) => {
+    const { db, store } = await kit.client()
+    const locks = createLocks(store)
+    open.push(locks)
 
-  test('the work cannot give its connection back', async () => {
-    const own = locks.transaction(locks.mutex('given back'), db, async (tx) => {
-      ;(tx as unknown as { release(): void }).release()
+    test('the work cannot give its connection back', async () => {
+      const own = locks.transaction(locks.mutex('given back'), db, async (tx) => {
+        ;(tx as unknown as { release(): void }).release()
+      })
+      await expect(own).rejects.toMatchObject({
+        code: 'LOCK_USAGE',
+        message: expect.stringContaining('release()') as string,
+      })
     })
-    await expect(own).rejects.toMatchObject({
-      code: 'LOCK_USAGE',
-      message: expect.stringContaining('release()') as string,
-    })
-  })
-})
+  },
+)

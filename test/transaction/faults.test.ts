@@ -1,10 +1,18 @@
-/** What can happen to a transaction that a lock covers: nothing is half done, and nobody waits for it for ever. */
+/**
+ * What can happen to a transaction that a lock covers: nothing is half done, and nobody waits for
+ * it for ever.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createLocks, type Locks, type LocksOptions, type TransactionalDatabase } from 'holdfast'
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
-import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import {
+  pgTransactions,
+  postgresJsTransactions,
+  postgresSchema,
+  postgresStore,
+} from 'holdfast/postgres'
 import { lockRow } from 'holdfast/transaction'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -27,7 +35,8 @@ interface Client {
 }
 
 const postgres = await startPostgres()
-// A process that is stopped in the middle of a transaction does nothing there, and the server is to notice.
+// A process that is stopped in the middle of a transaction does nothing there, and the server is to
+// notice.
 const mysql = await startMysql({
   flags: [usesNewest('mysql') ? '--wait-timeout=2' : '--idle-transaction-timeout=2'],
 })
@@ -78,7 +87,9 @@ const onPostgres = {
   url: postgres.url,
   ask: (sql: string): string => postgres.psql(sql),
   kill: async () =>
-    postgres.psql(`select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in trans%'`),
+    postgres.psql(
+      `select pg_terminate_backend(pid) from pg_stat_activity where state like 'idle in trans%'`,
+    ),
   deadlock: '40P01',
 }
 
@@ -126,7 +137,8 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     let committed: Promise<unknown> = Promise.resolve()
     const unanswered: TransactionalDatabase<Tx> = {
       ...db,
-      // As libraries do when the connection breaks under a COMMIT that the server is still at work on.
+      // As libraries do when the connection breaks under a COMMIT that the server is still at work
+      // on.
       transaction: <T>(work: (tx: Tx) => Promise<T>) =>
         new Promise<T>((_, reject) => {
           committed = db.transaction(async (tx) => {
@@ -137,7 +149,9 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
         }),
     }
     const holder = await mutex.acquire()
-    const lost = locks.transaction(mutex, unanswered, (tx) => tx.query('insert into writes values (3)'))
+    const lost = locks.transaction(mutex, unanswered, (tx) =>
+      tx.query('insert into writes values (3)'),
+    )
     const failure = lost.catch((error: unknown) => error)
     // Several, so that a grant brings tokens for all of them.
     const next = [1, 2].map(() => locks.transaction(mutex, db, read))
@@ -163,10 +177,14 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
       },
     }
     let lost: Promise<unknown> = Promise.resolve()
-    const heard = locks.transaction(locks.mutex('unanswered, stolen'), unanswered, async (tx, lease) => {
-      lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
-      await tx.query('insert into writes values (4)')
-    })
+    const heard = locks.transaction(
+      locks.mutex('unanswered, stolen'),
+      unanswered,
+      async (tx, lease) => {
+        lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+        await tx.query('insert into writes values (4)')
+      },
+    )
     await expect(heard).rejects.toThrow('read ECONNRESET')
     expect(Number(writes())).toBe(before + 1)
   })
@@ -186,7 +204,9 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     await expect(ended).rejects.toThrow()
     expect(looks).toEqual(Array.from({ length: 10 }, () => undefined))
     expect(writes()).toBe(before)
-    expect(await (await other.locks.mutex('ended').acquire({ waitMs: 2000 })).release()).toBe('released')
+    expect(await (await other.locks.mutex('ended').acquire({ waitMs: 2000 })).release()).toBe(
+      'released',
+    )
   })
 
   test('a holder that is stopped in the middle: the next one waits for seconds, and nothing is written', async () => {
@@ -225,7 +245,9 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
     expect(failed.map(({ reason }) => (reason as { code: unknown }).code)).toEqual([deadlock])
     for (const id of [1, 2]) {
-      expect(await (await locks.mutex(`rival ${id}`).acquire({ waitMs: 2000 })).release()).toBe('released')
+      expect(await (await locks.mutex(`rival ${id}`).acquire({ waitMs: 2000 })).release()).toBe(
+        'released',
+      )
     }
   })
 })
@@ -244,7 +266,9 @@ test('a connection that breaks under a wait for a row, through postgres: told, a
       failure = await lockRow(tx, rival, { waitMs: 20_000 }).catch((error: unknown) => error)
     })
     await expect
-      .poll(() => postgres.psql('select count(*) from pg_locks where not granted'), { timeout: 5000 })
+      .poll(() => postgres.psql('select count(*) from pg_locks where not granted'), {
+        timeout: 5000,
+      })
       .toBe('1')
     proxy.reset()
     await expect(waiting).rejects.toThrow()

@@ -1,6 +1,11 @@
 /** The databases and client libraries that transactions are tested with. */
 import { mysqlSchema, mysqlStore, mysqlTransactions } from 'holdfast/mysql'
-import { pgTransactions, postgresJsTransactions, postgresSchema, postgresStore } from 'holdfast/postgres'
+import {
+  pgTransactions,
+  postgresJsTransactions,
+  postgresSchema,
+  postgresStore,
+} from 'holdfast/postgres'
 import type { SqlTransaction } from 'holdfast/transaction'
 import type { Store, TransactionalDatabase } from 'holdfast'
 import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'

@@ -19,17 +19,22 @@ interface Stock {
 
 describe.each(kits)('through $name', (kit) => {
   const { db } = kit.client()
-  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const ask = (sql: string): Promise<readonly unknown[]> =>
+    db.transaction((tx) => db.query(tx, sql, []))
   const table = `stock_${kit.name}`
   const item = { table, key: { id: 1 } }
-  const stored = async (): Promise<Stock> => (await ask(`select * from ${table} where id = 1`))[0] as Stock
+  const stored = async (): Promise<Stock> =>
+    (await ask(`select * from ${table} where id = 1`))[0] as Stock
 
   test('writes the change, raises the version, and tells what is there now', async () => {
     kit.sql(
       `create table ${table} (id int primary key, amount int not null, note text, version int not null)`,
     )
     await ask(`insert into ${table} values (1, 10, null, 7)`)
-    const row = await optimistic<Stock>(db, item, ({ amount }) => ({ amount: amount - 1, note: `it's "so"` }))
+    const row = await optimistic<Stock>(db, item, ({ amount }) => ({
+      amount: amount - 1,
+      note: `it's "so"`,
+    }))
     expect(row).toEqual({ id: 1, amount: 9, note: `it's "so"`, version: 8 })
     expect(await stored()).toEqual(row)
   })
@@ -162,13 +167,23 @@ describe.each(kits)('through $name', (kit) => {
   test('refuses what it cannot work on', async () => {
     const asIs = (row: Stock): Stock => row
     const refused = { code: 'LOCK_USAGE' }
-    await expect(optimistic<Stock>(db, { table, key: { id: 99 } }, asIs)).rejects.toThrow('There is no row')
-    await expect(optimistic<Stock>(db, { ...item, version: 'note' }, asIs)).rejects.toThrow('alter table')
-    await expect(optimistic<Stock>(db, { ...item, version: 'nowhere' }, asIs)).rejects.toThrow('alter table')
+    await expect(optimistic<Stock>(db, { table, key: { id: 99 } }, asIs)).rejects.toThrow(
+      'There is no row',
+    )
+    await expect(optimistic<Stock>(db, { ...item, version: 'note' }, asIs)).rejects.toThrow(
+      'alter table',
+    )
+    await expect(optimistic<Stock>(db, { ...item, version: 'nowhere' }, asIs)).rejects.toThrow(
+      'alter table',
+    )
     await expect(optimistic<Stock>(db, item, asIs, { tries: 0 })).rejects.toMatchObject(refused)
-    await expect(optimistic<Stock>(db, item, asIs, { backoffMs: -1 })).rejects.toMatchObject(refused)
+    await expect(optimistic<Stock>(db, item, asIs, { backoffMs: -1 })).rejects.toMatchObject(
+      refused,
+    )
     for (const options of [null, 7, { signal: 'stop' }]) {
-      await expect(optimistic<Stock>(db, item, asIs, options as never)).rejects.toMatchObject(refused)
+      await expect(optimistic<Stock>(db, item, asIs, options as never)).rejects.toMatchObject(
+        refused,
+      )
     }
     for (const change of [undefined, { amount: 1 }]) {
       await expect(optimistic<Stock>(db, item, change as never)).rejects.toThrow('needs a function')

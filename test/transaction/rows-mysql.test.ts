@@ -1,4 +1,7 @@
-/** What MySQL and MariaDB each have of their own about locks on rows: their catalogues, and of which moment they read. */
+/**
+ * What MySQL and MariaDB each have of their own about locks on rows: their catalogues, and of which
+ * moment they read.
+ */
 import { mysqlTransactions } from 'holdfast/mysql'
 import { lockRow } from 'holdfast/transaction'
 import { createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
@@ -79,10 +82,16 @@ test.each(['', 'ANSI_QUOTES'])(
     await mysqlTransactions(pool).transaction(async (tx) => {
       await tx.query(`set sql_mode = '${mode}'`)
       expect(await lockRow(tx, { table: 'odd `" table', key })).toMatchObject(key)
-      await expect(lockRow(tx, { table: 'odd `" table', key: { e: 2 } })).rejects.toThrow('no unique index')
+      await expect(lockRow(tx, { table: 'odd `" table', key: { e: 2 } })).rejects.toThrow(
+        'no unique index',
+      )
       await expect(lockRow(tx, { table: 'seen', key: { id: 1 } })).rejects.toThrow('a view')
-      await expect(lockRow(tx, { table: 'nowhere', key: { id: 1 } })).rejects.toThrow('There is no table')
-      await expect(lockRow(tx, { table: 'none.seats', key: { id: 1 } })).rejects.toThrow('There is no table')
+      await expect(lockRow(tx, { table: 'nowhere', key: { id: 1 } })).rejects.toThrow(
+        'There is no table',
+      )
+      await expect(lockRow(tx, { table: 'none.seats', key: { id: 1 } })).rejects.toThrow(
+        'There is no table',
+      )
     })
   },
 )

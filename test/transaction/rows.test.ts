@@ -27,7 +27,8 @@ describe.each(kits)('through $name', (kit) => {
   const { db } = kit.client()
   const { db: other } = kit.client()
   const mysql = db.dialect === 'mysql'
-  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const ask = (sql: string): Promise<readonly unknown[]> =>
+    db.transaction((tx) => db.query(tx, sql, []))
   const table = `seats_${kit.name}`
   const seat = (id: number) => ({ table, key: { id } })
 
@@ -96,13 +97,17 @@ describe.each(kits)('through $name', (kit) => {
     await lockRow(first.tx, seat(1))
     await other.transaction(async (tx) => {
       await other.query(tx, `update ${table} set amount = amount + 1 where id = 2`, [])
-      const error: unknown = await lockRow(tx, seat(1), { waitMs }).catch((reason: unknown) => reason)
+      const error: unknown = await lockRow(tx, seat(1), { waitMs }).catch(
+        (reason: unknown) => reason,
+      )
       expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', waitMs, lock: `${table} (id = 1)` })
       expect(await tryLockRow(tx, seat(1))).toBeUndefined()
       expect(await tryLockRow(tx, seat(3))).toMatchObject({ id: 3 })
     })
     await first.commit()
-    expect(await ask(`select amount from ${table} where id = 2`)).toEqual([{ amount: waitMs === 0 ? 7 : 8 }])
+    expect(await ask(`select amount from ${table} where id = 2`)).toEqual([
+      { amount: waitMs === 0 ? 7 : 8 },
+    ])
   })
 
   test('the limit of a wait does not outlast it', async () => {
@@ -137,12 +142,16 @@ describe.each(kits)('through $name', (kit) => {
 
   test('a wait for a table that somebody has locked as a whole comes to its end, too', async () => {
     const whole = await begin()
-    const lock = mysql ? `lock tables ${table} write` : `lock table ${table} in access exclusive mode`
+    const lock = mysql
+      ? `lock tables ${table} write`
+      : `lock table ${table} in access exclusive mode`
     await db.query(whole.tx, lock, [])
     try {
       await other.transaction(async (tx) => {
         const waiting = lockRow(tx, seat(1), { waitMs: 500, create: { db: other } })
-        expect(await waiting.catch((reason: unknown) => reason)).toMatchObject({ code: 'LOCK_TIMEOUT' })
+        expect(await waiting.catch((reason: unknown) => reason)).toMatchObject({
+          code: 'LOCK_TIMEOUT',
+        })
       })
     } finally {
       if (mysql) await db.query(whole.tx, 'unlock tables', [])
@@ -191,13 +200,17 @@ describe.each(kits)('through $name', (kit) => {
     for (const key of [{}, { id: null }, { id: undefined }, { id: NaN }]) {
       await expect(lockRow(open.tx, { table, key })).rejects.toMatchObject({ code: 'LOCK_USAGE' })
     }
-    await expect(lockRow(open.tx, { table: 'nowhere', key: { id: 1 } })).rejects.toThrow('There is no table')
-    await expect(lockRow(open.tx, { table: `x"; drop table ${table}`, key: { id: 1 } })).rejects.toThrow(
+    await expect(lockRow(open.tx, { table: 'nowhere', key: { id: 1 } })).rejects.toThrow(
       'There is no table',
     )
+    await expect(
+      lockRow(open.tx, { table: `x"; drop table ${table}`, key: { id: 1 } }),
+    ).rejects.toThrow('There is no table')
     await expect(lockRow(open.tx, seat(99))).rejects.toThrow('There is no row')
     await expect(tryLockRow(open.tx, seat(99))).rejects.toThrow('There is no row')
-    await expect(lockRow(open.tx, seat(1), { waitMs: -1 })).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    await expect(lockRow(open.tx, seat(1), { waitMs: -1 })).rejects.toMatchObject({
+      code: 'LOCK_USAGE',
+    })
     await expect(lockRow({} as never, seat(1))).rejects.toThrow('A transaction is needed')
     await open.commit()
   })
@@ -323,11 +336,14 @@ describe.each(kits)('through $name', (kit) => {
       try {
         const [{ db: strict }, { db: rival }] = [kit.client(), kit.client()]
         for (const id of [1, 60]) {
-          // The first lock also says of which moment the transaction reads, before which the other row must be there.
+          // The first lock also says of which moment the transaction reads, before which the other
+          // row must be there.
           await strict.transaction(async (tx) => {
             expect(await lockRow(tx, seat(id), { create: { db: strict } })).toMatchObject({ id })
             expect(await lockRow(tx, seat(id), { create: { db: strict } })).toMatchObject({ id })
-            const trying = rival.transaction((its) => tryLockRow(its, seat(id), { create: { db: rival } }))
+            const trying = rival.transaction((its) =>
+              tryLockRow(its, seat(id), { create: { db: rival } }),
+            )
             expect(await trying).toBeUndefined()
           })
         }
@@ -367,7 +383,9 @@ describe.each(kits)('through $name', (kit) => {
       for (const key of refused) {
         await expect(lockRow(open.tx, { table: 'typed', key })).rejects.toThrow('whole table')
       }
-      const beside = other.transaction((tx) => tryLockRow(tx, { table: 'typed', key: { number: 2 } }))
+      const beside = other.transaction((tx) =>
+        tryLockRow(tx, { table: 'typed', key: { number: 2 } }),
+      )
       expect(await beside).toMatchObject({ number: 2 })
       await open.commit()
     })
@@ -407,9 +425,9 @@ describe.each(kits)('through $name', (kit) => {
       const refused = lockRow(open.tx, { table: `odd_${kit.name}`, key })
       await expect(refused).rejects.toThrow('no unique index')
     }
-    await expect(lockRow(open.tx, { table: `odd_${kit.name}`, key: { a: 1, b: 1 } })).rejects.toThrow(
-      'no row',
-    )
+    await expect(
+      lockRow(open.tx, { table: `odd_${kit.name}`, key: { a: 1, b: 1 } }),
+    ).rejects.toThrow('no row')
     await open.commit()
   })
 

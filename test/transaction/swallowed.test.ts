@@ -1,4 +1,7 @@
-/** A transaction that the server rolled back under the work is never reported as committed, through any library. */
+/**
+ * A transaction that the server rolled back under the work is never reported as committed, through
+ * any library.
+ */
 import { createLocks, type Locks } from 'holdfast'
 import {
   lockRow,
@@ -16,7 +19,11 @@ import { mysqlKits, postgresKits } from './kits.js'
 
 type Db = TransactionalDatabase<SqlTransaction>
 
-const kits = [...(await postgresKits()), ...(await mysqlKits({ byHand: true })), ...(await adapterKits())]
+const kits = [
+  ...(await postgresKits()),
+  ...(await mysqlKits({ byHand: true })),
+  ...(await adapterKits()),
+]
 const open: Locks[] = []
 
 afterAll(async () => {
@@ -35,7 +42,8 @@ describe.each(kits)('through $name', async (kit) => {
   const mysql = db.dialect === 'mysql'
   const [accounts, audit] = [`accounts_${kit.name}`, `audit_${kit.name}`]
   const account = { table: accounts, key: { id: 1 } }
-  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const ask = (sql: string): Promise<readonly unknown[]> =>
+    db.transaction((tx) => db.query(tx, sql, []))
   const note = (on: Db, tx: SqlTransaction, what: string): Promise<unknown> =>
     on.query(tx, `insert into ${audit} values ('${what}')`, [])
   const notes = async (): Promise<unknown[]> => {
@@ -44,7 +52,10 @@ describe.each(kits)('through $name', async (kit) => {
   }
   const other = (await kit.client()).db
 
-  /** The server rolls the transaction back for a deadlock, and the work goes on as if nothing had happened. */
+  /**
+   * The server rolls the transaction back for a deadlock, and the work goes on as if nothing had
+   * happened.
+   */
   async function swallowDeadlock(tx: SqlTransaction): Promise<void> {
     await note(db, tx, 'before')
     await db.query(tx, `update ${accounts} set amount = amount where id = 2`, [])
@@ -53,10 +64,12 @@ describe.each(kits)('through $name', async (kit) => {
       for (let count = 0; count < 50; count += 1) await note(other, rival, 'ballast')
       await other.query(rival, `update ${accounts} set amount = amount where id = 3`, [])
       const crossing = other.query(rival, `update ${accounts} set amount = amount where id = 2`, [])
-      const swallowed = await db.query(tx, `update ${accounts} set amount = amount where id = 3`, []).then(
-        () => undefined,
-        (error: unknown) => error,
-      )
+      const swallowed = await db
+        .query(tx, `update ${accounts} set amount = amount where id = 3`, [])
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        )
       expect(swallowed).toBeInstanceOf(Error)
       await crossing
     })
@@ -80,7 +93,9 @@ describe.each(kits)('through $name', async (kit) => {
   }
 
   test('optimistic rejects, does not try again, and does not write the row', async () => {
-    kit.sql(`create table ${accounts} (id int primary key, amount int not null, version int not null)`)
+    kit.sql(
+      `create table ${accounts} (id int primary key, amount int not null, version int not null)`,
+    )
     kit.sql(`create table ${audit} (what varchar(40))`)
     await restore()
     let runs = 0
@@ -93,8 +108,11 @@ describe.each(kits)('through $name', async (kit) => {
     if (mysql) expect(error).toMatchObject(ended)
     else expect(error).toBeInstanceOf(Error)
     expect(runs).toBe(1)
-    expect(await ask(`select * from ${accounts} where id = 1`)).toEqual([{ id: 1, amount: 100, version: 0 }])
-    // What follows the deadlock is in no transaction, so MySQL commits it at once. The error says so.
+    expect(await ask(`select * from ${accounts} where id = 1`)).toEqual([
+      { id: 1, amount: 100, version: 0 },
+    ])
+    // What follows the deadlock is in no transaction, so MySQL commits it at once. The error says
+    // so.
     expect(await notes()).toEqual(stays)
     if (mysql) expect((error as Error).message).toContain('stays written')
   })
@@ -152,9 +170,13 @@ describe('on a server that rolls back the whole transaction for a wait that time
       })
     })
 
-  // MariaDB takes NOWAIT for a wait of no time, which timed out. MySQL has an error of its own for it, and rolls nothing back.
+  // MariaDB takes NOWAIT for a wait of no time, which timed out. MySQL has an error of its own for
+  // it, and rolls nothing back.
   const nowait = [
-    { name: 'lockRow without a wait', ask: (tx: PoolConnection) => lockRow(tx, seat, { waitMs: 0 }) },
+    {
+      name: 'lockRow without a wait',
+      ask: (tx: PoolConnection) => lockRow(tx, seat, { waitMs: 0 }),
+    },
     { name: 'tryLockRow', ask: (tx: PoolConnection) => tryLockRow(tx, seat) },
   ]
   test.each([

@@ -1,4 +1,6 @@
-/** A lock that covers a transaction until its commit, and the fence, through every client library. */
+/**
+ * A lock that covers a transaction until its commit, and the fence, through every client library.
+ */
 import { createLocks, type LockLostError, type Locks, type LocksOptions } from 'holdfast'
 import { assertFence, type FenceTransaction } from 'holdfast/fence'
 import { memoryStore } from 'holdfast/memory'
@@ -29,7 +31,8 @@ function pass(ms: number): Promise<void> {
 describe.each(kits)('through $name', (kit) => {
   const table = `app_${kit.name}`
   const { db, store } = kit.client()
-  const ask = (sql: string): Promise<readonly unknown[]> => db.transaction((tx) => db.query(tx, sql, []))
+  const ask = (sql: string): Promise<readonly unknown[]> =>
+    db.transaction((tx) => db.query(tx, sql, []))
   const count = async (): Promise<number> => {
     const [row] = await ask(`select count(*) as n from ${table}`)
     return Number((row as { n: unknown }).n)
@@ -243,8 +246,13 @@ describe.each(kits)('through $name', (kit) => {
 
   test('refuses leases that others may share', async () => {
     const locks = locksOf(kit.client())
-    for (const lock of [locks.semaphore('shared', { permits: 2 }), locks.readWriteLock('read').read]) {
-      await expect(locks.transaction(lock, db, insert)).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    for (const lock of [
+      locks.semaphore('shared', { permits: 2 }),
+      locks.readWriteLock('read').read,
+    ]) {
+      await expect(locks.transaction(lock, db, insert)).rejects.toMatchObject({
+        code: 'LOCK_USAGE',
+      })
     }
     await expect(locks.transaction(locks.mutex('m'), {} as typeof db, insert)).rejects.toThrow(
       'pgTransactions',
@@ -299,10 +307,17 @@ describe.each(kits)('through $name', (kit) => {
       await assertFence(tx, early, resource)
     })
     await expect(stale).rejects.toMatchObject({ code: 'STALE_TOKEN' })
-    const impostor = { name: late.name, token: late.token, claimId: 'impostor', exclusive: true } as never
-    await expect(db.transaction((tx) => assertFence(tx, impostor, resource))).rejects.toMatchObject({
-      code: 'STALE_TOKEN',
-    })
+    const impostor = {
+      name: late.name,
+      token: late.token,
+      claimId: 'impostor',
+      exclusive: true,
+    } as never
+    await expect(db.transaction((tx) => assertFence(tx, impostor, resource))).rejects.toMatchObject(
+      {
+        code: 'STALE_TOKEN',
+      },
+    )
     await db.transaction((tx) => assertFence(tx, late, resource))
     await db.transaction((tx) => assertFence(tx, early, 'another resource'))
   })

@@ -1,6 +1,7 @@
 /**
- * A database that the previous version migrated: the migration of this version brings every routine that this version calls
- * to its present text. A routine whose text has changed under its old name would stay as it was on MySQL.
+ * A database that the previous version migrated: the migration of this version brings every routine
+ * that this version calls to its present text. A routine whose text has changed under its old name
+ * would stay as it was on MySQL.
  */
 import { execFileSync } from 'node:child_process'
 import { mysqlSchema } from 'holdfast/mysql'
@@ -10,7 +11,11 @@ import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { buildPrevious } from './previous.js'
 
-const [previous, postgres, mysql] = await Promise.all([buildPrevious(), startPostgres(), startMysql()])
+const [previous, postgres, mysql] = await Promise.all([
+  buildPrevious(),
+  startPostgres(),
+  startMysql(),
+])
 afterAll(() => Promise.all([previous.remove(), postgres.remove(), mysql.remove()]))
 
 /** Schemas, or prefixes, that no routine has a word for. */

@@ -1,11 +1,17 @@
 /**
- * Processes of the previous version beside those of this one, on every store: they exclude each other, or the old one refuses
- * with a typed error. The memory store has no part in it, since it serves one process.
+ * Processes of the previous version beside those of this one, on every store: they exclude each
+ * other, or the old one refuses with a typed error. The memory store has no part in it, since it
+ * serves one process.
  */
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkHistory, afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
+import {
+  checkHistory,
+  afterLastEvents,
+  parseHistory,
+  type HistoryEvent,
+} from 'holdfast/conformance'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { withTimeout } from '../../packages/holdfast/dist/clock/with-timeout.js'
 import { buildPrevious } from './previous.js'
@@ -85,7 +91,9 @@ describe.each(STORES)('$name', (store) => {
     test('an old holder ends before a new process is granted its lock, and then refuses', async () => {
       const [one, other] = [start('old'), start('new')]
       const lock = lockOf('mutex', freshName('refused'))
-      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({ held: true })
+      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({
+        held: true,
+      })
       const busy = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))
       expect(busy).toMatchObject({ code: 'LOCK_TIMEOUT' })
       // It has read the format before that changed. So the error says what failed, and not why.
@@ -100,7 +108,9 @@ describe.each(STORES)('$name', (store) => {
     test('an old process that comes later refuses', async () => {
       const lock = lockOf('mutex', freshName('refused'))
       const [one, other] = [start('new'), start('old')]
-      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({ held: true })
+      expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: 0 }))).toMatchObject({
+        held: true,
+      })
       const { code } = await soon(other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS }))
       expect(REFUSALS).toContain(code)
       expect(await held(one)).toBe(true)
@@ -116,7 +126,12 @@ describe.each(STORES)('$name', (store) => {
     readonly full: number
   }
 
-  function pair(held: LockRequest['kind'], wanted: LockRequest['kind'], full = 1, fairness?: 'fifo'): Pair {
+  function pair(
+    held: LockRequest['kind'],
+    wanted: LockRequest['kind'],
+    full = 1,
+    fairness?: 'fifo',
+  ): Pair {
     const name = freshName(`${held} then ${wanted}`)
     return { held: lockOf(held, name, fairness), wanted: lockOf(wanted, name, fairness), full }
   }
@@ -133,7 +148,9 @@ describe.each(STORES)('$name', (store) => {
     ]
   }
 
-  /** One process holds, the other is refused, waits, and is granted what the first one gives back. */
+  /**
+   * One process holds, the other is refused, waits, and is granted what the first one gives back.
+   */
   async function handOff(
     one: VersionProcess,
     other: VersionProcess,
@@ -149,7 +166,8 @@ describe.each(STORES)('$name', (store) => {
     const busy = await soon(other.ask({ ask: 'acquire', as: 'early', lock: wanted, waitMs: 0 }))
     expect(busy).toMatchObject({ code: 'LOCK_TIMEOUT' })
     const waiting = other.ask({ ask: 'acquire', as: 'late', lock: wanted, waitMs })
-    // Long enough for most that it stands in the queue, and is granted from there. Sooner is right as well.
+    // Long enough for most that it stands in the queue, and is granted from there. Sooner is right
+    // as well.
     await pass(150)
     expect(await soon(one.ask({ ask: 'release', as: '0' }))).toEqual({ outcome: 'released' })
     const next = await soon(waiting)
@@ -159,7 +177,9 @@ describe.each(STORES)('$name', (store) => {
     // Both ways in one pair: the first one is the waiter now.
     const again = one.ask({ ask: 'acquire', as: 'again', lock: held, waitMs })
     await pass(150)
-    expect(await soon(other.ask({ ask: 'release', as: 'late' }))).toMatchObject({ outcome: 'released' })
+    expect(await soon(other.ask({ ask: 'release', as: 'late' }))).toMatchObject({
+      outcome: 'released',
+    })
     expect(await soon(again)).toMatchObject({ held: true })
     for (const as of ['again', ...tokens.slice(1).map((_, index) => `${index + 1}`)]) {
       expect(await soon(one.ask({ ask: 'release', as }))).toMatchObject({ outcome: 'released' })
@@ -175,7 +195,9 @@ describe.each(STORES)('$name', (store) => {
     const waiting = other.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS })
     await one.kill()
     expect(await soon(waiting)).toMatchObject({ held: true })
-    expect(await soon(other.ask({ ask: 'release', as: 'it' }))).toMatchObject({ outcome: 'released' })
+    expect(await soon(other.ask({ ask: 'release', as: 'it' }))).toMatchObject({
+      outcome: 'released',
+    })
   }
 
   interface Contest {
@@ -193,7 +215,9 @@ describe.each(STORES)('$name', (store) => {
       const history = join(folder, `${histories.size}.jsonl`)
       histories.set(history, version)
       const contenders = contendersOf(store.kinds)
-      expect(await soon(process.ask({ ask: 'contend', history, contenders, workMs: 8 }))).toEqual({})
+      expect(await soon(process.ask({ ask: 'contend', history, contenders, workMs: 8 }))).toEqual(
+        {},
+      )
       return process
     }
     try {
@@ -231,7 +255,9 @@ describe.each(STORES)('$name', (store) => {
     })
     // A version that has met nobody of the other one has shown nothing.
     for (const [key, versions] of holdersOf(stories)) {
-      const changes = versions.filter((version, index) => index > 0 && versions[index - 1] !== version)
+      const changes = versions.filter(
+        (version, index) => index > 0 && versions[index - 1] !== version,
+      )
       console.log(
         `${store.name}: "${key}" was held ${versions.length} times, and ${changes.length} times after the other version`,
       )

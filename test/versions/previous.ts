@@ -1,4 +1,6 @@
-/** Builds the library as it was before: the last release, or a recorded commit until there is one. */
+/**
+ * Builds the library as it was before: the last release, or a recorded commit until there is one.
+ */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -31,9 +33,13 @@ export async function buildPrevious(): Promise<Previous> {
   return { version, folder, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** The newest tag of a release, or the recorded commit. @throws Error in a clone without the history. */
+/**
+ * The newest tag of a release, or the recorded commit. @throws Error in a clone without the
+ * history.
+ */
 function versionBefore(): string {
-  const version = git('tag', '--list', 'v*', '--sort=-version:refname').split('\n')[0] || BEFORE_RELEASES
+  const version =
+    git('tag', '--list', 'v*', '--sort=-version:refname').split('\n')[0] || BEFORE_RELEASES
   try {
     git('cat-file', '-e', `${version}^{commit}`)
     return version

@@ -17,7 +17,12 @@ export interface Contender {
 }
 
 export type Request =
-  | { readonly ask: 'acquire'; readonly as: string; readonly lock: LockRequest; readonly waitMs: number }
+  | {
+      readonly ask: 'acquire'
+      readonly as: string
+      readonly lock: LockRequest
+      readonly waitMs: number
+    }
   | { readonly ask: 'release' | 'held'; readonly as: string }
   | {
       readonly ask: 'contend'

@@ -18,8 +18,8 @@ export interface Service {
 export interface StoreBeside {
   readonly name: string
   /**
-   * What the two versions do beside one another. `old refuses`: the new one stores what the old one must not touch, so
-   * that the old one rejects with a typed error.
+   * What the two versions do beside one another. `old refuses`: the new one stores what the old one
+   * must not touch, so that the old one rejects with a typed error.
    */
   readonly expected: 'exclude each other' | 'old refuses'
   readonly kinds: readonly LockRequest['kind'][]
@@ -40,7 +40,10 @@ export const STORES: readonly StoreBeside[] = [
     expected: 'old refuses',
     async start() {
       const folder = await mkdtemp(join(tmpdir(), 'holdfast-versions-'))
-      return { args: ['embedded', folder], stop: () => rm(folder, { recursive: true, force: true }) }
+      return {
+        args: ['embedded', folder],
+        stop: () => rm(folder, { recursive: true, force: true }),
+      }
     },
   },
   ...(['ioredis6', 'redis6'] as const).map((library): StoreBeside => ({

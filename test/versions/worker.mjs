@@ -1,6 +1,6 @@
 /**
- * A process of one version of the library: `holdfast` is the one of the folder that this file is in.
- * Requests come as JSON lines, and each is answered with one.
+ * A process of one version of the library: `holdfast` is the one of the folder that this file is
+ * in. Requests come as JSON lines, and each is answered with one.
  */
 import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -20,7 +20,9 @@ const STORES = {
   },
   async redlock(...urls) {
     const { redlockStore } = await import('holdfast/redlock')
-    const clients = urls.map((url, index) => openClient(index % 2 ? 'redis6' : 'ioredis6', url).client)
+    const clients = urls.map(
+      (url, index) => openClient(index % 2 ? 'redis6' : 'ioredis6', url).client,
+    )
     return redlockStore({ clients })
   },
   async zookeeper(connect, tickMs) {
@@ -40,7 +42,10 @@ const STORES = {
   async mysql(uri, migrate) {
     const { mysqlStore } = await import('holdfast/mysql')
     const { createPool } = await import('mysql2/promise')
-    return mysqlStore({ pool: createPool({ uri, connectionLimit: 4 }), autoMigrate: migrate === 'migrate' })
+    return mysqlStore({
+      pool: createPool({ uri, connectionLimit: 4 }),
+      autoMigrate: migrate === 'migrate',
+    })
   },
 }
 
@@ -108,7 +113,9 @@ const COMMANDS = {
 
 /** @param {unknown} error */
 function failed(error) {
-  return isLockError(error) ? { code: error.code, message: error.message } : { error: String(error) }
+  return isLockError(error)
+    ? { code: error.code, message: error.message }
+    : { error: String(error) }
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

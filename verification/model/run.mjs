@@ -1,8 +1,9 @@
 /**
- * `npm run model -- [variant …]`: explores each variant of the model, and compares what spin finds with what is expected.
+ * `npm run model -- [variant …]`: explores each variant of the model, and compares what spin finds
+ * with what is expected.
  *
- * Ends with 0 when all verdicts are as expected, 1 when one is not, 64 for a variant that there is not, and 69 when spin
- * or the compiler that it needs is not installed.
+ * Ends with 0 when all verdicts are as expected, 1 when one is not, 64 for a variant that there is
+ * not, and 69 when spin or the compiler that it needs is not installed.
  */
 import { assertTools, explore, MissingTool } from './spin.mjs'
 import { VARIANTS } from './variants.mjs'
@@ -42,7 +43,9 @@ function show({ name, says, defines, holds }) {
   const verdict = outcome.holds ? 'holds in every state' : 'there is a counterexample'
   console.log(`\n${asExpected ? 'as expected' : 'NOT AS EXPECTED'}  ${name}: ${verdict}`)
   console.log(`  ${says}.`)
-  console.log(`  ${defines.join(' ')}; ${outcome.states} states, ${outcome.transitions} transitions`)
+  console.log(
+    `  ${defines.join(' ')}; ${outcome.states} states, ${outcome.transitions} transitions`,
+  )
   for (const line of outcome.story) console.log(`    ${line}`)
   return asExpected
 }

@@ -25,7 +25,8 @@ export function assertTools() {
 }
 
 /**
- * @typedef {{ states: number, transitions: number, holds: boolean, story: readonly string[] }} Outcome
+ * @typedef {{ states: number, transitions: number, holds: boolean, story: readonly string[] }}
+ * Outcome
  * @param {readonly string[]} defines
  * @returns {Outcome}
  */
@@ -89,6 +90,7 @@ function run(folder, command, args) {
   const { error, status, signal, stdout, stderr } = spawnSync(command, args, options)
   if (error && 'code' in error && error.code === 'ENOENT') throw new MissingTool(command)
   if (error) throw error
-  if (status !== 0) throw new Error(`${command} ended with ${signal ?? status}:\n${stdout}${stderr}`)
+  if (status !== 0)
+    throw new Error(`${command} ended with ${signal ?? status}:\n${stdout}${stderr}`)
   return stdout
 }

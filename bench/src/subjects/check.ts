@@ -1,7 +1,9 @@
 /**
- * Seconds to judge the history of so many holds, once it is in memory: `check.js mutex|readers|all|read HOLDS`.
+ * Seconds to judge the history of so many holds, once it is in memory: `check.js
+ * mutex|readers|all|read HOLDS`.
  *
- * `mutex` and `readers` judge exclusion and tokens, `all` every promise, and `read` reads the lines of JSON.
+ * `mutex` and `readers` judge exclusion and tokens, `all` every promise, and `read` reads the lines
+ * of JSON.
  */
 import {
   checkHistory,
@@ -26,7 +28,9 @@ const actors = Array.from({ length: PROCESSES * CLIENTS }, (_, at) => ({
   key: 'bench',
 }))
 
-/** Grants that begin every 8 ns and last as long, or six times as long side by side, for readers. */
+/**
+ * Grants that begin every 8 ns and last as long, or six times as long side by side, for readers.
+ */
 function* history(readers: boolean): Generator<HistoryEvent> {
   const capacity = readers ? READERS : 1
   const ends: HistoryEvent[][] = []
@@ -39,7 +43,17 @@ function* history(readers: boolean): Generator<HistoryEvent> {
     yield { t_ns: t(1), ...actor, f: 'acquire', type: 'invoke' }
     yield { t_ns: t(2), ...actor, f: 'enqueued', type: 'info' }
     const deadline_ns = t(1_000_000)
-    yield { t_ns: t(3), ...actor, f: 'acquire', type: 'ok', weight: 1, capacity, claim, token, deadline_ns }
+    yield {
+      t_ns: t(3),
+      ...actor,
+      f: 'acquire',
+      type: 'ok',
+      weight: 1,
+      capacity,
+      claim,
+      token,
+      deadline_ns,
+    }
     const end = 8 * capacity - 8
     const its: HistoryEvent[] = [
       { t_ns: t(end + 6), ...actor, f: 'release', type: 'invoke' },
@@ -84,7 +98,8 @@ async function read(): Promise<number> {
       yield* pieces
     })(),
   )
-  if (events.length !== 5 * holds) throw new Error(`${events.length} events were read of ${5 * holds}.`)
+  if (events.length !== 5 * holds)
+    throw new Error(`${events.length} events were read of ${5 * holds}.`)
   return performance.now() - startMs
 }
 
@@ -94,7 +109,8 @@ function check(): number {
   const promised = subject === 'all' ? EVERYTHING : {}
   const startMs = performance.now()
   const violations = checkHistory(events, { promised })
-  if (violations.length > 0) throw new Error(`The benchmark's history is at fault: ${violations[0]?.message}`)
+  if (violations.length > 0)
+    throw new Error(`The benchmark's history is at fault: ${violations[0]?.message}`)
   return performance.now() - startMs
 }
 

@@ -1,6 +1,6 @@
 /**
- * Curator's InterProcessMutex, from Debian's libcurator-recipes-java: `curator.js ADDRESS THREADS own|one PROCESSES`. What
- * the processes do is added up.
+ * Curator's InterProcessMutex, from Debian's libcurator-recipes-java: `curator.js ADDRESS THREADS
+ * own|one PROCESSES`. What the processes do is added up.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,14 @@ const run = promisify(execFile)
 
 const told = await Promise.all(
   Array.from({ length: Number(processes) }, async () => {
-    const { stdout } = await run('java', ['-cp', '/usr/share/java/*', program, address, threads, locks])
+    const { stdout } = await run('java', [
+      '-cp',
+      '/usr/share/java/*',
+      program,
+      address,
+      threads,
+      locks,
+    ])
     return JSON.parse(stdout) as { pairs: number }
   }),
 )

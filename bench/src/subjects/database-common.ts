@@ -50,7 +50,9 @@ export function requestsOf(name: string, id: string) {
   }
 }
 
-/** On MySQL those who wait for one lock run into deadlocks, which verrou passes on to its caller. */
+/**
+ * On MySQL those who wait for one lock run into deadlocks, which verrou passes on to its caller.
+ */
 async function acquired(lock: { acquire(): Promise<boolean> }): Promise<boolean> {
   try {
     return await lock.acquire()

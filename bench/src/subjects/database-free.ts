@@ -1,4 +1,7 @@
-/** Free locks in one process: `database-free.js SUBJECT URL LOOPS`, each loop on a lock of its own, with as many connections. */
+/**
+ * Free locks in one process: `database-free.js SUBJECT URL LOOPS`, each loop on a lock of its own,
+ * with as many connections.
+ */
 import { runFree } from '../free.js'
 import { makeLocker } from './database-lockers.js'
 

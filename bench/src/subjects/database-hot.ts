@@ -1,4 +1,7 @@
-/** One hot lock: `database-hot.js SUBJECT URL CONNECTIONS` starts four processes of sixteen loops each. */
+/**
+ * One hot lock: `database-hot.js SUBJECT URL CONNECTIONS` starts four processes of sixteen loops
+ * each.
+ */
 import { runHot } from '../hot.js'
 import { makeLocker } from './database-lockers.js'
 

@@ -1,6 +1,7 @@
 /**
- * What it costs a database when many wait: `database-waiting.js URL`. A hundred locks are held, and four processes with
- * 250 waiters each wait for them. Counted are statements a second, as the server counts them, and connections.
+ * What it costs a database when many wait: `database-waiting.js URL`. A hundred locks are held, and
+ * four processes with 250 waiters each wait for them. Counted are statements a second, as the
+ * server counts them, and connections.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,8 +40,14 @@ else await follow()
 
 function store(): Store<true> {
   if (isMysql)
-    return mysqlStore({ pool: createPool({ uri: url, connectionLimit: POOL }), requestTimeoutMs: ANSWER_MS })
-  return postgresStore({ pool: new Pool({ connectionString: url, max: POOL }), requestTimeoutMs: ANSWER_MS })
+    return mysqlStore({
+      pool: createPool({ uri: url, connectionLimit: POOL }),
+      requestTimeoutMs: ANSWER_MS,
+    })
+  return postgresStore({
+    pool: new Pool({ connectionString: url, max: POOL }),
+    requestTimeoutMs: ANSWER_MS,
+  })
 }
 
 async function follow(): Promise<void> {

@@ -1,4 +1,7 @@
-/** One process on the embedded store: `embedded-alone.js LOOPS`, each on a lock of its own, or `verbs`. */
+/**
+ * One process on the embedded store: `embedded-alone.js LOOPS`, each on a lock of its own, or
+ * `verbs`.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * From one process to the next: `embedded-handoff.js release|kill`. A child holds the lock, this process waits for it, and
- * the child lets go (saying when) or is killed. Both read the same monotonic clock.
+ * From one process to the next: `embedded-handoff.js release|kill`. A child holds the lock, this
+ * process waits for it, and the child lets go (saying when) or is killed. Both read the same
+ * monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

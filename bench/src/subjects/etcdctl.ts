@@ -1,4 +1,7 @@
-/** `etcdctl lock`, which has a process for each pair: `etcdctl.js ADDRESS LOOPS`, all loops on one lock. */
+/**
+ * `etcdctl lock`, which has a process for each pair: `etcdctl.js ADDRESS LOOPS`, all loops on one
+ * lock.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 

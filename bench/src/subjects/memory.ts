@@ -1,4 +1,7 @@
-/** Pairs of acquire and release per second, by so many loops on one lock: `memory.js holdfast|async-mutex LOOPS`. */
+/**
+ * Pairs of acquire and release per second, by so many loops on one lock: `memory.js
+ * holdfast|async-mutex LOOPS`.
+ */
 import { Mutex } from 'async-mutex'
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'

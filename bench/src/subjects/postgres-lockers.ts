@@ -71,7 +71,10 @@ function leaseRow(pool: Pool): Locker {
   }
 }
 
-/** Does not lock the row of a lock that is held, as TAKE would: in favour of whoever tries again and again. */
+/**
+ * Does not lock the row of a lock that is held, as TAKE would: in favour of whoever tries again and
+ * again.
+ */
 const RETAKE = `update lease_rows set owner = $2, token = token + 1, expires = clock_timestamp() + interval '30 s'
   where name = $1 and expires <= clock_timestamp() returning token`
 

@@ -1,4 +1,7 @@
-/** What the server is asked to do for a pair: `redis-commands.js PORT` counts script calls and messages. */
+/**
+ * What the server is asked to do for a pair: `redis-commands.js PORT` counts script calls and
+ * messages.
+ */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis5'
@@ -44,7 +47,10 @@ async function counting(
   const stats = await server.info('commandstats')
   const calls = (name: string): number =>
     Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
-  return { scripts: (calls('evalsha') + calls('eval')) / pairs, published: calls('publish') / pairs }
+  return {
+    scripts: (calls('evalsha') + calls('eval')) / pairs,
+    published: calls('publish') / pairs,
+  }
 }
 
 function startFollower(): Promise<void> {

@@ -1,4 +1,6 @@
-/** Free locks in one process: `redis-free.js SUBJECT PORT LOOPS`, each loop on a lock of its own. */
+/**
+ * Free locks in one process: `redis-free.js SUBJECT PORT LOOPS`, each loop on a lock of its own.
+ */
 import { runFree } from '../free.js'
 import { makeLocker } from './redis-lockers.js'
 

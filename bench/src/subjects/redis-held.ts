@@ -1,4 +1,7 @@
-/** Ten thousand held leases: `redis-held.js PORT`. How much of a core their renewals cost, and whether any was lost. */
+/**
+ * Ten thousand held leases: `redis-held.js PORT`. How much of a core their renewals cost, and
+ * whether any was lost.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { redisStore } from 'holdfast/redis'
@@ -8,7 +11,10 @@ const LEASES = 10_000
 const TTL_MS = 30_000
 /** Long enough that each lease is renewed four times. */
 const RUN_MS = 40_000
-/** Each is renewed three times before: code that runs first is slow, and what was needed to begin is collected half a minute later. */
+/**
+ * Each is renewed three times before: code that runs first is slow, and what was needed to begin is
+ * collected half a minute later.
+ */
 const WARM_UP_MS = 31_000
 
 const [port = '6379'] = process.argv.slice(2)

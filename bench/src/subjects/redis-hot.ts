@@ -1,6 +1,6 @@
 /**
- * One hot lock: `redis-hot.js SUBJECT PORT WORK_MS` starts four processes of sixteen loops each. The subject `work` is the work
- * alone, without a lock: no lock can let in more than it allows.
+ * One hot lock: `redis-hot.js SUBJECT PORT WORK_MS` starts four processes of sixteen loops each.
+ * The subject `work` is the work alone, without a lock: no lock can let in more than it allows.
  */
 import { runHot } from '../hot.js'
 import { work } from '../work.js'

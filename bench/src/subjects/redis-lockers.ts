@@ -1,6 +1,7 @@
 /**
- * Holdfast and its peers behind one small face, all over ioredis 5 on the same server. The peers retry every 5 ms, which
- * is in their favour; `…-defaults` leaves them as they come, and `…-queued` puts a local queue in front of them.
+ * Holdfast and its peers behind one small face, all over ioredis 5 on the same server. The peers
+ * retry every 5 ms, which is in their favour; `…-defaults` leaves them as they come, and `…-queued`
+ * puts a local queue in front of them.
  */
 import { LockFactory } from '@verrou/core'
 import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
@@ -65,7 +66,11 @@ function redlock(client: Redis, eager: boolean): Locker {
 function redisSemaphore(client: Redis, eager: boolean): Locker {
   const retry = eager ? { retryInterval: RETRY_MS } : {}
   return (name) => async () => {
-    const mutex = new Mutex(client, name, { lockTimeout: TTL_MS, acquireTimeout: Infinity, ...retry })
+    const mutex = new Mutex(client, name, {
+      lockTimeout: TTL_MS,
+      acquireTimeout: Infinity,
+      ...retry,
+    })
     await mutex.acquire()
     return () => mutex.release()
   }
@@ -100,7 +105,10 @@ function verrou(client: Redis, eager: boolean): Locker {
   }
 }
 
-/** What a careful user of a peer writes: the tasks of a process take turns before they go to the server. */
+/**
+ * What a careful user of a peer writes: the tasks of a process take turns before they go to the
+ * server.
+ */
 function queued(locker: Locker): Locker {
   return (name) => {
     const [local, acquire] = [new LocalMutex(), locker(name)]

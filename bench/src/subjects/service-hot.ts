@@ -1,8 +1,9 @@
 /**
- * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts processes of sixteen loops.
+ * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts
+ * processes of sixteen loops.
  *
- * A hand-off is the time from the call of release to the grant of the next token, in whichever process: all of them read the
- * machine's one monotonic clock.
+ * A hand-off is the time from the call of release to the grant of the next token, in whichever
+ * process: all of them read the machine's one monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +16,10 @@ const RUN_MS = 3000
 /** Waits and holds that each process tells of. */
 const TOLD = 20_000
 
-/** Times of the monotonic clock in milliseconds, with the token as a text that sorts like the number. */
+/**
+ * Times of the monotonic clock in milliseconds, with the token as a text that sorts like the
+ * number.
+ */
 type Hold = readonly [token: string, grantedMs: number, releasedMs: number]
 
 interface Told {
@@ -41,7 +45,10 @@ async function lead(): Promise<void> {
       p50Ms: percentile(waitsMs, 0.5),
       p99Ms: percentile(waitsMs, 0.99),
       ...(fairness === 'fifo' ? { handOffP50Ms: percentile(handOffsMs, 0.5) } : {}),
-      /** How much less the least served waiter got than the most served one, but for the turn that begins or ends the run. */
+      /**
+       * How much less the least served waiter got than the most served one, but for the turn that
+       * begins or ends the run.
+       */
       spread: Math.max(0, 1 - (Math.min(...pairs) + 1) / Math.max(...pairs)),
     }),
   )
@@ -59,9 +66,13 @@ interface Follower {
 
 function startFollower(): Promise<Follower> {
   return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), [store, address, fairness, processes, 'follower'], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    })
+    const child = fork(
+      fileURLToPath(import.meta.url),
+      [store, address, fairness, processes, 'follower'],
+      {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    )
     child.once('message', () => resolve({ go: () => begin(child) }))
     child.on('error', reject)
     child.on('exit', (code) => {

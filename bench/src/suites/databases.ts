@@ -1,4 +1,7 @@
-/** PostgreSQL and MariaDB: Holdfast beside the same statements by hand, lease rows, verrou, and the databases' own locks. */
+/**
+ * PostgreSQL and MariaDB: Holdfast beside the same statements by hand, lease rows, verrou, and the
+ * databases' own locks.
+ */
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { ms, rate, type Row } from '../report.js'
@@ -32,7 +35,10 @@ interface Workload {
   readonly module: 'database-free' | 'database-hot'
   /** Loops, or connections of a pool. */
   readonly argument: string
-  /** What stands beside a client of Holdfast as it comes, which grants in cohorts: the same with strict order is `fifo`. */
+  /**
+   * What stands beside a client of Holdfast as it comes, which grants in cohorts: the same with
+   * strict order is `fifo`.
+   */
   readonly peers: readonly string[]
   readonly bars: readonly Bar[]
 }
@@ -82,7 +88,10 @@ export function mysqlSuite(rounds: number, progress: Progress): Promise<Row[]> {
 
 function workloadsOf({ native }: Suite): readonly Workload[] {
   const free = (loops: number): Workload => ({
-    name: loops === 1 ? 'free lock, one at a time' : `free locks, ${loops} in flight, ${loops} connections`,
+    name:
+      loops === 1
+        ? 'free lock, one at a time'
+        : `free locks, ${loops} in flight, ${loops} connections`,
     module: 'database-free',
     argument: String(loops),
     peers: ['statements', 'verrou', 'row', native],
@@ -148,7 +157,9 @@ async function measure(
     ...bar,
     ratio: ratioOf(figuresOf(SUBJECT), figuresOf(bar.peer), bar),
   }))
-  const against = peers.map((peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, reached))}`)
+  const against = peers.map(
+    (peer) => `${peer} ${describe(figuresOf(peer), ratiosTo(peer, reached))}`,
+  )
   return {
     workload,
     measured: describe(figuresOf(SUBJECT), ''),
@@ -164,7 +175,9 @@ async function measure(
 }
 
 function ratioOf(own: readonly Figures[], peer: readonly Figures[], { figure }: Bar): number {
-  return median(own.map((figures, round) => (figures[figure] ?? NaN) / (peer[round]?.[figure] ?? NaN)))
+  return median(
+    own.map((figures, round) => (figures[figure] ?? NaN) / (peer[round]?.[figure] ?? NaN)),
+  )
 }
 
 /** How Holdfast stands to a peer, where there is a bar. */

@@ -1,4 +1,6 @@
-/** The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill. */
+/**
+ * The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill.
+ */
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject } from '../rounds.js'
 import { median } from '../stats.js'
@@ -61,7 +63,10 @@ const WORKLOADS: readonly Workload[] = [
   },
 ]
 
-export async function embeddedSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export async function embeddedSuite(
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<Row[]> {
   const rows: Row[] = []
   for (const workload of WORKLOADS) {
     const results = await runRounds([workload], rounds, (text) => progress(`embedded, ${text}`))

@@ -1,6 +1,6 @@
 /**
- * Measures what leases cost while they are only held. On ZooKeeper a renewal counts only when a quorum
- * has agreed to it, and each agreement is an entry in the servers' log.
+ * Measures what leases cost while they are only held. On ZooKeeper a renewal counts only when a
+ * quorum has agreed to it, and each agreement is an entry in the servers' log.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
@@ -35,7 +35,9 @@ export async function heldSuite(rounds: number, progress: (text: string) => void
   ]
 }
 
-/** On a server of its own: ZooKeeper goes on for minutes to remove the empty nodes of earlier locks. */
+/**
+ * On a server of its own: ZooKeeper goes on for minutes to remove the empty nodes of earlier locks.
+ */
 async function entriesPerSecond(leases: number): Promise<number> {
   const ensemble = await startZooKeeper()
   const locks = openLocks('zookeeper', ensemble.connect, { ttlMs: TTL_MS })

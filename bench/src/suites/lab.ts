@@ -1,4 +1,7 @@
-/** The shop of the lab: stock in segments, each under a lock of its own, beside one lock for all; both in strict order. */
+/**
+ * The shop of the lab: stock in segments, each under a lock of its own, beside one lock for all;
+ * both in strict order.
+ */
 import { ms, rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
@@ -8,7 +11,11 @@ const ITEMS = '400'
 
 export async function labSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const results = await runRounds(
-    ['striped', 'holdfast-fifo'].map((name) => ({ name, module: 'lab-oversell', args: [name, ITEMS] })),
+    ['striped', 'holdfast-fifo'].map((name) => ({
+      name,
+      module: 'lab-oversell',
+      args: [name, ITEMS],
+    })),
     rounds,
     (text) => progress(`lab: ${text}`),
   )

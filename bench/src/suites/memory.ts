@@ -9,7 +9,10 @@ const WORKLOADS = [
   { name: '10 000 waiters', waiters: 10_000, bar: 2 },
 ] as const
 
-export async function memorySuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
+export async function memorySuite(
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<Row[]> {
   const rows: Row[] = []
   for (const { name, waiters, bar } of WORKLOADS) {
     const results = await runRounds(

@@ -1,4 +1,7 @@
-/** One Redis server: Holdfast beside redlock, redis-semaphore and verrou, on the same server in the same run. */
+/**
+ * One Redis server: Holdfast beside redlock, redis-semaphore and verrou, on the same server in the
+ * same run.
+ */
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { startRedis } from '@holdfast/servers/redis'
@@ -32,8 +35,8 @@ interface Round {
   /** Our rate over that of the fastest peer. */
   readonly rateRatio: number
   /**
-   * Our p99 wait over that of the fastest peer. Not of the one with the shortest: where a process keeps the others out for the
-   * whole run, hardly any wait is long.
+   * Our p99 wait over that of the fastest peer. Not of the one with the shortest: where a process
+   * keeps the others out for the whole run, hardly any wait is long.
    */
   readonly waitRatio: number
   readonly ours: Figures
@@ -59,7 +62,12 @@ const free = (loops: string, ratio: number): Workload => ({
   bars: [atLeast(ratio)],
 })
 
-const hot = (name: string, subject: 'cohort' | 'fifo', argument: string, bars: readonly Bar[]): Workload => ({
+const hot = (
+  name: string,
+  subject: 'cohort' | 'fifo',
+  argument: string,
+  bars: readonly Bar[],
+): Workload => ({
   name: `one hot lock, 4 processes x 16 waiters, ${name}`,
   module: 'redis-hot',
   argument,
@@ -88,7 +96,8 @@ export async function redisSuite(rounds: number, progress: (text: string) => voi
   const server = await startRedis()
   try {
     const rows: Row[] = []
-    for (const workload of WORKLOADS) rows.push(await measure(workload, server.port, rounds, progress))
+    for (const workload of WORKLOADS)
+      rows.push(await measure(workload, server.port, rounds, progress))
     rows.push(...(await measureCommands(server.port, progress)))
     rows.push(await measureHeld(server.port, progress))
     return rows
@@ -104,7 +113,8 @@ async function measure(
   progress: (text: string) => void,
 ): Promise<Row> {
   const { name, module, argument, subject, peers, bars } = workload
-  // Where something is done under the lock, that alone stands beside those who do it one after the other.
+  // Where something is done under the lock, that alone stands beside those who do it one after the
+  // other.
   const works = module === 'redis-hot' && argument !== '0'
   const subjects: BenchSubject[] = [subject, ...peers, ...(works ? [WORK] : [])].map((one) => ({
     name: one,
@@ -116,7 +126,12 @@ async function measure(
   const figuresOf = (one: string): readonly Figures[] => results.get(one) ?? []
   const round: Round = {
     rateRatio: ratioToBest(figuresOf(subject), peers.map(figuresOf), 'pairs', Math.max),
-    waitRatio: ratioToBest(figuresOf(subject), [fastestOf(peers.map(figuresOf))], 'p99Ms', Math.min),
+    waitRatio: ratioToBest(
+      figuresOf(subject),
+      [fastestOf(peers.map(figuresOf))],
+      'p99Ms',
+      Math.min,
+    ),
     ours: mediansOf(figuresOf(subject)),
     allowed: mediansOf(figuresOf(WORK))['pairs'] ?? NaN,
   }
@@ -126,13 +141,15 @@ async function measure(
     against: peers.map((peer) => `${peer} ${describe(mediansOf(figuresOf(peer)))}`).join('; '),
     bar: bars.map(({ what }) => what).join(', '),
     reached: bars.every((bar) => bar.reached(round)),
-    rounds: Object.fromEntries([subject, ...peers].map((one) => [one, valuesOf(figuresOf(one), 'pairs')])),
+    rounds: Object.fromEntries(
+      [subject, ...peers].map((one) => [one, valuesOf(figuresOf(one), 'pairs')]),
+    ),
   }
 }
 
 /**
- * The median, over the rounds, of our figure by the best one of a peer in the same round. A peer that took part in fewer
- * rounds counts in the others with its median.
+ * The median, over the rounds, of our figure by the best one of a peer in the same round. A peer
+ * that took part in fewer rounds counts in the others with its median.
  */
 function ratioToBest(
   ours: readonly Figures[],
@@ -179,10 +196,15 @@ function describe({ pairs = NaN, p50Ms, p99Ms, maxMs, spread }: Figures): string
 /** Counted by the server, so one run tells all. */
 async function measureCommands(port: number, progress: (text: string) => void): Promise<Row[]> {
   const subject = { name: 'commands', module: 'redis-commands', args: [String(port)] }
-  const results = await runRounds([subject], 1, (text) => progress(`redis, commands per pair: ${text}`))
+  const results = await runRounds([subject], 1, (text) =>
+    progress(`redis, commands per pair: ${text}`),
+  )
   const [figures = {}] = results.get('commands') ?? []
   const row = (name: string, kind: 'free' | 'hot', mostPublished: number): Row => {
-    const [scripts = NaN, published = NaN] = [figures[`${kind}Scripts`], figures[`${kind}Published`]]
+    const [scripts = NaN, published = NaN] = [
+      figures[`${kind}Scripts`],
+      figures[`${kind}Published`],
+    ]
     return {
       workload: `redis, commands per pair, ${name}`,
       measured: `${scripts.toFixed(2)} script calls, ${published.toFixed(2)} PUBLISH`,
@@ -193,12 +215,17 @@ async function measureCommands(port: number, progress: (text: string) => void): 
       rounds: { scripts: [scripts], published: [published] },
     }
   }
-  return [row('a free lock', 'free', 0), row('one hot lock, 4 processes x 16 waiters, fifo', 'hot', 1)]
+  return [
+    row('a free lock', 'free', 0),
+    row('one hot lock, 4 processes x 16 waiters, fifo', 'hot', 1),
+  ]
 }
 
 async function measureHeld(port: number, progress: (text: string) => void): Promise<Row> {
   const subject = { name: 'held', module: 'redis-held', args: [String(port)] }
-  const results = await runRounds([subject], 1, (text) => progress(`redis, 10 000 held leases: ${text}`))
+  const results = await runRounds([subject], 1, (text) =>
+    progress(`redis, 10 000 held leases: ${text}`),
+  )
   const [figures = {}] = results.get('held') ?? []
   const { share = NaN, lost = NaN } = figures
   return {

@@ -1,4 +1,7 @@
-/** etcd beside `etcd3` and `etcdctl lock`, and ZooKeeper beside Curator, each pair on the same server and in turns. */
+/**
+ * etcd beside `etcd3` and `etcdctl lock`, and ZooKeeper beside Curator, each pair on the same
+ * server and in turns.
+ */
 import { startEtcd } from '@holdfast/servers/etcd'
 import { startZooKeeper } from '@holdfast/servers/zookeeper'
 import { ms, rate, type Row } from '../report.js'
@@ -21,14 +24,20 @@ interface Workload {
 
 /** A hand-off in strict order takes less than this at the median, in milliseconds. */
 const HAND_OFF_MS = 3
-/** The least served waiter in strict order gets no more than this part less than the most served one. */
+/**
+ * The least served waiter in strict order gets no more than this part less than the most served
+ * one.
+ */
 const SPREAD = 0.1
 
 const own = (store: string, loops: number): Subject => {
   return (address) => ({ module: 'service-alone', args: [store, address, String(loops)] })
 }
 const hot = (store: string, fairness: 'fifo' | 'cohort', processes: number): Subject => {
-  return (address) => ({ module: 'service-hot', args: [store, address, fairness, String(processes)] })
+  return (address) => ({
+    module: 'service-hot',
+    args: [store, address, fairness, String(processes)],
+  })
 }
 const etcd3 = (loops: number): Subject => {
   return (address) => ({ module: 'service-alone', args: ['etcd3', address, String(loops)] })
@@ -37,7 +46,10 @@ const etcdctl = (loops: number): Subject => {
   return (address) => ({ module: 'etcdctl', args: [address, String(loops)] })
 }
 const curator = (threads: number, locks: 'own' | 'one', processes = 1): Subject => {
-  return (address) => ({ module: 'curator', args: [address, String(threads), locks, String(processes)] })
+  return (address) => ({
+    module: 'curator',
+    args: [address, String(threads), locks, String(processes)],
+  })
 }
 
 export async function etcdSuite(rounds: number, progress: Progress): Promise<Row[]> {
@@ -62,7 +74,12 @@ export async function etcdSuite(rounds: number, progress: Progress): Promise<Row
         times: 1,
         strict: true,
       },
-      { name: 'one hot lock, 4 processes x 16, cohort', own: hot('etcd', 'cohort', 4), ...crowd, times: 5 },
+      {
+        name: 'one hot lock, 4 processes x 16, cohort',
+        own: hot('etcd', 'cohort', 4),
+        ...crowd,
+        times: 5,
+      },
     ]),
   )
 }
@@ -72,8 +89,20 @@ export async function zookeeperSuite(rounds: number, progress: Progress): Promis
   const store = 'zookeeper'
   return withServer(startZooKeeper, ({ connect }) =>
     measure(store, connect, rounds, progress, [
-      { name: 'free lock, one at a time', own: own(store, 1), peer: curator(1, 'own'), peerName, times: 1.2 },
-      { name: 'free locks, 64 in flight', own: own(store, 64), peer: curator(64, 'own'), peerName, times: 1 },
+      {
+        name: 'free lock, one at a time',
+        own: own(store, 1),
+        peer: curator(1, 'own'),
+        peerName,
+        times: 1.2,
+      },
+      {
+        name: 'free locks, 64 in flight',
+        own: own(store, 64),
+        peer: curator(64, 'own'),
+        peerName,
+        times: 1,
+      },
       {
         name: 'one hot lock, 16 waiters, fifo',
         own: hot(store, 'fifo', 1),
@@ -128,13 +157,20 @@ async function measure(
       { name: 'holdfast', ...ours(address) },
       ...(peer ? [{ name: 'peer', ...peer(address) }] : []),
     ]
-    const results = await runRounds(subjects, rounds, (text) => progress(`${suite}, ${name}, ${text}`))
+    const results = await runRounds(subjects, rounds, (text) =>
+      progress(`${suite}, ${name}, ${text}`),
+    )
     rows.push(rowOf(suite, workload, results.get('holdfast') ?? [], results.get('peer') ?? []))
   }
   return rows
 }
 
-function rowOf(suite: string, workload: Workload, ours: readonly Figures[], peers: readonly Figures[]): Row {
+function rowOf(
+  suite: string,
+  workload: Workload,
+  ours: readonly Figures[],
+  peers: readonly Figures[],
+): Row {
   const { name, peerName, times, strict = false } = workload
   const of = (figure: string): number[] => ours.flatMap((round) => round[figure] ?? [])
   const rates = of('pairs')
@@ -152,7 +188,8 @@ function rowOf(suite: string, workload: Workload, ours: readonly Figures[], peer
     workload: `${suite}, ${name}`,
     measured: shown.join(', '),
     against: `${ratio.toFixed(2)}x of ${peerName}, ${rate(median(peerRates))}`,
-    bar: `≥ ${times}x` + (strict ? `, hand-off < ${HAND_OFF_MS} ms, within ${percent(SPREAD)}` : ''),
+    bar:
+      `≥ ${times}x` + (strict ? `, hand-off < ${HAND_OFF_MS} ms, within ${percent(SPREAD)}` : ''),
     reached: ratio >= times && (!strict || inOrder),
     rounds: { holdfast: rates, peer: peerRates, ...(strict ? { spread: of('spread') } : {}) },
   }

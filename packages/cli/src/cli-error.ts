@@ -33,7 +33,10 @@ export class ConfigError extends CliError {
   }
 }
 
-/** The operating system refused a process that is needed, or somebody killed it. Another try may succeed. */
+/**
+ * The operating system refused a process that is needed, or somebody killed it. Another try may
+ * succeed.
+ */
 export class SystemError extends CliError {
   override readonly name = 'SystemError'
 

@@ -1,6 +1,6 @@
 /**
- * The exit codes of the command line. They follow sysexits(3) where it has a word for it, and `timeout`, `env` and
- * the shells for what happens to the command itself.
+ * The exit codes of the command line. They follow sysexits(3) where it has a word for it, and
+ * `timeout`, `env` and the shells for what happens to the command itself.
  */
 import { constants } from 'node:os'
 

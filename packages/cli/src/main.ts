@@ -1,4 +1,7 @@
-/** The entry of the command line: finds the command, runs it, and turns whatever happens into an exit code. */
+/**
+ * The entry of the command line: finds the command, runs it, and turns whatever happens into an
+ * exit code.
+ */
 import { readFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nearest } from './args/suggest.js'
@@ -17,7 +20,9 @@ async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<nu
     if (word === '--version' || word === '-V') return print(`${version()}\n`)
     if (word === '--help' || word === '-h') return print(overview())
     if (word !== 'help') return await run(await find(word), args, takeSignal)
-    return args[0] === undefined ? print(overview()) : await run(await find(args[0]), ['--help'], takeSignal)
+    return args[0] === undefined
+      ? print(overview())
+      : await run(await find(args[0]), ['--help'], takeSignal)
   } catch (error) {
     const failure = failureOf(error)
     tellFailure(failure, asksForJson(args))
@@ -25,9 +30,14 @@ async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<nu
   }
 }
 
-async function run(command: Command, args: readonly string[], takeSignal: TakeSignal): Promise<number> {
+async function run(
+  command: Command,
+  args: readonly string[],
+  takeSignal: TakeSignal,
+): Promise<number> {
   if (command.takesSignals !== true) {
-    // Node hands a signal to its listeners in a later turn. One that has arrived by now must not get lost with them.
+    // Node hands a signal to its listeners in a later turn. One that has arrived by now must not
+    // get lost with them.
     for (let turns = 0; turns < 2; turns += 1) await nextTurn()
     const signal = takeSignal()
     // Nobody listens any more, so it ends this process.
@@ -86,13 +96,18 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-/** Whoever reads a listing that is cut off must not take it for all there is. Another failure of ours says more. */
+/**
+ * Whoever reads a listing that is cut off must not take it for all there is. Another failure of
+ * ours says more.
+ */
 function withOutput(exitCode: number): number {
   const error = stdoutFailure()
   // `holdfast ls | head`: whoever closes the pipe has seen enough.
   if (error === null || error.code === 'EPIPE' || exitCode !== EXIT.ok) return exitCode
   const failure = failureOf(
-    new ConfigError(`The output could not be written: ${error.message}. Write it elsewhere, or make room.`),
+    new ConfigError(
+      `The output could not be written: ${error.message}. Write it elsewhere, or make room.`,
+    ),
   )
   tellFailure(failure, asksForJson(process.argv.slice(3)))
   return failure.exitCode
@@ -100,7 +115,8 @@ function withOutput(exitCode: number): number {
 
 /** Runs the command line of this process to its end. */
 export async function start(takeSignal: TakeSignal): Promise<never> {
-  // What is wrong with stdout is told at the end, and what is wrong with stderr can be told nowhere.
+  // What is wrong with stdout is told at the end, and what is wrong with stderr can be told
+  // nowhere.
   watchStdout()
   process.stderr.on('error', () => {})
   const exitCode = await main(process.argv.slice(2), takeSignal)

@@ -1,4 +1,7 @@
-/** Files beside the code. This module stays at the top of `dist`, where the bundle is too: both see them alike. */
+/**
+ * Files beside the code. This module stays at the top of `dist`, where the bundle is too: both see
+ * them alike.
+ */
 import { fileURLToPath } from 'node:url'
 
 export const GUARDIAN_SCRIPT = fileURLToPath(new URL('../bin/guardian.sh', import.meta.url))

@@ -29,14 +29,19 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
 
 /** By its looks: the lab is a bundle of its own, whose classes are not those of this one. */
 function isCliError(error: unknown): error is CliError {
-  return error instanceof CliError || (error instanceof Error && 'exitCode' in error && 'code' in error)
+  return (
+    error instanceof CliError || (error instanceof Error && 'exitCode' in error && 'code' in error)
+  )
 }
 
 export function failureOf(error: unknown): Failure {
-  if (isCliError(error)) return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
+  if (isCliError(error))
+    return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
   const { code, message } = error as Partial<Record<'code' | 'message', unknown>>
   const known =
-    typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code) ? (code as LockErrorCode) : undefined
+    typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code)
+      ? (code as LockErrorCode)
+      : undefined
   const text = redact(typeof message === 'string' ? message : String(error))
   if (known !== undefined) return { code: known, message: text, exitCode: EXIT_BY_CODE[known] }
   return {
@@ -46,7 +51,10 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** One line on stderr, which may quote a name or a reason that somebody else wrote; with `json` an object instead. */
+/**
+ * One line on stderr, which may quote a name or a reason that somebody else wrote; with `json` an
+ * object instead.
+ */
 export function tellFailure(failure: Failure, json: boolean): void {
   const { code, message, exitCode } = failure
   process.stderr.write(

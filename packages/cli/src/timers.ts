@@ -1,4 +1,6 @@
-/** setTimeout without its limit of 24 days, beyond which it would fire at once, and never too early. */
+/**
+ * setTimeout without its limit of 24 days, beyond which it would fire at once, and never too early.
+ */
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -8,7 +10,10 @@ export function after(ms: number, callback: () => void): () => void {
   const dueMs = performance.now() + ms
   let timer: NodeJS.Timeout
   const arm = (): void => {
-    timer = setTimeout(ring, Math.min(Math.max(0, Math.ceil(dueMs - performance.now())), MAX_TIMER_MS))
+    timer = setTimeout(
+      ring,
+      Math.min(Math.max(0, Math.ceil(dueMs - performance.now())), MAX_TIMER_MS),
+    )
   }
   // Node cuts fractions off, so a timer can fire up to a millisecond early.
   const ring = (): void => (performance.now() < dueMs ? arm() : callback())
@@ -17,7 +22,11 @@ export function after(ms: number, callback: () => void): () => void {
 }
 
 /** Settles as `promise` does, or rejects with `makeError()` when that takes longer than `ms`. */
-export function withTimeout<T>(promise: PromiseLike<T>, ms: number, makeError: () => Error): Promise<T> {
+export function withTimeout<T>(
+  promise: PromiseLike<T>,
+  ms: number,
+  makeError: () => Error,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = after(ms, () => reject(makeError()))
     promise.then(
@@ -33,7 +42,9 @@ export function withTimeout<T>(promise: PromiseLike<T>, ms: number, makeError: (
   })
 }
 
-/** Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects. */
+/**
+ * Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects.
+ */
 export function settlesWithin(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = after(ms, () => resolve(false))

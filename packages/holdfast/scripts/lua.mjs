@@ -1,5 +1,6 @@
 /**
- * Turns the Lua scripts of the Redis store into a TypeScript module, so that nothing is looked up at run time.
+ * Turns the Lua scripts of the Redis store into a TypeScript module, so that nothing is looked up
+ * at run time.
  *
  * - `-- @include parts/x.lua` on a line of its own is replaced by that file.
  * - Constants, `local NAME, OTHER = 1, 'two'` with names in capitals, are put in by value.

@@ -1,8 +1,9 @@
 /**
  * Every error that Holdfast throws on purpose.
  *
- * A message says what happened, to which lock, and what to do. `code` is stable and meant for programs; the
- * text is meant for people and may change. Each failure makes a new instance, so stacks and causes are its own.
+ * A message says what happened, to which lock, and what to do. `code` is stable and meant for
+ * programs; the text is meant for people and may change. Each failure makes a new instance, so
+ * stacks and causes are its own.
  */
 
 /** Stable, machine-readable error codes. */
@@ -45,18 +46,24 @@ export class LockError extends Error {
     this.code = code
     this.lock = details.lock
     this.store = details.store
-    // The brand outlives bundling: two copies of Holdfast in one process recognise each other's errors.
+    // The brand outlives bundling: two copies of Holdfast in one process recognise each other's
+    // errors.
     Object.defineProperty(this, BRAND, { value: true })
   }
 
-  /** What `JSON.stringify` writes: the message too, which errors leave out. The cause may be anybody's, and is left out. */
+  /**
+   * What `JSON.stringify` writes: the message too, which errors leave out. The cause may be
+   * anybody's, and is left out.
+   */
   toJSON(): object {
     const { name, code, message, lock, store } = this
     return { name, code, message, lock, store }
   }
 }
 
-/** Whether `error` was thrown by Holdfast, by this copy of it or by another one in the same process. */
+/**
+ * Whether `error` was thrown by Holdfast, by this copy of it or by another one in the same process.
+ */
 export function isLockError(error: unknown): error is LockError {
   return typeof error === 'object' && error !== null && BRAND in error
 }
@@ -127,7 +134,9 @@ export class LockUsageError extends LockError {
   }
 }
 
-/** Returns the error for a claim whose kind or capacity differs from those in use (`LOCK_MISMATCH`). */
+/**
+ * Returns the error for a claim whose kind or capacity differs from those in use (`LOCK_MISMATCH`).
+ */
 export function lockMismatch(
   claim: { readonly lock: string; readonly kind: string; readonly capacity: number },
   used: { readonly kind: string; readonly capacity: number | string },
@@ -143,16 +152,24 @@ export function lockMismatch(
 
 /** A store was asked for something after it was closed, or while it closed. */
 export function storeClosed(title: string, store: string): LockUsageError {
-  return new LockUsageError(`The ${title} store was closed. Make a new one.`, { code: 'LOCKS_CLOSED', store })
+  return new LockUsageError(`The ${title} store was closed. Make a new one.`, {
+    code: 'LOCKS_CLOSED',
+    store,
+  })
 }
 
 /** Why a store could not do its work. */
 export type UnavailableCode =
-  'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG' | 'STORE_FORMAT' | 'NOT_REPLICATED' | 'RELEASE_UNKNOWN'
+  | 'STORE_UNAVAILABLE'
+  | 'STORE_AUTH'
+  | 'STORE_CONFIG'
+  | 'STORE_FORMAT'
+  | 'NOT_REPLICATED'
+  | 'RELEASE_UNKNOWN'
 
 /**
- * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the store says
- * otherwise; the runtime withdraws or retries whatever is unclear.
+ * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the
+ * store says otherwise; the runtime withdraws or retries whatever is unclear.
  */
 export class StoreUnavailableError extends LockError {
   constructor(message: string, details: LockErrorDetails & { code?: UnavailableCode } = {}) {
@@ -164,7 +181,8 @@ export class StoreUnavailableError extends LockError {
 export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
 
 /**
- * Returns the error for stored state whose format is newer than this version knows (`STORE_FORMAT`).
+ * Returns the error for stored state whose format is newer than this version knows
+ * (`STORE_FORMAT`).
  * @param what the state, such as `An entry in the queue`
  */
 export function newerFormat(
@@ -182,7 +200,9 @@ export class UnsupportedLockError extends LockError {
   }
 }
 
-/** A protected resource has already seen a larger fencing token, or the same one from another owner. */
+/**
+ * A protected resource has already seen a larger fencing token, or the same one from another owner.
+ */
 export class StaleTokenError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('STALE_TOKEN', message, details)

@@ -11,7 +11,12 @@ export {
 } from './scenarios/choose/recommend.js'
 export { EVERYDAY, everyday, type EverydayResult } from './scenarios/everyday/everyday.js'
 export type { Everyday } from './scenarios/everyday/play.js'
-export { ladder, type LadderResult, type LadderStep, type LadderTake } from './scenarios/ladder/ladder.js'
+export {
+  ladder,
+  type LadderResult,
+  type LadderStep,
+  type LadderTake,
+} from './scenarios/ladder/ladder.js'
 export {
   Oversell,
   type OversellResult,

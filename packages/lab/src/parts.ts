@@ -1,7 +1,13 @@
 /** Everything that a process of the lab can be asked to do. */
 import { holdForEver, measureFree, measureHandOff, waitBehind } from './scenarios/choose/worker.js'
 import { EVERYDAY } from './scenarios/everyday/everyday.js'
-import { acquireLock, believes, closeLock, openLock, releaseLock } from './scenarios/ladder/client.js'
+import {
+  acquireLock,
+  believes,
+  closeLock,
+  openLock,
+  releaseLock,
+} from './scenarios/ladder/client.js'
 import { sellOut } from './scenarios/oversell/counter.js'
 import type { Part } from './processes/protocol.js'
 

@@ -1,4 +1,7 @@
-/** One visit to the lab: the servers that it starts, and everything else that has to be gone afterwards. */
+/**
+ * One visit to the lab: the servers that it starts, and everything else that has to be gone
+ * afterwards.
+ */
 import type { ServiceName } from './services/catalogue.js'
 import { StoreUnavailableError } from 'holdfast'
 import { onDeath } from '@holdfast/servers/service'
@@ -15,7 +18,10 @@ export class Visit {
     this.services = new Services(allowed)
   }
 
-  /** What is played here ends at once when a server dies under it. @throws StoreUnavailableError then */
+  /**
+   * What is played here ends at once when a server dies under it. @throws StoreUnavailableError
+   * then
+   */
   unlessServersDie<T>(play: Promise<T>): Promise<T> {
     let forget: (() => void) | undefined
     const died = new Promise<never>((_resolve, reject) => {
@@ -24,7 +30,10 @@ export class Visit {
     return Promise.race([died, play]).finally(() => forget?.())
   }
 
-  /** Remembers what has to be called at the end, however it comes. It may be called after it has ended by itself. */
+  /**
+   * Remembers what has to be called at the end, however it comes. It may be called after it has
+   * ended by itself.
+   */
   readonly keep: Keep = (end) => {
     this.#ends.push(end)
     // The visitor has left meanwhile.

@@ -4,9 +4,19 @@ import { expect, test } from 'vitest'
 const answers: Answers = { machines: 'several', have: [], cost: 'annoyance', heat: 'warm' }
 
 test.each<[string, Partial<Answers>, string, readonly string[]]>([
-  ['one machine', { machines: 'one', cost: 'disaster', have: ['etcd'] }, 'embedded', ['one-machine']],
+  [
+    'one machine',
+    { machines: 'one', cost: 'disaster', have: ['etcd'] },
+    'embedded',
+    ['one-machine'],
+  ],
   ['nothing, and it does not matter much', {}, 'redis', ['small', 'redis-loses']],
-  ['nothing, and a double grant is a disaster', { cost: 'disaster' }, 'etcd', ['consensus', 'add', 'fence']],
+  [
+    'nothing, and a double grant is a disaster',
+    { cost: 'disaster' },
+    'etcd',
+    ['consensus', 'add', 'fence'],
+  ],
   [
     'ZooKeeper, and a disaster',
     { cost: 'disaster', have: ['redis', 'zookeeper'] },

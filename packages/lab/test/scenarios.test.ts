@@ -1,5 +1,16 @@
-/** The scenarios, really played: what is broken shows its damage each time, and what is right never does. */
-import { everyday, EVERYDAY, ladder, Oversell, STRATEGIES, Visit, type OversellSettings } from '@holdfast/lab'
+/**
+ * The scenarios, really played: what is broken shows its damage each time, and what is right never
+ * does.
+ */
+import {
+  everyday,
+  EVERYDAY,
+  ladder,
+  Oversell,
+  STRATEGIES,
+  Visit,
+  type OversellSettings,
+} from '@holdfast/lab'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const SMALL: OversellSettings = {
@@ -37,7 +48,13 @@ describe('lab oversell', () => {
 
   test('runs on SQLite alone, and says what it left out', { timeout: 120_000 }, async () => {
     visit.services.allow(() => false)
-    const strategies = ['no-lock', 'released-before-commit', 'holdfast-embedded', 'holdfast-redis', 'striped']
+    const strategies = [
+      'no-lock',
+      'released-before-commit',
+      'holdfast-embedded',
+      'holdfast-redis',
+      'striped',
+    ]
     const run = new Oversell({ ...SMALL, strategies }, visit.services)
     visit.keep(() => run.end())
     const { rows, leftOut } = await run.run(watcher)
@@ -53,26 +70,35 @@ describe('lab oversell', () => {
   })
 })
 
-test('lab ladder: each fault breaks its rung and not the next one', { timeout: 120_000 }, async () => {
-  const result = await ladder(
-    visit.services,
-    () => {},
-    () => {},
-    visit.keep,
-  )
-  expect(result?.steps.map(({ fault, broken, cured }) => [fault, broken.broke, cured.broke])).toEqual([
-    ['v1-setnx', true, false],
-    ['v2-setnx-expire', true, false],
-    ['v3-plain-del', true, false],
-    ['v4-owner', true, false],
-    ['v5-watchdog', true, false],
-    ['v6-reentrant', true, false],
-    ['v6-failover', true, false],
-  ])
-})
+test(
+  'lab ladder: each fault breaks its rung and not the next one',
+  { timeout: 120_000 },
+  async () => {
+    const result = await ladder(
+      visit.services,
+      () => {},
+      () => {},
+      visit.keep,
+    )
+    expect(
+      result?.steps.map(({ fault, broken, cured }) => [fault, broken.broke, cured.broke]),
+    ).toEqual([
+      ['v1-setnx', true, false],
+      ['v2-setnx-expire', true, false],
+      ['v3-plain-del', true, false],
+      ['v4-owner', true, false],
+      ['v5-watchdog', true, false],
+      ['v6-reentrant', true, false],
+      ['v6-failover', true, false],
+    ])
+  },
+)
 
-describe.each(EVERYDAY.map((scenario) => [scenario.id, scenario] as const))('lab %s', (_id, scenario) => {
-  test('there is damage without a lock, and none with it', { timeout: 60_000 }, async () => {
-    expect(await everyday(scenario, visit.keep)).toMatchObject({ asExpected: true })
-  })
-})
+describe.each(EVERYDAY.map((scenario) => [scenario.id, scenario] as const))(
+  'lab %s',
+  (_id, scenario) => {
+    test('there is damage without a lock, and none with it', { timeout: 60_000 }, async () => {
+      expect(await everyday(scenario, visit.keep)).toMatchObject({ asExpected: true })
+    })
+  },
+)

@@ -1,10 +1,20 @@
 /** Everything that the lab plays is told, in each of its languages. */
-import { EVERYDAY, fill, languageOf, LANGUAGES, STORE_TRAITS, STRATEGIES, textsOf } from '@holdfast/lab'
+import {
+  EVERYDAY,
+  fill,
+  languageOf,
+  LANGUAGES,
+  STORE_TRAITS,
+  STRATEGIES,
+  textsOf,
+} from '@holdfast/lab'
 import { describe, expect, test } from 'vitest'
 import { FAULTS } from '../dist/scenarios/ladder/faults.js'
 
 function leaves(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [value]
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(leaves)
+    : [value]
 }
 
 describe.each(LANGUAGES)('in %s', (language) => {
@@ -17,13 +27,19 @@ describe.each(LANGUAGES)('in %s', (language) => {
   })
 
   test('every fault of the ladder, every scenario and every store is told', () => {
-    expect(Object.keys(texts.ladder.rungs).toSorted()).toEqual(FAULTS.map(({ id }) => id).toSorted())
+    expect(Object.keys(texts.ladder.rungs).toSorted()).toEqual(
+      FAULTS.map(({ id }) => id).toSorted(),
+    )
     expect(Object.keys(texts.scenarios).toSorted()).toEqual(EVERYDAY.map(({ id }) => id).toSorted())
-    expect(Object.keys(texts.choose.promises).toSorted()).toEqual(Object.keys(STORE_TRAITS).toSorted())
+    expect(Object.keys(texts.choose.promises).toSorted()).toEqual(
+      Object.keys(STORE_TRAITS).toSorted(),
+    )
   })
 
   test('no text is empty', () => {
-    expect(leaves(texts).filter((leaf) => typeof leaf !== 'string' || leaf.trim() === '')).toEqual([])
+    expect(leaves(texts).filter((leaf) => typeof leaf !== 'string' || leaf.trim() === '')).toEqual(
+      [],
+    )
   })
 })
 

@@ -1,4 +1,7 @@
-/** The modelled Redis and its scripts do what a real server and the Lua text do, and the controls run on both. */
+/**
+ * The modelled Redis and its scripts do what a real server and the Lua text do, and the controls
+ * run on both.
+ */
 import {
   CONTROLS,
   goodLock,
@@ -32,7 +35,9 @@ afterAll(async () => {
 
 function onReal(step: Step): Promise<Outcome> {
   return outcomeOf(step, () =>
-    'command' in step ? redis.command(...step.command) : redis.script(step.script, step.keys, step.args),
+    'command' in step
+      ? redis.command(...step.command)
+      : redis.script(step.script, step.keys, step.args),
   )
 }
 
@@ -54,8 +59,14 @@ describe('the modelled Redis', () => {
             : model.script(step.script, step.keys, step.args, nowMs)
         const modelled = ofModel.of(await outcomeOf(step, run))
         const real = ofReal.of(await onReal(step))
-        expect({ seed, index, step, outcome: modelled }).toEqual({ seed, index, step, outcome: real })
-        if ('script' in step) seen.add(`${step.script.name} ${JSON.stringify(modelled).replace(/\d+/g, 'n')}`)
+        expect({ seed, index, step, outcome: modelled }).toEqual({
+          seed,
+          index,
+          step,
+          outcome: real,
+        })
+        if ('script' in step)
+          seen.add(`${step.script.name} ${JSON.stringify(modelled).replace(/\d+/g, 'n')}`)
       }
     }
     // The histories reach what they are for: every script, with several answers.
@@ -98,23 +109,26 @@ describe('the modelled Redis', () => {
   })
 })
 
-describe.each([{ id: 'the good lock', create: goodLock }, ...CONTROLS])('$id, on a real Redis', (control) => {
-  test('grants, keeps others out, and hands over', async () => {
-    const world: ControlWorld = { clock: systemClock, random: systemRandom, redis }
-    const settings = { lock: `real:${control.id}`, ttlMs: 10_000, timeoutMs: 2000, retryMs: 20 }
-    const [one, two] = [control.create(world, settings), control.create(world, settings)]
-    const first = await one.acquire()
-    const order: string[] = []
-    const waiting = two.acquire().then((lease) => {
-      order.push('second')
-      return lease
+describe.each([{ id: 'the good lock', create: goodLock }, ...CONTROLS])(
+  '$id, on a real Redis',
+  (control) => {
+    test('grants, keeps others out, and hands over', async () => {
+      const world: ControlWorld = { clock: systemClock, random: systemRandom, redis }
+      const settings = { lock: `real:${control.id}`, ttlMs: 10_000, timeoutMs: 2000, retryMs: 20 }
+      const [one, two] = [control.create(world, settings), control.create(world, settings)]
+      const first = await one.acquire()
+      const order: string[] = []
+      const waiting = two.acquire().then((lease) => {
+        order.push('second')
+        return lease
+      })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      order.push('release')
+      expect(await first.release()).toBe('released')
+      const second = await waiting
+      expect(order).toEqual(['release', 'second'])
+      expect(second.held).toBe(true)
+      expect(await second.release()).toBe('released')
     })
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    order.push('release')
-    expect(await first.release()).toBe('released')
-    const second = await waiting
-    expect(order).toEqual(['release', 'second'])
-    expect(second.held).toBe(true)
-    expect(await second.release()).toBe('released')
-  })
-})
+  },
+)

@@ -1,18 +1,35 @@
-/** Random commands and scripts on few keys, and answers in a form that two servers can be compared by. */
-import { isReplyError, SCRIPTS, type Command, type Reply, type Script } from '@holdfast/broken-locks'
+/**
+ * Random commands and scripts on few keys, and answers in a form that two servers can be compared
+ * by.
+ */
+import {
+  isReplyError,
+  SCRIPTS,
+  type Command,
+  type Reply,
+  type Script,
+} from '@holdfast/broken-locks'
 import type { Random } from 'holdfast'
 
 export type Step =
   | { readonly command: Command }
-  | { readonly script: Script; readonly keys: readonly string[]; readonly args: readonly (string | number)[] }
+  | {
+      readonly script: Script
+      readonly keys: readonly string[]
+      readonly args: readonly (string | number)[]
+    }
 
 const LOCK = 'lock'
 const COUNTER = 'lock:token'
 const IDS = ['one', 'two', 'three']
-/** So long that the time that a test takes does not matter: what expires, expires by EXPIRE with 0. */
+/**
+ * So long that the time that a test takes does not matter: what expires, expires by EXPIRE with 0.
+ */
 const TTLS_MS = [100_000, 500_000]
 
-/** Mostly scripts on one lock, and commands that may give its keys another type, delete or end them. */
+/**
+ * Mostly scripts on one lock, and commands that may give its keys another type, delete or end them.
+ */
 export function randomStep(random: Random): Step {
   const id = pick(random, IDS)
   const ttlMs = pick(random, TTLS_MS)
@@ -81,20 +98,22 @@ export async function outcomeOf(step: Step, run: () => Reply | Promise<Reply>): 
 }
 
 /**
- * Makes answers comparable: tokens, which hold the time, become their rank among those seen, and what is left of a TTL is
- * rounded. One for each server.
+ * Makes answers comparable: tokens, which hold the time, become their rank among those seen, and
+ * what is left of a TTL is rounded. One for each server.
  */
 export class Normaliser {
   readonly #tokens: string[] = []
 
   of(outcome: Outcome): unknown {
-    if ('error' in outcome) return { error: outcome.error.replace(/, with args beginning with.*/s, '') }
+    if ('error' in outcome)
+      return { error: outcome.error.replace(/, with args beginning with.*/s, '') }
     return { reply: this.#reply(outcome.reply) }
   }
 
   #reply(reply: Reply): unknown {
     if (Array.isArray(reply)) return (reply as readonly Reply[]).map((part) => this.#reply(part))
-    if (typeof reply === 'number' && reply > 50_000) return `about ${Math.round(reply / 20_000) * 20} s`
+    if (typeof reply === 'number' && reply > 50_000)
+      return `about ${Math.round(reply / 20_000) * 20} s`
     if (typeof reply !== 'string' || !/^\d{15,}$/.test(reply)) return reply
     if (!this.#tokens.includes(reply)) this.#tokens.push(reply)
     const rank = this.#tokens.toSorted((a, b) => Number(a) - Number(b)).indexOf(reply)

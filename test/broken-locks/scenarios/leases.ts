@@ -16,7 +16,8 @@ export const LEASES: Record<string, Scenario> = {
     async run(world) {
       const gate = new Gate()
       const pending = [world.client(), world.client()].map((client) => {
-        client.faults = (name) => (name === 'SET' || name === 'take' ? { hold: gate.opened } : undefined)
+        client.faults = (name) =>
+          name === 'SET' || name === 'take' ? { hold: gate.opened } : undefined
         return client.start()
       })
       await world.clock.advance(50)
@@ -60,7 +61,9 @@ export const LEASES: Record<string, Scenario> = {
   },
 }
 
-/** The first holder sleeps through its TTL and wakes up when another holds: does it go on believing? */
+/**
+ * The first holder sleeps through its TTL and wakes up when another holds: does it go on believing?
+ */
 async function pausedPastTheTtl({ clock, client }: World): Promise<boolean> {
   const [one, two] = [client(), client()]
   const first = granted(await one.tryFor(100))
@@ -78,12 +81,21 @@ interface TooLong {
   readonly firstAnswerLost?: boolean
   /** By how much the holder's wall clock is set, while it holds. */
   readonly wallStepMs?: number
-  /** When, counted from its request, the second client comes, which gets the lock as soon as it expired. */
+  /**
+   * When, counted from its request, the second client comes, which gets the lock as soon as it
+   * expired.
+   */
   readonly untilMs: number
 }
 
-/** The first holder is cut off from the server after its grant: does it still believe when the lock is another's? */
-async function believesTooLong(world: World, { slowMs, firstAnswerLost, wallStepMs, untilMs }: TooLong) {
+/**
+ * The first holder is cut off from the server after its grant: does it still believe when the lock
+ * is another's?
+ */
+async function believesTooLong(
+  world: World,
+  { slowMs, firstAnswerLost, wallStepMs, untilMs }: TooLong,
+) {
   const [one, two] = [world.client(), world.client()]
   one.faults = (name, before) =>
     name !== 'take'

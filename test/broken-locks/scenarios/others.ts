@@ -69,7 +69,10 @@ export const OTHERS: Record<string, Scenario> = {
   },
 }
 
-/** Two hold one after the other, the second with its wall clock set by `wallStepMs`: what the checkers say. */
+/**
+ * Two hold one after the other, the second with its wall clock set by `wallStepMs`: what the
+ * checkers say.
+ */
 async function oneAfterTheOther(world: World, wallStepMs: number): Promise<string[]> {
   const [one, two] = [world.client(), world.client()]
   two.wallStepMs = wallStepMs

@@ -1,6 +1,6 @@
 /**
- * One process: a clock of its own, a connection whose messages a test can drop, hold back or double, and a life that a test
- * can stop and end. Without faults every message arrives at once.
+ * One process: a clock of its own, a connection whose messages a test can drop, hold back or
+ * double, and a life that a test can stop and end. Without faults every message arrives at once.
  */
 import {
   type Control,
@@ -30,7 +30,10 @@ export interface Fate {
   readonly twice?: boolean
 }
 
-/** What becomes of a message, by the name of its command or script, and how many of that name went before it. */
+/**
+ * What becomes of a message, by the name of its command or script, and how many of that name went
+ * before it.
+ */
 export type Faults = (name: string, before: number) => Fate | undefined
 
 /** An acquire under way. */
@@ -65,7 +68,11 @@ export class Client {
     this.#base = clock
     this.#server = server
     this.clock = this.#ownClock()
-    const world: ControlWorld = { clock: this.clock, random: new SeededRandom(seed), redis: this.#port() }
+    const world: ControlWorld = {
+      clock: this.clock,
+      random: new SeededRandom(seed),
+      redis: this.#port(),
+    }
     this.lock = create(world, {
       lock: 'lock',
       ttlMs,
@@ -108,11 +115,15 @@ export class Client {
     return pending
   }
 
-  /** Its lease, or undefined if none came within `limitMs` of virtual time, or an error did; then it gave up. */
+  /**
+   * Its lease, or undefined if none came within `limitMs` of virtual time, or an error did; then it
+   * gave up.
+   */
   async tryFor(limitMs: number): Promise<ControlLease | undefined> {
     const pending = this.start()
     await this.#base.advance(0)
-    for (let waitedMs = 0; !pending.settled && waitedMs < limitMs; waitedMs += 1) await this.#base.advance(1)
+    for (let waitedMs = 0; !pending.settled && waitedMs < limitMs; waitedMs += 1)
+      await this.#base.advance(1)
     pending.giveUp()
     await this.#base.advance(0)
     return pending.lease
@@ -145,7 +156,8 @@ export class Client {
     const server = this.#server
     return {
       command: (name, ...args) => this.#send(name, () => server.command([name, ...args])),
-      script: (script, keys, args) => this.#send(script.name, () => server.script(script, keys, args)),
+      script: (script, keys, args) =>
+        this.#send(script.name, () => server.script(script, keys, args)),
       subscribe: async (channel, listener) => ({
         close: server.subscribe(channel, (message) => this.#alive(() => listener(message))),
       }),
@@ -156,7 +168,13 @@ export class Client {
     if (this.#state !== 'running') return new Promise(() => undefined)
     const before = this.#sent.get(name) ?? 0
     this.#sent.set(name, before + 1)
-    const { drop, hold, requestMs = 0, replyMs = 0, twice = false } = this.faults(name, before) ?? {}
+    const {
+      drop,
+      hold,
+      requestMs = 0,
+      replyMs = 0,
+      twice = false,
+    } = this.faults(name, before) ?? {}
     return new Promise((resolve, reject) => {
       const arrive = (): void => {
         try {

@@ -1,4 +1,7 @@
-/** Clients that take the lock again and again while messages get lost, doubled and late, and processes stop and die. */
+/**
+ * Clients that take the lock again and again while messages get lost, doubled and late, and
+ * processes stop and die.
+ */
 import type { Control } from '@holdfast/broken-locks'
 import type { Clock } from 'holdfast'
 import { SeededRandom } from 'holdfast/conformance'
@@ -15,7 +18,9 @@ export interface Outcome {
   readonly violations: readonly string[]
 }
 
-/** The same seed gives the same run. Afterwards the faults stop, and every client must get in once. */
+/**
+ * The same seed gives the same run. Afterwards the faults stop, and every client must get in once.
+ */
 export async function contend(create: Control['create'], seed: number): Promise<Outcome> {
   const world = new World(create)
   const random = new SeededRandom(seed)
@@ -57,8 +62,15 @@ async function work({ clock }: World, client: Client, random: SeededRandom): Pro
   }
 }
 
-/** Stops the process for up to twice its TTL, now and then, sets its wall clock, and lets messages get lost. */
-async function disturb({ clock, server }: World, client: Client, random: SeededRandom): Promise<void> {
+/**
+ * Stops the process for up to twice its TTL, now and then, sets its wall clock, and lets messages
+ * get lost.
+ */
+async function disturb(
+  { clock, server }: World,
+  client: Client,
+  random: SeededRandom,
+): Promise<void> {
   while (clock.monotonicMs() < RUN_MS) {
     await rest(clock, random.next() * 8000)
     client.wallStepMs = (random.next() - 0.5) * 10_000

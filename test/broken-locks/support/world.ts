@@ -1,4 +1,6 @@
-/** A server and some clients of one lock, in virtual time, with the history of what they believed. */
+/**
+ * A server and some clients of one lock, in virtual time, with the history of what they believed.
+ */
 import type { Control } from '@holdfast/broken-locks'
 import { checkHistory, VirtualClock, type HistoryEvent } from 'holdfast/conformance'
 import { Client } from './client.js'

@@ -1,20 +1,32 @@
-/** What stores get wrong, one thing at a time. Most of it was found in libraries that people use. */
+/**
+ * What stores get wrong, one thing at a time. Most of it was found in libraries that people use.
+ */
 import { pageOf, settle, type Breakage, type LockState, type Rule } from './rule-store.js'
 
 type RuleOf<V extends keyof Rule> = (sound: Rule) => Rule[V]
 
 /** Breaks one verb. */
-function verb<V extends keyof Rule>(which: V, name: string, caughtBy: string, rule: RuleOf<V>): Breakage {
+function verb<V extends keyof Rule>(
+  which: V,
+  name: string,
+  caughtBy: string,
+  rule: RuleOf<V>,
+): Breakage {
   return { name, caughtBy, rule: (sound) => ({ [which]: rule(sound) }) }
 }
 
 const firstHolder = (state: LockState) => state.holders.values().next().value
 
 const OWNERSHIP: readonly Breakage[] = [
-  verb('renew', 'renews for whoever asks', 'a stranger renews nothing', (sound) => (state, renewal, turn) => {
-    const holder = firstHolder(state)
-    return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, turn)
-  }),
+  verb(
+    'renew',
+    'renews for whoever asks',
+    'a stranger renews nothing',
+    (sound) => (state, renewal, turn) => {
+      const holder = firstHolder(state)
+      return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, turn)
+    },
+  ),
   verb(
     'renew',
     'renews what has expired',
@@ -53,10 +65,15 @@ const OWNERSHIP: readonly Breakage[] = [
       return holder ? sound.withdraw(state, { ...claim, id: holder.id }, turn) : outcome
     },
   ),
-  verb('withdraw', 'always says released', 'a stranger releases nothing', (sound) => (state, claim, turn) => {
-    sound.withdraw(state, claim, turn)
-    return 'released'
-  }),
+  verb(
+    'withdraw',
+    'always says released',
+    'a stranger releases nothing',
+    (sound) => (state, claim, turn) => {
+      sound.withdraw(state, claim, turn)
+      return 'released'
+    },
+  ),
   verb(
     'withdraw',
     'forgets what it answered',
@@ -144,7 +161,9 @@ const ATTEMPTS: readonly Breakage[] = [
     'a busy answer leaves nothing behind',
     (sound) => (state, claim, options, turn) => {
       const result = sound.attempt(state, claim, { ...options, enqueue: true }, turn)
-      return result.outcome === 'waiting' && !options.enqueue ? { ...result, outcome: 'busy' } : result
+      return result.outcome === 'waiting' && !options.enqueue
+        ? { ...result, outcome: 'busy' }
+        : result
     },
   ),
   verb(
@@ -169,7 +188,12 @@ const ATTEMPTS: readonly Breakage[] = [
     'ignores that clients disagree on the kind',
     'another kind is refused while the lock is held',
     (sound) => (state, claim, options, turn) => {
-      return sound.attempt(state, { ...claim, kind: state.kind, capacity: state.capacity }, options, turn)
+      return sound.attempt(
+        state,
+        { ...claim, kind: state.kind, capacity: state.capacity },
+        options,
+        turn,
+      )
     },
   ),
   verb(
@@ -199,7 +223,10 @@ const ATTEMPTS: readonly Breakage[] = [
 ]
 
 /** Grants to a claim as if nobody waited. */
-function overtaking(sound: Rule, may: (state: LockState, weight: number) => boolean): Rule['attempt'] {
+function overtaking(
+  sound: Rule,
+  may: (state: LockState, weight: number) => boolean,
+): Rule['attempt'] {
   return (state, claim, options, turn) => {
     settle(state, turn)
     if (!may(state, claim.weight) || state.waiters.has(claim.id)) {
@@ -230,8 +257,11 @@ const QUEUE: readonly Breakage[] = [
     'a small claim does not overtake a big one that waits, though it would fit',
     (sound) => overtaking(sound, (state) => state.kind === 'semaphore'),
   ),
-  verb('attempt', 'starves big claims', 'a big claim is not starved by a stream of small ones', (sound) =>
-    overtaking(sound, (state, weight) => state.kind === 'semaphore' && weight === 1),
+  verb(
+    'attempt',
+    'starves big claims',
+    'a big claim is not starved by a stream of small ones',
+    (sound) => overtaking(sound, (state, weight) => state.kind === 'semaphore' && weight === 1),
   ),
   verb(
     'attempt',
@@ -250,12 +280,17 @@ const QUEUE: readonly Breakage[] = [
       }
     },
   ),
-  verb('attempt', 'sends whoever asks again to the end', 'asking again does not lose a place', (sound) => {
-    return (state, claim, options, turn) => {
-      state.waiters.delete(claim.id)
-      return sound.attempt(state, claim, options, turn)
-    }
-  }),
+  verb(
+    'attempt',
+    'sends whoever asks again to the end',
+    'asking again does not lose a place',
+    (sound) => {
+      return (state, claim, options, turn) => {
+        state.waiters.delete(claim.id)
+        return sound.attempt(state, claim, options, turn)
+      }
+    },
+  ),
   {
     name: 'waits for the dead',
     caughtBy: 'a waiter that is not heard of any more is passed over',
@@ -361,19 +396,29 @@ const ADMINISTRATION: readonly Breakage[] = [
       },
     }),
   },
-  verb('downgrade', 'takes the weight off twice', 'may be repeated', (sound) => (state, claim, turn) => {
-    const before = state.heldWeight
-    const held = sound.downgrade(state, claim, turn)
-    if (held && state.heldWeight === before) state.heldWeight -= 1
-    return held
-  }),
+  verb(
+    'downgrade',
+    'takes the weight off twice',
+    'may be repeated',
+    (sound) => (state, claim, turn) => {
+      const before = state.heldWeight
+      const held = sound.downgrade(state, claim, turn)
+      if (held && state.heldWeight === before) state.heldWeight -= 1
+      return held
+    },
+  ),
   verb(
     'downgrade',
     'downgrades for whoever asks',
     'is refused for a claim that holds nothing',
     () => () => true,
   ),
-  verb('downgrade', 'does not downgrade', 'lets new readers in and keeps writers out', () => () => true),
+  verb(
+    'downgrade',
+    'does not downgrade',
+    'lets new readers in and keeps writers out',
+    () => () => true,
+  ),
   {
     name: 'folds the case of names',
     caughtBy: 'hostile names are locks like any other',
@@ -417,12 +462,17 @@ const ADMINISTRATION: readonly Breakage[] = [
         .slice(after === '' ? 0 : 1, limit + 1)
         .slice(0, limit),
   },
-  verb('describe', 'shows the queue in another order', 'the queue is shown in its order', (sound) => {
-    return (lock, state, turn) => {
-      const info = sound.describe(lock, state, turn)
-      return info && { ...info, waiters: info.waiters.toReversed() }
-    }
-  }),
+  verb(
+    'describe',
+    'shows the queue in another order',
+    'the queue is shown in its order',
+    (sound) => {
+      return (lock, state, turn) => {
+        const info = sound.describe(lock, state, turn)
+        return info && { ...info, waiters: info.waiters.toReversed() }
+      }
+    },
+  ),
 ]
 
 export const BREAKAGES: readonly Breakage[] = [

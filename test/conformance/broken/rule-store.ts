@@ -1,8 +1,16 @@
 /**
- * A store over the real grant rule in which single things can be broken on purpose, to see whether the suite notices.
+ * A store over the real grant rule in which single things can be broken on purpose, to see whether
+ * the suite notices.
  */
 import type { Clock } from 'holdfast'
-import type { InspectPage, InspectQuery, LockInfo, Store, Traits, WakeListener } from 'holdfast/store'
+import type {
+  InspectPage,
+  InspectQuery,
+  LockInfo,
+  Store,
+  Traits,
+  WakeListener,
+} from 'holdfast/store'
 import * as grantRule from '../../../packages/holdfast/dist/store/grant-rule.js'
 
 export type Rule = Pick<
@@ -29,7 +37,12 @@ export interface Breakage {
   /** Nobody is woken. */
   readonly silent?: true
   /** What is shown of the names that a prefix finds, in place of those. */
-  readonly page?: (all: readonly LockInfo[], prefix: string, after: string, limit: number) => LockInfo[]
+  readonly page?: (
+    all: readonly LockInfo[],
+    prefix: string,
+    after: string,
+    limit: number,
+  ) => LockInfo[]
 }
 
 export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
@@ -63,7 +76,9 @@ export class RuleService {
       attempt: (claim, options) =>
         step(claim.lock, (state, turn) => rule.attempt(state, claim, options, turn)),
       renew: (renewals) =>
-        renewals.map((renewal) => step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn))),
+        renewals.map((renewal) =>
+          step(renewal.lock, (state, turn) => rule.renew(state, renewal, turn)),
+        ),
       withdraw: (claim) => step(claim.lock, (state, turn) => rule.withdraw(state, claim, turn)),
       downgrade: (claim) => step(claim.lock, (state, turn) => rule.downgrade(state, claim, turn)),
       steal: (lock, options) => step(lock, (state, turn) => rule.steal(state, options, turn)),
@@ -99,7 +114,12 @@ export class RuleService {
     const state = this.#locks.get(key) ?? grantRule.newLockState()
     this.#locks.set(key, state)
     if (tokensPerClient) state.lastToken = own.lastToken
-    const turn = { nowMs: this.#clock.monotonicMs(), tokenFloor: 1, tombstoneLimit: 1000, promoted: [] }
+    const turn = {
+      nowMs: this.#clock.monotonicMs(),
+      tokenFloor: 1,
+      tombstoneLimit: 1000,
+      promoted: [],
+    }
     try {
       return verb(state, turn)
     } finally {
@@ -116,6 +136,11 @@ export class RuleService {
   }
 }
 
-export function pageOf(all: readonly LockInfo[], prefix: string, after: string, limit: number): LockInfo[] {
+export function pageOf(
+  all: readonly LockInfo[],
+  prefix: string,
+  after: string,
+  limit: number,
+): LockInfo[] {
   return all.filter(({ lock }) => lock.startsWith(prefix) && lock > after).slice(0, limit)
 }

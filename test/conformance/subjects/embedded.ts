@@ -31,7 +31,8 @@ export function embeddedSubject(): FolderSubject {
         tests: ['grow through a restart of the service'],
       },
       {
-        reason: 'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
+        reason:
+          'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
         tests: [
           'a withdrawn claim is remembered while a hundred others come and go',
           'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',

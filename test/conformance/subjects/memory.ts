@@ -10,7 +10,8 @@ const ALONE: Skip = {
 
 /** In virtual time the store remembers as much as any other, as a simulation would want it. */
 const FORGETFUL: Skip = {
-  reason: 'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
+  reason:
+    'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
   tests: [
     'a withdrawn claim is remembered while a hundred others come and go',
     'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
@@ -19,7 +20,12 @@ const FORGETFUL: Skip = {
 
 export function memorySubject(): Subject {
   const store = memoryStore()
-  return { name: 'memory', traits: store.traits, open: () => clientOf(store), skip: [ALONE, FORGETFUL] }
+  return {
+    name: 'memory',
+    traits: store.traits,
+    open: () => clientOf(store),
+    skip: [ALONE, FORGETFUL],
+  }
 }
 
 export function virtualMemorySubject(): Subject {

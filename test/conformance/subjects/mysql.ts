@@ -34,7 +34,10 @@ export function mysqlSubject(server: MysqlServer): Subject {
       await server.service.crash()
       await server.service.start()
     },
-    worker: { command: process.execPath, args: [join(import.meta.dirname, '../workers/mysql.mjs'), url] },
+    worker: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, '../workers/mysql.mjs'), url],
+    },
     killRounds: serverKillRounds(),
   }
 }

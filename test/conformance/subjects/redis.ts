@@ -1,4 +1,7 @@
-/** The Redis store as a subject: one server, a primary behind Sentinels, or a Cluster, through one of the libraries. */
+/**
+ * The Redis store as a subject: one server, a primary behind Sentinels, or a Cluster, through one
+ * of the libraries.
+ */
 import { join } from 'node:path'
 import type { Skip, Subject } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
@@ -97,7 +100,8 @@ async function subjectOf(
   const open = async (): Promise<Store> => {
     const opened = openAny(library, where)
     clients.add(opened)
-    // Some cases allow a quarter of a second for a first answer, and finding the primary can take longer.
+    // Some cases allow a quarter of a second for a first answer, and finding the primary can take
+    // longer.
     await opened.ready
     return closingBoth(redisStore({ client: opened.client }), () => {
       clients.delete(opened)

@@ -19,7 +19,9 @@ export interface RedlockSubject {
 }
 
 export async function redlockSubject(): Promise<RedlockSubject> {
-  const servers = await Promise.all(Array.from({ length: NODES }, () => startRedis({ appendOnly: true })))
+  const servers = await Promise.all(
+    Array.from({ length: NODES }, () => startRedis({ appendOnly: true })),
+  )
   const urls = servers.map(({ url }) => url)
   const clients = new Set<OpenClient>()
   const open = (): Store => {

@@ -1,4 +1,7 @@
-/** A process of its own that opens the embedded store in the folder it is given, and does what the suite asks. */
+/**
+ * A process of its own that opens the embedded store in the folder it is given, and does what the
+ * suite asks.
+ */
 import { serveWorker } from 'holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
 

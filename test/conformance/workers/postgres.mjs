@@ -1,10 +1,14 @@
-/** A process of its own that opens the PostgreSQL store through the library it is told, and does what the suite asks. */
+/**
+ * A process of its own that opens the PostgreSQL store through the library it is told, and does
+ * what the suite asks.
+ */
 import { serveWorker } from 'holdfast/conformance'
 import { postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 
 const [, , library, url] = process.argv
-const pool = library === 'pg' ? new Pool({ connectionString: url, max: 4 }) : postgres(url, { max: 4 })
+const pool =
+  library === 'pg' ? new Pool({ connectionString: url, max: 4 }) : postgres(url, { max: 4 })
 
 await serveWorker(() => postgresStore({ pool }))

@@ -1,4 +1,6 @@
-/** A process of its own that opens the Redis store with the library and at the place it is given. */
+/**
+ * A process of its own that opens the Redis store with the library and at the place it is given.
+ */
 import { serveWorker } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import { openAny } from '@holdfast/servers/redis-clients'

@@ -1,4 +1,6 @@
-/** A process of its own that opens the Redlock store over the servers at the addresses it is given. */
+/**
+ * A process of its own that opens the Redlock store over the servers at the addresses it is given.
+ */
 import { serveWorker } from 'holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
 import { openClient } from '@holdfast/servers/redis-clients'

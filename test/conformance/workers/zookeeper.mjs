@@ -1,4 +1,6 @@
-/** A process of its own that opens the ZooKeeper ensemble it is told, and does what the suite asks. */
+/**
+ * A process of its own that opens the ZooKeeper ensemble it is told, and does what the suite asks.
+ */
 import { serveWorker } from 'holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 

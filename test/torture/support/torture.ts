@@ -53,12 +53,22 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}, uid?
       .split('\n')
       .filter((line) => line.includes(folder))
     rmSync(folder, { recursive: true, force: true })
-    return { status: status as number | null, ...printed, left, running: processesOf(folder), mounted }
+    return {
+      status: status as number | null,
+      ...printed,
+      left,
+      running: processesOf(folder),
+      mounted,
+    }
   })
   return {
     child,
     async said(text) {
-      while (!printed.stderr.includes(text) && child.exitCode === null && child.signalCode === null) {
+      while (
+        !printed.stderr.includes(text) &&
+        child.exitCode === null &&
+        child.signalCode === null
+      ) {
         await new Promise<void>((resolve) => (heard = resolve))
       }
     },

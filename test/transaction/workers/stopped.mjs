@@ -1,5 +1,5 @@
-// A process that is to be stopped in the middle of its transaction: `stopped.mjs LIBRARY URL`. Says "inside" when it is, and then
-// "ended" with what became of the transaction.
+// A process that is to be stopped in the middle of its transaction: `stopped.mjs LIBRARY URL`. Says
+// "inside" when it is, and then "ended" with what became of the transaction.
 import { createLocks } from 'holdfast'
 import { mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresJsTransactions, postgresStore } from 'holdfast/postgres'

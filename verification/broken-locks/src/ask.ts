@@ -9,7 +9,12 @@ export interface Moment {
 }
 
 export type Asked<T> =
-  | { readonly outcome: 'answered'; readonly value: T; readonly sent: Moment; readonly replied: Moment }
+  | {
+      readonly outcome: 'answered'
+      readonly value: T
+      readonly sent: Moment
+      readonly replied: Moment
+    }
   /** Redis answered with an error. */
   | { readonly outcome: 'refused'; readonly error: unknown; readonly sent: Moment }
   /** It may have been carried out, or may still be, even later. */
@@ -25,8 +30,8 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Sends and waits for the answer; never rejects. The outcome is unclear if no answer came in time, if the connection
- * broke, or if the signal was aborted meanwhile.
+ * Sends and waits for the answer; never rejects. The outcome is unclear if no answer came in time,
+ * if the connection broke, or if the signal was aborted meanwhile.
  */
 export function ask<T>(
   { clock }: ControlWorld,
@@ -46,7 +51,8 @@ export function ask<T>(
     signal?.addEventListener('abort', giveUp, { once: true })
     send().then(
       (value) => end({ outcome: 'answered', value, sent, replied: momentOf(clock) }),
-      (error: unknown) => end({ outcome: isReplyError(error) ? 'refused' : 'unclear', error, sent }),
+      (error: unknown) =>
+        end({ outcome: isReplyError(error) ? 'refused' : 'unclear', error, sent }),
     )
   })
 }

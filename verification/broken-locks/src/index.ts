@@ -1,7 +1,9 @@
 /**
- * `@holdfast/broken-locks`: broken locks on Redis that a test harness must catch, and a good one that it must not.
+ * `@holdfast/broken-locks`: broken locks on Redis that a test harness must catch, and a good one
+ * that it must not.
  *
- * Never published. The simulator runs them in virtual time over the modelled Redis, others run them on a real server.
+ * Never published. The simulator runs them in virtual time over the modelled Redis, others run them
+ * on a real server.
  */
 export {
   isReplyError,

@@ -1,8 +1,9 @@
 /**
  * A modelled Redis: a deterministic state machine that is told the time with each command.
  *
- * It has what the controls use, and answers as Redis 7 does, errors included. `test/controls` compares it with a real
- * server. It knows no network: who loses, delays or doubles a message does so outside.
+ * It has what the controls use, and answers as Redis 7 does, errors included. `test/controls`
+ * compares it with a real server. It knows no network: who loses, delays or doubles a message does
+ * so outside.
  */
 import { COMMANDS } from './model/commands.js'
 import type { Server } from './model/command.js'
@@ -28,20 +29,33 @@ export class ModelRedis {
     return this.#call(command)
   }
 
-  /** Runs a script at one moment: its commands all see the same time, and none of another client comes between. */
-  script(script: Script, keys: readonly string[], args: readonly (string | number)[], nowMs: number): Reply {
+  /**
+   * Runs a script at one moment: its commands all see the same time, and none of another client
+   * comes between.
+   */
+  script(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    nowMs: number,
+  ): Reply {
     this.#keys.begin(nowMs)
     return script.run((...command) => this.#call(command), keys, args.map(String))
   }
 
-  /** The messages published since the last time, in order, for the network to deliver or to lose. */
+  /**
+   * The messages published since the last time, in order, for the network to deliver or to lose.
+   */
   takePublished(): readonly Published[] {
     const taken = this.#published
     this.#published = []
     return taken
   }
 
-  /** The server was killed and came back: without persistence nothing is left. Expiry goes by the wall clock. */
+  /**
+   * The server was killed and came back: without persistence nothing is left. Expiry goes by the
+   * wall clock.
+   */
   restart({ withData }: { withData: boolean }): void {
     if (!withData) this.#keys.clear()
     this.#published = []

@@ -8,7 +8,10 @@ export interface Note {
   readonly remainingMs?: number
 }
 
-/** A lock that knows no deadline leaves it out: by the checkers' rule it then believes until it is told otherwise. */
+/**
+ * A lock that knows no deadline leaves it out: by the checkers' rule it then believes until it is
+ * told otherwise.
+ */
 export function note(
   { history, lock }: ControlSettings,
   f: HistoryAction,

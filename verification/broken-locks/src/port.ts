@@ -1,8 +1,8 @@
 /**
  * What a control needs of its surroundings, and what it offers to whoever tests it.
  *
- * Everything comes in from outside, time and randomness included, so that one and the same lock runs in virtual time
- * over a modelled Redis, and against a real server.
+ * Everything comes in from outside, time and randomness included, so that one and the same lock
+ * runs in virtual time over a modelled Redis, and against a real server.
  */
 import type { Clock, Random } from 'holdfast'
 import type { HistoryNote } from 'holdfast/conformance'
@@ -14,8 +14,9 @@ export type Reply = string | number | null | readonly Reply[]
 export type Command = readonly [name: string, ...args: (string | number)[]]
 
 /**
- * Redis answered with an error: a command then had no effect, a script may have done a part. Whatever else a port throws
- * leaves all open. Clients such as ioredis throw errors of their own with this name.
+ * Redis answered with an error: a command then had no effect, a script may have done a part.
+ * Whatever else a port throws leaves all open. Clients such as ioredis throw errors of their own
+ * with this name.
  */
 export class ReplyError extends Error {
   override readonly name = 'ReplyError'
@@ -28,7 +29,9 @@ export function isReplyError(error: unknown): boolean {
 /** Runs one command inside a script; throws a ReplyError where Redis would. */
 export type Call = (...command: Command) => Reply
 
-/** A script, once for a real server and once for the modelled one. A test holds the two together. */
+/**
+ * A script, once for a real server and once for the modelled one. A test holds the two together.
+ */
 export interface Script {
   readonly name: string
   readonly lua: string
@@ -40,15 +43,25 @@ export interface Subscription {
   close(): void
 }
 
-/** A connection to Redis. An answer may come late, or never: who waits must have a limit of their own. */
+/**
+ * A connection to Redis. An answer may come late, or never: who waits must have a limit of their
+ * own.
+ */
 export interface RedisPort {
   command(...command: Command): Promise<Reply>
-  script(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply>
+  script(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<Reply>
   /** Resolves when the server has confirmed it; `listener` gets the messages from then on. */
   subscribe(channel: string, listener: (message: string) => void): Promise<Subscription>
 }
 
-/** One process's surroundings. `clock.wallMs` is that machine's wall clock, which may be wrong and may jump. */
+/**
+ * One process's surroundings. `clock.wallMs` is that machine's wall clock, which may be wrong and
+ * may jump.
+ */
 export interface ControlWorld {
   readonly clock: Clock
   readonly random: Random
@@ -61,13 +74,19 @@ export interface ControlSettings {
   readonly ttlMs: number
   /** How long an answer may take before it counts as lost. */
   readonly timeoutMs: number
-  /** How often a lock without wake-ups looks again, and how long any other waits at most for a wake-up. */
+  /**
+   * How often a lock without wake-ups looks again, and how long any other waits at most for a
+   * wake-up.
+   */
   readonly retryMs: number
   /** Writes the history: whoever uses a control need not, and must not, note the same again. */
   readonly history?: HistoryWriter
 }
 
-/** What a control tells of itself, at the moment when it happens. The `Recorder` of holdfast/conformance is one. */
+/**
+ * What a control tells of itself, at the moment when it happens. The `Recorder` of
+ * holdfast/conformance is one.
+ */
 export interface HistoryWriter {
   note(note: HistoryNote): void
   deadlineNs(remainingMs: () => number): bigint
@@ -76,8 +95,8 @@ export interface HistoryWriter {
 /** One process's handle on one lock: the owner, where a lock tells owners apart. */
 export interface ControlLock {
   /**
-   * Waits until the lock is granted. Rejects with the signal's reason when that is aborted, and with a ReplyError if
-   * Redis refuses.
+   * Waits until the lock is granted. Rejects with the signal's reason when that is aborted, and
+   * with a ReplyError if Redis refuses.
    */
   acquire(signal?: AbortSignal): Promise<ControlLease>
 }

@@ -1,4 +1,7 @@
-/** Disks of their own for folders, which need root: in memory, to fill them; or in a file, to stall them. */
+/**
+ * Disks of their own for folders, which need root: in memory, to fill them; or in a file, to stall
+ * them.
+ */
 import { execFileSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +16,10 @@ export function mountMemory(folder: string, megabytes: number): void {
   disks.add(folder)
 }
 
-/** Puts a folder on a disk that can stall. It is a sparse file beside the folder. @param uid whose it is, if not our own */
+/**
+ * Puts a folder on a disk that can stall. It is a sparse file beside the folder. @param uid whose
+ * it is, if not our own
+ */
 export function mountDisk(folder: string, megabytes: number, uid?: number): void {
   const file = `${folder}.disk`
   run('truncate', '-s', `${megabytes}M`, file)

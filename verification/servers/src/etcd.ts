@@ -7,13 +7,19 @@ import { freePorts, makeFolder, makeFolderOf, removeFolder, Service } from './se
 export interface EtcdOptions {
   /** How many members. Default 1. */
   readonly members?: number
-  /** Run Debian's newest etcd (`npm run servers:newest -- etcd`). Default: as `HOLDFAST_NEWEST` says. */
+  /**
+   * Run Debian's newest etcd (`npm run servers:newest -- etcd`). Default: as `HOLDFAST_NEWEST`
+   * says.
+   */
   readonly newest?: boolean
   /** Give each member a disk that can stall, which needs root. */
   readonly disks?: boolean
   /** More arguments for every member, such as `--quota-backend-bytes=100000`. */
   readonly args?: readonly string[]
-  /** Where each member is at home, if the way between them is to be cut. Clients reach all of them as ever. */
+  /**
+   * Where each member is at home, if the way between them is to be cut. Clients reach all of them
+   * as ever.
+   */
   readonly homes?: readonly Home[]
 }
 

@@ -24,7 +24,9 @@ export async function eventually(
       cause = error
     }
     if (performance.now() > giveUpMs) {
-      throw new Error(`${typeof what === 'string' ? what : what()}: not within ${withinMs} ms`, { cause })
+      throw new Error(`${typeof what === 'string' ? what : what()}: not within ${withinMs} ms`, {
+        cause,
+      })
     }
     await sleep(everyMs)
   }

@@ -1,4 +1,7 @@
-/** `npm run servers:newest -- [SERVER …]`: fetches the newest servers with apt, and says which versions it found. */
+/**
+ * `npm run servers:newest -- [SERVER …]`: fetches the newest servers with apt, and says which
+ * versions it found.
+ */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -15,7 +18,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { NEWEST_SERVERS, newestFolder, newestVersion, VERSION_FILE, type NewestServer } from './newest.js'
+import {
+  NEWEST_SERVERS,
+  newestFolder,
+  newestVersion,
+  VERSION_FILE,
+  type NewestServer,
+} from './newest.js'
 
 const SUITE = 'sid'
 const APT = '/etc/apt'
@@ -29,7 +38,10 @@ const LOADERS: Partial<Record<NodeJS.Architecture, readonly [folder: string, loa
 const PROGRAM_FOLDERS = ['usr/bin', 'usr/sbin']
 const POSTGRES = 'usr/lib/postgresql'
 
-/** Fetches servers, also those that are there already. Puts each in its place only when it is complete. */
+/**
+ * Fetches servers, also those that are there already. Puts each in its place only when it is
+ * complete.
+ */
 export function fetchNewest(servers: readonly NewestServer[]): void {
   mkdirSync(newestFolder(), { recursive: true })
   const work = mkdtempSync(join(newestFolder(), 'fetch-'))
@@ -53,7 +65,10 @@ function aptOptions(work: string): string[] {
     mkdirSync(join(work, folder), { recursive: true })
   }
   writeFileSync(join(work, 'status'), '')
-  writeFileSync(join(work, 'sources.list'), `deb [signed-by=${KEYRING}] ${mirror()} ${SUITE} main\n`)
+  writeFileSync(
+    join(work, 'sources.list'),
+    `deb [signed-by=${KEYRING}] ${mirror()} ${SUITE} main\n`,
+  )
   const settings = {
     'Dir::Etc::sourcelist': join(work, 'sources.list'),
     'Dir::Etc::sourceparts': '/dev/null',
@@ -108,7 +123,8 @@ function wrapAll(root: string, folder: string, server: NewestServer): void {
   if (libraries === undefined) throw new Error(`The processor ${process.arch} is not known here.`)
   const place = join(newestFolder(), server)
   const library = join(place, 'usr/lib', libraries)
-  // Before anything is changed: some programs are links to others, and do as the name says by which they were called.
+  // Before anything is changed: some programs are links to others, and do as the name says by which
+  // they were called.
   const programs = filesIn(folder)
     .filter(needsLoader)
     .map((path) => ({ path, real: realpathSync(path) }))

@@ -1,7 +1,7 @@
 /**
- * A private MariaDB or MySQL: its own data folder, port and socket; `root` needs no password. It is the system's MariaDB, or
- * what `HOLDFAST_NEWEST` names. The server refuses to run as root of the machine, so that it runs as the user of Debian's
- * package then.
+ * A private MariaDB or MySQL: its own data folder, port and socket; `root` needs no password. It is
+ * the system's MariaDB, or what `HOLDFAST_NEWEST` names. The server refuses to run as root of the
+ * machine, so that it runs as the user of Debian's package then.
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
@@ -38,7 +38,10 @@ interface Product {
   readonly install: readonly [command: string, ...args: string[]]
 }
 
-/** Starts a server. Without `durable` it does not wait for the disk. `flags` are as on the command line of the server. */
+/**
+ * Starts a server. Without `durable` it does not wait for the disk. `flags` are as on the command
+ * line of the server.
+ */
 export async function startMysql(
   options: {
     readonly durable?: boolean
@@ -50,7 +53,8 @@ export async function startMysql(
   const folder = makeFolder('mysql')
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
-  // A server that starts takes away the temporary tables that it finds, which may be those of another one.
+  // A server that starts takes away the temporary tables that it finds, which may be those of
+  // another one.
   const places = [`--datadir=${join(folder, 'data')}`, `--tmpdir=${folder}`]
   const [installer, ...installing] = product.install
   execFileSync(installer, ['--no-defaults', ...installing, ...places], {
@@ -61,11 +65,15 @@ export async function startMysql(
   const [port = 0] = await freePorts(1)
   const socket = join(folder, 's.sock')
   const sql = (text: string, database = DATABASE): string =>
-    execFileSync(product.client, ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database], {
-      input: text,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    }).trim()
+    execFileSync(
+      product.client,
+      ['--no-defaults', '-S', socket, '-u', 'root', '-N', '-B', database],
+      {
+        input: text,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      },
+    ).trim()
   const service = new Service({
     name: product.name,
     command: product.server,
@@ -99,11 +107,15 @@ export async function startMysql(
   }
 }
 
-/** The system's MariaDB or the newest one, which finds its messages and scripts from its base folder. */
+/**
+ * The system's MariaDB or the newest one, which finds its messages and scripts from its base
+ * folder.
+ */
 function mariadb(): Product {
   const newest = usesNewest('mariadb')
   const base = newest ? [`--basedir=${newestPath('mariadb', 'usr')}`] : []
-  const program = (path: string, name: string): string => (newest ? newestPath('mariadb', path) : name)
+  const program = (path: string, name: string): string =>
+    newest ? newestPath('mariadb', path) : name
   const install = program('usr/bin/mariadb-install-db', 'mariadb-install-db')
   return {
     name: 'MariaDB',

@@ -1,9 +1,11 @@
 /**
- * A network of a process's own, in which the way between two servers can be cut while clients reach both: Linux's network
- * namespaces, for root. It ends with the process, so that there is nothing to undo in the machine's own network.
+ * A network of a process's own, in which the way between two servers can be cut while clients reach
+ * both: Linux's network namespaces, for root. It ends with the process, so that there is nothing to
+ * undo in the machine's own network.
  *
- * Servers that are to be cut off have a home: an address of the loopback, and a user. Whatever that user sends comes from
- * that address, so that a rule about two addresses meets all connections between two servers, whoever began them.
+ * Servers that are to be cut off have a home: an address of the loopback, and a user. Whatever that
+ * user sends comes from that address, so that a rule about two addresses meets all connections
+ * between two servers, whoever began them.
  */
 import { execFileSync } from 'node:child_process'
 
@@ -18,7 +20,10 @@ export const HOMES: readonly Home[] = [1, 2, 3, 4, 5].map((number) => ({
   uid: 61_000 + number,
 }))
 
-/** Rules are asked in this order: what is cut, where users come from, and then what the machine knows by itself. */
+/**
+ * Rules are asked in this order: what is cut, where users come from, and then what the machine
+ * knows by itself.
+ */
 const PRIORITY = { cut: 5, homes: 10, local: 100 } as const
 const FIRST_TABLE = 100
 
@@ -50,16 +55,22 @@ export function layNetwork(homes: readonly Home[] = HOMES): void {
   )
 }
 
-/** Nothing goes from one to the others any more, nor back, and nobody is told. Gives what undoes it. */
+/**
+ * Nothing goes from one to the others any more, nor back, and nobody is told. Gives what undoes it.
+ */
 export function cutOff(one: Home, others: readonly Home[]): () => void {
-  const ways = others.flatMap(({ host }) => [`from ${one.host} to ${host}`, `from ${host} to ${one.host}`])
+  const ways = others.flatMap(({ host }) => [
+    `from ${one.host} to ${host}`,
+    `from ${host} to ${one.host}`,
+  ])
   ip(...ways.map((way) => `rule add pref ${PRIORITY.cut} ${way} blackhole`))
   return () => ip(...ways.map((way) => `rule del pref ${PRIORITY.cut} ${way} blackhole`))
 }
 
 /**
- * Nothing goes between these two groups any more, and only one of them learns of it: its connections to the other are reset,
- * and new ones are refused. Those of the other stay open and hear nothing. Gives what undoes it.
+ * Nothing goes between these two groups any more, and only one of them learns of it: its
+ * connections to the other are reset, and new ones are refused. Those of the other stay open and
+ * hear nothing. Gives what undoes it.
  */
 export function cutOneSided(told: readonly Home[], deaf: readonly Home[]): () => void {
   const pairs = told.flatMap((one) => deaf.map((other) => [one.host, other.host] as const))

@@ -1,8 +1,9 @@
 /**
- * The newest servers that Debian has, each unpacked into a folder of its own beside the system's, which stays as it is.
+ * The newest servers that Debian has, each unpacked into a folder of its own beside the system's,
+ * which stays as it is.
  *
- * `npm run servers:newest` fetches them. Their versions move, and nothing is pinned: what was found is printed. They run with
- * the loader and the libraries that they were made for.
+ * `npm run servers:newest` fetches them. Their versions move, and nothing is pinned: what was found
+ * is printed. They run with the loader and the libraries that they were made for.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -15,7 +16,10 @@ export const NEWEST_SERVERS = {
   valkey: { packages: ['valkey-server'], versionOf: /^valkey-server_/ },
   postgres: { packages: ['postgresql'], versionOf: /^postgresql-\d+_/ },
   mysql: { packages: ['mysql-server-core', 'mysql-client-core'], versionOf: /^mysql-server-core/ },
-  mariadb: { packages: ['mariadb-server-core', 'mariadb-client-core'], versionOf: /^mariadb-server-core_/ },
+  mariadb: {
+    packages: ['mariadb-server-core', 'mariadb-client-core'],
+    versionOf: /^mariadb-server-core_/,
+  },
   zookeeper: { packages: ['zookeeper'], versionOf: /^zookeeper_/ },
 } as const satisfies Record<string, { packages: readonly string[]; versionOf: RegExp }>
 
@@ -31,7 +35,10 @@ export function newestFolder(): string {
     : join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'holdfast', 'servers')
 }
 
-/** Whether tests run on the newest one: the environment variable `HOLDFAST_NEWEST` lists names with commas. */
+/**
+ * Whether tests run on the newest one: the environment variable `HOLDFAST_NEWEST` lists names with
+ * commas.
+ */
 export function usesNewest(server: NewestServer): boolean {
   return (process.env['HOLDFAST_NEWEST'] ?? '').split(',').includes(server)
 }

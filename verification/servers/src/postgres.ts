@@ -1,6 +1,6 @@
 /**
- * A private PostgreSQL: its own data folder and port, trusting whoever connects from this machine. The server refuses to
- * run as root, so that it runs as the user of Debian's package then.
+ * A private PostgreSQL: its own data folder and port, trusting whoever connects from this machine.
+ * The server refuses to run as root, so that it runs as the user of Debian's package then.
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,8 +25,8 @@ export interface PostgresServer {
 }
 
 /**
- * Starts a server. `settings` are as in postgresql.conf. Without `durable` it does not wait for the disk, which changes
- * nothing in what clients see while the machine lives.
+ * Starts a server. `settings` are as in postgresql.conf. Without `durable` it does not wait for the
+ * disk, which changes nothing in what clients see while the machine lives.
  */
 export async function startPostgres(
   options: {
@@ -83,10 +83,14 @@ export async function startPostgres(
   }
 }
 
-/** The user and group of a server that refuses to run as root; undefined when this process is not root's. */
+/**
+ * The user and group of a server that refuses to run as root; undefined when this process is not
+ * root's.
+ */
 export function userFor(name: string): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
+  const id = (flag: string): number =>
+    Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
@@ -98,7 +102,8 @@ function binaries(): string {
   const folder = usesNewest('postgres') ? newestPath('postgres', VERSIONS) : VERSIONS
   const versions = existsSync(folder) ? readdirSync(folder) : []
   const latest = versions.toSorted((one, other) => Number(other) - Number(one))[0]
-  if (latest === undefined) throw new Error(`There is no PostgreSQL in ${folder}: node scripts/needs.mjs`)
+  if (latest === undefined)
+    throw new Error(`There is no PostgreSQL in ${folder}: node scripts/needs.mjs`)
   return join(folder, latest, 'bin')
 }
 

@@ -112,7 +112,10 @@ export class Proxy {
   }
 }
 
-/** One direction of a connection. What was sent first arrives first, also when the way gets faster meanwhile. */
+/**
+ * One direction of a connection. What was sent first arrives first, also when the way gets faster
+ * meanwhile.
+ */
 class Way {
   readonly #to: Socket
   readonly #travelling: { readonly bytes: Buffer; readonly dueMs: number }[] = []

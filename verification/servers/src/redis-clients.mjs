@@ -1,8 +1,12 @@
-/** The client libraries that the Redis store is tried with, in their versions. Plain JavaScript, since workers use it. */
+/**
+ * The client libraries that the Redis store is tried with, in their versions. Plain JavaScript,
+ * since workers use it.
+ */
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
-// Loaded when it is asked for: a worker uses one of them, and to load all three takes longer than the rest of its start.
+// Loaded when it is asked for: a worker uses one of them, and to load all three takes longer than
+// the rest of its start.
 const ioredis5 = () => /** @type {typeof import('ioredis5')} */ (require('ioredis5'))
 const ioredis6 = () => /** @type {typeof import('ioredis6')} */ (require('ioredis6'))
 const redis6 = () => /** @type {typeof import('redis6')} */ (require('redis6'))
@@ -78,7 +82,8 @@ export function openClusterClient(library, ports, options = {}) {
 }
 
 /**
- * Connects a client of either kind, as a worker is told to: `sentinel:NAME:PORT,PORT`, `cluster:PORT,PORT`, or a URL.
+ * Connects a client of either kind, as a worker is told to: `sentinel:NAME:PORT,PORT`,
+ * `cluster:PORT,PORT`, or a URL.
  * @param {typeof LIBRARIES[number]} library
  * @param {string} where
  * @returns {OpenClient}

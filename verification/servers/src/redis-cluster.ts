@@ -1,6 +1,7 @@
 /**
- * A private Redis Cluster: three primaries with a replica each. Its members are told of each other by the files that they
- * start with, so that it is up as fast as its servers are. A primary that is dead is replaced after a second or two.
+ * A private Redis Cluster: three primaries with a replica each. Its members are told of each other
+ * by the files that they start with, so that it is up as fast as its servers are. A primary that is
+ * dead is replaced after a second or two.
  */
 import { randomBytes } from 'node:crypto'
 import { eventually } from './eventually.js'
@@ -8,7 +9,10 @@ import { RedisServer, type RedisServerOptions } from './redis.js'
 import { freePorts } from './service.js'
 
 export interface ClusterOptions {
-  /** Whether the rest works on while some slots have no primary. Default true: the server's own default is false. */
+  /**
+   * Whether the rest works on while some slots have no primary. Default true: the server's own
+   * default is false.
+   */
   readonly partial?: boolean
   readonly config?: RedisServerOptions['config']
   /** Keep what was written through a restart. */
@@ -81,7 +85,9 @@ export class RedisCluster {
   async untilReplaced(dead: Member): Promise<Member> {
     const next = this.members.find(({ shard, id }) => shard === dead.shard && id !== dead.id)
     if (!next) throw new Error('The member has no replica.')
-    await eventually('another primary', async () => (await next.server.command('ROLE')).includes('master'))
+    await eventually('another primary', async () =>
+      (await next.server.command('ROLE')).includes('master'),
+    )
     await eventually('the cluster is whole', async () =>
       (await next.server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'),
     )
@@ -91,14 +97,20 @@ export class RedisCluster {
   /** Waits until all members run, agree, and every primary has a replica that follows. */
   async untilWhole(): Promise<void> {
     await eventually('the cluster is whole', async () => {
-      const infos = await Promise.all(this.members.map(({ server }) => server.command('CLUSTER', 'INFO')))
+      const infos = await Promise.all(
+        this.members.map(({ server }) => server.command('CLUSTER', 'INFO')),
+      )
       if (!infos.every((info) => info.includes('cluster_state:ok'))) return false
-      const roles = await Promise.all(this.members.map(({ server }) => server.command('INFO', 'replication')))
+      const roles = await Promise.all(
+        this.members.map(({ server }) => server.command('INFO', 'replication')),
+      )
       return roles.filter((role) => role.includes('master_link_status:up')).length === SHARDS
     })
   }
 
-  /** Begins to move a slot: from now on the members send clients from one to the other, key by key. */
+  /**
+   * Begins to move a slot: from now on the members send clients from one to the other, key by key.
+   */
   async beginMove(slot: number, from: Member, to: Member): Promise<void> {
     await expectOk(to, 'CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', from.id)
     await expectOk(from, 'CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', to.id)
@@ -114,7 +126,8 @@ export class RedisCluster {
   }
 
   async endMove(slot: number, from: Member, to: Member): Promise<void> {
-    for (const member of [to, from]) await expectOk(member, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', to.id)
+    for (const member of [to, from])
+      await expectOk(member, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', to.id)
   }
 
   async moveSlot(slot: number, from: Member, to: Member): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A private Redis primary with replicas, watched by three Sentinels. They find a primary dead after a second, and put a
- * replica in its place.
+ * A private Redis primary with replicas, watched by three Sentinels. They find a primary dead after
+ * a second, and put a replica in its place.
  */
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
@@ -41,7 +41,8 @@ export class SentinelGroup {
   async start(): Promise<void> {
     const [primary, ...replicas] = this.servers
     await Promise.all(this.servers.map((server) => server.start()))
-    // Not by their settings: a replica that has taken over must not follow the old primary again when it restarts.
+    // Not by their settings: a replica that has taken over must not follow the old primary again
+    // when it restarts.
     for (const replica of replicas) await replica.command('REPLICAOF', HOST, String(primary?.port))
     await eventually('the replicas follow', () => this.#replicasFollow())
     await Promise.all(this.sentinels.map((sentinel) => sentinel.start()))
@@ -51,7 +52,9 @@ export class SentinelGroup {
   /** The server that the Sentinels take for the primary. */
   async primary(): Promise<RedisServer> {
     for (const port of this.sentinelPorts) {
-      const reply = await askSentinel(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.name).catch(() => '')
+      const reply = await askSentinel(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.name).catch(
+        () => '',
+      )
       const found = this.servers.find((server) => reply.includes(`\r\n${server.port}\r\n`))
       if (found) return found
     }
@@ -82,8 +85,9 @@ export class SentinelGroup {
   }
 
   /**
-   * Waits until the Sentinels agree on a primary, and all others follow it. Who takes itself for one as well, since it was
-   * away when it was replaced, is told: the Sentinels would take ten seconds for that.
+   * Waits until the Sentinels agree on a primary, and all others follow it. Who takes itself for
+   * one as well, since it was away when it was replaced, is told: the Sentinels would take ten
+   * seconds for that.
    */
   async untilWhole(): Promise<void> {
     await eventually('the replicas follow', async () => {
@@ -125,7 +129,10 @@ export class SentinelGroup {
     })
   }
 
-  /** The primary, if all Sentinels name the same one, think it well, and none of them is about to replace it. */
+  /**
+   * The primary, if all Sentinels name the same one, think it well, and none of them is about to
+   * replace it.
+   */
   async #agreed(): Promise<RedisServer | undefined> {
     const replies = await this.#views()
     const named = replies.map((reply) => (isWell(reply) ? fieldOf(reply, 'port') : undefined))
@@ -133,11 +140,15 @@ export class SentinelGroup {
   }
 
   #views(): Promise<string[]> {
-    return Promise.all(this.sentinelPorts.map((port) => askSentinel(port, 'SENTINEL', 'MASTER', this.name)))
+    return Promise.all(
+      this.sentinelPorts.map((port) => askSentinel(port, 'SENTINEL', 'MASTER', this.name)),
+    )
   }
 
   async #replicasFollow(): Promise<boolean> {
-    const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')))
+    const roles = await Promise.all(
+      this.servers.map((server) => server.command('INFO', 'replication')),
+    )
     const primaries = roles.filter((role) => role.includes('role:master'))
     const following = roles.filter((role) => role.includes('master_link_status:up'))
     return primaries.length === 1 && following.length === this.servers.length - 1
@@ -179,7 +190,8 @@ export async function startSentinels({
   const ports = await freePorts(1 + replicas + SENTINELS)
   const [primary = 0, ...others] = ports
   const servers = [primary, ...others.slice(0, replicas)].map(
-    (port) => new RedisServer(port, { appendOnly, config: [['repl-diskless-sync-delay', '0'], ...config] }),
+    (port) =>
+      new RedisServer(port, { appendOnly, config: [['repl-diskless-sync-delay', '0'], ...config] }),
   )
   const group = new SentinelGroup(servers, others.slice(replicas))
   try {

@@ -73,7 +73,10 @@ export class RedisServer {
     return this.#service.crash()
   }
 
-  /** Takes away what a killed server had kept: it comes back empty, as one that persists nothing does. */
+  /**
+   * Takes away what a killed server had kept: it comes back empty, as one that persists nothing
+   * does.
+   */
   forget(): void {
     for (const name of readdirSync(this.folder)) {
       rmSync(join(this.folder, name), { recursive: true, force: true })
@@ -95,7 +98,10 @@ export class RedisServer {
     removeFolder(this.folder)
   }
 
-  /** Sends one command on a connection of its own, past every client library, and returns the raw reply. */
+  /**
+   * Sends one command on a connection of its own, past every client library, and returns the raw
+   * reply.
+   */
   command(...args: readonly string[]): Promise<string> {
     const login = this.password === undefined ? [] : [['AUTH', this.password]]
     return converse(this.port, [...login, args])
@@ -129,7 +135,9 @@ function converse(port: number, commands: readonly (readonly string[])[]): Promi
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1')
     let reply = ''
-    socket.setTimeout(COMMAND_LIMIT_MS, () => socket.destroy(new Error('no answer from redis-server')))
+    socket.setTimeout(COMMAND_LIMIT_MS, () =>
+      socket.destroy(new Error('no answer from redis-server')),
+    )
     socket.on('connect', () => {
       // With QUIT at the end the server itself closes the connection, after the last reply.
       for (const args of [...commands, ['QUIT']]) socket.write(encode(args))
@@ -149,7 +157,9 @@ export function askSentinel(port: number, ...args: readonly string[]): Promise<s
     const socket: Socket = connect(port, '127.0.0.1')
     const last = '+PONG\r\n'
     let reply = ''
-    socket.setTimeout(COMMAND_LIMIT_MS, () => socket.destroy(new Error('no answer from the Sentinel')))
+    socket.setTimeout(COMMAND_LIMIT_MS, () =>
+      socket.destroy(new Error('no answer from the Sentinel')),
+    )
     socket.on('connect', () => void socket.write(encode(args) + encode(['PING'])))
     socket.on('data', (chunk) => {
       reply += chunk.toString()

@@ -1,5 +1,6 @@
 /**
- * Private servers for tests: each on free loopback ports, with its files in a temporary folder, stopped by its pid.
+ * Private servers for tests: each on free loopback ports, with its files in a temporary folder,
+ * stopped by its pid.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -38,7 +39,10 @@ export interface Death {
 
 const mourners = new Set<(death: Death) => void>()
 
-/** Calls back when a server ends that answered and that nobody stops. Returns what takes the call back. */
+/**
+ * Calls back when a server ends that answered and that nobody stops. Returns what takes the call
+ * back.
+ */
 export function onDeath(mourner: (death: Death) => void): () => void {
   mourners.add(mourner)
   return () => mourners.delete(mourner)
@@ -46,7 +50,8 @@ export function onDeath(mourner: (death: Death) => void): () => void {
 
 const running = new Set<Service>()
 const folders = new Set<string>()
-// A run that ends by an exception, or in the middle of a start, must leave neither servers nor their files behind.
+// A run that ends by an exception, or in the middle of a start, must leave neither servers nor
+// their files behind.
 process.on('exit', () => {
   for (const service of running) service.kill('SIGKILL')
   for (const folder of [...folders]) removeFolder(folder)
@@ -100,7 +105,8 @@ export class Service {
     }).then(() => {
       running.delete(this)
       if (this.#child === child) this.#child = undefined
-      if (this.#expectedToRun) for (const mourner of mourners) mourner({ name, output: this.#output })
+      if (this.#expectedToRun)
+        for (const mourner of mourners) mourner({ name, output: this.#output })
       this.#expectedToRun = false
     })
     if (child.pid === undefined) await this.#exited
@@ -126,7 +132,10 @@ export class Service {
     for (const pid of childrenOf(this.pid)) killIfThere(pid, signal)
   }
 
-  /** Kills it and its own processes, and waits until all are gone: PostgreSQL does not start beside what is left of it. */
+  /**
+   * Kills it and its own processes, and waits until all are gone: PostgreSQL does not start beside
+   * what is left of it.
+   */
   async crash(): Promise<void> {
     // Stopped first, so that it has no more of them, and does nothing about the end of any.
     this.kill('SIGSTOP')
@@ -152,7 +161,8 @@ export class Service {
     const { name, ready, readyMs = 20_000 } = this.#command
     const endMs = performance.now() + readyMs
     for (;;) {
-      if (!this.#child) throw new Error(`${name} ended before it was ready. It said:\n${this.#output}`)
+      if (!this.#child)
+        throw new Error(`${name} ended before it was ready. It said:\n${this.#output}`)
       if (await ready().catch(() => false)) return
       if (performance.now() > endMs) {
         throw new Error(`${name} did not answer within ${readyMs} ms. It said:\n${this.#output}`)
@@ -218,8 +228,9 @@ const FIRST_PORT = 10_240
 const FEWEST_PORTS = 2000
 
 /**
- * Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. They lie below those that the
- * system gives to connections, one of which could otherwise take the port before the server does, or while it is restarted.
+ * Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. They lie
+ * below those that the system gives to connections, one of which could otherwise take the port
+ * before the server does, or while it is restarted.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const endPort = firstOfConnections()

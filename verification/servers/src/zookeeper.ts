@@ -14,7 +14,10 @@ export interface ZooKeeperOptions {
   readonly servers?: number
   /** More lines of the configuration. */
   readonly config?: Readonly<Record<string, string | number>>
-  /** Where each server is at home, if the way between them is to be cut. Clients reach all of them as ever. */
+  /**
+   * Where each server is at home, if the way between them is to be cut. Clients reach all of them
+   * as ever.
+   */
   readonly homes?: readonly Home[]
 }
 
@@ -50,7 +53,10 @@ export class ZooKeeperEnsemble {
     throw new Error('No server of the ZooKeeper ensemble says that it leads.')
   }
 
-  /** Returns how many transactions the ensemble has written to its log since the present leader was elected. */
+  /**
+   * Returns how many transactions the ensemble has written to its log since the present leader was
+   * elected.
+   */
   async logEntries(): Promise<number> {
     const answer = await ask(this.ports[await this.leader()] as number, 'srvr')
     const zxid = BigInt(/^Zxid: (0x[0-9a-f]+)$/m.exec(answer)?.[1] ?? '0x0')
@@ -144,7 +150,10 @@ function server(
 }
 
 const JARS = '/usr/share/java'
-/** What a server needs. The jar names its libraries by the system's paths, so that its own must come before it. */
+/**
+ * What a server needs. The jar names its libraries by the system's paths, so that its own must come
+ * before it.
+ */
 const LIBRARIES = ['zookeeper-jute', 'slf4j-api', 'metrics-core', 'snappy-java', 'zookeeper']
 
 /** Of the system's ZooKeeper, or of the newest one. */

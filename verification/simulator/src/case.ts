@@ -1,6 +1,6 @@
 /**
- * A case: everything that a run depends on. It is drawn from a seed, and may be cut down afterwards; the same case always
- * runs the same way.
+ * A case: everything that a run depends on. It is drawn from a seed, and may be cut down
+ * afterwards; the same case always runs the same way.
  */
 import {
   drawFaults,
@@ -19,7 +19,10 @@ export const PROCESSES = 4
 export const DURATION_MS = 20_000
 export const TTL_MS = 1000
 
-/** How far the rate of one clock is off at most. Two such clocks part by no more than the margin of 1% allows. */
+/**
+ * How far the rate of one clock is off at most. Two such clocks part by no more than the margin of
+ * 1% allows.
+ */
 const WORST_RATE = 0.005
 
 export interface Case {

@@ -1,4 +1,7 @@
-/** The command line of the simulator: what may be asked for, and what is said when something else is. */
+/**
+ * The command line of the simulator: what may be asked for, and what is said when something else
+ * is.
+ */
 import { parseArgs } from 'node:util'
 import { isStoreName, STORE_NAMES, STORE_NOTES, type StoreName } from './server/models.js'
 
@@ -38,7 +41,11 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     stores: values.store === undefined ? STORE_NAMES : [...new Set(values.store.map(storeName))],
     firstSeed: seed ?? 1,
     seeds:
-      values.seeds === undefined ? (seed === undefined ? 300 : 1) : wholeNumber('seeds', values.seeds, 1),
+      values.seeds === undefined
+        ? seed === undefined
+          ? 300
+          : 1
+        : wholeNumber('seeds', values.seeds, 1),
     mutation: values.mutation,
     mutations: values.mutations === true,
     controls: values.controls === true,
@@ -88,5 +95,7 @@ function wholeNumber(name: string, text: string, least: number): number {
 
 function storeName(name: string): StoreName {
   if (isStoreName(name)) return name
-  throw new UsageError(`There is no store model "${name}". Choose among: ${STORE_NAMES.join(', ')}.`)
+  throw new UsageError(
+    `There is no store model "${name}". Choose among: ${STORE_NAMES.join(', ')}.`,
+  )
 }

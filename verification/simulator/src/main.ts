@@ -1,7 +1,9 @@
 /**
- * `npm run simulate`: the real runtime over a modelled network and store, in virtual time, from a seed.
+ * `npm run simulate`: the real runtime over a modelled network and store, in virtual time, from a
+ * seed.
  *
- * Ends with 0 when every promise was kept, with 1 when one was broken, and with 64 when it was called wrongly.
+ * Ends with 0 when every promise was kept, with 1 when one was broken, and with 64 when it was
+ * called wrongly.
  */
 import { parseCommand, UsageError, USAGE, type Command } from './command.js'
 import { simulate } from './simulate.js'

@@ -1,4 +1,6 @@
-/** Runs one case, from the first event to the last, and hands back all that there is to judge it by. */
+/**
+ * Runs one case, from the first event to the last, and hands back all that there is to judge it by.
+ */
 import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
@@ -13,11 +15,15 @@ import { FencedCounters } from './workload/fenced-counter.js'
 import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
 
-/** After arrivals stopped and faults healed, everybody who waits must be served within this time. */
+/**
+ * After arrivals stopped and faults healed, everybody who waits must be served within this time.
+ */
 const DRAIN_MS = 4000
 /** Closing the clients after that takes no longer than this. */
 const CLOSE_MS = 6000
-/** What is on its way by then has arrived after this time: the slowest message takes three seconds. */
+/**
+ * What is on its way by then has arrived after this time: the slowest message takes three seconds.
+ */
 const IN_FLIGHT_MS = 4000
 /** More events than this, and something goes round in circles. */
 const MOST_EVENTS = 500_000
@@ -33,7 +39,10 @@ export interface Outcome {
   readonly serverHolds: readonly ServerHold[]
   /** Granted although they had been withdrawn. */
   readonly risen: readonly ServerHold[]
-  /** What the server held when all clients had given back all they had, and nothing on its way has given back. */
+  /**
+   * What the server held when all clients had given back all they had, and nothing on its way has
+   * given back.
+   */
   readonly leftOver: readonly ServerHold[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
@@ -94,7 +103,9 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   }
 }
 
-/** Follows the renewals and the queueing of all clients, which only the runtime's events tell of. */
+/**
+ * Follows the renewals and the queueing of all clients, which only the runtime's events tell of.
+ */
 function listen({ runtime, chronicle, claimants }: Ground, sites: readonly Site[]): () => void {
   const siteOf = (clientId: string): Site | undefined =>
     sites.find(({ client }) => client.locks.clientId === clientId)
@@ -130,7 +141,11 @@ function stuckActors(site: Site, events: readonly HistoryEvent[]): Stuck[] {
     })
 }
 
-async function closeAll(agenda: Agenda, sites: readonly Site[], exhausted: () => boolean): Promise<void> {
+async function closeAll(
+  agenda: Agenda,
+  sites: readonly Site[],
+  exhausted: () => boolean,
+): Promise<void> {
   let open = 0
   for (const { client } of sites) {
     open += 1

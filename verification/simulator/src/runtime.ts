@@ -1,6 +1,7 @@
 /**
- * What is simulated: the runtime and the store as the package exports them. A mutation is another copy of the same
- * package with one line changed, so the world takes them from here and never imports them itself.
+ * What is simulated: the runtime and the store as the package exports them. A mutation is another
+ * copy of the same package with one line changed, so the world takes them from here and never
+ * imports them itself.
  */
 import { createLocks, onLockEvent } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
@@ -19,4 +20,11 @@ export interface Runtime {
   readonly rule: typeof rule
 }
 
-export const realRuntime: Runtime = { createLocks, memoryStore, onLockEvent, redisStore, redlockStore, rule }
+export const realRuntime: Runtime = {
+  createLocks,
+  memoryStore,
+  onLockEvent,
+  redisStore,
+  redlockStore,
+  rule,
+}

@@ -1,6 +1,6 @@
 /**
- * Makes a failing case smaller while it still breaks the same promise: fewer faults, fewer clients, fewer operations, a
- * shorter run. What is left is the story to tell.
+ * Makes a failing case smaller while it still breaks the same promise: fewer faults, fewer clients,
+ * fewer operations, a shorter run. What is left is the story to tell.
  */
 import type { Case } from './case.js'
 import type { ActorScript } from './workload/script.js'
@@ -15,7 +15,11 @@ export interface ShrinkLimits {
   readonly mostRuns: number
 }
 
-export async function shrink(plan: Case, stillFails: StillFails, { mostRuns }: ShrinkLimits): Promise<Case> {
+export async function shrink(
+  plan: Case,
+  stillFails: StillFails,
+  { mostRuns }: ShrinkLimits,
+): Promise<Case> {
   const search = new Search(plan, stillFails, mostRuns)
   for (let before: Case | undefined; before !== search.best && search.goesOn;) {
     before = search.best
@@ -23,7 +27,10 @@ export async function shrink(plan: Case, stillFails: StillFails, { mostRuns }: S
     await search.thin(({ faults }) => faults.length, withoutFaults)
     await search.thin(({ actors }) => actors.length, withoutActors)
     for (let actor = 0; actor < search.best.actors.length; actor += 1) {
-      await search.thin((best) => best.actors[actor]?.operations.length ?? 0, withoutOperations(actor))
+      await search.thin(
+        (best) => best.actors[actor]?.operations.length ?? 0,
+        withoutOperations(actor),
+      )
     }
     await search.thin(({ actors }) => actors.length, plainOperations)
   }
@@ -82,9 +89,15 @@ function without<Item>(items: readonly Item[], at: number, count: number): Item[
   return [...items.slice(0, at), ...items.slice(at + count)]
 }
 
-const withoutFaults: Cut = (plan, at, count) => ({ ...plan, faults: without(plan.faults, at, count) })
+const withoutFaults: Cut = (plan, at, count) => ({
+  ...plan,
+  faults: without(plan.faults, at, count),
+})
 
-const withoutActors: Cut = (plan, at, count) => ({ ...plan, actors: without(plan.actors, at, count) })
+const withoutActors: Cut = (plan, at, count) => ({
+  ...plan,
+  actors: without(plan.actors, at, count),
+})
 
 function withoutOperations(actor: number): Cut {
   return (plan, at, count) => {

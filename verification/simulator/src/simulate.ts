@@ -30,7 +30,8 @@ export async function simulate(command: Command): Promise<number> {
     const tally = await explore({ ...command, store, runtime, progress: progressOf(command.seeds) })
     showProgress('')
     tallies.push(tally)
-    for (const { seed } of tally.failed.slice(0, MOST_STORIES)) await report(command, store, seed, runtime)
+    for (const { seed } of tally.failed.slice(0, MOST_STORIES))
+      await report(command, store, seed, runtime)
   }
   if (command.history !== undefined) await writeHistory(command, command.history, runtime)
   console.log(table(tallies))
@@ -45,19 +46,31 @@ async function runtimeOf({ mutation: name }: Command): Promise<Runtime> {
   throw new UsageError(`There is no mutation "${name}". Choose among: ${names}.`)
 }
 
-async function report(command: Command, store: StoreName, seed: number, runtime: Runtime): Promise<void> {
+async function report(
+  command: Command,
+  store: StoreName,
+  seed: number,
+  runtime: Runtime,
+): Promise<void> {
   const examined = await examine(drawCase(seed, store), runtime)
   const [first] = examined.findings
-  if (!first) throw new Error(`Seed ${seed} failed once and not again: the simulation is not deterministic.`)
+  if (!first)
+    throw new Error(`Seed ${seed} failed once and not again: the simulation is not deterministic.`)
   const shortest = await shortestStory(examined, first, runtime)
   const mutation = command.mutation === undefined ? '' : ` --mutation ${command.mutation}`
   console.log(`\nseed ${seed}, store ${store}: ${examined.findings.length} findings`)
   console.log(`replay: npm run simulate -- --store ${store} --seed ${seed}${mutation}`)
   console.log(describeCut(examined, shortest))
-  console.log(tellStory(shortest.plan, shortest.outcome, shortest.findings.find(isLike(first)) ?? first))
+  console.log(
+    tellStory(shortest.plan, shortest.outcome, shortest.findings.find(isLike(first)) ?? first),
+  )
 }
 
-async function shortestStory(examined: Examined, first: Finding, runtime: Runtime): Promise<Examined> {
+async function shortestStory(
+  examined: Examined,
+  first: Finding,
+  runtime: Runtime,
+): Promise<Examined> {
   const stillFails = async (candidate: Examined['plan']): Promise<boolean> =>
     (await examine(candidate, runtime)).findings.some(isLike(first))
   return examine(await shrink(examined.plan, stillFails, SHRINK_LIMITS), runtime)
@@ -99,13 +112,23 @@ function table(tallies: readonly Tally[]): string {
     ((tally.seeds / tally.elapsedMs) * 60_000).toFixed(0),
     failures(tally),
   ])
-  const head = ['store', 'seeds', 'exclusion promised', 'tokens promised', 'faults', 'leases', 'events']
+  const head = [
+    'store',
+    'seeds',
+    'exclusion promised',
+    'tokens promised',
+    'faults',
+    'leases',
+    'events',
+  ]
   return `\n${formatTable([...head, 'longest drain', 'time', 'seeds a minute', 'failed'], rows)}`
 }
 
 function failures({ failed }: Tally): string {
   if (failed.length === 0) return 'none'
-  const shown = failed.slice(0, 5).map(({ seed, properties }) => `${seed} (${properties.join(', ')})`)
+  const shown = failed
+    .slice(0, 5)
+    .map(({ seed, properties }) => `${seed} (${properties.join(', ')})`)
   return `${failed.length}: ${shown.join(' ')}${failed.length > shown.length ? ' …' : ''}`
 }
 

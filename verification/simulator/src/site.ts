@@ -1,4 +1,7 @@
-/** The place of one process: its machine, its network, and the processes that live there one after the other. */
+/**
+ * The place of one process: its machine, its network, and the processes that live there one after
+ * the other.
+ */
 import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
@@ -82,14 +85,20 @@ export class Site implements FaultySite {
 
   kill(): void {
     this.#process.kill()
-    this.#ground.chronicle.note(this.#process.pid, this.#process.name, { f: 'kill', type: 'info', key: '' })
+    this.#ground.chronicle.note(this.#process.pid, this.#process.name, {
+      f: 'kill',
+      type: 'info',
+      key: '',
+    })
   }
 
   resetConnections(node?: number): void {
     this.#access.reset(node)
   }
 
-  /** The operation at which an actor was killed is over; its successor goes on with the next one. */
+  /**
+   * The operation at which an actor was killed is over; its successor goes on with the next one.
+   */
   revive(): void {
     this.#start()
     const { circumstances } = this.#ground
@@ -101,7 +110,8 @@ export class Site implements FaultySite {
   }
 
   #start(): void {
-    const { agenda, plan, server, runtime, chronicle, counters, circumstances, claimants } = this.#ground
+    const { agenda, plan, server, runtime, chronicle, counters, circumstances, claimants } =
+      this.#ground
     const name = `p${this.#index}`
     const dice = Dice.named(plan.seed, `process ${this.#index}.${this.#generation}`)
     this.#generation += 1

@@ -1,4 +1,7 @@
-/** Tells what happened in a run: the faults, who asked for the lock, who held it from when to when, and what broke. */
+/**
+ * Tells what happened in a run: the faults, who asked for the lock, who held it from when to when,
+ * and what broke.
+ */
 import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from './case.js'
 import type { Fault } from './faults/plan.js'
@@ -31,7 +34,9 @@ export function tellStory(plan: Case, outcome: Outcome, finding: Finding): strin
   return [
     `broken: ${finding.property}`,
     `  ${finding.message}`,
-    ...(told.length > shown.length ? [`  (${told.length - shown.length} earlier lines are left out)`] : []),
+    ...(told.length > shown.length
+      ? [`  (${told.length - shown.length} earlier lines are left out)`]
+      : []),
     ...shown.map(({ atMs, text }) => `${atMs.toFixed(3).padStart(12)} ms  ${text}`),
   ].join('\n')
 }
@@ -57,7 +62,9 @@ function timeOf({ t_ns }: HistoryEvent): number {
 function eventLine(event: HistoryEvent): Line {
   const { client, pid, key, f, type, weight, capacity, token, deadline_ns, value, claim } = event
   const details = [
-    weight !== undefined && capacity !== undefined && capacity > 1 ? `weight ${weight} of ${capacity}` : '',
+    weight !== undefined && capacity !== undefined && capacity > 1
+      ? `weight ${weight} of ${capacity}`
+      : '',
     token === undefined ? '' : `token ${token}`,
     claim === undefined ? '' : `claim ${claim}`,
     deadline_ns === undefined ? '' : `until ${(Number(deadline_ns) / 1e6).toFixed(3)}`,

@@ -11,6 +11,11 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  return [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n')
 }

@@ -76,13 +76,17 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
   const values = parse(args)
   if (values.help === true) return 'help'
   const subjects =
-    values.subject === undefined ? ['holdfast' as const] : listOf(values.subject).flatMap(subjectNames)
+    values.subject === undefined
+      ? ['holdfast' as const]
+      : listOf(values.subject).flatMap(subjectNames)
   const commandLine = subjects.includes('command-line')
   const usualStores = commandLine ? COMMAND_LINE_STORES : STORE_NAMES
   const stores = values.store === undefined ? usualStores : listOf(values.store).map(storeName)
   assertTogether(stores, subjects)
   if (values.waiters !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
-    throw new UsageError('Waiters crowd the locks of the library only: leave out --waiters, or --subject.')
+    throw new UsageError(
+      'Waiters crowd the locks of the library only: leave out --waiters, or --subject.',
+    )
   }
   const usual = values.record === true && !commandLine ? 'all' : 'promised'
   const faults = listOf([values.faults ?? usual])
@@ -93,13 +97,17 @@ export function parseCommand(args: readonly string[]): Command | 'help' {
     stores: [...new Set(stores)],
     subjects: [...new Set(subjects)],
     seconds:
-      values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
+      values.seconds === undefined
+        ? SECONDS
+        : wholeNumber('seconds', values.seconds, 1, LONGEST_SECONDS),
     seed: values.seed === undefined ? 1 : wholeNumber('seed', values.seed, 0, 2 ** 32),
-    waiters: values.waiters === undefined ? 0 : wholeNumber('waiters', values.waiters, 0, MOST_WAITERS),
+    waiters:
+      values.waiters === undefined ? 0 : wholeNumber('waiters', values.waiters, 0, MOST_WAITERS),
     faultsFor: kindsFor,
     mixed: values.faults === 'mixed',
     plan: values.plan === true,
-    mutation: values.mutation === undefined ? undefined : mutationName(values.mutation, commandLine),
+    mutation:
+      values.mutation === undefined ? undefined : mutationName(values.mutation, commandLine),
     history: values.history,
     report: values.report,
     record: values.record === true,
@@ -119,7 +127,9 @@ function assertTogether(stores: readonly StoreName[], subjects: readonly Subject
   }
   const elsewhere = stores.find((store) => store !== 'redis')
   if (elsewhere !== undefined && subjects.some((subject) => subject !== 'holdfast')) {
-    throw new UsageError(`Controls and peers are locks on Redis: say --store redis, not ${elsewhere}.`)
+    throw new UsageError(
+      `Controls and peers are locks on Redis: say --store redis, not ${elsewhere}.`,
+    )
   }
 }
 
@@ -195,11 +205,15 @@ function subjectNames(name: string): SubjectName[] {
 function mutationName(name: string, commandLine: boolean): string {
   const mutation = MUTATIONS.find((one) => one.name === name)
   if (!mutation) {
-    throw new UsageError(`There is no mutation "${name}". Choose among: ${MUTATION_NAMES.join(', ')}.`)
+    throw new UsageError(
+      `There is no mutation "${name}". Choose among: ${MUTATION_NAMES.join(', ')}.`,
+    )
   }
   if ((mutation.of === 'cli') === commandLine) return name
   const its = mutation.of === 'cli' ? 'the command line' : 'the library'
-  throw new UsageError(`The mutation ${name} is one of ${its}: choose another one, or another --subject.`)
+  throw new UsageError(
+    `The mutation ${name} is one of ${its}: choose another one, or another --subject.`,
+  )
 }
 
 interface Meeting {
@@ -216,9 +230,11 @@ function faultsFor(
 ): AnyFaultKind[] {
   const mended = commandLine && shapeOf(store).newest ? MENDED_IN_NEWEST : []
   const own = commandLine ? [...mended, ...RUN_FAULT_KINDS] : []
-  const isMet = (kind: FaultKind): boolean => canBeDriven(kind) && !(commandLine && kind === 'abandon')
+  const isMet = (kind: FaultKind): boolean =>
+    canBeDriven(kind) && !(commandLine && kind === 'abandon')
   return names.flatMap((name): AnyFaultKind[] => {
-    if (name === 'promised' || name === 'mixed') return [...promisedFaults(store).filter(isMet), ...own]
+    if (name === 'promised' || name === 'mixed')
+      return [...promisedFaults(store).filter(isMet), ...own]
     if (name === 'all') return [...new Set([...faultsOf(store).filter(isMet), ...own])]
     if (name === 'none' || name === '') return []
     if (name === 'abandon' && commandLine) {
@@ -228,7 +244,9 @@ function faultsFor(
     }
     if (isRunFaultKind(name)) {
       if (commandLine) return [name]
-      throw new UsageError(`The fault ${name} meets only the command line: say --subject command-line.`)
+      throw new UsageError(
+        `The fault ${name} meets only the command line: say --subject command-line.`,
+      )
     }
     if (!isFaultKind(name)) {
       const known = [...FAULT_KINDS, ...RUN_FAULT_KINDS]
@@ -241,7 +259,10 @@ function faultsFor(
   })
 }
 
-/** What only root can do is left out of a mix, and refused with advice where it is asked for by name. */
+/**
+ * What only root can do is left out of a mix, and refused with advice where it is asked for by
+ * name.
+ */
 function canBeDriven(kind: AnyFaultKind): boolean {
   const { needs } = FAULTS[kind]
   if (needs === 'network') return hasNetwork()

@@ -1,4 +1,7 @@
-/** `npm run torture`: the real library on real servers under real faults, judged by the published checkers. */
+/**
+ * `npm run torture`: the real library on real servers under real faults, judged by the published
+ * checkers.
+ */
 import { parseCommand, UsageError, USAGE, type Command } from './command.js'
 import { Interrupted } from './run/conduct.js'
 import { MissingError } from './run/preflight.js'
@@ -12,8 +15,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-// Everything was closed by now. Left to end by itself, Node 20 sometimes spins for ever while it cleans up: a connection that
-// was reset while it was being shut down is never quite closed (node::Environment::CleanupHandles).
+// Everything was closed by now. Left to end by itself, Node 20 sometimes spins for ever while it
+// cleans up: a connection that was reset while it was being shut down is never quite closed
+// (node::Environment::CleanupHandles).
 process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {

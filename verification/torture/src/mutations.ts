@@ -12,7 +12,9 @@ function edits(...names: readonly string[]): Edit[] {
   })
 }
 
-/** Lets a leader vouch for sessions by itself, where a caller asks for it: `sync` needs no quorum. */
+/**
+ * Lets a leader vouch for sessions by itself, where a caller asks for it: `sync` needs no quorum.
+ */
 const ALONE: readonly Edit[] = [
   {
     file: 'stores/sequenced/session.js',
@@ -103,17 +105,20 @@ export const MUTATIONS: readonly TortureMutation[] = [
       {
         file: 'stores/sequenced/queue-waiter.js',
         find: "if (look.state === 'absent')\n                return wake();",
-        replace: "if (look.state === 'absent')\n                return wake(this.#promote(queueEntry));",
+        replace:
+          "if (look.state === 'absent')\n                return wake(this.#promote(queueEntry));",
       },
     ],
-    masked: 'the deadline of such a grant, which counts from the last answer before the wait, would be over',
+    masked:
+      'the deadline of such a grant, which counts from the last answer before the wait, would be over',
     store: 'etcd',
     faults: ['pause'],
     shows: ['exclusion', 'tokens', 'counter'],
   },
   {
     name: 'leader-alone-renews',
-    breaks: 'A lease is renewed by what a quorum has agreed to, and not by the word of the leader alone',
+    breaks:
+      'A lease is renewed by what a quorum has agreed to, and not by the word of the leader alone',
     edits: [
       ...ALONE,
       {
@@ -129,7 +134,8 @@ export const MUTATIONS: readonly TortureMutation[] = [
   },
   {
     name: 'leader-alone-keeps-waiters',
-    breaks: 'A waiter counts from what a quorum has agreed to, and not from the word of the leader alone',
+    breaks:
+      'A waiter counts from what a quorum has agreed to, and not from the word of the leader alone',
     edits: [
       ...ALONE,
       {
@@ -161,7 +167,8 @@ export const MUTATIONS: readonly TortureMutation[] = [
   ...COMMAND_LINE_MUTATIONS,
   {
     name: 'keep-alive-anywhere',
-    breaks: 'A session of etcd is kept alive through a member that has just answered a linearizable read',
+    breaks:
+      'A session of etcd is kept alive through a member that has just answered a linearizable read',
     edits: [
       {
         file: 'stores/etcd/leases.js',
@@ -178,7 +185,10 @@ export const MUTATIONS: readonly TortureMutation[] = [
 
 export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)
 
-/** Makes a broken copy of the package that a mutation is about, and gives its folder. Whoever asks removes it. */
+/**
+ * Makes a broken copy of the package that a mutation is about, and gives its folder. Whoever asks
+ * removes it.
+ */
 export function brokenCopyOf(mutation: TortureMutation): string {
   return mutation.of === 'cli' ? mutatedCommandLine(mutation) : mutatedCopy(mutation)
 }

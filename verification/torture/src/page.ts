@@ -1,6 +1,6 @@
 /**
- * Writes `docs/guarantees.md` from the table of promises and the recorded results: `npm run torture:page`. With `--check` it
- * only says whether the page is as it would be written now.
+ * Writes `docs/guarantees.md` from the table of promises and the recorded results: `npm run
+ * torture:page`. With `--check` it only says whether the page is as it would be written now.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -53,7 +53,9 @@ async function render(): Promise<string> {
 }
 
 function readResults(): Map<string, Results> {
-  const files = existsSync(RESULTS) ? readdirSync(RESULTS).filter((name) => name.endsWith('.json')) : []
+  const files = existsSync(RESULTS)
+    ? readdirSync(RESULTS).filter((name) => name.endsWith('.json'))
+    : []
   return new Map(
     files.map((name) => {
       const results = JSON.parse(readFileSync(`${RESULTS}${name}`, 'utf8')) as Results
@@ -94,7 +96,11 @@ function mark(store: StoreName, kind: FaultKind, cell: RecordedCell | undefined)
   if (promise.verdict === 'absent') return '–'
   if (!cell) return '○'
   const text =
-    countOf(cell.broken) > 0 ? '✗' : promise.verdict === 'promised' ? '✓' : String(countOf(cell.seen))
+    countOf(cell.broken) > 0
+      ? '✗'
+      : promise.verdict === 'promised'
+        ? '✓'
+        : String(countOf(cell.seen))
   return `[${text}](#${anchor(store, kind)})`
 }
 
@@ -173,7 +179,9 @@ function toldAfter({ losses, awake, woken }: RecordedCell): string {
   const parts: string[] = []
   if (awake) parts.push(`p50 ${awake.p50}, p99 ${awake.p99}, max ${awake.max} ms (${awake.count})`)
   if (woken)
-    parts.push(`after waking: p50 ${woken.p50}, p99 ${woken.p99}, max ${woken.max} ms (${woken.count})`)
+    parts.push(
+      `after waking: p50 ${woken.p50}, p99 ${woken.p99}, max ${woken.max} ms (${woken.count})`,
+    )
   return parts.join('; ')
 }
 
@@ -181,7 +189,8 @@ function absences(store: StoreName): string {
   const reasons = new Map<string, FaultKind[]>()
   for (const kind of FAULT_KINDS) {
     const cell = PROMISES[store][kind]
-    if (cell.verdict === 'absent') reasons.set(cell.because, [...(reasons.get(cell.because) ?? []), kind])
+    if (cell.verdict === 'absent')
+      reasons.set(cell.because, [...(reasons.get(cell.because) ?? []), kind])
   }
   const lines = [...reasons].map(
     ([because, kinds]) => `- ${kinds.map((kind) => `\`${kind}\``).join(', ')}: ${because}.`,

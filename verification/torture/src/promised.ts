@@ -1,6 +1,6 @@
 /**
- * What is promised: one table of store and fault. A run is judged by what every fault in it leaves promised, and the
- * guarantees page is made of the same table.
+ * What is promised: one table of store and fault. A run is judged by what every fault in it leaves
+ * promised, and the guarantees page is made of the same table.
  */
 import { FAULT_KINDS, isFaultKind, type AnyFaultKind, type FaultKind } from './faults/catalogue.js'
 import type { StoreName } from './stores.js'
@@ -25,7 +25,11 @@ export const PROPERTY_NAMES = Object.keys(PROPERTIES) as readonly Property[]
 export type Cell =
   | { readonly verdict: 'promised'; readonly note?: string }
   /** These promises are not given. What happens is counted. */
-  | { readonly verdict: 'not promised'; readonly without: readonly Property[]; readonly because: string }
+  | {
+      readonly verdict: 'not promised'
+      readonly without: readonly Property[]
+      readonly because: string
+    }
   /** Cannot happen to this store, or cannot be driven here. */
   | { readonly verdict: 'absent'; readonly because: string }
 
@@ -50,7 +54,9 @@ const NO_REPLICA = absent(
   'a replica that takes over lacks what it lacks: the database’s own affair, not driven here',
 )
 const NO_CLOCK = absent('its sessions count by a monotonic clock; not driven here')
-const NEVER_EMPTY = absent('a database that comes back empty has no lock table, and every request is refused')
+const NEVER_EMPTY = absent(
+  'a database that comes back empty has no lock table, and every request is refused',
+)
 
 const NO_MEMBERS = absent('there are no members that could be parted')
 
@@ -62,10 +68,15 @@ const NO_REPLICATION = {
   'replica-kill': NO_FOLLOWERS,
 } as const
 
-const STALLED = absent('not driven here: a server that waits for its disk answers nothing, as in stall')
+const STALLED = absent(
+  'not driven here: a server that waits for its disk answers nothing, as in stall',
+)
 
 const everywhere = (rest: Partial<Row>): Row => {
-  const row = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, promised])) as Record<FaultKind, Cell>
+  const row = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, promised])) as Record<
+    FaultKind,
+    Cell
+  >
   return { ...row, 'disk-stalled': STALLED, ...rest }
 }
 
@@ -198,7 +209,10 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
       ['exclusion'],
       'a server that forgot its vote votes again, and makes a second majority',
     ),
-    flush: without(['exclusion'], 'a server that forgot its vote votes again, and makes a second majority'),
+    flush: without(
+      ['exclusion'],
+      'a server that forgot its vote votes again, and makes a second majority',
+    ),
     'clock-forward': without(
       ['exclusion'],
       'a server that ends a lease early votes again, and makes a second majority',
@@ -217,7 +231,9 @@ export const PROMISES: Readonly<Record<StoreName, Row>> = {
     'clock-forward': absent(
       'its leases count by a monotonic clock; a Go program’s clock cannot be set apart',
     ),
-    'clock-back': absent('its leases count by a monotonic clock; a Go program’s clock cannot be set apart'),
+    'clock-back': absent(
+      'its leases count by a monotonic clock; a Go program’s clock cannot be set apart',
+    ),
   }),
   zookeeper: everywhere({
     'clock-forward': NO_CLOCK,
@@ -243,7 +259,11 @@ export interface Waiver {
 }
 
 /** What is not promised under these faults, and why. */
-export function waivers(store: StoreName, kinds: Iterable<AnyFaultKind>, fenced: boolean): Waiver[] {
+export function waivers(
+  store: StoreName,
+  kinds: Iterable<AnyFaultKind>,
+  fenced: boolean,
+): Waiver[] {
   const found = new Map<Property, string>()
   for (const kind of new Set(kinds)) {
     if (!isFaultKind(kind)) continue
@@ -252,7 +272,8 @@ export function waivers(store: StoreName, kinds: Iterable<AnyFaultKind>, fenced:
     for (const property of cell.without) found.set(property, cell.because)
   }
   // A lock without tokens leaves late writes to the resource, whatever the faults.
-  if (!fenced) found.set('counter', 'there are no fencing tokens, so that a late write is not refused')
+  if (!fenced)
+    found.set('counter', 'there are no fencing tokens, so that a late write is not refused')
   const loss = found.get('exclusion')
   if (loss !== undefined && [...kinds].includes('clock-back') && [...kinds].some(isLoss)) {
     const because = 'a server that lost its counter begins from its clock, which was set back'

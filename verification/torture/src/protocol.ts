@@ -1,7 +1,10 @@
 /** What the conductor and its client processes say to each other. */
 import type { StoreName } from './stores.js'
 
-/** How a client reaches its store: addresses in the order of the servers, proxies between, or a folder. */
+/**
+ * How a client reaches its store: addresses in the order of the servers, proxies between, or a
+ * folder.
+ */
 export interface Connection {
   readonly ports: readonly number[]
   readonly directory?: string
@@ -11,7 +14,10 @@ export interface Connection {
   readonly routes?: Readonly<Record<string, { readonly host: string; readonly port: number }>>
 }
 
-/** Who is tried: the real library, the command line, a lock that is broken on purpose, or somebody else's library. */
+/**
+ * Who is tried: the real library, the command line, a lock that is broken on purpose, or somebody
+ * else's library.
+ */
 export type SubjectName = 'holdfast' | 'command-line' | `control:${string}` | `peer:${string}`
 
 /** What a client process is started with, as JSON in its first argument. */
@@ -53,7 +59,10 @@ export interface LossNote {
   readonly client: string
   readonly pid: number
   readonly reason: string
-  /** Until when the lease was known to last, and when its signal told of the loss: nanoseconds of the shared clock. */
+  /**
+   * Until when the lease was known to last, and when its signal told of the loss: nanoseconds of
+   * the shared clock.
+   */
   readonly deadline_ns: string
   readonly told_ns: string
 }
@@ -67,7 +76,10 @@ export interface BreachNote {
   readonly at_ns: string
 }
 
-/** Something failed where no caller could be told. No promise is broken by that alone, but it explains what follows. */
+/**
+ * Something failed where no caller could be told. No promise is broken by that alone, but it
+ * explains what follows.
+ */
 export interface BackgroundNote {
   readonly note: 'background'
   readonly key: string
@@ -86,7 +98,12 @@ export type ToClient =
 
 export type FromClient =
   | { readonly said: 'ready' }
-  | { readonly said: 'count'; readonly leases: number; readonly losses: number; readonly waiting: number }
+  | {
+      readonly said: 'count'
+      readonly leases: number
+      readonly losses: number
+      readonly waiting: number
+    }
   | { readonly said: 'holding' }
   | { readonly said: 'drained' }
   | { readonly said: 'closed' }

@@ -1,4 +1,7 @@
-/** Keeps what was seen: one file a store, with a cell for each fault by itself and one for all promised ones together. */
+/**
+ * Keeps what was seen: one file a store, with a cell for each fault by itself and one for all
+ * promised ones together.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -63,7 +66,11 @@ export function keep(cell: string, ran: JudgedRun): void {
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results).cells : {}
   const results: Results = {
     name,
-    machine: { node: process.versions.node, platform: process.platform, cores: availableParallelism() },
+    machine: {
+      node: process.versions.node,
+      platform: process.platform,
+      cores: availableParallelism(),
+    },
     cells: { ...before, [cell]: recorded(ran) },
   }
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)

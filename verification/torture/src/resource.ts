@@ -1,6 +1,7 @@
 /**
- * The resource that the locks protect: a counter a lock that refuses late tokens, in the conductor's own process, which no
- * fault touches. Clients reach it through a socket, so that what they send can be late.
+ * The resource that the locks protect: a counter a lock that refuses late tokens, in the
+ * conductor's own process, which no fault touches. Clients reach it through a socket, so that what
+ * they send can be late.
  */
 import { rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'

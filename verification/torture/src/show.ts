@@ -31,7 +31,8 @@ export function showProgress(
 
 function progressLine(progress: Progress, name: string, seconds: number): string {
   const { phase, elapsedMs, leases, losses, waiting, faults, present } = progress
-  const at = phase === 'torturing' ? `${Math.min(seconds, elapsedMs / 1000).toFixed(0)}/${seconds} s` : phase
+  const at =
+    phase === 'torturing' ? `${Math.min(seconds, elapsedMs / 1000).toFixed(0)}/${seconds} s` : phase
   const broken = present.length === 0 ? '' : ` · now: ${present.join(', ')}`
   return `${name} · ${at} · ${leases} leases · ${losses} lost · ${waiting} waiting · ${faults} faults${broken}`
 }
@@ -50,7 +51,15 @@ export function showVerdicts({ options, outcome, judgement }: JudgedRun): string
     .slice(0, MOST_SHOWN)
     .map(({ kind, message, promised }) => `  ${promised ? 'broken' : 'seen'} ${kind}: ${message}`)
   const more = findings.length > shown.length ? [`  … ${findings.length - shown.length} more`] : []
-  return ['', title, figures, ...toldLines(told), ...verdicts.map(verdictLine), ...shown, ...more].join('\n')
+  return [
+    '',
+    title,
+    figures,
+    ...toldLines(told),
+    ...verdicts.map(verdictLine),
+    ...shown,
+    ...more,
+  ].join('\n')
 }
 
 function verdictLine({ property, outcome, violations, because }: Verdict): string {

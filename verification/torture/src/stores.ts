@@ -21,8 +21,9 @@ export interface StoreShape {
   /** How many servers there are. */
   readonly servers: number
   /**
-   * How long anybody may wait after everything was healed, in milliseconds: the lease of a dead holder, the heartbeats of dead
-   * waiters, the re-attempt floor, a round trip and a hand-off, and what the service itself needs to come back.
+   * How long anybody may wait after everything was healed, in milliseconds: the lease of a dead
+   * holder, the heartbeats of dead waiters, the re-attempt floor, a round trip and a hand-off, and
+   * what the service itself needs to come back.
    */
   readonly boundMs: number
   /** Leases have fencing tokens. */
@@ -52,9 +53,11 @@ export const STORES: Readonly<Record<StoreName, StoreShape>> = {
   redlock: shape('Redlock on five servers', { servers: 5, fenced: false }),
   postgres: shape('PostgreSQL', { ttlMs: 2000, boundMs: 9000 }),
   mysql: shape('MySQL (MariaDB)', { ttlMs: 2000, boundMs: 9000 }),
-  // After an election etcd gives every lease its whole TTL again, and looks for those that ended twice a second.
+  // After an election etcd gives every lease its whole TTL again, and looks for those that ended
+  // twice a second.
   etcd: shape('etcd, three members', { ttlMs: 4000, servers: 3, boundMs: 18_000 }),
-  // A dead waiter's entry stays for its session; the C client pauses for a third of it when all servers refuse.
+  // A dead waiter's entry stays for its session; the C client pauses for a third of it when all
+  // servers refuse.
   zookeeper: shape('ZooKeeper, three servers', { ttlMs: 3000, servers: 3, boundMs: 16_000 }),
 }
 

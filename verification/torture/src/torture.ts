@@ -1,4 +1,6 @@
-/** Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise. */
+/**
+ * Runs what the command line asks for, shows how it goes, and ends with a verdict for each promise.
+ */
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -88,15 +90,29 @@ async function tryOne(
 /** Outside of the repository the copy would not find the client libraries. */
 function brokenCopy(mutation: TortureMutation): string {
   const copy = brokenCopyOf(mutation)
-  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(copy, 'node_modules'))
+  symlinkSync(
+    fileURLToPath(new URL('../../../node_modules', import.meta.url)),
+    join(copy, 'node_modules'),
+  )
   return copy
 }
 
-export async function runOnce(options: JudgedRun['options'], signal: AbortSignal): Promise<JudgedRun> {
-  const all = { ...options, signal, progress: (progress: Progress) => showProgress(progress, options) }
-  const outcome = await (options.subject === 'command-line' ? conductCommandLine(all) : conduct(all))
+export async function runOnce(
+  options: JudgedRun['options'],
+  signal: AbortSignal,
+): Promise<JudgedRun> {
+  const all = {
+    ...options,
+    signal,
+    progress: (progress: Progress) => showProgress(progress, options),
+  }
+  const outcome = await (options.subject === 'command-line'
+    ? conductCommandLine(all)
+    : conduct(all))
   const { witnessed } = outcome
-  const judgement = witnessed ? judgeCommandLine(options, { ...outcome, witnessed }) : judge(options, outcome)
+  const judgement = witnessed
+    ? judgeCommandLine(options, { ...outcome, witnessed })
+    : judge(options, outcome)
   return { options, outcome, judgement }
 }
 

@@ -8,12 +8,17 @@ const BARE_NUMBER = /^\d+(?:\.\d+)?$/
 /** The longest duration that makes sense here; beyond it somebody mistook a unit. */
 const MAX_MS = 366 * UNIT_MS.d
 
-/** Reads a duration in milliseconds. `option` names it in errors. A bare `0` is allowed where zero is. */
+/**
+ * Reads a duration in milliseconds. `option` names it in errors. A bare `0` is allowed where zero
+ * is.
+ */
 export function parseDuration(option: string, text: string): number {
   if (text === '0') return 0
   const match = SHAPE.exec(text)
   if (!match)
-    throw new UsageError(`${option} ${JSON.stringify(text)} is no duration. ${advice(option, text)}`)
+    throw new UsageError(
+      `${option} ${JSON.stringify(text)} is no duration. ${advice(option, text)}`,
+    )
   const [, number, unit] = match
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
   if (ms > MAX_MS) throw new UsageError(`${option} ${text} is longer than a year.`)

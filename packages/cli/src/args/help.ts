@@ -14,7 +14,9 @@ export function renderHelp(page: HelpPage): string {
     return [`  ${short}--${name}${spec.value === undefined ? '' : ` ${spec.value}`}`, spec.help]
   })
   const width = Math.max(...rows.map(([left]) => left.length)) + 2
-  const options = rows.map(([left, help]) => left.padEnd(width) + wrap(help, 100 - width, width)).join('\n')
+  const options = rows
+    .map(([left, help]) => left.padEnd(width) + wrap(help, 100 - width, width))
+    .join('\n')
   const notes = page.notes === undefined ? '' : `\n${page.notes.trim()}\n`
   return `Usage: ${page.usage}\n\n${page.about.trim()}\n\nOptions:\n${options}\n${notes}`
 }

@@ -1,4 +1,7 @@
-/** The operands of the commands about one lock. A name may also stand after `--`, so that it can begin with a dash. */
+/**
+ * The operands of the commands about one lock. A name may also stand after `--`, so that it can
+ * begin with a dash.
+ */
 import { UsageError } from '../cli-error.js'
 
 interface Operands {

@@ -1,7 +1,8 @@
 /**
  * Reads the options of one command with node:util's parser, and turns its errors into advice.
  *
- * A command describes its options in a table; `--help` is made from the same table, so the two cannot differ.
+ * A command describes its options in a table; `--help` is made from the same table, so the two
+ * cannot differ.
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../cli-error.js'
@@ -29,7 +30,10 @@ export interface ParsedOptions<T extends OptionTable> {
 }
 
 /** Everything after the first `--` belongs to somebody else and is not even looked at. */
-export function parseOptions<T extends OptionTable>(table: T, argv: readonly string[]): ParsedOptions<T> {
+export function parseOptions<T extends OptionTable>(
+  table: T,
+  argv: readonly string[],
+): ParsedOptions<T> {
   const end = argv.indexOf('--')
   const own = end === -1 ? argv : argv.slice(0, end)
   const rest = end === -1 ? undefined : argv.slice(end + 1)
@@ -52,10 +56,16 @@ export function parseOptions<T extends OptionTable>(table: T, argv: readonly str
   }
 }
 
-function asUsageError(error: NodeJS.ErrnoException, table: OptionTable, hadSeparator: boolean): Error {
+function asUsageError(
+  error: NodeJS.ErrnoException,
+  table: OptionTable,
+  hadSeparator: boolean,
+): Error {
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const option = /'(-[^']*)'/.exec(error.message)?.[1] ?? 'that option'
-    return new UsageError(`There is no option ${option}. ${suggestion(option, table, hadSeparator)}`)
+    return new UsageError(
+      `There is no option ${option}. ${suggestion(option, table, hadSeparator)}`,
+    )
   }
   if (error.code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
     const [, option] = /'(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(error.message) ?? []

@@ -4,8 +4,8 @@ import type { HelpPage } from '../args/help.js'
 export interface Command {
   readonly help: HelpPage
   /**
-   * Whether it takes over the signals from the start by itself, through the second argument of `main`. The other commands
-   * end by them.
+   * Whether it takes over the signals from the start by itself, through the second argument of
+   * `main`. The other commands end by them.
    */
   readonly takesSignals?: true
   /** Resolves with the exit code. What it throws is reported and turned into one. */

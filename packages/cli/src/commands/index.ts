@@ -1,4 +1,7 @@
-/** All commands. What `holdfast run` does without, and is big, is loaded only when it is called: a run must start fast. */
+/**
+ * All commands. What `holdfast run` does without, and is big, is loaded only when it is called: a
+ * run must start fast.
+ */
 import type { Command } from './command.js'
 import { command as doctor } from './doctor.js'
 import { command as inspect } from './inspect.js'

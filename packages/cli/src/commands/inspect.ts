@@ -47,7 +47,8 @@ export const command: Command = {
 function renderLock(name: string, info: LockInfo | undefined, location: StoreLocation): string {
   const head = `Lock:   ${printable(name)}\nStore:  ${location.shown} (${location.source})\n`
   if (info === undefined) return `${head}\nNobody holds it, and nobody waits.\n`
-  const token = info.lastToken === undefined ? '' : `Tokens: the largest so far is ${info.lastToken}\n`
+  const token =
+    info.lastToken === undefined ? '' : `Tokens: the largest so far is ${info.lastToken}\n`
   return `${head}Kind:   ${kindText(info)}\n${token}\n${holdersText(info)}\n${waitersText(info)}`
 }
 

@@ -66,7 +66,8 @@ export const command: Command = {
   choose      which store fits, and what the stores do on this machine
   strategies  the names of all strategies`,
     options: LAB_OPTIONS,
-    notes: 'Whatever is not installed is left out, and said. Ctrl-C stops everything that was started.',
+    notes:
+      'Whatever is not installed is left out, and said. Ctrl-C stops everything that was started.',
   },
 
   async main(argv) {
@@ -107,8 +108,8 @@ async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<
     if (values.json === true) printJson(report)
     return surprises(report) ? EXIT.internal : EXIT.ok
   } catch (error) {
-    // What fails because everything is being stopped is no news. A signal that came while a server was being set up, which
-    // is done in one step, is heard in the next turn.
+    // What fails because everything is being stopped is no news. A signal that came while a server
+    // was being set up, which is done in one step, is heard in the next turn.
     await new Promise((resolve) => void setImmediate(resolve))
     if (signals.code === undefined) throw error
     await signals.ended
@@ -164,7 +165,10 @@ function surprises({ oversell, ladder, everyday = [] }: LabReport): boolean {
 }
 
 function listStrategies({ oversell }: Texts, json: boolean): number {
-  const strategies = STRATEGIES.map(({ id }) => ({ id, title: oversell.strategies[id]?.title ?? '' }))
+  const strategies = STRATEGIES.map(({ id }) => ({
+    id,
+    title: oversell.strategies[id]?.title ?? '',
+  }))
   if (json) printJson({ strategies })
   else for (const { id, title } of strategies) process.stdout.write(`${id.padEnd(28)}${title}\n`)
   return EXIT.ok

@@ -60,7 +60,11 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'LOCK', cell: ({ info, first }) => (first ? shorten(printable(info.lock), 40) : '') },
   { title: 'KIND', cell: ({ info, first }) => (first ? kindText(info) : '') },
   { title: 'HELD BY', cell: ({ holder }) => (holder ? ownerText(holder.owner) : '-') },
-  { title: 'FOR', cell: ({ holder }) => (holder ? formatDuration(holder.heldMs) : ''), right: true },
+  {
+    title: 'FOR',
+    cell: ({ holder }) => (holder ? formatDuration(holder.heldMs) : ''),
+    right: true,
+  },
   { title: 'TTL LEFT', cell: ({ holder }) => (holder ? ttlText(holder) : ''), right: true },
   { title: 'TOKEN', cell: ({ holder }) => holder?.token?.toString() ?? '', right: true },
   { title: 'WAITING', cell: ({ info, first }) => (first ? waitingText(info) : '') },

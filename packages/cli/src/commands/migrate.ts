@@ -1,4 +1,7 @@
-/** `holdfast migrate`: makes what a store in a database needs, or prints it for those who do that by hand. */
+/**
+ * `holdfast migrate`: makes what a store in a database needs, or prints it for those who do that by
+ * hand.
+ */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
 import { operandsOf } from '../args/name.js'

@@ -54,7 +54,10 @@ its command. To take a lock from somebody in an orderly way use steal.`,
   },
 }
 
-/** Where a lock belongs to a connection no other process can give it back, nor even see whether it is held. */
+/**
+ * Where a lock belongs to a connection no other process can give it back, nor even see whether it
+ * is held.
+ */
 function assertReachable({ store: { name, traits } }: Locks): void {
   if (traits.inspect) return
   throw new CliError(

@@ -43,17 +43,21 @@ async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<numbe
   if (settings.statusFile !== undefined) assertStatusFile(settings.statusFile)
   const status = newStatus(settings.name, location.shown)
   const left = new AbortController()
-  const leave = (signal: NodeJS.Signals): void => left.abort(new InterruptedError(settings.name, signal))
+  const leave = (signal: NodeJS.Signals): void =>
+    left.abort(new InterruptedError(settings.name, signal))
   // Until somebody waits there is nothing to undo, so a signal just ends the run.
   const signals = new Signals(leave)
   const early = takeSignal()
   if (early !== undefined) leave(early)
   try {
-    await unlessAborted(left.signal, () => runUnderLock({ settings, location, signals, status, leave }))
+    await unlessAborted(left.signal, () =>
+      runUnderLock({ settings, location, signals, status, leave }),
+    )
   } catch (error) {
     fail(status, error, settings)
   }
-  // The listeners stay until the end of the process: the status must get out although somebody sends a signal.
+  // The listeners stay until the end of the process: the status must get out although somebody
+  // sends a signal.
   signals.handle(() => {})
   if (settings.statusFile !== undefined) keepStatus(settings.statusFile, status, settings)
   if (settings.json) process.stderr.write(`${JSON.stringify(status)}\n`)

@@ -65,7 +65,11 @@ function userName(): string {
   }
 }
 
-function checkConsent(name: string, confirm: string | undefined, reason: string | undefined): string {
+function checkConsent(
+  name: string,
+  confirm: string | undefined,
+  reason: string | undefined,
+): string {
   if (confirm === undefined) {
     throw new UsageError(
       `Stealing can let two work at once. To go on, repeat the name: --confirm ${JSON.stringify(name)}`,

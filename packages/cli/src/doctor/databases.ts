@@ -1,4 +1,7 @@
-/** Looks at a database: its version, what is in between, the schema, rights, isolation, timeouts and the clock. */
+/**
+ * Looks at a database: its version, what is in between, the schema, rights, isolation, timeouts and
+ * the clock.
+ */
 import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
@@ -8,7 +11,9 @@ import { failure, ok, warning, type Finding } from './check.js'
 
 /** The first versions with all that the rules in SQL use. */
 const OLDEST = { PostgreSQL: '12.0', MariaDB: '10.6', MySQL: '8.0.29' } as const
-/** Clocks that differ by more puzzle whoever compares logs, and hint at one that will be stepped. */
+/**
+ * Clocks that differ by more puzzle whoever compares logs, and hint at one that will be stepped.
+ */
 const CLOCK_MS = 1000
 /** Holdfast's own limit. */
 const NAME_BYTES = 512
@@ -45,7 +50,10 @@ function describePostgres(found: PostgresDiagnosis): Finding[] {
     ...rights(found),
     isolation === 'read committed'
       ? ok('isolation', isolation)
-      : config('isolation', `${isolation}: locks need default_transaction_isolation = 'read committed'`),
+      : config(
+          'isolation',
+          `${isolation}: locks need default_transaction_isolation = 'read committed'`,
+        ),
     ok(
       'timeouts',
       `statement ${statement}, lock ${lock}, idle in transaction ${idleInTransaction} (0 is none)`,
@@ -70,7 +78,10 @@ function describeMysql(found: MysqlDiagnosis): Finding[] {
     versionOf(product, version),
     ...primary(takesNoWrites),
     proxy
-      ? warning('pooler', 'a proxy is in between: if waiters cannot be called, they look again once a second')
+      ? warning(
+          'pooler',
+          'a proxy is in between: if waiters cannot be called, they look again once a second',
+        )
       : ok('pooler', 'none is in between'),
     ok('user', `${user}; all programs must connect as the same user to wake each other`),
     ...rights(found),
@@ -93,7 +104,8 @@ function timeoutsOf({ timeouts }: MysqlDiagnosis): Finding {
   const { idleS, idleTransactionS, rowLockS } = timeouts
   const text = `idle session ${idleS} s, idle transaction ${idleTransactionS ?? 0} s (0 is none), row lock ${rowLockS} s`
   if (idleTransactionS !== undefined && idleTransactionS > 0) return ok('timeouts', text)
-  const remedy = idleTransactionS === undefined ? 'a shorter wait_timeout' : 'idle_transaction_timeout'
+  const remedy =
+    idleTransactionS === undefined ? 'a shorter wait_timeout' : 'idle_transaction_timeout'
   return warning(
     'timeouts',
     `${text}: a program that is stopped in the middle of locks.transaction keeps its lock for as long. Set ${remedy}`,
@@ -111,7 +123,10 @@ function versionOf(product: keyof typeof OLDEST, version: string): Finding {
 function primary(takesNoWrites: boolean): Finding[] {
   if (!takesNoWrites) return []
   return [
-    config('primary', 'the server takes no writes: it is a replica, or read-only. Connect to the primary'),
+    config(
+      'primary',
+      'the server takes no writes: it is a replica, or read-only. Connect to the primary',
+    ),
   ]
 }
 
@@ -120,7 +135,9 @@ function rights({ missing, denied }: Pick<PostgresDiagnosis, 'missing' | 'denied
     return [config('schema', `${missing.join(', ')} not found. Run: holdfast migrate --store URL`)]
   }
   if (denied.length > 0) {
-    return [failure('privileges', { code: 'STORE_AUTH', message: `the user lacks ${denied.join(', ')}` })]
+    return [
+      failure('privileges', { code: 'STORE_AUTH', message: `the user lacks ${denied.join(', ')}` }),
+    ]
   }
   return [ok('privileges', 'the tables and routines are there, and may be used')]
 }

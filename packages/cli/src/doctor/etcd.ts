@@ -16,7 +16,8 @@ function describe(member: EtcdMember): Finding[] {
   const { endpoint, version = '', leads, databaseBytes = 0, roundTripMs = 0 } = member
   if (member.failure !== undefined)
     return [warning('member', `${endpoint} does not answer: ${member.failure}`)]
-  const role = leads === true ? 'leader' : member.hasLeader === true ? 'follower' : 'without a leader'
+  const role =
+    leads === true ? 'leader' : member.hasLeader === true ? 'follower' : 'without a leader'
   const size = `${(databaseBytes / 1024 / 1024).toFixed(1)} MB`
   const text = `${endpoint}, etcd ${version}, ${role}, database ${size}, answered in ${roundTripMs.toFixed(1)} ms`
   const findings = [member.hasLeader === true ? ok('member', text) : warning('member', text)]

@@ -5,7 +5,11 @@ import { formatDuration } from '../args/duration.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
 export function checkMachine(): Finding[] {
-  return [ok('node', `${process.version} on ${process.platform} ${process.arch}`), checkClock(), checkShell()]
+  return [
+    ok('node', `${process.version} on ${process.platform} ${process.arch}`),
+    checkClock(),
+    checkShell(),
+  ]
 }
 
 /** Leases on one machine end by the time since its boot, which no time server can set. */
@@ -25,7 +29,8 @@ function checkClock(): Finding {
 function checkShell(): Finding {
   const startedMs = performance.now()
   const { status, error } = spawnSync('/bin/sh', ['-c', 'exit 0'])
-  if (status === 0) return ok('shell', `/bin/sh starts in ${(performance.now() - startedMs).toFixed(1)} ms`)
+  if (status === 0)
+    return ok('shell', `/bin/sh starts in ${(performance.now() - startedMs).toFixed(1)} ms`)
   return failure('shell', {
     code: 'STORE_CONFIG',
     message: `/bin/sh does not start (${error?.message ?? status}); run needs it`,

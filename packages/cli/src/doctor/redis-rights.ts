@@ -1,4 +1,7 @@
-/** Does on a lock of its own everything that the store may ever do, so that a right that is missing shows now. */
+/**
+ * Does on a lock of its own everything that the store may ever do, so that a right that is missing
+ * shows now.
+ */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CliError } from '../cli-error.js'
@@ -14,8 +17,8 @@ const MESSAGE_MS = 3000
 
 /**
  * @param messageMs how long a message from the server may take
- * @throws what the store throws for the first thing that this user may not do; a CliError when no message comes through,
- * which the server does not tell the store
+ * @throws what the store throws for the first thing that this user may not do; a CliError when no
+ * message comes through, which the server does not tell the store
  */
 export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Promise<void> {
   const lock = `holdfast-doctor:${randomUUID()}`
@@ -61,7 +64,10 @@ function claim(lock: string, weight: number): Claim {
   }
 }
 
-/** Listens for a claim while something is done, and a little longer. Tells whether it was granted by a message. */
+/**
+ * Listens for a claim while something is done, and a little longer. Tells whether it was granted by
+ * a message.
+ */
 async function hearing(
   store: Store,
   waiter: Claim,

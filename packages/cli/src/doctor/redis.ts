@@ -1,4 +1,7 @@
-/** Looks at Redis servers: whether they keep what they are told, whether their clocks are right, what the user may do. */
+/**
+ * Looks at Redis servers: whether they keep what they are told, whether their clocks are right,
+ * what the user may do.
+ */
 import { aclRule, diagnose, redisStore, type RedisDiagnosis } from 'holdfast/redis'
 import { ConfigError } from '../cli-error.js'
 import { primaryOf } from '../stores/redis-primary.js'
@@ -18,7 +21,9 @@ export async function checkRedis(url: string): Promise<Finding[]> {
   const hosts = await serversOf(library, target)
   const found = await Promise.all(hosts.map((host) => checkServer(library, target, host)))
   if (hosts.length === 1) return found.flat()
-  const sound = found.filter((findings) => findings.every(({ verdict }) => verdict !== 'failure')).length
+  const sound = found.filter((findings) =>
+    findings.every(({ verdict }) => verdict !== 'failure'),
+  ).length
   const needed = target.kind === 'redlock' ? Math.floor(hosts.length / 2) + 1 : 1
   const isEnough = sound >= needed
   // With several, each says which one it is, and some may be missed.
@@ -37,7 +42,9 @@ export async function checkRedis(url: string): Promise<Finding[]> {
 }
 
 /** The least that a user needs on the server of the URL, as a command. */
-export async function redisAcl(url: string): Promise<{ readonly rule: string; readonly command: string }> {
+export async function redisAcl(
+  url: string,
+): Promise<{ readonly rule: string; readonly command: string }> {
   const target = redisTarget(url)
   const library = await findRedisLibrary()
   const [host] = await serversOf(library, target)
@@ -49,20 +56,33 @@ export async function redisAcl(url: string): Promise<{ readonly rule: string; re
     )
   }
   const prefix = target.prefix === undefined ? {} : { prefix: target.prefix }
-  const rule = aclRule({ version, ...prefix, cluster: target.kind === 'cluster', database: target.database })
+  const rule = aclRule({
+    version,
+    ...prefix,
+    cluster: target.kind === 'cluster',
+    database: target.database,
+  })
   return { rule, command: `ACL SETUSER holdfast on >PASSWORD ${rule}` }
 }
 
 /** Those of the URL; behind Sentinels the one that they name. */
-async function serversOf(library: RedisLibrary, target: RedisTarget): Promise<readonly RedisHost[]> {
+async function serversOf(
+  library: RedisLibrary,
+  target: RedisTarget,
+): Promise<readonly RedisHost[]> {
   return target.kind === 'sentinel' ? [await primaryOf(library, target)] : target.hosts
 }
 
-async function checkServer(library: RedisLibrary, target: RedisTarget, host: RedisHost): Promise<Finding[]> {
+async function checkServer(
+  library: RedisLibrary,
+  target: RedisTarget,
+  host: RedisHost,
+): Promise<Finding[]> {
   try {
     return await lookAt(library, target, host, async (connection) => {
       const facts = await diagnoseIt(connection, target)
-      // In a Cluster a lock's keys live where its slot is, which the client of one server cannot know.
+      // In a Cluster a lock's keys live where its slot is, which the client of one server cannot
+      // know.
       const isAlone = target.kind !== 'cluster' && facts.role !== 'slave'
       return [...describe(facts, target), ...(isAlone ? [await rights(connection, target)] : [])]
     })
@@ -111,11 +131,19 @@ function describe(facts: RedisDiagnosis, target: RedisTarget): Finding[] {
     keys(facts),
     ...(facts.denied.length === 0
       ? []
-      : [warning('rights', `this user may not look at everything: ${facts.denied.join(', ')} are refused`)]),
+      : [
+          warning(
+            'rights',
+            `this user may not look at everything: ${facts.denied.join(', ')} are refused`,
+          ),
+        ]),
   ]
 }
 
-function server({ product, version, mode, role, roundTripMs }: RedisDiagnosis, target: RedisTarget): Finding {
+function server(
+  { product, version, mode, role, roundTripMs }: RedisDiagnosis,
+  target: RedisTarget,
+): Finding {
   const text = `${product} ${version}, ${mode}, ${role}, answered in ${roundTripMs.toFixed(1)} ms`
   if (role === 'slave' && target.kind !== 'cluster') {
     return failure('server', {
@@ -134,8 +162,10 @@ function server({ product, version, mode, role, roundTripMs }: RedisDiagnosis, t
 }
 
 function memory({ evictionPolicy, maxMemoryBytes, evictedKeys }: RedisDiagnosis): Finding {
-  if (evictionPolicy === undefined) return warning('memory', 'what happens when it is full is not known')
-  const limit = maxMemoryBytes === 0 ? 'no limit' : `at most ${Math.round(maxMemoryBytes / 1024 / 1024)} MB`
+  if (evictionPolicy === undefined)
+    return warning('memory', 'what happens when it is full is not known')
+  const limit =
+    maxMemoryBytes === 0 ? 'no limit' : `at most ${Math.round(maxMemoryBytes / 1024 / 1024)} MB`
   const text = `maxmemory-policy ${evictionPolicy}, ${limit}`
   if (evictionPolicy === 'noeviction') return ok('memory', text)
   const evicted = evictedKeys > 0 ? ` (${evictedKeys} keys were thrown away so far)` : ''
@@ -148,7 +178,8 @@ function memory({ evictionPolicy, maxMemoryBytes, evictedKeys }: RedisDiagnosis)
 function persistence({ appendOnly, appendFsync, snapshots, savesWell }: RedisDiagnosis): Finding {
   if (!savesWell)
     return warning('persistence', 'the last attempt to save failed: look at the log of the server')
-  if (appendOnly && appendFsync === 'always') return ok('persistence', 'append-only file, fsync always')
+  if (appendOnly && appendFsync === 'always')
+    return ok('persistence', 'append-only file, fsync always')
   if (appendOnly) {
     return ok(
       'persistence',
@@ -157,7 +188,9 @@ function persistence({ appendOnly, appendFsync, snapshots, savesWell }: RedisDia
     )
   }
   const kept =
-    snapshots === undefined || snapshots === '' ? 'nothing is kept' : `snapshots only (${snapshots})`
+    snapshots === undefined || snapshots === ''
+      ? 'nothing is kept'
+      : `snapshots only (${snapshots})`
   return warning(
     'persistence',
     `${kept}: a restart forgets locks that are held, and only the fence protects then; set appendonly yes`,
@@ -167,7 +200,8 @@ function persistence({ appendOnly, appendFsync, snapshots, savesWell }: RedisDia
 function replicas({ replicas: count, minReplicas }: RedisDiagnosis): Finding {
   const least =
     minReplicas === undefined || minReplicas === 0 ? '' : `, and ${minReplicas} are needed to write`
-  if (count === 0) return ok('replicas', `none follows${least}: the locks are down when this server is`)
+  if (count === 0)
+    return ok('replicas', `none follows${least}: the locks are down when this server is`)
   return ok('replicas', `${count} follow${least}: a failover can lose the latest grants`)
 }
 

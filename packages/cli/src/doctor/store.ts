@@ -1,4 +1,7 @@
-/** Looks at the store: whether it answers, what it promises, and whether a lock can be had and given back. */
+/**
+ * Looks at the store: whether it answers, what it promises, and whether a lock can be had and given
+ * back.
+ */
 import type { Locks } from 'holdfast'
 import { randomUUID } from 'node:crypto'
 import { failure, ok, warning, type Finding } from './check.js'
@@ -32,7 +35,9 @@ async function roundTrip(locks: Locks): Promise<Finding[]> {
         ? ok('tokens', `grow: ${first.token}, ${second.token}`)
         : failure(
             'tokens',
-            new Error(`The token ${second.token} came after ${first.token}: fencing does not work.`),
+            new Error(
+              `The token ${second.token} came after ${first.token}: fencing does not work.`,
+            ),
           ),
     )
   }

@@ -1,4 +1,7 @@
-/** Looks at a ZooKeeper ensemble: its servers, their leader and versions, and the session that the TTL needs. */
+/**
+ * Looks at a ZooKeeper ensemble: its servers, their leader and versions, and the session that the
+ * TTL needs.
+ */
 import { diagnose, examineServers, knownFault, type ZooKeeperServer } from 'holdfast/zookeeper'
 import { formatDuration } from '../args/duration.js'
 import { zookeeperOptions } from '../stores/zookeeper.js'
@@ -29,7 +32,10 @@ function describe({ address, answers, version, mode }: ZooKeeperServer): Finding
   if (!answers) return [warning('server', `${address} does not answer`)]
   if (version === undefined || mode === undefined) {
     return [
-      ok('server', `${address} answers, and does not tell its version (4lw.commands.whitelist has no srvr)`),
+      ok(
+        'server',
+        `${address} answers, and does not tell its version (4lw.commands.whitelist has no srvr)`,
+      ),
     ]
   }
   const fault = knownFault(version)

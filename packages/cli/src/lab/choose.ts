@@ -103,7 +103,8 @@ function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(
 
 function reader(): Interface {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  // While a line is read the terminal sends Ctrl-C as a key, and not as the signal that ends the lab.
+  // While a line is read the terminal sends Ctrl-C as a key, and not as the signal that ends the
+  // lab.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return lines
 }

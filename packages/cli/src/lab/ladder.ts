@@ -25,7 +25,9 @@ export async function showLadder(
       screen.heading(rung?.title ?? step.fault)
       screen.print(rung?.fault ?? '')
       screen.print(indent(drawTimeline(step.broken.timeline)))
-      screen.print(`${markOf(step.broken)} ${step.broken.broke ? (rung?.broke ?? text.broke) : text.nothing}`)
+      screen.print(
+        `${markOf(step.broken)} ${step.broken.broke ? (rung?.broke ?? text.broke) : text.nothing}`,
+      )
       screen.print(`${text.cure}: ${rung?.cured ?? ''}`)
       screen.print(indent(drawTimeline(step.cured.timeline)))
       screen.print(`${markOf(step.cured)} ${step.cured.broke ? text.nothing : text.held}`)

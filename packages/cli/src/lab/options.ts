@@ -22,7 +22,11 @@ export const LAB_OPTIONS = {
   items: { type: 'string', value: 'N', help: 'oversell: how many there are to sell. Default 100.' },
   buyers: { type: 'string', value: 'N', help: 'oversell: how many want one. Default 500.' },
   processes: { type: 'string', value: 'N', help: 'oversell: in how many processes. Default 8.' },
-  segments: { type: 'string', value: 'N', help: 'oversell: segments of the striped inventory. Default 16.' },
+  segments: {
+    type: 'string',
+    value: 'N',
+    help: 'oversell: segments of the striped inventory. Default 16.',
+  },
   think: {
     type: 'string',
     value: 'DUR',
@@ -30,7 +34,11 @@ export const LAB_OPTIONS = {
   },
   strategies: { type: 'string', value: 'A,B', help: 'oversell: only these. See `lab strategies`.' },
   machines: { type: 'string', value: 'one|several', help: 'choose: where the processes are.' },
-  have: { type: 'string', value: 'A,B', help: `choose: what you run already: ${HAVE.join(', ')}, nothing.` },
+  have: {
+    type: 'string',
+    value: 'A,B',
+    help: `choose: what you run already: ${HAVE.join(', ')}, nothing.`,
+  },
   cost: { type: 'string', value: COSTS.join('|'), help: 'choose: what a double grant costs.' },
   heat: { type: 'string', value: HEATS.join('|'), help: 'choose: how hot the hottest lock is.' },
   'no-measure': { type: 'boolean', help: 'choose: only recommend, measure nothing.' },
@@ -40,7 +48,11 @@ export const LAB_OPTIONS = {
     help: `Start only these servers: ${SERVICES.join(', ')}; or none. Default: all that are installed.`,
   },
   html: { type: 'string', value: 'FILE', help: 'Also write a page with timelines and charts.' },
-  lang: { type: 'string', value: LANGUAGES.join('|'), help: 'The language. Default: as the locale says.' },
+  lang: {
+    type: 'string',
+    value: LANGUAGES.join('|'),
+    help: 'The language. Default: as the locale says.',
+  },
   ...OUTPUT_OPTIONS,
 } as const satisfies OptionTable
 
@@ -52,7 +64,10 @@ const OWN_OPTIONS = {
   choose: ['machines', 'have', 'cost', 'heat', 'no-measure'],
 } as const
 
-/** An option that changes nothing here was meant for another topic: the tour, say, is always the same. */
+/**
+ * An option that changes nothing here was meant for another topic: the tour, say, is always the
+ * same.
+ */
 export function refuseOptionsOfOthers(topic: string, values: LabValues): void {
   for (const [owner, names] of Object.entries(OWN_OPTIONS)) {
     const name = owner === topic ? undefined : names.find((option) => values[option] !== undefined)
@@ -83,7 +98,12 @@ export function oversellFrom(values: LabValues): OversellSettings {
   const items = count('--items', values.items ?? '100', 1, MOST_BUYERS)
   const buyers = count('--buyers', values.buyers ?? '500', 1, MOST_BUYERS)
   const processes = count('--processes', values.processes ?? '8', 2, MOST_PROCESSES)
-  const segments = count('--segments', values.segments ?? String(Math.min(16, items)), 1, MOST_BUYERS)
+  const segments = count(
+    '--segments',
+    values.segments ?? String(Math.min(16, items)),
+    1,
+    MOST_BUYERS,
+  )
   if (segments > items) {
     throw new UsageError(
       `${segments} segments of ${items} items would be empty from the start. Take fewer segments.`,
@@ -95,7 +115,8 @@ export function oversellFrom(values: LabValues): OversellSettings {
     )
   }
   const ids = STRATEGIES.map(({ id }) => id)
-  const strategies = values.strategies === undefined ? [] : listOf('--strategies', values.strategies, ids)
+  const strategies =
+    values.strategies === undefined ? [] : listOf('--strategies', values.strategies, ids)
   return {
     items,
     buyers,

@@ -1,4 +1,7 @@
-/** What the lab shows while it works: one line that changes on a terminal, and nothing of it elsewhere. */
+/**
+ * What the lab shows while it works: one line that changes on a terminal, and nothing of it
+ * elsewhere.
+ */
 import { cutTo } from '../output/table.js'
 
 export class Screen {

@@ -1,4 +1,7 @@
-/** What `--json` prints about locks. Keys are stable; tokens are strings, since JSON numbers end at 2^53. */
+/**
+ * What `--json` prints about locks. Keys are stable; tokens are strings, since JSON numbers end at
+ * 2^53.
+ */
 import type { HolderInfo, LockInfo, Owner, WaiterInfo } from 'holdfast/store'
 import { redact } from './text.js'
 

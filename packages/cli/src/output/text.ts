@@ -1,12 +1,14 @@
 /** Text for people: nothing in it may move the cursor, and no credentials. */
 
+// oxlint-disable-next-line no-control-regex -- control characters are what this replaces
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+
 /**
- * Makes text from elsewhere safe for a terminal. Labels and host names are written by other processes; an escape
- * sequence in one of them must not recolour, retitle or retype anything here.
+ * Makes text from elsewhere safe for a terminal. Labels and host names are written by other
+ * processes; an escape sequence in one of them must not recolour, retitle or retype anything here.
  */
 export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are just what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (char) => {
+  return text.replace(UNPRINTABLE, (char) => {
     const code = char.codePointAt(0) ?? 0
     return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
   })
@@ -22,14 +24,18 @@ export function shorten(text: string, length: number): string {
 }
 
 /**
- * Hides user names and passwords in every URL of a text, and secrets in query strings. In free text nobody can say where a
- * URL ends, so too much is hidden rather than too little: what stands before the last "@" up to a blank, also behind
- * the name of a store whose slashes were forgotten. Where a text is known to be a URL, `shownUrl` knows more.
+ * Hides user names and passwords in every URL of a text, and secrets in query strings. In free text
+ * nobody can say where a URL ends, so too much is hidden rather than too little: what stands before
+ * the last "@" up to a blank, also behind the name of a store whose slashes were forgotten. Where a
+ * text is known to be a URL, `shownUrl` knows more.
  */
 export function redact(text: string): string {
   return text
     .replace(ADDRESS, '$1***@')
-    .replace(/([?&][\w-]*(?:password|passphrase|passwd|pwd|secret|token|auth)\d?=)[^&\s]*/gi, '$1***')
+    .replace(
+      /([?&][\w-]*(?:password|passphrase|passwd|pwd|secret|token|auth)\d?=)[^&\s]*/gi,
+      '$1***',
+    )
     .replace(/([?&]\w+=)(?:\{.*|%7b[^&\s]*)/gi, '$1***')
 }
 

@@ -13,8 +13,9 @@ import { lookUpLock } from './waiting.js'
 const LOOK_MS = 1_500
 
 /**
- * The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. A wait also runs out where
- * no attempt was ever answered, so the store is asked: only one that answers may be told as a lock that is busy.
+ * The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. A
+ * wait also runs out where no attempt was ever answered, so the store is asked: only one that
+ * answers may be told as a lock that is busy.
  */
 export async function asBusy(
   cause: unknown,
@@ -27,7 +28,12 @@ export async function asBusy(
   try {
     const holder = await withinTime(holderInWords(locks, settings), settings)
     const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
-    return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, EXIT.busy, 'LOCK_TIMEOUT', { cause })
+    return new CliError(
+      `Lock "${name}" is busy, ${holder}. ${advice}.`,
+      EXIT.busy,
+      'LOCK_TIMEOUT',
+      { cause },
+    )
   } catch (error) {
     return contact.failure ?? error
   }
@@ -38,7 +44,8 @@ async function holderInWords(locks: Locks, { name, sharing }: RunSettings): Prom
     return heldBy(await lookUpLock(locks, name))
   } catch (error) {
     if (isLockError(error) && error.code === 'STORE_UNAVAILABLE') throw error
-    // Such a store was not asked at all: that it has no list is known without it. An attempt shows whether it answers.
+    // Such a store was not asked at all: that it has no list is known without it. An attempt shows
+    // whether it answers.
     if (isLockError(error) && error.code === 'UNSUPPORTED') await attemptOnce(locks, name, sharing)
     // The store is there, and does not list its holders, or not for us. Who they are is an extra.
     return 'held by somebody whom the store does not name'

@@ -18,7 +18,10 @@ export function childEnv(inherited: Env, facts: LockFacts): Record<string, strin
   return {
     ...inherited,
     ...absoluteFiles(inherited),
-    HOLDFAST_HELD: heldText([...heldAbove(inherited), { lock: facts.name, claimId: facts.claimId }]),
+    HOLDFAST_HELD: heldText([
+      ...heldAbove(inherited),
+      { lock: facts.name, claimId: facts.claimId },
+    ]),
     HOLDFAST_LOCK_NAME: facts.name,
     HOLDFAST_OWNER: facts.claimId,
     HOLDFAST_STORE: storeFor(inherited, facts.store),
@@ -41,8 +44,8 @@ function absoluteFiles(inherited: Env): Record<string, string> {
 }
 
 /**
- * A password on our command line was not meant for the command, nor for those who read /proc. It is passed on only
- * when the command would have inherited it anyway.
+ * A password on our command line was not meant for the command, nor for those who read /proc. It is
+ * passed on only when the command would have inherited it anyway.
  */
 function storeFor(inherited: Env, store: StoreLocation): string {
   const isInherited = store.source === 'HOLDFAST_STORE' || inherited['HOLDFAST_STORE'] === store.url

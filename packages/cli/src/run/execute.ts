@@ -1,4 +1,6 @@
-/** Runs the command under a lease: from the grant to the moment when nothing of the command is left. */
+/**
+ * Runs the command under a lease: from the grant to the moment when nothing of the command is left.
+ */
 import { onLockEvent, type Lease } from 'holdfast'
 import { isatty } from 'node:tty'
 import type { ExitStatus } from '../exit-codes.js'
@@ -47,14 +49,16 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   const forward = forwardTo(job, keyboard)
   options.signals.handle((signal) => {
     toldToEnd ||= !isMessage(signal)
-    // Shells let what they run in the background ignore the others, and so does nohup: it may stay for days.
+    // Shells let what they run in the background ignore the others, and so does nohup: it may stay
+    // for days.
     if (signal === 'SIGTERM') termination.passOn()
     forward(signal)
   })
   const letGo = stopTogether(job, terminal, () => watch.resume())
   const { atMostMs, killAfterMs } = options.settings
   const cancelCap = after(atMostMs - options.heldMs, () => {
-    if (!options.settings.json) note(`the command still runs after --at-most-for; it is told to end.`)
+    if (!options.settings.json)
+      note(`the command still runs after --at-most-for; it is told to end.`)
     termination.begin('at-most', killAfterMs)
   })
   try {
@@ -80,7 +84,9 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   }
 }
 
-/** A signal during the start, or a lease that ends meanwhile, stops it: the gate is never opened. */
+/**
+ * A signal during the start, or a lease that ends meanwhile, stops it: the gate is never opened.
+ */
 async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
   const { lease, settings, env, signals } = options
   let pending: HandledSignal | undefined
@@ -103,7 +109,9 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
         : guardMs(lease.remainingMs, settings.ttlMs, settings.killAfterMs),
     onGuardianDeath: () => {
       if (settings.json) return
-      note('the guardian process was killed; if this process is killed too, the command will work on.')
+      note(
+        'the guardian process was killed; if this process is killed too, the command will work on.',
+      )
     },
   })
 }

@@ -1,7 +1,8 @@
 /**
- * The locks that this process runs under, since a run inside a run inside a run knows only the innermost from HOLDFAST_OWNER.
- * They travel in HOLDFAST_HELD, as pairs of name and claim id in JSON, outermost first. Nobody vouches for them: a claim
- * may have ended long ago, and who needs to know asks the store.
+ * The locks that this process runs under, since a run inside a run inside a run knows only the
+ * innermost from HOLDFAST_OWNER. They travel in HOLDFAST_HELD, as pairs of name and claim id in
+ * JSON, outermost first. Nobody vouches for them: a claim may have ended long ago, and who needs to
+ * know asks the store.
  */
 
 export interface HeldLock {
@@ -11,7 +12,9 @@ export interface HeldLock {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** A job that starts itself anew for ever, each time inside the last, must not fill its environment. */
+/**
+ * A job that starts itself anew for ever, each time inside the last, must not fill its environment.
+ */
 const MOST = 64
 
 export function heldAbove(env: Env): HeldLock[] {
@@ -29,7 +32,9 @@ export function heldText(held: readonly HeldLock[]): string {
 function pairsIn(text: string): HeldLock[] {
   try {
     const pairs = JSON.parse(text) as unknown
-    return Array.isArray(pairs) ? pairs.filter(isPair).map(([lock, claimId]) => ({ lock, claimId })) : []
+    return Array.isArray(pairs)
+      ? pairs.filter(isPair).map(([lock, claimId]) => ({ lock, claimId }))
+      : []
   } catch {
     // Nothing of ours: whatever it is, it names no claim.
     return []
@@ -37,5 +42,7 @@ function pairsIn(text: string): HeldLock[] {
 }
 
 function isPair(value: unknown): value is [string, string] {
-  return Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
+  return (
+    Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
+  )
 }

@@ -17,7 +17,10 @@ export class InterruptedError extends CliError {
   }
 }
 
-/** Settles as `work` does, or rejects with the reason of the signal, which `work` need not listen to. */
+/**
+ * Settles as `work` does, or rejects with the reason of the signal, which `work` need not listen
+ * to.
+ */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   let abort: (() => void) | undefined

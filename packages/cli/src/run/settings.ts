@@ -1,7 +1,12 @@
 /** The options of `holdfast run`, checked. */
 import { basename } from 'node:path'
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
-import { formatDuration, parseDuration, parsePositiveDuration, parseWait } from '../args/duration.js'
+import {
+  formatDuration,
+  parseDuration,
+  parsePositiveDuration,
+  parseWait,
+} from '../args/duration.js'
 import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import type { OnLost } from '../supervise/lease-watch.js'
@@ -114,7 +119,9 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
     killAfterMs: killAfterOf(values, ttlMs),
     onLost: onLostOf(values['on-lost']),
     atLeastMs:
-      values['at-least-for'] === undefined ? 0 : parseDuration('--at-least-for', values['at-least-for']),
+      values['at-least-for'] === undefined
+        ? 0
+        : parseDuration('--at-least-for', values['at-least-for']),
     atMostMs:
       values['at-most-for'] === undefined
         ? Infinity

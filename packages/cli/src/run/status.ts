@@ -1,4 +1,7 @@
-/** How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys are stable. */
+/**
+ * How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys
+ * are stable.
+ */
 import { randomUUID } from 'node:crypto'
 import {
   accessSync,
@@ -64,7 +67,10 @@ export function newStatus(lock: string, store: string): RunStatus {
   }
 }
 
-/** Looks before the work begins whether its status will find a place: afterwards it is too late to refuse. */
+/**
+ * Looks before the work begins whether its status will find a place: afterwards it is too late to
+ * refuse.
+ */
 export function assertStatusFile(file: string): void {
   if (file === '') throw new UsageError('--status-file names no file. Write --status-file FILE.')
   try {
@@ -90,7 +96,9 @@ export function writeStatusFile(file: string, status: RunStatus): void {
     if (isSpecial(file)) writeSpecial(file, text)
     else replaceFile(file, text)
   } catch (cause) {
-    throw new ConfigError(`The status could not be written to ${file}: ${reasonOf(cause)}.`, { cause })
+    throw new ConfigError(`The status could not be written to ${file}: ${reasonOf(cause)}.`, {
+      cause,
+    })
   }
 }
 
@@ -113,7 +121,10 @@ function replaceFile(file: string, text: string): void {
 /** To open a pipe waits for its reader, for ever and deaf to signals, unless told otherwise. */
 function writeSpecial(file: string, text: string): void {
   // A link to a file that is not there yet is made, as ever.
-  const fd = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_CREAT | constants.O_TRUNC)
+  const fd = openSync(
+    file,
+    constants.O_WRONLY | constants.O_NONBLOCK | constants.O_CREAT | constants.O_TRUNC,
+  )
   try {
     writeFileSync(fd, text)
   } finally {

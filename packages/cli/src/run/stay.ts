@@ -5,8 +5,16 @@ import { note } from '../report.js'
 import { isMessage, type Signals } from '../supervise/signals.js'
 import { after } from '../timers.js'
 
-/** Resolves when the time is over, the lock is lost, or a signal asks to end: whoever sends it wants the lock freed. */
-export async function stay(lease: Lease, ms: number, signals: Signals, quiet: boolean): Promise<void> {
+/**
+ * Resolves when the time is over, the lock is lost, or a signal asks to end: whoever sends it wants
+ * the lock freed.
+ */
+export async function stay(
+  lease: Lease,
+  ms: number,
+  signals: Signals,
+  quiet: boolean,
+): Promise<void> {
   if (ms <= 0 || lease.signal.aborted) return
   if (process.stderr.isTTY && !quiet)
     note(`the command is through; the lock is kept for another ${formatDuration(ms)}.`)

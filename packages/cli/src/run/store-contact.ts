@@ -20,7 +20,10 @@ export class StoreContact {
   #answered = false
   #failure: unknown
   #told = false
-  /** Seconds are counted, and no times compared: a process that was stopped has heard nobody, and that is no outage. */
+  /**
+   * Seconds are counted, and no times compared: a process that was stopped has heard nobody, and
+   * that is no outage.
+   */
   #silentMs = 0
 
   constructor(options: ContactOptions) {

@@ -1,4 +1,7 @@
-/** The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked, give it back. */
+/**
+ * The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked,
+ * give it back.
+ */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
 import { failureOf, note } from '../report.js'
@@ -73,9 +76,14 @@ async function takeLock(
   const startedMs = performance.now()
   const quiet = settings.json ? () => {} : tellWhoHolds(locks, settings.name, location)
   try {
-    await unlessAborted(interruption.signal, () => refuseToWaitForOneself(locks, settings.name, process.env))
+    await unlessAborted(interruption.signal, () =>
+      refuseToWaitForOneself(locks, settings.name, process.env),
+    )
     const { name, sharing, waitMs } = settings
-    const lease = await lockOf(locks, name, sharing).acquire({ waitMs, signal: interruption.signal })
+    const lease = await lockOf(locks, name, sharing).acquire({
+      waitMs,
+      signal: interruption.signal,
+    })
     contact.close()
     status.claimId = lease.claimId
     status.token = lease.token?.toString() ?? null
@@ -109,11 +117,16 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
 function settle(status: RunStatus, { status: command, ended, loss }: Execution): void {
   status.command = command
   status.outcome = ended ?? (loss === undefined ? 'ran' : 'lost')
-  if (status.outcome === 'lost' && loss !== undefined) status.error = { code: 'LOCK_LOST', message: loss }
-  status.exitCode = ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
+  if (status.outcome === 'lost' && loss !== undefined)
+    status.error = { code: 'LOCK_LOST', message: loss }
+  status.exitCode =
+    ended === 'lost' ? EXIT.lockLost : ended === 'at-most' ? EXIT.atMost : exitCodeOf(command)
 }
 
-/** The command's own outcome stands: a failed release must not make anybody run a successful job twice. */
+/**
+ * The command's own outcome stands: a failed release must not make anybody run a successful job
+ * twice.
+ */
 async function giveBack({ status, settings }: RunContext, lease: Lease): Promise<void> {
   try {
     status.release = await lease.release()

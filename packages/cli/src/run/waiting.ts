@@ -41,7 +41,9 @@ export async function refuseToWaitForOneself(
   name: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  const ours = new Set(heldAbove(env).flatMap(({ lock, claimId }) => (lock === name ? [claimId] : [])))
+  const ours = new Set(
+    heldAbove(env).flatMap(({ lock, claimId }) => (lock === name ? [claimId] : [])),
+  )
   if (ours.size === 0) return
   const owner = (await holdersOf(locks, name)).find(({ claimId }) => ours.has(claimId))
   if (owner === undefined) return
@@ -51,7 +53,10 @@ export async function refuseToWaitForOneself(
   )
 }
 
-/** A store that does not list its holders cannot tell: it may be another one than that of the run around us. */
+/**
+ * A store that does not list its holders cannot tell: it may be another one than that of the run
+ * around us.
+ */
 async function holdersOf(locks: Locks, name: string): Promise<readonly HolderInfo[]> {
   try {
     return (await lookUpLock(locks, name))?.holders ?? []

@@ -7,7 +7,8 @@ export function closing<S extends Store>(store: S, end: () => Promise<unknown>):
       if (property === 'close') {
         return async (): Promise<void> => {
           await target.close()
-          // A connection that could not be made, or broke, has failed what needed it already. That error is to be told, not this one.
+          // A connection that could not be made, or broke, has failed what needed it already. That
+          // error is to be told, not this one.
           await end().catch(() => undefined)
         }
       }

@@ -14,11 +14,14 @@ export function embeddedOptions(url: string): EmbeddedStoreOptions {
   const rest = url.slice(url.indexOf(':') + 1)
   if (rest === '') return {}
   if (/[?#]/.test(rest)) {
-    throw new UsageError(`${url} has options, and the embedded store has none. Give the folder only.`)
+    throw new UsageError(
+      `${url} has options, and the embedded store has none. Give the folder only.`,
+    )
   }
   // embedded:///folder is what many would write.
   const path = rest.startsWith('file://') ? pathOf(rest) : rest.replace(/^\/{2,}/, '/')
-  // The shared folder must be opened as such by all, whether they came by --system or by an inherited URL.
+  // The shared folder must be opened as such by all, whether they came by --system or by an
+  // inherited URL.
   return resolve(path) === SYSTEM_DIRECTORY ? { system: true } : { directory: resolve(path) }
 }
 
@@ -26,7 +29,8 @@ function pathOf(fileUrl: string): string {
   try {
     return fileURLToPath(fileUrl)
   } catch (error) {
-    const reason = error instanceof URIError ? 'a % in it escapes nothing' : (error as Error).message
+    const reason =
+      error instanceof URIError ? 'a % in it escapes nothing' : (error as Error).message
     throw new UsageError(
       `embedded:${fileUrl} names no folder of this machine: ${reason}. Write it as embedded:/folder.`,
     )

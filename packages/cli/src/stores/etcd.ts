@@ -21,7 +21,9 @@ export function etcdOptions(url: string): EtcdOptions {
   }
   const secure = scheme.toLowerCase() === 'etcds'
   const options = new URLSearchParams(query)
-  const endpoints = hosts.split(',').map((host) => `${secure ? 'https' : 'http'}://${withPort(host)}`)
+  const endpoints = hosts
+    .split(',')
+    .map((host) => `${secure ? 'https' : 'http'}://${withPort(host)}`)
   return {
     endpoints,
     ...(user === undefined ? {} : { credentials: credentialsOf(user) }),
@@ -74,6 +76,8 @@ function read(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new ConfigError(`The file ${path}, which the URL of etcd names, cannot be read.`, { cause })
+    throw new ConfigError(`The file ${path}, which the URL of etcd names, cannot be read.`, {
+      cause,
+    })
   }
 }

@@ -35,7 +35,8 @@ function folderOfUser(): string {
   try {
     return defaultDirectory()
   } catch (cause) {
-    // Neither HOME nor the system's list of users names one, as for a user in a container who has a number alone.
+    // Neither HOME nor the system's list of users names one, as for a user in a container who has a
+    // number alone.
     throw new ConfigError(
       'The locks of a user live in the home folder, and this user has none. Set HOME, or say where with --store URL.',
       { cause },
@@ -48,8 +49,8 @@ function location(url: string, source: StoreLocation['source']): StoreLocation {
   return { url: absolute, shown: shownUrl(absolute), source }
 }
 
-// The command inherits the URL and may change its folder: a relative path would then name another store, silently, or a file
-// that is not there.
+// The command inherits the URL and may change its folder: a relative path would then name another
+// store, silently, or a file that is not there.
 
 /** Options of URLs that name files, of ours and of the client libraries. */
 const FILE_OPTIONS = new Set([

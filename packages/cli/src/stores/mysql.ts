@@ -1,5 +1,14 @@
-/** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables begin with. */
-import { diagnose, migrateMysql, mysqlSchema, mysqlStore, type MysqlDiagnosis } from 'holdfast/mysql'
+/**
+ * `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables
+ * begin with.
+ */
+import {
+  diagnose,
+  migrateMysql,
+  mysqlSchema,
+  mysqlStore,
+  type MysqlDiagnosis,
+} from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import type { Pool } from 'mysql2/promise'
 import { ConfigError, UsageError } from '../cli-error.js'
@@ -10,7 +19,9 @@ import { shownOption } from './url-secrets.js'
 export async function open(text: string): Promise<Store> {
   const { url, own: prefix } = sqlUrl(text, 'prefix')
   const pool = await connect(url)
-  return closing(mysqlStore({ pool, ...(prefix === undefined ? {} : { prefix }) }), () => pool.end())
+  return closing(mysqlStore({ pool, ...(prefix === undefined ? {} : { prefix }) }), () =>
+    pool.end(),
+  )
 }
 
 /** The SQL that makes tables and procedures. */
@@ -50,17 +61,25 @@ async function connect(uri: string): Promise<Pool> {
   }
 }
 
-/** How other programs ask for an encrypted connection. The library does not know these, and would connect in the clear. */
+/**
+ * How other programs ask for an encrypted connection. The library does not know these, and would
+ * connect in the clear.
+ */
 function refuseForeignTls(uri: string): void {
   const options = new URL(uri).searchParams
-  const foreign = [...options.keys()].find((name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name))
+  const foreign = [...options.keys()].find(
+    (name) => name !== 'ssl' && /^(?:use)?(?:ssl|tls)/i.test(name),
+  )
   if (foreign === undefined) return
   throw new UsageError(
     `The URL of MySQL has ${shownOption(foreign, options)}, which the package "mysql2" ignores. Write ssl={} for an encrypted connection to a server with a known certificate, or ssl={"rejectUnauthorized":false} for one with any.`,
   )
 }
 
-/** The library reads the URL when it makes the pool. It shows what it cannot read, and that may be a key and its password. */
+/**
+ * The library reads the URL when it makes the pool. It shows what it cannot read, and that may be a
+ * key and its password.
+ */
 function refused(error: Error): UsageError {
   if (error instanceof URIError) {
     return new UsageError('The URL of MySQL has a % that escapes nothing; write it as %25.')
@@ -76,6 +95,8 @@ async function load(): Promise<typeof import('mysql2/promise')> {
     return await import('mysql2/promise')
   } catch (error) {
     if (!isMissing(error, 'mysql2')) throw error
-    throw new ConfigError('mysql: URLs need the package "mysql2". Run: npm install mysql2', { cause: error })
+    throw new ConfigError('mysql: URLs need the package "mysql2". Run: npm install mysql2', {
+      cause: error,
+    })
   }
 }

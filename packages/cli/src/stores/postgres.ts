@@ -19,7 +19,9 @@ const CONNECT_LIMIT_MS = 5_000
 export async function open(text: string): Promise<Store> {
   const { url, own: schema } = sqlUrl(text, 'schema')
   const pool = await connect(url)
-  return closing(postgresStore({ pool, ...(schema === undefined ? {} : { schema }) }), () => pool.end())
+  return closing(postgresStore({ pool, ...(schema === undefined ? {} : { schema }) }), () =>
+    pool.end(),
+  )
 }
 
 /** The SQL that makes the schema. */
@@ -49,7 +51,10 @@ export async function examine(text: string): Promise<PostgresDiagnosis> {
   }
 }
 
-/** The library reads these when it connects, and its error would look like that of a server that is not there. */
+/**
+ * The library reads these when it connects, and its error would look like that of a server that is
+ * not there.
+ */
 const FILES = ['sslcert', 'sslkey', 'sslrootcert']
 
 function assertFiles(url: string): void {
@@ -59,7 +64,10 @@ function assertFiles(url: string): void {
     try {
       accessSync(path, constants.R_OK)
     } catch (cause) {
-      throw new ConfigError(`The file ${path}, which the URL of PostgreSQL names, cannot be read.`, { cause })
+      throw new ConfigError(
+        `The file ${path}, which the URL of PostgreSQL names, cannot be read.`,
+        { cause },
+      )
     }
   }
 }
@@ -71,7 +79,8 @@ async function connect(connectionString: string): Promise<Pool> {
     connectionString,
     max: 2,
     application_name: 'holdfast',
-    // Without it the library waits for ever for a server that accepts and is silent, also when the pool ends.
+    // Without it the library waits for ever for a server that accepts and is silent, also when the
+    // pool ends.
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
   })
   // A connection that ends while it is idle is replaced when it is needed.
@@ -84,6 +93,8 @@ async function load(): Promise<typeof import('pg')> {
     return await import('pg')
   } catch (error) {
     if (!isMissing(error, 'pg')) throw error
-    throw new ConfigError('postgres: URLs need the package "pg". Run: npm install pg', { cause: error })
+    throw new ConfigError('postgres: URLs need the package "pg". Run: npm install pg', {
+      cause: error,
+    })
   }
 }

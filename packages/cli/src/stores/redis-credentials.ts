@@ -22,8 +22,9 @@ export interface Sources {
 }
 
 /**
- * Whose password it is, from the first of these that says: the URL itself, the file that it names, HOLDFAST_REDIS_PASSWORD,
- * the file of HOLDFAST_REDIS_PASSWORD_FILE. The user is that of the URL, or HOLDFAST_REDIS_USERNAME.
+ * Whose password it is, from the first of these that says: the URL itself, the file that it names,
+ * HOLDFAST_REDIS_PASSWORD, the file of HOLDFAST_REDIS_PASSWORD_FILE. The user is that of the URL,
+ * or HOLDFAST_REDIS_USERNAME.
  */
 export function credentialsOf(
   { kind, user, file }: Sources,
@@ -37,10 +38,15 @@ export function credentialsOf(
   const [name, own] = splitUser(user ?? '', fail)
   if (own !== undefined && file !== undefined) throw fail('has a password and names a file of one')
   if (variable('PASSWORD') !== undefined && variable('PASSWORD_FILE') !== undefined) {
-    throw new ConfigError(`Set HOLDFAST_${kind}_PASSWORD or HOLDFAST_${kind}_PASSWORD_FILE, not both.`)
+    throw new ConfigError(
+      `Set HOLDFAST_${kind}_PASSWORD or HOLDFAST_${kind}_PASSWORD_FILE, not both.`,
+    )
   }
   const path =
-    file ?? (own === undefined && variable('PASSWORD') === undefined ? variable('PASSWORD_FILE') : undefined)
+    file ??
+    (own === undefined && variable('PASSWORD') === undefined
+      ? variable('PASSWORD_FILE')
+      : undefined)
   const password = own ?? (path === undefined ? variable('PASSWORD') : secretIn(path))
   const username = name ?? (own === undefined ? variable('USERNAME') : undefined)
   if (password === undefined) {
@@ -53,7 +59,10 @@ export function credentialsOf(
   return { ...(username === undefined ? {} : { username }), password }
 }
 
-function splitUser(text: string, fail: Fail): [name: string | undefined, password: string | undefined] {
+function splitUser(
+  text: string,
+  fail: Fail,
+): [name: string | undefined, password: string | undefined] {
   const colon = text.indexOf(':')
   const name = decode(colon < 0 ? text : text.slice(0, colon), fail)
   const password = colon < 0 ? '' : decode(text.slice(colon + 1), fail)
@@ -82,6 +91,8 @@ export function readNamed(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new ConfigError(`The file ${path}, which the settings of Redis name, cannot be read.`, { cause })
+    throw new ConfigError(`The file ${path}, which the settings of Redis name, cannot be read.`, {
+      cause,
+    })
   }
 }

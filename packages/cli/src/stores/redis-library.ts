@@ -1,6 +1,6 @@
 /**
- * Clients of Redis for the command line. The library is the user's own, ioredis or node-redis: that of the folder in which
- * the command line was started, or one that is installed beside it.
+ * Clients of Redis for the command line. The library is the user's own, ioredis or node-redis: that
+ * of the folder in which the command line was started, or one that is installed beside it.
  */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -60,7 +60,10 @@ async function findModule(name: string): Promise<unknown> {
   return undefined
 }
 
-/** A client as both of its makers know it: the shape that the store asks for is checked by the store. */
+/**
+ * A client as both of its makers know it: the shape that the store asks for is checked by the
+ * store.
+ */
 interface Made {
   on(event: 'error', listener: () => void): unknown
 }
@@ -95,7 +98,8 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
           ...ioSettings(target),
           sentinels: hosts,
           name: master,
-          // Without it the library stays with a primary that was replaced for as long as that one answers.
+          // Without it the library stays with a primary that was replaced for as long as that one
+          // answers.
           failoverDetector: true,
           ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
           ...(sentinelCredentials === undefined
@@ -107,7 +111,8 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
         }),
       )
     },
-    cluster: (target) => ioConnection(new Cluster(target.hosts, { redisOptions: ioSettings(target) })),
+    cluster: (target) =>
+      ioConnection(new Cluster(target.hosts, { redisOptions: ioSettings(target) })),
   }
 }
 

@@ -8,7 +8,10 @@ import type { RedisHost, RedisTarget } from './redis-url.js'
 /** One that does not answer within this time is passed over. */
 const PATIENCE_MS = 2000
 
-/** @throws ConfigError when a Sentinel knows of no such primary, StoreUnavailableError when none answers */
+/**
+ * @throws ConfigError when a Sentinel knows of no such primary, StoreUnavailableError when none
+ * answers
+ */
 export async function primaryOf(library: RedisLibrary, target: RedisTarget): Promise<RedisHost> {
   const { hosts, master = '', sentinelCredentials: credentials, tls } = target
   const failures: string[] = []
@@ -32,15 +35,20 @@ export async function primaryOf(library: RedisLibrary, target: RedisTarget): Pro
       connection.close()
     }
     if (!Array.isArray(reply)) {
-      throw new ConfigError(`The Sentinel at ${address} knows no primary called ${JSON.stringify(master)}.`)
+      throw new ConfigError(
+        `The Sentinel at ${address} knows no primary called ${JSON.stringify(master)}.`,
+      )
     }
     return { host: String(reply[0]), port: Number(reply[1]) }
   }
   const refused = failures.some((text) => /WRONGPASS|NOAUTH|NOPERM/.test(text))
-  throw new StoreUnavailableError(`No Sentinel tells where the primary is. ${failures.join('; ')}`, {
-    store: 'redis',
-    ...(refused ? { code: 'STORE_AUTH' } : {}),
-  })
+  throw new StoreUnavailableError(
+    `No Sentinel tells where the primary is. ${failures.join('; ')}`,
+    {
+      store: 'redis',
+      ...(refused ? { code: 'STORE_AUTH' } : {}),
+    },
+  )
 }
 
 function ask(connection: Connection, master: string): Promise<unknown> {

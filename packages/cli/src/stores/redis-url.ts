@@ -6,11 +6,18 @@
  *   redis+cluster://host:6379,host:6379                  a Cluster
  *   redlock://host:6379,host:6379,host:6379              independent servers, by majority
  *
- * rediss, rediss+sentinel, rediss+cluster and redlocks use TLS, with the options ca, cert, key (files) and serverName.
- * Credentials stand in the URL, in files or in the environment: see `credentialsOf`.
+ * rediss, rediss+sentinel, rediss+cluster and redlocks use TLS, with the options ca, cert, key
+ * (files) and serverName. Credentials stand in the URL, in files or in the environment: see
+ * `credentialsOf`.
  */
 import { UsageError } from '../cli-error.js'
-import { credentialsOf, decode, readNamed, type Fail, type RedisCredentials } from './redis-credentials.js'
+import {
+  credentialsOf,
+  decode,
+  readNamed,
+  type Fail,
+  type RedisCredentials,
+} from './redis-credentials.js'
 import { shownOption } from './url-secrets.js'
 
 export type RedisKind = 'single' | 'sentinel' | 'cluster' | 'redlock'
@@ -73,16 +80,19 @@ const FEWEST_NODES = 3
 const LAST_PORT = 65_535
 
 /**
- * @throws UsageError when the URL makes no sense, ConfigError when a file that it names cannot be read or the environment
- * contradicts itself
+ * @throws UsageError when the URL makes no sense, ConfigError when a file that it names cannot be
+ * read or the environment contradicts itself
  */
 export function redisTarget(url: string, env: Env = process.env): RedisTarget {
   const [, name = '', rest = ''] = /^([^:]*):(.*)$/s.exec(url) ?? []
   const scheme = SCHEMES[name.toLowerCase()]
   if (!scheme)
-    throw new UsageError(`The store is no URL of Redis: those begin with ${REDIS_SCHEMES.join(', ')}.`)
+    throw new UsageError(
+      `The store is no URL of Redis: those begin with ${REDIS_SCHEMES.join(', ')}.`,
+    )
   const { kind, secure } = scheme
-  // The URL itself is not shown: what is wrong with it may be that a password is where it was not looked for.
+  // The URL itself is not shown: what is wrong with it may be that a password is where it was not
+  // looked for.
   const fail = (what: string): UsageError =>
     new UsageError(`The URL of Redis ${what}. Write one such as ${scheme.example}.`)
   const match = /^\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^@?#]*)?(?:\?([^#]*))?$/.exec(rest)
@@ -97,7 +107,8 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
     file: options.get('sentinelPasswordFile'),
   } as const
   const credentials = credentialsOf(ofServers, env, fail)
-  const sentinelCredentials = kind === 'sentinel' ? credentialsOf(ofSentinels, env, fail) : undefined
+  const sentinelCredentials =
+    kind === 'sentinel' ? credentialsOf(ofSentinels, env, fail) : undefined
   return {
     kind,
     hosts: hostsOf(hosts, kind, fail),
@@ -115,7 +126,9 @@ const ESCAPING = 'In a user name or password escape special signs, such as / as 
 function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
   const hosts = text.split(',').map((part) => hostOf(part, kind, fail))
   if (kind === 'single' && hosts.length > 1) {
-    throw fail('names several servers; for a Cluster write redis+cluster:, for Sentinels redis+sentinel:')
+    throw fail(
+      'names several servers; for a Cluster write redis+cluster:, for Sentinels redis+sentinel:',
+    )
   }
   if (kind === 'redlock') {
     if (hosts.length < FEWEST_NODES) {
@@ -129,7 +142,8 @@ function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
 }
 
 function hostOf(text: string, kind: RedisKind, fail: Fail): RedisHost {
-  const [, bracketed, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([^:[\]\s]+))(?::(\d+))?$/i.exec(text) ?? []
+  const [, bracketed, plain = '', digits] =
+    /^(?:\[([\da-f:.]+)\]|([^:[\]\s]+))(?::(\d+))?$/i.exec(text) ?? []
   const host = bracketed ?? plain
   const port = digits === undefined ? (kind === 'sentinel' ? 26_379 : 6379) : Number(digits)
   if (host === '' || port < 1 || port > LAST_PORT)
@@ -149,10 +163,17 @@ function placeOf(path: string, kind: RedisKind, fail: Fail): { master?: string; 
   }
   if (kind === 'cluster' && Number(number ?? 0) > 0)
     throw fail('names a database, and a Cluster has only the first')
-  return { ...(master === undefined ? {} : { master: decode(master, fail) }), database: Number(number ?? 0) }
+  return {
+    ...(master === undefined ? {} : { master: decode(master, fail) }),
+    database: Number(number ?? 0),
+  }
 }
 
-function optionsOf(query: string, { kind, secure }: Scheme, fail: Fail): ReadonlyMap<string, string> {
+function optionsOf(
+  query: string,
+  { kind, secure }: Scheme,
+  fail: Fail,
+): ReadonlyMap<string, string> {
   const known = [
     'prefix',
     'passwordFile',

@@ -1,4 +1,7 @@
-/** `redis:`, `rediss:`, `redis+sentinel:`, `redis+cluster:` and `redlock:` URLs. What they say is in `redis-url.ts`. */
+/**
+ * `redis:`, `rediss:`, `redis+sentinel:`, `redis+cluster:` and `redlock:` URLs. What they say is in
+ * `redis-url.ts`.
+ */
 import { redisStore } from 'holdfast/redis'
 import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
@@ -14,7 +17,9 @@ export async function open(url: string): Promise<Store> {
   const [client] = clients
   if (client === undefined) throw new TypeError('A URL of Redis names at least one server.')
   const store: Store =
-    target.kind === 'redlock' ? redlockStore({ clients, ...prefix }) : redisStore({ client, ...prefix })
+    target.kind === 'redlock'
+      ? redlockStore({ clients, ...prefix })
+      : redisStore({ client, ...prefix })
   // The store never closes a client that it was given; these were made for it alone.
   return closing(store, () => {
     for (const connection of connections) connection.close()

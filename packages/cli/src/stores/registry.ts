@@ -1,4 +1,7 @@
-/** The stores that the command line knows. The code of those on servers is loaded only when a URL names one. */
+/**
+ * The stores that the command line knows. The code of those on servers is loaded only when a URL
+ * names one.
+ */
 import type { Store } from 'holdfast/store'
 import { ConfigError, UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
@@ -30,13 +33,18 @@ const STORES = new Map<string, () => Promise<StoreModule>>([
   ['zk', onServer('zookeeper')],
 ])
 
-function onServer(name: 'redis' | 'postgres' | 'mysql' | 'etcd' | 'zookeeper'): () => Promise<StoreModule> {
+function onServer(
+  name: 'redis' | 'postgres' | 'mysql' | 'etcd' | 'zookeeper',
+): () => Promise<StoreModule> {
   return async () => (await import('../servers.js'))[name]
 }
 
 /** Schemes that exist in the library and make no sense between processes. */
 const REFUSED = new Map([
-  ['memory', 'Its locks live in one process and end with it, so no other process could ever wait for them.'],
+  [
+    'memory',
+    'Its locks live in one process and end with it, so no other process could ever wait for them.',
+  ],
 ])
 
 export async function openStore(url: string): Promise<Store> {

@@ -1,4 +1,6 @@
-/** URLs of databases: what is ours in the query is taken out, and the client library gets the rest. */
+/**
+ * URLs of databases: what is ours in the query is taken out, and the client library gets the rest.
+ */
 import { nearest, editDistance } from '../args/suggest.js'
 import { UsageError } from '../cli-error.js'
 import { shownOption, shownUrl } from './url-secrets.js'
@@ -27,14 +29,25 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
         'tables, which holdfast migrate makes.',
     )
   }
-  for (const name of url.searchParams.keys()) refuseMisspelt(name, parameter, text, url.searchParams)
+  for (const name of url.searchParams.keys())
+    refuseMisspelt(name, parameter, text, url.searchParams)
   return { url: url.href, own }
 }
 
-/** What of ours is written a little differently, the client library would take and ignore: locks in another place, silently. */
-function refuseMisspelt(name: string, parameter: string, text: string, query: URLSearchParams): void {
+/**
+ * What of ours is written a little differently, the client library would take and ignore: locks in
+ * another place, silently.
+ */
+function refuseMisspelt(
+  name: string,
+  parameter: string,
+  text: string,
+  query: URLSearchParams,
+): void {
   if (nearestWithin(name.toLowerCase(), PLACES) === undefined) return
-  throw new UsageError(`${shownUrl(text)} has ${shownOption(name, query)}. Did you mean ${parameter}?`)
+  throw new UsageError(
+    `${shownUrl(text)} has ${shownOption(name, query)}. Did you mean ${parameter}?`,
+  )
 }
 
 /** What says where the tables are: in PostgreSQL and in MySQL. */
@@ -47,7 +60,10 @@ function nearestWithin(name: string, known: readonly string[]): string | undefin
   return near !== undefined && editDistance(name, near) <= MISSPELT ? near : undefined
 }
 
-/** PostgreSQL's own way to name a folder with a socket; `mysql2` wants a host beside the path of one. */
+/**
+ * PostgreSQL's own way to name a folder with a socket; `mysql2` wants a host beside the path of
+ * one.
+ */
 function namesSocket({ protocol, searchParams }: URL): boolean {
   return protocol.startsWith('postgres') && (searchParams.get('host') ?? '') !== ''
 }

@@ -1,6 +1,7 @@
 /**
- * What of a store's URL may be seen. A text that is given as the URL of a store is one from its first sign to its last, so
- * nothing here stops at a quote or a blank, which passwords have as well.
+ * What of a store's URL may be seen. A text that is given as the URL of a store is one from its
+ * first sign to its last, so nothing here stops at a quote or a blank, which passwords have as
+ * well.
  */
 
 interface Parts {
@@ -14,14 +15,18 @@ interface Parts {
 export function shownUrl(url: string): string {
   // A folder has no password, and may have an @.
   if (/^embedded:/i.test(url)) return url
-  // The last @ of all: a sign in the password that was not escaped may look like the end of the address.
+  // The last @ of all: a sign in the password that was not escaped may look like the end of the
+  // address.
   const at = url.lastIndexOf('@')
   const { start, rest, query } = partsOf(at < 0 ? url : startOf(url) + url.slice(at + 1))
   const shown = query.map((pair) => (isSecret(pair) ? pair.replace(/=[^]*$/, '=***') : pair))
   return joined(`${start}${at < 0 ? '' : '***@'}${rest}`, shown)
 }
 
-/** The URL as it still works for those who have the password from elsewhere. Only for one that a store was opened with. */
+/**
+ * The URL as it still works for those who have the password from elsewhere. Only for one that a
+ * store was opened with.
+ */
 export function withoutCredentials(url: string): string {
   const { start, rest, query } = partsOf(url)
   const [, user, place = ''] = /^(?:([^/]*)@)?([^]*)$/.exec(rest) ?? []
@@ -29,7 +34,10 @@ export function withoutCredentials(url: string): string {
   return joined(`${start}${userAlone(start, user)}${place}`, kept)
 }
 
-/** The name stays, since a file or a variable may have its password; but not where it is refused without one. */
+/**
+ * The name stays, since a file or a variable may have its password; but not where it is refused
+ * without one.
+ */
 function userAlone(start: string, user: string | undefined): string {
   if (user === undefined) return ''
   const [name = ''] = user.split(':')
@@ -38,11 +46,13 @@ function userAlone(start: string, user: string | undefined): string {
 }
 
 /**
- * The name of an option that there is not. A password with a `?` that was not escaped goes on in the query, up to its @, and a
- * `=` or `&` in it makes names and values of it.
+ * The name of an option that there is not. A password with a `?` that was not escaped goes on in
+ * the query, up to its @, and a `=` or `&` in it makes names and values of it.
  */
 export function shownOption(name: string, query: URLSearchParams): string {
-  return /%40/.test(query.toString()) ? 'an option that is unknown' : `the option ${JSON.stringify(name)}`
+  return /%40/.test(query.toString())
+    ? 'an option that is unknown'
+    : `the option ${JSON.stringify(name)}`
 }
 
 function startOf(url: string): string {

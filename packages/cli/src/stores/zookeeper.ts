@@ -43,7 +43,9 @@ function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
 function tickOf(options: URLSearchParams): { tickMs?: number } {
   for (const name of options.keys()) {
     if (name !== 'tickMs')
-      throw new UsageError(`zk: URLs know the option tickMs; this one has ${shownOption(name, options)}.`)
+      throw new UsageError(
+        `zk: URLs know the option tickMs; this one has ${shownOption(name, options)}.`,
+      )
   }
   const text = options.get('tickMs')
   if (text === null) return {}

@@ -1,6 +1,6 @@
 /**
- * Finds the command on PATH as execvp(3) would, so that a misspelt one fails at once with 127 or 126: before the
- * wait for the lock, not after an hour of it.
+ * Finds the command on PATH as execvp(3) would, so that a misspelt one fails at once with 127 or
+ * 126: before the wait for the lock, not after an hour of it.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -10,8 +10,13 @@ import { EXIT } from '../exit-codes.js'
 /** The PATH of systems whose environment has none. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
-export function assertStartable(command: string, env: Readonly<Record<string, string | undefined>>): void {
-  const candidates = command.includes('/') ? [command] : onPath(command, env['PATH'] ?? DEFAULT_PATH)
+export function assertStartable(
+  command: string,
+  env: Readonly<Record<string, string | undefined>>,
+): void {
+  const candidates = command.includes('/')
+    ? [command]
+    : onPath(command, env['PATH'] ?? DEFAULT_PATH)
   let denied: string | undefined
   for (const candidate of candidates) {
     const verdict = judge(candidate)
@@ -25,7 +30,9 @@ export function assertStartable(command: string, env: Readonly<Record<string, st
       'NOT_EXECUTABLE',
     )
   }
-  const where = command.includes('/') ? 'There is no such file' : 'It is in none of the folders of PATH'
+  const where = command.includes('/')
+    ? 'There is no such file'
+    : 'It is in none of the folders of PATH'
   throw new CliError(`${shown(command)} was not found. ${where}.`, EXIT.notFound, 'NOT_FOUND')
 }
 
@@ -43,7 +50,9 @@ function judge(file: string): string {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return 'absent'
-    return code === 'EACCES' ? 'permission denied (is the execute bit set?)' : `the system says ${code}`
+    return code === 'EACCES'
+      ? 'permission denied (is the execute bit set?)'
+      : `the system says ${code}`
   }
 }
 

@@ -5,7 +5,10 @@ import type { Job } from './job.js'
 import type { Keyboard } from './keyboard.js'
 import { isMessage, type SignalHandler } from './signals.js'
 
-/** In a terminal these come from the keyboard, and the kernel gives them to the whole foreground group itself. */
+/**
+ * In a terminal these come from the keyboard, and the kernel gives them to the whole foreground
+ * group itself.
+ */
 const FROM_KEYBOARD: readonly string[] = ['SIGINT', 'SIGQUIT']
 
 /** @param keyboard in a terminal; without one every signal is passed on */
@@ -23,13 +26,19 @@ export function forwardTo(job: Job, keyboard: Keyboard | undefined): SignalHandl
 }
 
 /**
- * Makes a stop of the wrapper a stop of the job. In a terminal the kernel does so by itself: Ctrl-Z reaches the whole
- * foreground group, and so does the shell's `fg`. A job in a session of its own must be stopped by us, or it would
- * work on while nobody renews its lease, and goes on only when the lease is seen to be alive.
+ * Makes a stop of the wrapper a stop of the job. In a terminal the kernel does so by itself: Ctrl-Z
+ * reaches the whole foreground group, and so does the shell's `fg`. A job in a session of its own
+ * must be stopped by us, or it would work on while nobody renews its lease, and goes on only when
+ * the lease is seen to be alive.
  *
- * `mayGoOn` looks at the lease, and has the job ended when the lease is over. Returns what undoes all this.
+ * `mayGoOn` looks at the lease, and has the job ended when the lease is over. Returns what undoes
+ * all this.
  */
-export function stopTogether(job: Job, terminal: boolean, mayGoOn: () => Promise<boolean>): () => void {
+export function stopTogether(
+  job: Job,
+  terminal: boolean,
+  mayGoOn: () => Promise<boolean>,
+): () => void {
   const onContinue = (): void => {
     void mayGoOn().then((goOn) => {
       if (goOn && !terminal) job.signal('SIGCONT')

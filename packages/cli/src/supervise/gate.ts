@@ -1,12 +1,13 @@
 /**
- * Starts the command behind a gate: it exists, so its process and group have names that can be written down, but
- * not one instruction of it runs before the gate is opened.
+ * Starts the command behind a gate: it exists, so its process and group have names that can be
+ * written down, but not one instruction of it runs before the gate is opened.
  *
- * The gate is a `/bin/sh` that waits for a word on a pipe and then *becomes* the command (exec). It costs half a
- * millisecond. No shell ever reads the command: the arguments travel as arguments ("$@"), and once the command
- * runs there is no shell left. Why it is there: between the start of a process and the moment when the guardian and
- * the store know of it we can be killed. An ordinary child would then work on, unknown to everybody, beside the next
- * holder. A gate whose pipe breaks exits without having done anything.
+ * The gate is a `/bin/sh` that waits for a word on a pipe and then *becomes* the command (exec). It
+ * costs half a millisecond. No shell ever reads the command: the arguments travel as arguments
+ * ("$@"), and once the command runs there is no shell left. Why it is there: between the start of a
+ * process and the moment when the guardian and the store know of it we can be killed. An ordinary
+ * child would then work on, unknown to everybody, beside the next holder. A gate whose pipe breaks
+ * exits without having done anything.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import type { Writable } from 'node:stream'

@@ -1,9 +1,10 @@
 /**
  * The wrapper's side of the guardian. See bin/guardian.sh for what it does and why it is a shell.
  *
- * The order closes the race between starting the command and guarding it: the guardian is started first, then the
- * command behind its gate, then the guardian is told, then the gate opens. The pipe's write end is close-on-exec, so
- * neither the command nor anything else inherits it and the pipe ends when this process does.
+ * The order closes the race between starting the command and guarding it: the guardian is started
+ * first, then the command behind its gate, then the guardian is told, then the gate opens. The
+ * pipe's write end is close-on-exec, so neither the command nor anything else inherits it and the
+ * pipe ends when this process does.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
@@ -12,7 +13,10 @@ import { GUARDIAN_SCRIPT } from '../paths.js'
 import { startFailure } from './start-failure.js'
 import type { Target } from './target.js'
 
-/** A PATH that is meant for the command may lead nowhere, and a guardian without `sleep` would strike never. */
+/**
+ * A PATH that is meant for the command may lead nowhere, and a guardian without `sleep` would
+ * strike never.
+ */
 function guardianPath(): string {
   const ours = process.env['PATH'] ?? ''
   return ours === '' ? SYSTEM_PATH : `${ours}:${SYSTEM_PATH}`
@@ -53,8 +57,8 @@ export class Guardian {
   }
 
   /**
-   * Names what must not outlive us. Resolves when the guardian has understood: a command that nobody guards must not
-   * start.
+   * Names what must not outlive us. Resolves when the guardian has understood: a command that
+   * nobody guards must not start.
    */
   watch(target: Target): Promise<void> {
     const understood = new Promise<void>((resolve, reject) => {
@@ -63,20 +67,28 @@ export class Guardian {
         resolve()
       })
       this.#child.once('exit', () =>
-        reject(new SystemError('The guardian process ended before the command could start. Try again.')),
+        reject(
+          new SystemError('The guardian process ended before the command could start. Try again.'),
+        ),
       )
     })
     this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)
     return understood
   }
 
-  /** Has the command killed after `ms`, in case this process is stopped or stuck then. A later call replaces it. */
+  /**
+   * Has the command killed after `ms`, in case this process is stopped or stuck then. A later call
+   * replaces it.
+   */
   until(ms: number): void {
     this.#strikesAtMs = performance.now() + Math.max(0, ms)
     this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
   }
 
-  /** Whether the guardian has had its order to kill: the time has passed, and it heard of no later one. */
+  /**
+   * Whether the guardian has had its order to kill: the time has passed, and it heard of no later
+   * one.
+   */
   get strikes(): boolean {
     return performance.now() >= this.#strikesAtMs
   }

@@ -1,6 +1,7 @@
 /**
- * One run of the command: guardian first, gate second, then everybody who must know is told, and only then does the
- * command begin. Whatever kills us at any point, either the gate never opens or the guardian knows what to end.
+ * One run of the command: guardian first, gate second, then everybody who must know is told, and
+ * only then does the command begin. Whatever kills us at any point, either the gate never opens or
+ * the guardian knows what to end.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExitStatus } from '../exit-codes.js'
@@ -15,16 +16,28 @@ export interface JobOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** A terminal is on stdin: share its foreground group. */
   readonly terminal: boolean
-  /** Writes the group into the claim. The command starts when this has resolved, and not when it rejects. */
+  /**
+   * Writes the group into the claim. The command starts when this has resolved, and not when it
+   * rejects.
+   */
   readonly record: (group: RecordedGroup) => Promise<void>
-  /** After how many milliseconds the guardian kills the command unless told otherwise. Asked just before the start. */
+  /**
+   * After how many milliseconds the guardian kills the command unless told otherwise. Asked just
+   * before the start.
+   */
   readonly guardForMs: () => number | undefined
   readonly onGuardianDeath: () => void
-  /** Throws when the command must not start after all. Called in the tick in which the gate opens, right before. */
+  /**
+   * Throws when the command must not start after all. Called in the tick in which the gate opens,
+   * right before.
+   */
   readonly assertWanted: () => void
 }
 
-/** Orders for the command and all that works for it. Signals have no effect once the command has ended. */
+/**
+ * Orders for the command and all that works for it. Signals have no effect once the command has
+ * ended.
+ */
 export interface Job {
   readonly pid: number
   /** How the command ended. */
@@ -63,12 +76,14 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
     const group = groupOf(gate.pid)
     // A gate that is gone was killed by somebody; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
-    // Node delivers signals last in a turn of its event loop: one that has arrived must be seen before the gate opens.
+    // Node delivers signals last in a turn of its event loop: one that has arrived must be seen
+    // before the gate opens.
     await nextTurn()
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
     guardian.onDeath(options.onGuardianDeath)
-    // After `until`: if this process is stopped between the check and the opening, the guardian kills the gate in time.
+    // After `until`: if this process is stopped between the check and the opening, the guardian
+    // kills the gate in time.
     options.assertWanted()
     gate.open()
     return new RunningJob(gate, guardian, target)

@@ -1,9 +1,10 @@
 /**
  * Tells a signal from the keyboard from one that somebody sent to this process alone.
  *
- * In a terminal the kernel gives SIGINT and SIGQUIT to the whole foreground group, so the command has them already; one
- * sent by `kill` reaches this process only. Node does not say where a signal came from. So a process of its own stands in
- * the group and handles nothing: what ends it came to the group.
+ * In a terminal the kernel gives SIGINT and SIGQUIT to the whole foreground group, so the command
+ * has them already; one sent by `kill` reaches this process only. Node does not say where a signal
+ * came from. So a process of its own stands in the group and handles nothing: what ends it came to
+ * the group.
  */
 import { spawn } from 'node:child_process'
 import { settlesWithin } from '../timers.js'
@@ -36,8 +37,11 @@ export class Keyboard {
 
   #settle(): void {
     if (this.#closed) return
-    // It ends when its pipe does, so also when this process is killed. Ctrl-\ must leave no core file of it.
-    const child = spawn('/bin/sh', ['-c', 'ulimit -c 0; read -r _'], { stdio: ['pipe', 'ignore', 'ignore'] })
+    // It ends when its pipe does, so also when this process is killed. Ctrl-\ must leave no core
+    // file of it.
+    const child = spawn('/bin/sh', ['-c', 'ulimit -c 0; read -r _'], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
     child.unref()
     child.stdin.on('error', () => {})
     this.#release = () => child.stdin.end()

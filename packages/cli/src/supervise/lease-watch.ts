@@ -1,10 +1,11 @@
 /**
  * Sees to it that the command does not outlive its lease.
  *
- * While renewals succeed, what remains of a lease never falls far below two thirds of its TTL. When it does fall, to
- * the time that SIGTERM, `--kill-after` and SIGKILL need, the store has been silent for long, and nobody can say
- * whether it will answer in time: then the command is ended, so that SIGKILL falls before the lease ends. Waiting
- * for the loss itself would be too late: at that moment the next holder starts.
+ * While renewals succeed, what remains of a lease never falls far below two thirds of its TTL. When
+ * it does fall, to the time that SIGTERM, `--kill-after` and SIGKILL need, the store has been
+ * silent for long, and nobody can say whether it will answer in time: then the command is ended, so
+ * that SIGKILL falls before the lease ends. Waiting for the loss itself would be too late: at that
+ * moment the next holder starts.
  */
 import type { EndReason } from './termination.js'
 
@@ -39,7 +40,9 @@ export function safetyMs(ttlMs: number, killAfterMs: number): number {
   return Math.max(0, Math.min(wished, ((ttlMs * 2) / 3 - killAfterMs) / 2))
 }
 
-/** When the guardian strikes by itself: after our own SIGKILL was due, and before the lease ends. */
+/**
+ * When the guardian strikes by itself: after our own SIGKILL was due, and before the lease ends.
+ */
 export function guardMs(remainingMs: number, ttlMs: number, killAfterMs: number): number {
   return remainingMs - safetyMs(ttlMs, killAfterMs) / 2
 }
@@ -47,7 +50,9 @@ export function guardMs(remainingMs: number, ttlMs: number, killAfterMs: number)
 export class LeaseWatch {
   readonly #options: LeaseWatchOptions
   readonly #safetyMs: number
-  /** When the lease ends, as far as was known at the last look; a lost lease does not tell any more. */
+  /**
+   * When the lease ends, as far as was known at the last look; a lost lease does not tell any more.
+   */
   #endsAtMs = -Infinity
   #timer: NodeJS.Timeout | undefined
   /** When the next look is due. A look long after that means that this process was stopped. */
@@ -60,14 +65,18 @@ export class LeaseWatch {
     this.#options = options
     this.#safetyMs = safetyMs(options.ttlMs, options.killAfterMs)
     const { signal } = options.lease
-    // At once, and not at the next look: the guardian kills by the last end of the lease that it heard of.
+    // At once, and not at the next look: the guardian kills by the last end of the lease that it
+    // heard of.
     this.#stopListening = options.onRenewed(() => void this.#look())
     signal.addEventListener('abort', () => this.#lost(true), { once: true })
     if (signal.aborted) this.#lost(true)
     else void this.#look()
   }
 
-  /** Looks at once, after this process was stopped and goes on. Says whether the job may go on as well. */
+  /**
+   * Looks at once, after this process was stopped and goes on. Says whether the job may go on as
+   * well.
+   */
   async resume(): Promise<boolean> {
     if (this.#over) return this.#options.onLost === 'warn'
     await this.#look()
@@ -90,7 +99,8 @@ export class LeaseWatch {
     const spareMs = remainingMs - this.#neededMs()
     if (spareMs > 0) return this.#lookIn(Math.min(spareMs, this.#options.ttlMs / LOOKS_PER_TTL))
     if (remainingMs === 0) return this.#ask(DOUBT_MS)
-    // Nobody could ask for a renewal while this process was stopped. The store may answer in the time that is left.
+    // Nobody could ask for a renewal while this process was stopped. The store may answer in the
+    // time that is left.
     const askMs = Math.min(DOUBT_MS, remainingMs - this.#safetyMs)
     if (askMs > 0 && performance.now() - this.#dueMs > LATE_MS) return this.#ask(askMs)
     this.#lost(false)
@@ -113,9 +123,10 @@ export class LeaseWatch {
   }
 
   /**
-   * Asks the store once, and looks again with its answer. Either this process was stopped for long, or the lease says
-   * that it is not held, and not that it is lost: its clocks disagree, because the machine slept or somebody set the
-   * time. Only the store knows; a set clock alone must not end the command.
+   * Asks the store once, and looks again with its answer. Either this process was stopped for long,
+   * or the lease says that it is not held, and not that it is lost: its clocks disagree, because
+   * the machine slept or somebody set the time. Only the store knows; a set clock alone must not
+   * end the command.
    */
   #ask(limitMs: number): Promise<void> {
     const { lease } = this.#options
@@ -125,7 +136,8 @@ export class LeaseWatch {
         if (!this.#asking) return
         this.#asking = undefined
         clearTimeout(timer)
-        // The answer counts as a look in time: a lease that has no time left now is not asked for again.
+        // The answer counts as a look in time: a lease that has no time left now is not asked for
+        // again.
         this.#dueMs = performance.now()
         if (renewed && lease.remainingMs > 0) void this.#look()
         else this.#lost(lease.signal.aborted)

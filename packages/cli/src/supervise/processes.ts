@@ -1,8 +1,8 @@
 /**
  * Looks at the processes of this machine: who is whose child, and since when.
  *
- * A process id alone names nobody, since ids are used again. The pair of id and start time does. On Linux both come
- * from /proc; elsewhere `ps` tells them.
+ * A process id alone names nobody, since ids are used again. The pair of id and start time does. On
+ * Linux both come from /proc; elsewhere `ps` tells them.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -11,7 +11,10 @@ export interface ProcessInfo {
   readonly pid: number
   readonly ppid: number
   readonly pgid: number
-  /** In the units of the operating system: clock ticks since the boot, or a date. Only for comparing. */
+  /**
+   * In the units of the operating system: clock ticks since the boot, or a date. Only for
+   * comparing.
+   */
   readonly startTime: string
   readonly zombie: boolean
 }
@@ -23,7 +26,10 @@ export function lookUp(pid: number): ProcessInfo | undefined {
   return HAS_PROC ? fromProc(pid) : fromPs(['-p', String(pid)])[0]
 }
 
-/** Whether the process that was seen at `startTime` still works. A zombie does not: nobody waits for it. */
+/**
+ * Whether the process that was seen at `startTime` still works. A zombie does not: nobody waits for
+ * it.
+ */
 export function isAlive(pid: number, startTime: string): boolean {
   const found = lookUp(pid)
   return found !== undefined && found.startTime === startTime && !found.zombie
@@ -61,7 +67,10 @@ function fromProc(pid: number): ProcessInfo | undefined {
   }
 }
 
-/** Reads one /proc/PID/stat. The name in it can hold blanks and brackets, so the fields are counted from its end. */
+/**
+ * Reads one /proc/PID/stat. The name in it can hold blanks and brackets, so the fields are counted
+ * from its end.
+ */
 export function parseProcStat(stat: string): ProcessInfo | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, ppid, pgid] = fields
@@ -100,5 +109,11 @@ export function parsePsLine(line: string): ProcessInfo | undefined {
   const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line)
   if (!match) return undefined
   const [, pid, ppid, pgid, stat = '', startTime = ''] = match
-  return { pid: Number(pid), ppid: Number(ppid), pgid: Number(pgid), startTime, zombie: stat.startsWith('Z') }
+  return {
+    pid: Number(pid),
+    ppid: Number(ppid),
+    pgid: Number(pgid),
+    startTime,
+    zombie: stat.startsWith('Z'),
+  }
 }

@@ -1,7 +1,7 @@
 /**
- * The signals that the wrapper handles. What is to be done with them changes while it waits, runs and stays, so there
- * is one set of listeners with one current handler, and no moment between two phases in which a signal would kill us
- * (and with us the orderly release).
+ * The signals that the wrapper handles. What is to be done with them changes while it waits, runs
+ * and stays, so there is one set of listeners with one current handler, and no moment between two
+ * phases in which a signal would kill us (and with us the orderly release).
  */
 
 /** Orders to end, in the words of the terminal, of init systems and of people. */

@@ -1,9 +1,10 @@
 /**
  * What a signal is sent to: the command and everything that works for it.
  *
- * Without a terminal the command leads a session and a process group of its own, and one call reaches all of it.
- * With a terminal it must stay in the foreground group, or Ctrl-C, Ctrl-Z and password prompts would not work; that
- * group also holds us, and whatever else stands in the pipeline, so there the descendants are looked up instead.
+ * Without a terminal the command leads a session and a process group of its own, and one call
+ * reaches all of it. With a terminal it must stay in the foreground group, or Ctrl-C, Ctrl-Z and
+ * password prompts would not work; that group also holds us, and whatever else stands in the
+ * pipeline, so there the descendants are looked up instead.
  */
 import { familyOf, isAlive, listProcesses, lookUp, type ProcessInfo } from './processes.js'
 
@@ -23,8 +24,8 @@ export function signalCommand(target: Target, signal: NodeJS.Signals): void {
 }
 
 /**
- * Whether what the target names can be ours yet when the command itself has ended. The number of a group is not given
- * away while the group lives; a leader with another start time is a stranger's.
+ * Whether what the target names can be ours yet when the command itself has ended. The number of a
+ * group is not given away while the group lives; a leader with another start time is a stranger's.
  */
 export function mayOutlive({ kind, id, startTime }: Target): boolean {
   if (kind === 'tree') return false
@@ -44,9 +45,9 @@ export function killAll(target: Target): void {
 }
 
 /**
- * Stops every process of a tree before any of it is killed. A parent that dies first would hand its children to
- * init, out of our sight, and one that still runs could fork between the look and the kill; a stopped one cannot.
- * So: stop what is seen, look again, until a look finds nothing new.
+ * Stops every process of a tree before any of it is killed. A parent that dies first would hand its
+ * children to init, out of our sight, and one that still runs could fork between the look and the
+ * kill; a stopped one cannot. So: stop what is seen, look again, until a look finds nothing new.
  */
 function freeze(target: Target): ProcessInfo[] {
   const frozen = new Map<number, ProcessInfo>()
@@ -61,13 +62,17 @@ function freeze(target: Target): ProcessInfo[] {
   return [...frozen.values()].filter((member) => isAlive(member.pid, member.startTime))
 }
 
-/** A tree that still grows after so many looks forks faster than we can stop it; then kill what is known. */
+/**
+ * A tree that still grows after so many looks forks faster than we can stop it; then kill what is
+ * known.
+ */
 const MAX_ROUNDS = 20
 
 function send(id: number, signal: NodeJS.Signals): void {
   try {
     process.kill(id, signal)
   } catch {
-    // ESRCH: it is gone. EPERM: it took another user's rights (sudo), and only that user can end it.
+    // ESRCH: it is gone. EPERM: it took another user's rights (sudo), and only that user can end
+    // it.
   }
 }

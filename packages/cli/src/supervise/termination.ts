@@ -1,11 +1,13 @@
 /**
- * Ends a job: SIGTERM first, SIGKILL when it has not gone by then. Several reasons can come one after the other (a
- * cap, then a loss): the first one gives the outcome its name, the earliest SIGKILL counts.
+ * Ends a job: SIGTERM first, SIGKILL when it has not gone by then. Several reasons can come one
+ * after the other (a cap, then a loss): the first one gives the outcome its name, the earliest
+ * SIGKILL counts.
  *
- * The command itself may go at once and leave a child that ignores SIGTERM, or cleans up for a while: a shell does so with
- * the program that it waits for. So whoever was there at SIGTERM is remembered, whether it came from us or was passed on,
- * and `settled` waits for all of them: they work under the lock. When we end the job, those born after SIGTERM have to go
- * as well, for which a command that goes at once has left them no other sign.
+ * The command itself may go at once and leave a child that ignores SIGTERM, or cleans up for a
+ * while: a shell does so with the program that it waits for. So whoever was there at SIGTERM is
+ * remembered, whether it came from us or was passed on, and `settled` waits for all of them: they
+ * work under the lock. When we end the job, those born after SIGTERM have to go as well, for which
+ * a command that goes at once has left them no other sign.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'
@@ -42,7 +44,10 @@ export class Termination {
     else this.#remember()
   }
 
-  /** Resolves when the command has ended and, if it was told to, when nothing is left of those that were there then. */
+  /**
+   * Resolves when the command has ended and, if it was told to, when nothing is left of those that
+   * were there then.
+   */
   async settled(): Promise<void> {
     await this.#job.exited
     this.#commandGone = true

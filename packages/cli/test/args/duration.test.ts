@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { formatDuration, parseDuration, parsePositiveDuration, parseWait } from '../../dist/args/duration.js'
+import {
+  formatDuration,
+  parseDuration,
+  parsePositiveDuration,
+  parseWait,
+} from '../../dist/args/duration.js'
 
 describe('durations', () => {
   it.each([

@@ -1,4 +1,6 @@
-/** URLs of Redis: what they name, whose credentials count, and what is said when they make no sense. */
+/**
+ * URLs of Redis: what they name, whose credentials count, and what is said when they make no sense.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

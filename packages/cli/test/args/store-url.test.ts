@@ -78,8 +78,12 @@ describe('which store', () => {
 
   it('refuses a ~ that the shell has left, which would become a folder', () => {
     for (const store of ['embedded:~', 'embedded:~/locks', 'embedded:~me/locks'])
-      expect(() => locateStore({ ...NONE, store }, {})).toThrow(expect.objectContaining({ exitCode: 64 }))
-    expect(locateStore({ ...NONE, store: 'embedded:./~' }, {}).url).toBe(`embedded:${process.cwd()}/~`)
+      expect(() => locateStore({ ...NONE, store }, {})).toThrow(
+        expect.objectContaining({ exitCode: 64 }),
+      )
+    expect(locateStore({ ...NONE, store: 'embedded:./~' }, {}).url).toBe(
+      `embedded:${process.cwd()}/~`,
+    )
   })
 
   it('takes a database at a socket, which has no host in its URL', () => {
@@ -123,7 +127,10 @@ describe('which store', () => {
     ['postgres://app@h/db?mode=session', 64, 'was removed'],
     ['postgres://app@h/db?sslrootcert=/no/such/file', 78, 'cannot be read'],
   ])('refuses %s', async (url, exitCode, text) => {
-    await expect(openStore(url)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(text) })
+    await expect(openStore(url)).rejects.toMatchObject({
+      exitCode,
+      message: expect.stringContaining(text),
+    })
   })
 })
 
@@ -164,7 +171,9 @@ describe('what is shown of a store', () => {
     'zk://app:x?hunter2=1@h',
     'mysql://app:1?tlshunter2=1@h',
   ])('is nothing of the password when %s is refused', async (store) => {
-    const error: unknown = await Promise.resolve(openStore(store)).catch((thrown: unknown) => thrown)
+    const error: unknown = await Promise.resolve(openStore(store)).catch(
+      (thrown: unknown) => thrown,
+    )
     expect(error).toMatchObject({ exitCode: 64 })
     expect((error as Error).message).not.toContain('hunter2')
   })
@@ -190,7 +199,9 @@ describe('the environment of the command', () => {
   })
 
   it('keeps credentials that were inherited anyway', () => {
-    expect(childEnv({ HOLDFAST_STORE: url }, { ...facts, store })).toMatchObject({ HOLDFAST_STORE: url })
+    expect(childEnv({ HOLDFAST_STORE: url }, { ...facts, store })).toMatchObject({
+      HOLDFAST_STORE: url,
+    })
   })
 
   it('keeps credentials that were inherited with the name of a file, which it may look for from elsewhere', () => {
@@ -203,7 +214,10 @@ describe('the environment of the command', () => {
   })
 
   it('names the files of passwords so that they are found from elsewhere', () => {
-    const env = { HOLDFAST_REDIS_PASSWORD_FILE: './secret', HOLDFAST_SENTINEL_PASSWORD_FILE: '/run/secret' }
+    const env = {
+      HOLDFAST_REDIS_PASSWORD_FILE: './secret',
+      HOLDFAST_SENTINEL_PASSWORD_FILE: '/run/secret',
+    }
     expect(childEnv(env, { ...facts, store })).toMatchObject({
       HOLDFAST_REDIS_PASSWORD_FILE: `${process.cwd()}/secret`,
       HOLDFAST_SENTINEL_PASSWORD_FILE: '/run/secret',

@@ -24,7 +24,9 @@ interface Finding {
 }
 
 /** The findings by the name of their check, and the exit code. */
-async function doctor(url: string): Promise<{ code: number | string; found: Record<string, Finding> }> {
+async function doctor(
+  url: string,
+): Promise<{ code: number | string; found: Record<string, Finding> }> {
   const run = new Box().holdfast(['doctor', '--json'], { env: { HOLDFAST_STORE: url } })
   const code = await run.code()
   const { checks } = JSON.parse(run.stdout) as { checks: Finding[] }
@@ -38,7 +40,15 @@ describe('PostgreSQL', () => {
     const { code, found } = await doctor(postgres.url)
     expect(code).toBe(0)
     expect(found['version']?.text).toMatch(/^PostgreSQL \d+\.\d+/)
-    for (const check of ['pooler', 'privileges', 'isolation', 'timeouts', 'store clock', 'names', 'tokens']) {
+    for (const check of [
+      'pooler',
+      'privileges',
+      'isolation',
+      'timeouts',
+      'store clock',
+      'names',
+      'tokens',
+    ]) {
       expect(found[check], check).toMatchObject({ verdict: 'ok' })
     }
     // The tests' server does not wait for the disk.
@@ -65,7 +75,9 @@ describe('PostgreSQL', () => {
     const readOnly = await doctor(`${postgres.url}?options=-c%20default_transaction_read_only%3Don`)
     expect(readOnly.code).toBe(78)
     expect(readOnly.found['primary']?.text).toContain('primary')
-    const isolated = await doctor(`${postgres.url}?options=-c%20default_transaction_isolation%3Dserializable`)
+    const isolated = await doctor(
+      `${postgres.url}?options=-c%20default_transaction_isolation%3Dserializable`,
+    )
     expect(isolated.code).toBe(78)
     expect(isolated.found['isolation']?.text).toContain('read committed')
   })
@@ -82,11 +94,23 @@ describe(mysql.product, () => {
     const { code, found } = await doctor(mysql.url)
     expect(code).toBe(0)
     expect(found['version']?.text).toMatch(new RegExp(`^${mysql.product} \\d+\\.\\d+`))
-    for (const check of ['pooler', 'user', 'privileges', 'isolation', 'store clock', 'names', 'tokens']) {
+    for (const check of [
+      'pooler',
+      'user',
+      'privileges',
+      'isolation',
+      'store clock',
+      'names',
+      'tokens',
+    ]) {
       expect(found[check], check).toMatchObject({ verdict: 'ok' })
     }
-    const [verdict, remedy] = mysql.product === 'MariaDB' ? ['ok', ''] : ['warning', 'a shorter wait_timeout']
-    expect(found['timeouts']).toMatchObject({ verdict, text: expect.stringContaining(remedy) as string })
+    const [verdict, remedy] =
+      mysql.product === 'MariaDB' ? ['ok', ''] : ['warning', 'a shorter wait_timeout']
+    expect(found['timeouts']).toMatchObject({
+      verdict,
+      text: expect.stringContaining(remedy) as string,
+    })
     expect(found['durability']?.text).toContain('innodb_flush_log_at_trx_commit is 0')
   })
 

@@ -1,4 +1,7 @@
-/** The command line over databases: the schema by an explicit command, then the same commands as anywhere. */
+/**
+ * The command line over databases: the schema by an explicit command, then the same commands as
+ * anywhere.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { GUARDED, startPostgres } from '@holdfast/servers/postgres'
@@ -24,7 +27,9 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
     expect(await early.code()).toBe(78)
     const printed = box.holdfast(['migrate', '--print'], { env })
     expect(await printed.code()).toBe(0)
-    expect(printed.stdout).toContain(`create table if not exists ${table.replace('cli.', '"cli".')}`)
+    expect(printed.stdout).toContain(
+      `create table if not exists ${table.replace('cli.', '"cli".')}`,
+    )
     expect(await box.holdfast(['run', 'job', '--', 'true'], { env }).code()).toBe(78)
     for (const _ of [1, 2]) {
       const migrated = box.holdfast(['migrate'], { env })
@@ -101,8 +106,18 @@ describe('a migration that fails', () => {
   test.each([
     ['postgres, a server that is not there', 'postgres://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
     ['postgres, an unknown host', 'postgres://app@nowhere.invalid/db', 69, /nowhere\.invalid/],
-    ['postgres, a wrong password', asGuest(postgres.url, `${GUARDED}:wrong`), 77, /Check user, password/],
-    ['postgres, a missing database', postgres.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
+    [
+      'postgres, a wrong password',
+      asGuest(postgres.url, `${GUARDED}:wrong`),
+      77,
+      /Check user, password/,
+    ],
+    [
+      'postgres, a missing database',
+      postgres.url.replace(/[^/]*$/, 'none'),
+      78,
+      /Make the database/,
+    ],
     ['postgres, a guest', asGuest(postgres.url, 'guest'), 77, /needs CREATE on the database/],
     ['mysql, a server that is not there', 'mysql://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
     ['mysql, a wrong password', asGuest(mysql.url, 'guest:wrong'), 77, /Check user and password/],
@@ -135,7 +150,18 @@ describe.each([postgres, mysql])('at $url', ({ url }) => {
       const silent = await listenInSilence()
       const store = url.replace(/:\d+\//, `:${silent.port}/`)
       try {
-        const args = ['run', 'job', '--store', store, '--wait', '500ms', '--json', ...options, '--', 'true']
+        const args = [
+          'run',
+          'job',
+          '--store',
+          store,
+          '--wait',
+          '500ms',
+          '--json',
+          ...options,
+          '--',
+          'true',
+        ]
         const run = new Box().holdfast(args)
         expect(await run.code(20_000)).toBe(69)
         expect(JSON.parse(run.stderr)).toMatchObject({

@@ -1,4 +1,7 @@
-/** Files of the embedded store that were meddled with: each is told by its own name and for its own reason. */
+/**
+ * Files of the embedded store that were meddled with: each is told by its own name and for its own
+ * reason.
+ */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +23,8 @@ function canBeNobody(): boolean {
   return spawnSync(process.execPath, [BIN, '--version'], { uid: NOBODY }).status === 0
 }
 
-if (!canBeNobody()) console.log('left out: a user without rights, which needs root and a Node for all users')
+if (!canBeNobody())
+  console.log('left out: a user without rights, which needs root and a Node for all users')
 
 describe('a state file', () => {
   it('that was deleted under a holder is not reported as a full disk', async () => {

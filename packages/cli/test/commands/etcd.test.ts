@@ -22,7 +22,9 @@ describe('bad luck with etcd', () => {
     const nowhere = { HOLDFAST_STORE: 'etcd://127.0.0.1:1' }
     const run = new Box().holdfast(['run', 'x', '--wait', '0', '--', 'true'], { env: nowhere })
     expect(await run.code()).toBe(69)
-    expect(run.stderr).toMatch(/^holdfast: .*etcd at 127\.0\.0\.1:1|^holdfast: .*http:\/\/127\.0\.0\.1:1/)
+    expect(run.stderr).toMatch(
+      /^holdfast: .*etcd at 127\.0\.0\.1:1|^holdfast: .*http:\/\/127\.0\.0\.1:1/,
+    )
   })
 
   it.each([[[]], [['--skip-ok']]])(

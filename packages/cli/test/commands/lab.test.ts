@@ -1,6 +1,14 @@
 /** `holdfast lab` as users start it. What it plays is tested in packages/lab. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +34,9 @@ const CHOICE = [
 /** The lab starts processes and servers, which takes its time on a busy machine. */
 const ENDS_MS = 50_000
 
-async function ended(program: Program): Promise<{ stdout: string; stderr: string; code: number | string }> {
+async function ended(
+  program: Program,
+): Promise<{ stdout: string; stderr: string; code: number | string }> {
   const code = await program.code(ENDS_MS)
   return { stdout: program.stdout, stderr: program.stderr, code }
 }
@@ -62,7 +72,12 @@ describe('holdfast lab', () => {
     const { stdout } = await ended(new Box().holdfast(['lab', 'strategies', '--lang', 'en']))
     expect(stdout).toMatch(/^no-lock +no lock$/m)
     expect(stdout).toMatch(/^striped +striped inventory$/m)
-    const listed = await new Box().json<{ strategies: unknown[] }>(['lab', 'strategies', '--lang', 'en'])
+    const listed = await new Box().json<{ strategies: unknown[] }>([
+      'lab',
+      'strategies',
+      '--lang',
+      'en',
+    ])
     expect(listed.strategies).toContainEqual({ id: 'no-lock', title: 'no lock' })
   })
 
@@ -89,14 +104,18 @@ describe('holdfast lab', () => {
   })
 
   test('says what the ladder needs when there is no Redis', async () => {
-    const { stderr, code } = await ended(new Box().holdfast(['lab', 'ladder', '--services', 'none']))
+    const { stderr, code } = await ended(
+      new Box().holdfast(['lab', 'ladder', '--services', 'none']),
+    )
     expect(stderr).toMatch(/needs a Redis server.*apt-get install -y redis-server/)
     expect(code).toBe(78)
   })
 
   test('says what is missing when nothing of it can be played', async () => {
     const only = ['--strategies', 'holdfast-redis', '--services', 'none']
-    const { stdout, stderr, code } = await ended(new Box().holdfast(['lab', 'oversell', ...only, '--json']))
+    const { stdout, stderr, code } = await ended(
+      new Box().holdfast(['lab', 'oversell', ...only, '--json']),
+    )
     expect(stderr).toMatch(/without redis \(--services leaves it out\)/)
     expect(stdout).toBe('')
     expect(code).toBe(78)
@@ -126,26 +145,32 @@ describe('holdfast lab', () => {
     ['Ctrl-C', 'SIGINT', 130],
     ['the end of its terminal', 'SIGHUP', 129],
     ['SIGQUIT', 'SIGQUIT', 131],
-  ] as const)('leaves nothing behind after %s', { timeout: 60_000 }, async (_, signal, exitCode) => {
-    const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
-    // PostgreSQL runs as a user of its own.
-    chmodSync(temporary, 0o755)
-    try {
-      const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], { env: { TMPDIR: temporary } })
-      await eventually('a server of the lab runs', () =>
-        readdirSync(temporary).some((name) => name.includes('postgres')),
-      )
-      lab.kill(signal)
-      const { stderr, code } = await ended(lab)
-      expect(stderr).toMatch(/Interrupted/)
-      expect(code).toBe(exitCode)
-      await eventually('its files are gone', () => readdirSync(temporary).length === 0)
-      // Every process of it, servers as well, names that folder or comes from it.
-      expect(processesNaming(temporary)).toEqual([])
-    } finally {
-      rmSync(temporary, { recursive: true, force: true })
-    }
-  })
+  ] as const)(
+    'leaves nothing behind after %s',
+    { timeout: 60_000 },
+    async (_, signal, exitCode) => {
+      const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
+      // PostgreSQL runs as a user of its own.
+      chmodSync(temporary, 0o755)
+      try {
+        const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], {
+          env: { TMPDIR: temporary },
+        })
+        await eventually('a server of the lab runs', () =>
+          readdirSync(temporary).some((name) => name.includes('postgres')),
+        )
+        lab.kill(signal)
+        const { stderr, code } = await ended(lab)
+        expect(stderr).toMatch(/Interrupted/)
+        expect(code).toBe(exitCode)
+        await eventually('its files are gone', () => readdirSync(temporary).length === 0)
+        // Every process of it, servers as well, names that folder or comes from it.
+        expect(processesNaming(temporary)).toEqual([])
+      } finally {
+        rmSync(temporary, { recursive: true, force: true })
+      }
+    },
+  )
 
   test('says so at once when a server dies in the middle', { timeout: 90_000 }, async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
@@ -167,7 +192,9 @@ describe('holdfast lab', () => {
       const pidFile = inside('holdfast-postgres-', 'data/postmaster.pid') ?? ''
       process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
       const { stderr, code } = await ended(lab)
-      expect(stderr).toMatch(/^holdfast: PostgreSQL ended in the middle of the lab.*Start the lab again/)
+      expect(stderr).toMatch(
+        /^holdfast: PostgreSQL ended in the middle of the lab.*Start the lab again/,
+      )
       expect(code).toBe(69)
       await eventually('its files are gone', () => readdirSync(temporary).length === 0)
       expect(processesNaming(temporary)).toEqual([])
@@ -195,7 +222,9 @@ function processesNaming(text: string): string[] {
 
 /** Loads a page in a headless Chromium: what became of it, and what its console said. */
 function openInBrowser(file: string, profile: string): { dom: string; complaints: string[] } {
-  const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
+  const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) =>
+    existsSync(path),
+  )
   if (browser === undefined) throw new Error('There is no Chromium: node scripts/needs.mjs')
   const log = join(profile, 'chrome_debug.log')
   const dom = execFileSync(

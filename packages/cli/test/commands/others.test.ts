@@ -121,14 +121,24 @@ describe('holdfast ls and inspect', () => {
     const run = box.holdfast(['ls'])
     expect(await run.code()).toBe(0)
     expect(run.stdout).toContain('No lock is held')
-    expect(await box.json(['ls'])).toEqual({ store: box.env.HOLDFAST_STORE, locks: [], truncated: false })
+    expect(await box.json(['ls'])).toEqual({
+      store: box.env.HOLDFAST_STORE,
+      locks: [],
+      truncated: false,
+    })
   })
 
   it('show the claim ids of other programs without their escape sequences', async () => {
     const box = new Box()
     const store = embeddedStore({ directory: box.file('store') })
     const owner = { clientId: 'c', host: 'h', pid: 1 }
-    const claim = { lock: 'job', kind: 'mutex', capacity: CAPACITY_ALL, weight: CAPACITY_ALL, owner } as const
+    const claim = {
+      lock: 'job',
+      kind: 'mutex',
+      capacity: CAPACITY_ALL,
+      weight: CAPACITY_ALL,
+      owner,
+    } as const
     const times = { ttlMs: 60_000, heartbeatMs: 1_000 }
     const options = { enqueue: true, tokens: 1 }
     await store.attempt({ ...claim, ...times, id: 'one\u001b[31m' }, options)
@@ -212,7 +222,8 @@ describe('output that cannot be written', () => {
   it('is said also when a part of it found room', async () => {
     const box = new Box()
     const file = box.file('m.sql')
-    // A limit on the size of files cuts a write off just as a disk that is nearly full does; beyond it is EFBIG.
+    // A limit on the size of files cuts a write off just as a disk that is nearly full does; beyond
+    // it is EFBIG.
     const sql = '"$0" "$1" migrate --print --store postgres://h/d'
     const run = throughShell(box, `trap '' XFSZ; ulimit -f 16; ${sql} >'${file}'`)
     expect(await run.code()).toBe(78)

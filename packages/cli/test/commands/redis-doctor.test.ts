@@ -1,4 +1,7 @@
-/** `holdfast doctor` over Redis: what it finds, and that the rule which it prints is enough and not too much. */
+/**
+ * `holdfast doctor` over Redis: what it finds, and that the rule which it prints is enough and not
+ * too much.
+ */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -107,7 +110,9 @@ describe('what doctor finds', () => {
     const hosts = nodes.map(({ host, port }) => `${host}:${port}`)
     const { code, checks } = await doctor(`redlock://${hosts.join()}`)
     expect(code).toBe(0)
-    const told = checks.filter(({ check }) => check === 'server').map(({ text }) => text.split(': ')[0])
+    const told = checks
+      .filter(({ check }) => check === 'server')
+      .map(({ text }) => text.split(': ')[0])
     expect(told).toEqual(hosts)
   })
 
@@ -164,7 +169,9 @@ describe('the rule of --print-acl', () => {
   it('has nothing that is not needed', async () => {
     const server = await start()
     const parts = (await printed(server)).split(' ')
-    const needed = parts.filter((part) => /^[+~&]/.test(part) && !/\+(info|client.*|time)$/.test(part))
+    const needed = parts.filter(
+      (part) => /^[+~&]/.test(part) && !/\+(info|client.*|time)$/.test(part),
+    )
     expect(needed.length).toBeGreaterThan(15)
     const spare: string[] = []
     for (const part of needed) {

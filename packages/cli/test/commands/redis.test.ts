@@ -1,4 +1,7 @@
-/** The command line over Redis servers, with either client library of a user's project: as on the embedded store. */
+/**
+ * The command line over Redis servers, with either client library of a user's project: as on the
+ * embedded store.
+ */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -131,7 +134,12 @@ describe.each([
   it('shows names that others gave without their escape sequences', async () => {
     const box = project()
     box.url = `${server.url}/5`
-    await server.command('EVAL', "redis.call('SELECT', '5') return redis.call('SET', KEYS[1], 'x')", '1', KEY)
+    await server.command(
+      'EVAL',
+      "redis.call('SELECT', '5') return redis.call('SET', KEYS[1], 'x')",
+      '1',
+      KEY,
+    )
     const list = box.holdfast(['ls'])
     expect(await list.code()).toBe(78)
     expect(list.stderr).toContain('\\x1b]0;title\\x07')
@@ -231,7 +239,9 @@ it('says which library is missing', async () => {
   // The program alone, as if nothing were installed beside it.
   const bin = project.file('bin/holdfast.js')
   for (const part of ['bin', 'dist', 'package.json']) {
-    cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), project.file(part), { recursive: true })
+    cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), project.file(part), {
+      recursive: true,
+    })
   }
   const alone = new Program(process.execPath, [bin, 'run', 'lock', '--', 'true'], {
     cwd: project.folder,
@@ -241,20 +251,33 @@ it('says which library is missing', async () => {
   expect(alone.stderr).toMatch(/npm install ioredis/)
 })
 
-it.each(['redis:', 'redis://host/path', `redis://:${PASSWORD}@host:port`, `redis://:a/${PASSWORD}@host`])(
-  'refuses %s',
-  async (url) => {
-    const project = new Project()
-    project.url = url
-    await project.failing(64)
-    const doctor = project.holdfast(['doctor'])
-    expect(await doctor.code()).toBe(64)
-    expect(doctor.stdout + doctor.stderr).not.toContain(PASSWORD)
-  },
-)
+it.each([
+  'redis:',
+  'redis://host/path',
+  `redis://:${PASSWORD}@host:port`,
+  `redis://:a/${PASSWORD}@host`,
+])('refuses %s', async (url) => {
+  const project = new Project()
+  project.url = url
+  await project.failing(64)
+  const doctor = project.holdfast(['doctor'])
+  expect(await doctor.code()).toBe(64)
+  expect(doctor.stdout + doctor.stderr).not.toContain(PASSWORD)
+})
 
 function makeCertificate(key: string, cert: string): void {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+  const kind = [
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+  ]
+  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert], {
+    stdio: 'pipe',
+  })
 }

@@ -78,7 +78,9 @@ describe('holdfast run', () => {
     const box = new Box()
     const log = box.file('log')
     const script = `echo in >>'${log}'; sleep 0.02; echo out >>'${log}'`
-    const runs = Array.from({ length: 6 }, () => box.holdfast(['run', 'job', '--', 'sh', '-c', script]))
+    const runs = Array.from({ length: 6 }, () =>
+      box.holdfast(['run', 'job', '--', 'sh', '-c', script]),
+    )
     expect(await Promise.all(runs.map((run) => run.code(15_000)))).toEqual([0, 0, 0, 0, 0, 0])
     expect(readFileSync(log, 'utf8')).toBe('in\nout\n'.repeat(6))
   })
@@ -103,7 +105,8 @@ describe('holdfast run', () => {
     const killedMs = performance.now()
     holder.kill('SIGKILL')
     expect(await waiter.code()).toBe(0)
-    // A TTL is 30 s: whatever is far below that came from the death of the holder and not from its expiry.
+    // A TTL is 30 s: whatever is far below that came from the death of the holder and not from its
+    // expiry.
     expect(performance.now() - killedMs).toBeLessThan(3_000)
     expect(waiter.stdout).toBe('0\nmine\n')
     await gone(mark)
@@ -118,7 +121,8 @@ describe('holdfast run', () => {
     process.kill(guardianOf(holder), 'SIGKILL')
     holder.kill('SIGKILL')
     await holder.exited
-    // Long enough for the death to be noticed and looked at many times over; the orphan works all the while.
+    // Long enough for the death to be noticed and looked at many times over; the orphan works all
+    // the while.
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(alive(group)).toBe(true)
     expect(waiter.stdout).toBe('')
@@ -179,7 +183,9 @@ describe('holdfast run', () => {
 
     const exclusive = await box.holder('job')
     expect((await box.inspect('job'))?.kind).toBe('mutex')
-    expect(await box.holdfast(['run', 'job', '--shared', '--wait', '0', '--', 'true']).code()).toBe(75)
+    expect(await box.holdfast(['run', 'job', '--shared', '--wait', '0', '--', 'true']).code()).toBe(
+      75,
+    )
     const reader = box.holdfast(['run', 'job', '--shared', '--', 'echo', 'reads'])
     exclusive.kill('SIGTERM')
     expect(await reader.code()).toBe(0)
@@ -191,7 +197,9 @@ describe('holdfast run', () => {
       await box.holder('gpu', ['--permits', '2']),
       await box.holder('gpu', ['--permits', '2']),
     ]
-    expect(await box.holdfast(['run', 'gpu', '--permits', '2', '--wait', '0', '--', 'true']).code()).toBe(75)
+    expect(
+      await box.holdfast(['run', 'gpu', '--permits', '2', '--wait', '0', '--', 'true']).code(),
+    ).toBe(75)
     const other = box.holdfast(['run', 'gpu', '--permits', '3', '--', 'true'])
     expect(await other.code()).toBe(78)
     expect(other.stderr).toContain('gpu')
@@ -234,10 +242,21 @@ describe('holdfast run', () => {
   it('ends --at-least-for by itself', async () => {
     const box = new Box()
     const file = box.file('status')
-    const run = box.holdfast(['run', 'tick', '--at-least-for', '400ms', '--status-file', file, '--', 'false'])
+    const run = box.holdfast([
+      'run',
+      'tick',
+      '--at-least-for',
+      '400ms',
+      '--status-file',
+      file,
+      '--',
+      'false',
+    ])
     expect(await run.code()).toBe(1)
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ outcome: 'ran', exitCode: 1 })
-    expect((JSON.parse(readFileSync(file, 'utf8')) as { heldMs: number }).heldMs).toBeGreaterThanOrEqual(400)
+    expect(
+      (JSON.parse(readFileSync(file, 'utf8')) as { heldMs: number }).heldMs,
+    ).toBeGreaterThanOrEqual(400)
   })
 
   it('ends the command after --at-most-for with 124', async () => {
@@ -249,7 +268,17 @@ describe('holdfast run', () => {
 
   it('refuses to wait for itself', async () => {
     const box = new Box()
-    const run = box.holdfast(['run', 'job', '--', process.execPath, BIN, 'run', 'job', '--', 'true'])
+    const run = box.holdfast([
+      'run',
+      'job',
+      '--',
+      process.execPath,
+      BIN,
+      'run',
+      'job',
+      '--',
+      'true',
+    ])
     expect(await run.code()).toBe(64)
     expect(run.stderr).toContain('would wait for itself')
   })
@@ -266,7 +295,17 @@ describe('holdfast run', () => {
     const box = new Box()
     const file = box.file('status.json')
     writeFileSync(file, 'old')
-    const run = box.holdfast(['run', 'job', '--json', '--status-file', file, '--', 'sh', '-c', 'exit 3'])
+    const run = box.holdfast([
+      'run',
+      'job',
+      '--json',
+      '--status-file',
+      file,
+      '--',
+      'sh',
+      '-c',
+      'exit 3',
+    ])
     expect(await run.code()).toBe(3)
     const status = JSON.parse(run.stderr) as Record<string, unknown>
     expect(status).toEqual({
@@ -304,7 +343,9 @@ describe('holdfast run', () => {
     const run = box.holdfast(['run', 'job', '--status-file', box.file(place), '--', 'echo', 'did'])
     expect(await run.code()).toBe(78)
     expect(run.stdout).toBe('')
-    expect(run.stderr).toMatch(/^holdfast: The status cannot be written to .*Choose another file\.\n$/)
+    expect(run.stderr).toMatch(
+      /^holdfast: The status cannot be written to .*Choose another file\.\n$/,
+    )
   })
 
   it('refuses a status file without a name before it runs anything', async () => {
@@ -340,8 +381,10 @@ describe('holdfast run', () => {
       const work = ['sh', '-c', `rmdir '${folder}'; exit 3`]
       const run = box.holdfast(['run', 'job', '--status-file', file, ...options, '--', ...work])
       expect(await run.code()).toBe(3)
-      if (options.length === 0) expect(run.stderr).toMatch(/^holdfast: The status could not be written/)
-      else expect(JSON.parse(run.stderr)).toMatchObject({ outcome: 'ran', error: { code: 'CONFIG' } })
+      if (options.length === 0)
+        expect(run.stderr).toMatch(/^holdfast: The status could not be written/)
+      else
+        expect(JSON.parse(run.stderr)).toMatchObject({ outcome: 'ran', error: { code: 'CONFIG' } })
     }
   })
 
@@ -384,7 +427,8 @@ describe('a run that loses its lock', () => {
 
   it('keeps the lock after a SIGTERM until those that it reached have ended, though the command went at once', async () => {
     const box = new Box()
-    // The shell is gone at once, and the program that it waits for cleans up, for longer than a first lease lasts.
+    // The shell is gone at once, and the program that it waits for cleans up, for longer than a
+    // first lease lasts.
     const cleanUp = `trap 'echo cleaning; sleep 3; echo cleaned' TERM; echo held; sleep 60 & wait`
     const worker = `sh -c "${cleanUp}"; true`
     const holder = box.holdfast(['run', 'a', '--ttl', '2s', '--', 'sh', '-c', worker])

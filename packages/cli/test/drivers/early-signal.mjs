@@ -1,4 +1,5 @@
-// Preloaded before `holdfast`: sends a signal in the tick in which this process listens for it for the nth time.
+// Preloaded before `holdfast`: sends a signal in the tick in which this process listens for it for
+// the nth time.
 const [name, nth] = process.env.HOLDFAST_TEST_SIGNAL.split(' ')
 const { on } = process
 let left = Number(nth)

@@ -1,4 +1,5 @@
-// `holdfast` with a process that stops itself once, when all is ready and the gate is not yet open: a SIGSTOP at the worst moment.
+// `holdfast` with a process that stops itself once, when all is ready and the gate is not yet open:
+// a SIGSTOP at the worst moment.
 import { Guardian } from '../../dist/supervise/guardian.js'
 
 const { watch } = Guardian.prototype

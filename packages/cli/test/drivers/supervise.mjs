@@ -1,4 +1,5 @@
-// Runs one job without any lock: `node supervise.mjs '{"untilMs":300}' COMMAND…`. Prints what the tests wait for on stderr.
+// Runs one job without any lock: `node supervise.mjs '{"untilMs":300}' COMMAND…`. Prints what the
+// tests wait for on stderr.
 import { isatty } from 'node:tty'
 import { exitCodeOf } from '../../dist/exit-codes.js'
 import { forwardTo, stopTogether } from '../../dist/supervise/forwarding.js'
@@ -19,7 +20,8 @@ if (options.guardian === 'dead') {
   const start = Guardian.start
   Guardian.start = async () => {
     const guardian = await start()
-    for (const { pid, ppid } of listProcesses()) if (ppid === process.pid) process.kill(pid, 'SIGKILL')
+    for (const { pid, ppid } of listProcesses())
+      if (ppid === process.pid) process.kill(pid, 'SIGKILL')
     return guardian
   }
 }

@@ -7,7 +7,8 @@ import { Program } from '../support/program.js'
 
 const STDOUT = new URL('../../dist/output/stdout.js', import.meta.url).href
 
-// Node keeps what it last found out of any file, and takes no link of a folder that it knows for one while that was a pipe.
+// Node keeps what it last found out of any file, and takes no link of a folder that it knows for
+// one while that was a pipe.
 it('a module that is a link is found where it is, also when the output goes to a pipe', async () => {
   const box = new Box()
   mkdirSync(box.file('node_modules'))

@@ -1,4 +1,7 @@
-/** Signals before the wait for the lock has begun: they have a result line and a status file as well. */
+/**
+ * Signals before the wait for the lock has begun: they have a result line and a status file as
+ * well.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +12,10 @@ import { eventually } from '@holdfast/servers/eventually'
 
 const EARLY_SIGNAL = fileURLToPath(new URL('../drivers/early-signal.mjs', import.meta.url))
 
-/** Runs `holdfast` with a signal at the nth time that it listens for it: the first is its first line. */
+/**
+ * Runs `holdfast` with a signal at the nth time that it listens for it: the first is its first
+ * line.
+ */
 function signalled(box: Box, signal: string, nth: number, args: readonly string[]): Program {
   return new Program(process.execPath, ['--import', EARLY_SIGNAL, BIN, ...args], {
     env: { ...box.env, HOLDFAST_TEST_SIGNAL: `${signal} ${nth}` },
@@ -23,17 +29,25 @@ describe('a signal at the start of a run', () => {
     ['SIGHUP', 1, 129],
     ['SIGQUIT', 1, 131],
     ['SIGTERM', 2, 143],
-  ])('%s at listener %d gives a result line, a status file, and no command', async (signal, nth, code) => {
-    const box = new Box()
-    const [file, started] = [box.file('status'), box.file('started')]
-    const args = ['run', 'job', '--json', '--status-file', file, '--', 'touch', started]
-    const run = signalled(box, signal, nth, args)
-    expect(await run.code()).toBe(code)
-    const status = { outcome: 'interrupted', exitCode: code, command: null, error: { code: 'INTERRUPTED' } }
-    expect(JSON.parse(run.stderr)).toMatchObject(status)
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(status)
-    expect(existsSync(started)).toBe(false)
-  })
+  ])(
+    '%s at listener %d gives a result line, a status file, and no command',
+    async (signal, nth, code) => {
+      const box = new Box()
+      const [file, started] = [box.file('status'), box.file('started')]
+      const args = ['run', 'job', '--json', '--status-file', file, '--', 'touch', started]
+      const run = signalled(box, signal, nth, args)
+      expect(await run.code()).toBe(code)
+      const status = {
+        outcome: 'interrupted',
+        exitCode: code,
+        command: null,
+        error: { code: 'INTERRUPTED' },
+      }
+      expect(JSON.parse(run.stderr)).toMatchObject(status)
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(status)
+      expect(existsSync(started)).toBe(false)
+    },
+  )
 
   it('says so without --json', async () => {
     const run = signalled(new Box(), 'SIGTERM', 1, ['run', 'job', '--', 'true'])

@@ -18,7 +18,10 @@ describe('the start of a command', () => {
     let written: (() => void) | undefined
     const claim = new Promise<void>((resolve) => (written = resolve))
     const watch = Guardian.prototype.watch
-    vi.spyOn(Guardian.prototype, 'watch').mockImplementation(async function (this: Guardian, target) {
+    vi.spyOn(Guardian.prototype, 'watch').mockImplementation(async function (
+      this: Guardian,
+      target,
+    ) {
       await claim
       await nextTurn()
       deliver?.('SIGTERM')
@@ -71,7 +74,11 @@ describe('a command that the guardian kills while the lease lives', () => {
       signals: { handle: () => {} } as unknown as Signals,
       heldMs: 0,
     })
-    expect(execution).toMatchObject({ status: { signal: 'SIGKILL' }, ended: undefined, loss: undefined })
+    expect(execution).toMatchObject({
+      status: { signal: 'SIGKILL' },
+      ended: undefined,
+      loss: undefined,
+    })
     await locks.close()
   })
 })

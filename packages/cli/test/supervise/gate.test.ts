@@ -7,13 +7,21 @@ import { Box } from '../support/holdfast.js'
 
 describe('the gate', () => {
   it('runs nothing before it is opened, and nothing when it is given up', async () => {
-    const gate = await startGate({ command: ['sh', '-c', 'exit 7'], env: process.env, ownSession: true })
+    const gate = await startGate({
+      command: ['sh', '-c', 'exit 7'],
+      env: process.env,
+      ownSession: true,
+    })
     gate.abandon()
     expect(await gate.exited).toEqual({ code: 125, signal: null })
   })
 
   it('becomes the command', async () => {
-    const gate = await startGate({ command: ['sh', '-c', 'exit 7'], env: process.env, ownSession: true })
+    const gate = await startGate({
+      command: ['sh', '-c', 'exit 7'],
+      env: process.env,
+      ownSession: true,
+    })
     gate.open()
     expect(await gate.exited).toEqual({ code: 7, signal: null })
   })
@@ -58,7 +66,9 @@ describe('the gate', () => {
     const seen = JSON.parse(run.stdout) as Record<string, string>
     expect(seen).toMatchObject(odd)
     expect(
-      Object.keys(seen).filter((name) => !(name in bare) || bare[name as keyof typeof bare] === undefined),
+      Object.keys(seen).filter(
+        (name) => !(name in bare) || bare[name as keyof typeof bare] === undefined,
+      ),
     ).toEqual([])
   })
 
@@ -82,7 +92,9 @@ describe('the gate', () => {
 
   it('needs nothing of the PATH that is meant for the command', async () => {
     const env = { 'a.b': 'kept', PATH: '/nonexistent' }
-    const run = driver({}, [process.execPath, '-p', 'process.env["a.b"] + process.env.PATH'], { env })
+    const run = driver({}, [process.execPath, '-p', 'process.env["a.b"] + process.env.PATH'], {
+      env,
+    })
     expect(await run.code()).toBe(0)
     expect(run.stdout).toBe('kept/nonexistent\n')
   })

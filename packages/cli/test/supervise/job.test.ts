@@ -3,7 +3,15 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { driver } from '../support/driver.js'
 import { Box } from '../support/holdfast.js'
-import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
+import {
+  alive,
+  childrenOf,
+  commandLine,
+  family,
+  gone,
+  stateOf,
+  withMark,
+} from '../support/processes.js'
 import type { Program } from '../support/program.js'
 import { eventually } from '@holdfast/servers/eventually'
 
@@ -38,7 +46,10 @@ describe('a job without a terminal', () => {
     const [nap = -1] = childrenOf(countdown)
     run.kill('SIGTERM')
     expect(await run.code()).toBe(143)
-    await eventually('guardian, countdown and nap are gone', () => ![guardian, countdown, nap].some(alive))
+    await eventually(
+      'guardian, countdown and nap are gone',
+      () => ![guardian, countdown, nap].some(alive),
+    )
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
@@ -150,7 +161,8 @@ describe('a job without a terminal', () => {
 
   it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
     for (const mayGoOn of [true, false]) {
-      // It starts nothing meanwhile: a shell whose child is stopped before its exec sleeps uninterruptibly, and is never "T".
+      // It starts nothing meanwhile: a shell whose child is stopped before its exec sleeps
+      // uninterruptibly, and is never "T".
       const run = driver({ mayGoOn }, ['sh', '-c', 'echo tick; exec sleep 60'])
       await run.prints('tick')
       const command = Number((await run.prints(/\[job (\d+)/))[1])

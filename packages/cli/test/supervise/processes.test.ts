@@ -5,7 +5,13 @@ describe('processes', () => {
   it('reads a name with blanks, brackets and line ends in /proc/PID/stat', () => {
     const fields = ['S', 10, 20, 20, 0, -1, 4194304, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 1, 0, 987654, 1]
     const stat = `4242 (a) R 1 (b\nc) ${fields.join(' ')}`
-    expect(parseProcStat(stat)).toEqual({ pid: 4242, ppid: 10, pgid: 20, startTime: '987654', zombie: false })
+    expect(parseProcStat(stat)).toEqual({
+      pid: 4242,
+      ppid: 10,
+      pgid: 20,
+      startTime: '987654',
+      zombie: false,
+    })
   })
 
   it('reads a line of ps', () => {
@@ -21,6 +27,10 @@ describe('processes', () => {
   })
 
   it('finds this process', () => {
-    expect(lookUp(process.pid)).toMatchObject({ pid: process.pid, ppid: process.ppid, zombie: false })
+    expect(lookUp(process.pid)).toMatchObject({
+      pid: process.pid,
+      ppid: process.ppid,
+      zombie: false,
+    })
   })
 })

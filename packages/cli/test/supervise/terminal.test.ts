@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { DRIVER } from '../support/driver.js'
-import { alive, childrenOf, commandLine, family, gone, stateOf, withMark } from '../support/processes.js'
+import {
+  alive,
+  childrenOf,
+  commandLine,
+  family,
+  gone,
+  stateOf,
+  withMark,
+} from '../support/processes.js'
 import { KEYS, Terminal } from '../support/terminal.js'
 import { eventually } from '@holdfast/servers/eventually'
 
@@ -9,7 +17,10 @@ function supervised(command: readonly string[], options: object = {}): Terminal 
   return new Terminal(process.execPath, [DRIVER, JSON.stringify(options), ...command])
 }
 
-/** Counts SIGINTs. SIGUSR1 reaches it through the wrapper, after whatever the wrapper forwarded before it. */
+/**
+ * Counts SIGINTs. SIGUSR1 reaches it through the wrapper, after whatever the wrapper forwarded
+ * before it.
+ */
 const COUNTER = `
   let count = 0
   process.on('SIGINT', () => console.log('int ' + ++count))
@@ -97,7 +108,8 @@ describe('a job in a terminal', () => {
   })
 
   it('leaves no orphan when the wrapper is killed', async () => {
-    // Under a shell, which lives on: the end of a session leader would hang the terminal up, and that alone kills.
+    // Under a shell, which lives on: the end of a session leader would hang the terminal up, and
+    // that alone kills.
     const mark = randomUUID()
     const shell = new Terminal('/bin/sh', ['-i'], { PS1: 'prompt> ', ENV: '' })
     await shell.shows('prompt> ')

@@ -50,7 +50,10 @@ export class Box {
   }
 
   holdfast(args: readonly string[], options: ProgramOptions = {}): Program {
-    return new Program(process.execPath, [BIN, ...args], { ...options, env: { ...this.env, ...options.env } })
+    return new Program(process.execPath, [BIN, ...args], {
+      ...options,
+      env: { ...this.env, ...options.env },
+    })
   }
 
   inTerminal(args: readonly string[]): Terminal {

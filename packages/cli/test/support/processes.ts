@@ -1,4 +1,6 @@
-/** Looks for processes of a test. A zombie is gone: in a container nobody may be there to bury it. */
+/**
+ * Looks for processes of a test. A zombie is gone: in a container nobody may be there to bury it.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { eventually } from '@holdfast/servers/eventually'
 import { listProcesses, lookUp } from '../../dist/supervise/processes.js'
@@ -41,20 +43,31 @@ export function stateOf(pid: number): string {
 }
 
 /**
- * A shell with a child that works for ever, so that there is a grandchild; both carry the mark in their command lines.
- * The child is no background job, since shells let those ignore SIGINT and SIGQUIT. In a terminal it is to ignore
- * hang-ups: the one that follows the end of the session's leader would hide what the wrapper forgot to end.
+ * A shell with a child that works for ever, so that there is a grandchild; both carry the mark in
+ * their command lines. The child is no background job, since shells let those ignore SIGINT and
+ * SIGQUIT. In a terminal it is to ignore hang-ups: the one that follows the end of the session's
+ * leader would hide what the wrapper forgot to end.
  */
 export function family(mark: string, ignored?: 'HUP'): string[] {
   const trap = ignored === undefined ? '' : `trap "" ${ignored}; `
-  return ['sh', '-c', `sh -c '${trap}echo ready; while :; do sleep 0.05; done' ${mark}; exit 99`, mark]
+  return [
+    'sh',
+    '-c',
+    `sh -c '${trap}echo ready; while :; do sleep 0.05; done' ${mark}; exit 99`,
+    mark,
+  ]
 }
 
-/** Waits until no process with the mark is left, but for those named; ends them when the wait was in vain. */
+/**
+ * Waits until no process with the mark is left, but for those named; ends them when the wait was in
+ * vain.
+ */
 export async function gone(mark: string, except: readonly number[] = []): Promise<void> {
   const left = (): number[] => withMark(mark).filter((pid) => !except.includes(pid))
   try {
-    await eventually('no process of the job is left', () => left().length === 0, { withinMs: 5_000 })
+    await eventually('no process of the job is left', () => left().length === 0, {
+      withinMs: 5_000,
+    })
   } finally {
     for (const pid of left()) process.kill(pid, 'SIGKILL')
   }

@@ -1,10 +1,21 @@
-/** A real process, with what it prints and how it ends. Every wait is bounded; whatever still runs is ended. */
+/**
+ * A real process, with what it prints and how it ends. Every wait is bounded; whatever still runs
+ * is ended.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
 
 export type Signal =
-  'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTSTP' | 'SIGUSR1'
+  | 'SIGTERM'
+  | 'SIGINT'
+  | 'SIGHUP'
+  | 'SIGQUIT'
+  | 'SIGKILL'
+  | 'SIGSTOP'
+  | 'SIGCONT'
+  | 'SIGTSTP'
+  | 'SIGUSR1'
 
 const running = new Set<Program>()
 
@@ -36,7 +47,8 @@ export class Program {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
     this.#child.stdin?.on('error', () => {})
     if (options.input !== undefined) this.#child.stdin?.end(options.input)
-    // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason to hang.
+    // `exit`, not `close`: an orphan that holds stdout open is a finding of the test, not a reason
+    // to hang.
     this.exited = new Promise((resolve) =>
       this.#child.once('exit', (code, signal) => resolve({ code, signal })),
     )

@@ -1,4 +1,7 @@
-/** What `holdfast run` and its like do over any store with a queue, as they do over the embedded one. */
+/**
+ * What `holdfast run` and its like do over any store with a queue, as they do over the embedded
+ * one.
+ */
 import { describe, expect, it } from 'vitest'
 import { Box, type Inspected } from './holdfast.js'
 import type { Program } from './program.js'
@@ -22,7 +25,15 @@ export function runOver(store: string, env: () => StoreEnv): void {
 
   describe(`run over ${store}`, () => {
     it('runs the command under the lock, and passes its status on', async () => {
-      const run = start(new Box(), 'run', 'job', '--', 'sh', '-c', 'echo "$HOLDFAST_TOKEN"; exit 42')
+      const run = start(
+        new Box(),
+        'run',
+        'job',
+        '--',
+        'sh',
+        '-c',
+        'echo "$HOLDFAST_TOKEN"; exit 42',
+      )
       expect(await run.code()).toBe(42)
       expect(BigInt(run.stdout.trim())).toBeGreaterThan(0n)
     })
@@ -32,8 +43,12 @@ export function runOver(store: string, env: () => StoreEnv): void {
       const first = await hold(box, 'turn')
       expect(await code(box, 'run', 'turn', '--wait', '0', '--', 'true')).toBe(75)
       const second = start(box, 'run', 'turn', '--', 'echo', 'mine')
-      await expect.poll(() => inspect(box, 'turn'), { timeout: 10_000 }).toMatchObject({ waiters: [{}] })
-      expect(await code(box, 'steal', 'turn', '--confirm', 'turn', '--reason', 'a test', '--now')).toBe(0)
+      await expect
+        .poll(() => inspect(box, 'turn'), { timeout: 10_000 })
+        .toMatchObject({ waiters: [{}] })
+      expect(
+        await code(box, 'steal', 'turn', '--confirm', 'turn', '--reason', 'a test', '--now'),
+      ).toBe(0)
       expect(await second.code()).toBe(0)
       expect(second.stdout).toBe('mine\n')
       expect(await first.code()).not.toBe(0)

@@ -1,4 +1,7 @@
-/** A real pseudo-terminal, in which a program leads the session and the foreground group as under a shell. */
+/**
+ * A real pseudo-terminal, in which a program leads the session and the foreground group as under a
+ * shell.
+ */
 import { spawn, type IPty } from '@lydell/node-pty'
 import { afterEach } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'

@@ -1,8 +1,8 @@
 /**
  * The one door through which time and randomness enter Holdfast.
  *
- * Nothing else in the runtime may read a clock, start a timer or draw a random number: that is what lets the
- * whole runtime run in virtual time from a seed.
+ * Nothing else in the runtime may read a clock, start a timer or draw a random number: that is what
+ * lets the whole runtime run in virtual time from a seed.
  */
 import { randomBytes } from 'node:crypto'
 import { LockUsageError } from '../errors.js'
@@ -10,7 +10,9 @@ import { LockUsageError } from '../errors.js'
 /** A pending timer. */
 export interface Timer {
   cancel(): void
-  /** Whether it keeps the process alive from now on. A clock that moves no process leaves it out. */
+  /**
+   * Whether it keeps the process alive from now on. A clock that moves no process leaves it out.
+   */
   hold?(needed: boolean): void
 }
 
@@ -20,13 +22,14 @@ export interface Clock {
   /** Milliseconds since the Unix epoch. May jump; used to notice that the machine slept. */
   wallMs(): number
   /**
-   * Calls `fire` once after `delayMs`. Infinity and whatever Node's timers cannot count are clamped: the timer
-   * then fires early, and the caller looks at the clock again. A `background` timer does not keep the process alive.
+   * Calls `fire` once after `delayMs`. Infinity and whatever Node's timers cannot count are
+   * clamped: the timer then fires early, and the caller looks at the clock again. A `background`
+   * timer does not keep the process alive.
    */
   timer(delayMs: number, fire: () => void, background?: boolean): Timer
   /**
-   * Calls `work` once everything that is ready in this turn of the event loop has had its say. Left out: as
-   * `process.nextTick` does it.
+   * Calls `work` once everything that is ready in this turn of the event loop has had its say. Left
+   * out: as `process.nextTick` does it.
    */
   atTickEnd?(work: () => void): void
   /** Calls `work` when what was sent in this turn is on its way. Left out: as `soon`. */
@@ -61,7 +64,9 @@ export const systemClock: Clock = {
 /** @throws LockUsageError for something else than a clock. */
 export function checkClock(clock: Partial<Clock> | undefined): void {
   if (clock === undefined || has(clock, 'monotonicMs', 'wallMs', 'timer')) return
-  throw new LockUsageError('The clock must be an object with the methods monotonicMs, wallMs and timer.')
+  throw new LockUsageError(
+    'The clock must be an object with the methods monotonicMs, wallMs and timer.',
+  )
 }
 
 /** @throws LockUsageError for something else than a source of randomness. */
@@ -87,6 +92,7 @@ export function afterTickOf(clock: Clock): (work: () => void) => void {
 
 export const systemRandom: Random = {
   next: () => Math.random(),
-  // People write ids on command lines, where a first `-` would make an option of it. That costs a fiftieth of a bit.
+  // People write ids on command lines, where a first `-` would make an option of it. That costs a
+  // fiftieth of a bit.
   id: () => randomBytes(16).toString('base64url').replace(/^-/, '_'),
 }

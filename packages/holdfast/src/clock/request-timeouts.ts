@@ -1,8 +1,10 @@
 /**
- * Ends requests that the store does not answer, with one timer for all pending requests of a client.
+ * Ends requests that the store does not answer, with one timer for all pending requests of a
+ * client.
  *
- * Every request has the same timeout, so requests time out in the order in which they were sent. Only
- * the oldest one needs a timer. Before the timeout, a request may be notified that its answer is late.
+ * Every request has the same timeout, so requests time out in the order in which they were sent.
+ * Only the oldest one needs a timer. Before the timeout, a request may be notified that its answer
+ * is late.
  */
 import type { Clock, Timer } from './clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -53,8 +55,9 @@ export class RequestTimeouts {
   /** Says that the answer came. False when it was given up before: the answer is too late. */
   settle(request: PendingRequest): boolean {
     const inTime = this.#open.delete(request)
-    // A timer that nobody needs must not keep the process alive. It stays all the same: for a caller who asks one thing
-    // at a time, stopping and starting it would be a good part of what a question costs here.
+    // A timer that nobody needs must not keep the process alive. It stays all the same: for a
+    // caller who asks one thing at a time, stopping and starting it would be a good part of what a
+    // question costs here.
     if (this.#open.size === 0) this.#timer?.hold?.(false)
     return inTime
   }
@@ -66,14 +69,20 @@ export class RequestTimeouts {
 
   #check(): void {
     const nowMs = this.#clock.monotonicMs()
-    // Who gives up may ask anew in the same breath. A timer set for that would be one too many: there is one for all.
+    // Who gives up may ask anew in the same breath. A timer set for that would be one too many:
+    // there is one for all.
     this.#timer = FIRING
     try {
-      for (let first = this.#open.first; first && this.#isOver(first, nowMs); first = this.#open.first) {
+      for (
+        let first = this.#open.first;
+        first && this.#isOver(first, nowMs);
+        first = this.#open.first
+      ) {
         this.#open.delete(first)
         first.value.giveUp()
       }
-      // A timer that is late itself tells of a process that was stopped: answers may be there, and not read yet.
+      // A timer that is late itself tells of a process that was stopped: answers may be there, and
+      // not read yet.
       if (nowMs - this.#lookMs > this.#lateMs / 2) this.#awakeMs = nowMs
       this.#reportLate(nowMs)
     } finally {

@@ -1,4 +1,6 @@
-/** Limits on the wait for an answer. The work itself goes on: a limit cannot take a request back. */
+/**
+ * Limits on the wait for an answer. The work itself goes on: a limit cannot take a request back.
+ */
 import { systemClock, type Clock } from './clock.js'
 
 export interface TimeoutOptions {
@@ -30,7 +32,9 @@ export function withTimeout<T>(
   })
 }
 
-/** Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects. */
+/**
+ * Resolves to true when `promise` has settled either way, or to false after `ms`. Never rejects.
+ */
 export function settlesWithin(
   promise: PromiseLike<unknown>,
   ms: number,

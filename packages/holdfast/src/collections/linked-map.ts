@@ -1,6 +1,6 @@
 /**
- * A map by name for what comes and goes by the ten thousand a second. Why not the engine's own: see `LinkedSet`. The names
- * must differ near their ends, as those of a count do.
+ * A map by name for what comes and goes by the ten thousand a second. Why not the engine's own: see
+ * `LinkedSet`. The names must differ near their ends, as those of a count do.
  */
 
 class Entry<T> {
@@ -72,7 +72,8 @@ export class LinkedMap<T> {
 
   #entries(): Entry<T>[] {
     const entries: Entry<T>[] = []
-    for (const first of this.#chains) for (let entry = first; entry; entry = entry.next) entries.push(entry)
+    for (const first of this.#chains)
+      for (let entry = first; entry; entry = entry.next) entries.push(entry)
     return entries
   }
 

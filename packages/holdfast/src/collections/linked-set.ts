@@ -1,14 +1,16 @@
 /**
  * A set for what comes and goes by the ten thousand a second.
  *
- * The engine's own `Set` and `Map` replace their table every so many changes. Once a set is old its dead tables are old as
- * well, and each keeps alive what was in it until the next full collection: nearly everything that ever was a member for
- * a moment. Here who leaves is not pointed to by anything.
+ * The engine's own `Set` and `Map` replace their table every so many changes. Once a set is old its
+ * dead tables are old as well, and each keeps alive what was in it until the next full collection:
+ * nearly everything that ever was a member for a moment. Here who leaves is not pointed to by
+ * anything.
  */
 
 /**
- * Where a member stands. A class and no literal: when the first ones live long, the engine would make all that come from a
- * literal in the space of old objects, and there each keeps its member alive until the next full collection.
+ * Where a member stands. A class and no literal: when the first ones live long, the engine would
+ * make all that come from a literal in the space of old objects, and there each keeps its member
+ * alive until the next full collection.
  */
 export class Place<T> {
   readonly value: T

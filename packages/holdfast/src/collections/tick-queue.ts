@@ -10,7 +10,9 @@ export class TickQueue<T> {
   #items: T[] = []
   readonly #flush = (): void => this.flush()
 
-  /** @param handle takes the items of a tick, at least one, in the order in which they were added */
+  /**
+   * @param handle takes the items of a tick, at least one, in the order in which they were added
+   */
   constructor(
     handle: (items: readonly T[]) => void,
     atTickEnd: (work: () => void) => void = (work) => process.nextTick(work),

@@ -7,7 +7,10 @@ import type { Subject } from './subject.js'
 export interface Need {
   readonly name: string
   has(traits: Traits, subject: Subject): boolean
-  /** What is asserted of a store that lacks it: asking is refused in a typed way, or has a plain negative answer. */
+  /**
+   * What is asserted of a store that lacks it: asking is refused in a typed way, or has a plain
+   * negative answer.
+   */
   refused?(context: Context): Promise<void>
   /** Why there is nothing to assert without it. Present when `refused` is not. */
   readonly moot?: string
@@ -20,7 +23,10 @@ export interface Case {
   readonly needs: readonly Need[]
   /** How long it may take at most, in real milliseconds. */
   readonly limitMs: number
-  /** Whether no other case may run beside it: it restarts the service, or keeps it or the process busy. */
+  /**
+   * Whether no other case may run beside it: it restarts the service, or keeps it or the process
+   * busy.
+   */
   readonly alone: boolean
   run(context: Context): Promise<void>
 }
@@ -48,6 +54,13 @@ export class Group {
 
   test(name: string, run: (context: Context) => Promise<void>, options: CaseOptions = {}): void {
     const { needs = [], limitMs = CASE_LIMIT_MS, alone = false } = options
-    this.cases.push({ group: this.#name, name, needs: [...this.#needs, ...needs], limitMs, alone, run })
+    this.cases.push({
+      group: this.#name,
+      name,
+      needs: [...this.#needs, ...needs],
+      limitMs,
+      alone,
+      run,
+    })
   }
 }

@@ -1,4 +1,7 @@
-/** Contention: an actor that takes a lock and gives it back again and again, and writes down what it believed. */
+/**
+ * Contention: an actor that takes a lock and gives it back again and again, and writes down what it
+ * believed.
+ */
 import type { Clock, Random } from '../clock/clock.js'
 import { isLockError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
@@ -40,7 +43,12 @@ export async function contend(options: ContentionOptions): Promise<number> {
     holds += 1
     const deadline_ns = recorder.deadlineNs(() => lease.remainingMs)
     const { token } = lease
-    note(options, { f: 'acquire', type: 'ok', deadline_ns, ...(token === undefined ? {} : { token }) })
+    note(options, {
+      f: 'acquire',
+      type: 'ok',
+      deadline_ns,
+      ...(token === undefined ? {} : { token }),
+    })
     await work(options)
     await giveBack(options, lease)
   }
@@ -61,7 +69,10 @@ async function giveBack(options: ContentionOptions, lease: Lease): Promise<void>
   note(options, { f: 'release', type: 'invoke' })
   const outcome = await outcomeOf(() => lease.release())
   const known = 'value' in outcome ? outcome.value : undefined
-  note(options, { f: 'release', type: known === undefined ? 'info' : known === 'released' ? 'ok' : 'fail' })
+  note(options, {
+    f: 'release',
+    type: known === undefined ? 'info' : known === 'released' ? 'ok' : 'fail',
+  })
 }
 
 function note(options: ContentionOptions, what: Omit<HistoryNote, 'key'>): void {

@@ -109,7 +109,10 @@ export class Context {
     return claim
   }
 
-  /** Attempts, and queues when the lock is busy. A claim stays with the client that attempted it first. */
+  /**
+   * Attempts, and queues when the lock is busy. A claim stays with the client that attempted it
+   * first.
+   */
   async attempt(claim: Claim, store = this.#home(claim)): Promise<AttemptResult> {
     this.#homes.set(claim.id, store)
     return store.attempt(claim, { enqueue: true, tokens: 1 })
@@ -129,7 +132,10 @@ export class Context {
     return store.withdraw(claim)
   }
 
-  /** Attempts again and again until the claim is granted, which must be by a limit. Keeps its place alive. */
+  /**
+   * Attempts again and again until the claim is granted, which must be by a limit. Keeps its place
+   * alive.
+   */
   async granted(claim: Claim, limitMs: number, store = this.#home(claim)): Promise<Granted> {
     let last: AttemptResult | undefined
     await this.time.eventually('the claim is granted', limitMs, async () => {
@@ -149,11 +155,17 @@ export class Context {
     return this.#createLocks(await this.open(), options)
   }
 
-  /** The same over a wire with faults. Gives up on an answer soon, so that tests need not wait for long. */
+  /**
+   * The same over a wire with faults. Gives up on an answer soon, so that tests need not wait for
+   * long.
+   */
   async faulty(plan: Plan, options: LocksOptions = {}): Promise<FaultyClient> {
     const store = new FaultyStore(await this.open(), { clock: this.time.clock, plan })
     this.#faulty.push(store)
-    return { store, locks: this.#createLocks(store, { requestTimeoutMs: this.faultyTimeoutMs, ...options }) }
+    return {
+      store,
+      locks: this.#createLocks(store, { requestTimeoutMs: this.faultyTimeoutMs, ...options }),
+    }
   }
 
   /** Waits until so many claims queue in the store. */
@@ -163,7 +175,10 @@ export class Context {
     })
   }
 
-  /** What the case waits for later on: a failure before that is heard of there, and is no unhandled rejection. */
+  /**
+   * What the case waits for later on: a failure before that is heard of there, and is no unhandled
+   * rejection.
+   */
   later<T>(promise: Promise<T>): Promise<T> {
     promise.catch(() => {})
     return promise

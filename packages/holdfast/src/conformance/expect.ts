@@ -9,20 +9,32 @@ export function expectOutcome<O extends AttemptResult['outcome']>(
   result: AttemptResult | undefined,
   outcome: O,
 ): Extract<AttemptResult, { outcome: O }> {
-  assert.equal(result?.outcome, outcome, `the attempt was answered "${result?.outcome}", not "${outcome}"`)
+  assert.equal(
+    result?.outcome,
+    outcome,
+    `the attempt was answered "${result?.outcome}", not "${outcome}"`,
+  )
   return result as Extract<AttemptResult, { outcome: O }>
 }
 
 /** A grant's token, on a store that has them. */
 export function tokenOf(granted: Granted): bigint {
-  assert.equal(typeof granted.token, 'bigint', 'a store with the trait "fencing" gives every grant a token')
+  assert.equal(
+    typeof granted.token,
+    'bigint',
+    'a store with the trait "fencing" gives every grant a token',
+  )
   return granted.token as bigint
 }
 
 /** Asserts that a call throws or rejects with an error of Holdfast. */
-export async function expectError(code: LockErrorCode, call: () => MaybePromise<unknown>): Promise<void> {
+export async function expectError(
+  code: LockErrorCode,
+  call: () => MaybePromise<unknown>,
+): Promise<void> {
   const outcome = await outcomeOf(call)
-  if ('value' in outcome) assert.fail(`expected an error with the code ${code}, but the call succeeded`)
+  if ('value' in outcome)
+    assert.fail(`expected an error with the code ${code}, but the call succeeded`)
   const { error } = outcome
   if (!isLockError(error)) throw error
   assert.equal(error.code, code, `the code of the error: ${error.message}`)
@@ -30,8 +42,13 @@ export async function expectError(code: LockErrorCode, call: () => MaybePromise<
 
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-/** What becomes of a call, as a value: a rejection is then never unhandled while a test looks elsewhere. */
-export async function outcomeOf<T>(call: PromiseLike<T> | (() => MaybePromise<T>)): Promise<Outcome<T>> {
+/**
+ * What becomes of a call, as a value: a rejection is then never unhandled while a test looks
+ * elsewhere.
+ */
+export async function outcomeOf<T>(
+  call: PromiseLike<T> | (() => MaybePromise<T>),
+): Promise<Outcome<T>> {
   try {
     return { value: await (typeof call === 'function' ? call() : call) }
   } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * A store behind a wire that misbehaves as told: requests and replies are late, lost, doubled, or held back until the
- * test says so. What arrives is handled by the real store; nothing is pretended.
+ * A store behind a wire that misbehaves as told: requests and replies are late, lost, doubled, or
+ * held back until the test says so. What arrives is handled by the real store; nothing is
+ * pretended.
  *
  * Like a real connection it answers asynchronously, and what was sent first may arrive last.
  */
@@ -49,7 +50,10 @@ export interface Sent {
 export interface Fate {
   /** `request`: it never arrives. `reply`: it arrives, and the sender never hears of it. */
   readonly drop?: 'request' | 'reply'
-  /** What is dropped is reported as a failure at once, instead of leaving the sender without an answer. */
+  /**
+   * What is dropped is reported as a failure at once, instead of leaving the sender without an
+   * answer.
+   */
   readonly tell?: boolean
   /** How long the request travels. */
   readonly requestMs?: number
@@ -60,7 +64,10 @@ export interface Fate {
   readonly holdReply?: PromiseLike<unknown>
   /** The request arrives once more, so long after the first time; nobody hears of that answer. */
   readonly againAfterMs?: number
-  /** Of a batch of renewals it strikes those of this lock only; the others are delivered by themselves. */
+  /**
+   * Of a batch of renewals it strikes those of this lock only; the others are delivered by
+   * themselves.
+   */
   readonly ofLock?: string
 }
 
@@ -70,7 +77,9 @@ export type Plan = (message: Message) => Fate
 export interface FaultyStoreOptions {
   readonly clock?: Clock
   readonly plan?: Plan
-  /** After so long without an answer the sender is told that the outcome is unknown. Default: never. */
+  /**
+   * After so long without an answer the sender is told that the outcome is unknown. Default: never.
+   */
   readonly timeoutMs?: number
 }
 
@@ -106,7 +115,9 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    return this.#send({ verb: 'attempt', claim, options }, () => this.#inner.attempt(claim, options))
+    return this.#send({ verb: 'attempt', claim, options }, () =>
+      this.#inner.attempt(claim, options),
+    )
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
@@ -122,7 +133,12 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
       renewals.filter(({ lock }) => (lock === fate.ofLock) === isStruck),
     ) as [Renewal[], Renewal[]]
     if (struck.length === 0) return send(renewals, NO_FAULT)
-    return this.#renewParts(renewals, report, [send(struck, fate), struck], [send(spared, NO_FAULT), spared])
+    return this.#renewParts(
+      renewals,
+      report,
+      [send(struck, fate), struck],
+      [send(spared, NO_FAULT), spared],
+    )
   }
 
   /** The parts of a batch, each of which is reported when it is answered. */

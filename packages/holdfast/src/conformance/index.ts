@@ -11,7 +11,8 @@
  *       { describe, test, skip: test.skip },
  *     )
  *
- * The worker is a program of two lines that calls `serveWorker(() => myStore(url))`; the suite kills it.
+ * The worker is a program of two lines that calls `serveWorker(() => myStore(url))`; the suite
+ * kills it.
  */
 export { SeededRandom, settle, VirtualClock } from './virtual-clock.js'
 export { conformanceCases, conformanceSuite, type Assignment } from './suite.js'

@@ -69,12 +69,19 @@ export const downgrade = verb('downgrade', (store, claim) => store.downgrade(cla
 export const steal = verb('steal', (store, { lock }) => store.steal(lock, { now: true }))
 export const inspect = verb('inspect', (store, { lock }) => store.inspect({ lock }))
 
-function verb(name: 'downgrade' | 'steal' | 'inspect', ask: (store: Store, claim: Claim) => unknown): Need {
+function verb(
+  name: 'downgrade' | 'steal' | 'inspect',
+  ask: (store: Store, claim: Claim) => unknown,
+): Need {
   return {
     name,
     has: (traits) => traits[name],
     async refused(context) {
-      const claim = context.claim({ kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: CAPACITY_ALL })
+      const claim = context.claim({
+        kind: 'readWriteLock',
+        capacity: CAPACITY_ALL,
+        weight: CAPACITY_ALL,
+      })
       await expectError('UNSUPPORTED', () => ask(context.store, claim))
       assert.equal(await context.withdraw(claim), 'absent', 'a refused request changes nothing')
     },
@@ -108,6 +115,9 @@ export const worker: Need = {
 }
 
 /** Names what a store lacks of what a test needs. */
-export function missing(needs: readonly Need[], { subject }: Pick<Context, 'subject'>): Need | undefined {
+export function missing(
+  needs: readonly Need[],
+  { subject }: Pick<Context, 'subject'>,
+): Need | undefined {
   return needs.find((need) => !need.has(subject.traits, subject))
 }

@@ -22,7 +22,9 @@ export interface Subject {
   readonly name: string
   /** Needed before anything is opened, to know which tests apply. */
   readonly traits: Traits
-  /** A fresh client of the same backing service, as another process would have. The suite closes it. */
+  /**
+   * A fresh client of the same backing service, as another process would have. The suite closes it.
+   */
   open(): MaybePromise<Store>
   /** Ends the backing service without notice and starts it again with what it had kept. */
   restart?(): MaybePromise<void>
@@ -31,9 +33,14 @@ export interface Subject {
   readonly skip?: readonly Skip[]
   /** The clock that the store runs on, where a test may move it: then no test really waits. */
   readonly clock?: VirtualClock
-  /** A TTL that is short and still renewed in time on a busy machine, in milliseconds. Default 300. */
+  /**
+   * A TTL that is short and still renewed in time on a busy machine, in milliseconds. Default 300.
+   */
   readonly shortTtlMs?: number
-  /** How much later than promised something may come on a busy machine, in milliseconds. Default 3 000. */
+  /**
+   * How much later than promised something may come on a busy machine, in milliseconds. Default 3
+   * 000.
+   */
   readonly slackMs?: number
   /** How many rounds of killed processes. Default 30. */
   readonly killRounds?: number
@@ -42,7 +49,10 @@ export interface Subject {
 /** As much of a test runner as the suite needs; those of vitest, node:test, mocha and jest fit. */
 export interface Runner {
   describe(title: string, register: () => void): unknown
-  /** The same for tests that may run at the same time, as `describe.concurrent` of vitest. Default: `describe`. */
+  /**
+   * The same for tests that may run at the same time, as `describe.concurrent` of vitest. Default:
+   * `describe`.
+   */
   describeConcurrent?(title: string, register: () => void): unknown
   test(title: string, run: () => Promise<void>, timeoutMs?: number): unknown
   /** Shows a test that is left out. Without it a left out test does not appear at all. */

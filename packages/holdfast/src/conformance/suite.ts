@@ -1,8 +1,9 @@
 /**
  * The conformance suite: what every store has to do, told as cases that any test runner can run.
  *
- * A case that needs a trait which the store lacks asserts the refusal instead. A case that is left out says why; and a
- * missing worker or restart has to be excused by a skip, so that nothing is left out by forgetting.
+ * A case that needs a trait which the store lacks asserts the refusal instead. A case that is left
+ * out says why; and a missing worker or restart has to be excused by a skip, so that nothing is
+ * left out by forgetting.
  */
 import assert from 'node:assert/strict'
 import type { Case, Need } from './case.js'
@@ -43,7 +44,10 @@ export function conformanceCases(subject: Subject): Assignment[] {
   })
 }
 
-/** Registers the suite with a test runner: first the cases that may run beside each other, then the others. */
+/**
+ * Registers the suite with a test runner: first the cases that may run beside each other, then the
+ * others.
+ */
 export function conformanceSuite(subject: Subject, runner: Runner): void {
   const cases = conformanceCases(subject)
   const together = cases.filter(({ alone }) => !alone)
@@ -103,14 +107,19 @@ function mootReason(lacking: Need | undefined): string | undefined {
   return lacking.moot
 }
 
-/** The reasons by what they leave out. A skip of something that is not there is stale, and an error. */
+/**
+ * The reasons by what they leave out. A skip of something that is not there is stale, and an error.
+ */
 function reasons(subject: Subject): Map<string, string> {
   const known = new Set(ALL_CASES.flatMap(({ name, group }) => [name, group]))
   const found = new Map<string, string>()
   for (const { reason, tests } of subject.skip ?? []) {
     assert.ok(reason.trim() !== '', `a skip of ${subject.name} needs a reason`)
     for (const name of tests) {
-      assert.ok(known.has(name), `${subject.name} skips "${name}", which is neither a case nor a group`)
+      assert.ok(
+        known.has(name),
+        `${subject.name} skips "${name}", which is neither a case nor a group`,
+      )
       found.set(name, reason)
     }
   }

@@ -41,7 +41,9 @@ export function virtualTime(clock: VirtualClock): Time {
     within: (promise, limitMs, what) =>
       clock.until(Promise.resolve(promise), limitMs).catch((error: unknown) => {
         if (!isStuck(error)) throw error
-        throw new assert.AssertionError({ message: `${what} did not come within ${limitMs} virtual ms` })
+        throw new assert.AssertionError({
+          message: `${what} did not come within ${limitMs} virtual ms`,
+        })
       }),
     eventually: (what, limitMs, condition) => eventually(time, what, limitMs, condition),
   }

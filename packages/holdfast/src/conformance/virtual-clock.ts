@@ -1,8 +1,9 @@
 /**
  * Time and randomness that a test owns.
  *
- * Nothing happens by itself: `advance` moves the clock and fires what is due, in order, and lets everything that
- * follows from one timer run before the next one fires. The same seed gives the same run.
+ * Nothing happens by itself: `advance` moves the clock and fires what is due, in order, and lets
+ * everything that follows from one timer run before the next one fires. The same seed gives the
+ * same run.
  */
 import type { Clock, Random, Timer } from '../clock/clock.js'
 
@@ -18,7 +19,9 @@ export class VirtualClock implements Clock {
   #order = 0
   readonly #pending = new Set<PendingTimer>()
 
-  /** @param wallMs what the wall clock says at the beginning, in milliseconds since the Unix epoch */
+  /**
+   * @param wallMs what the wall clock says at the beginning, in milliseconds since the Unix epoch
+   */
   constructor(wallMs = 1_700_000_000_000) {
     this.#wallMs = wallMs
   }
@@ -38,7 +41,11 @@ export class VirtualClock implements Clock {
 
   timer(delayMs: number, fire: () => void): Timer {
     this.#order += 1
-    const timer: PendingTimer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, fire }
+    const timer: PendingTimer = {
+      dueMs: this.#nowMs + Math.max(0, delayMs),
+      order: this.#order,
+      fire,
+    }
     this.#pending.add(timer)
     return { cancel: () => void this.#pending.delete(timer) }
   }
@@ -88,7 +95,11 @@ export class VirtualClock implements Clock {
     let next: PendingTimer | undefined
     for (const timer of this.#pending) {
       if (timer.dueMs > untilMs) continue
-      if (!next || timer.dueMs < next.dueMs || (timer.dueMs === next.dueMs && timer.order < next.order))
+      if (
+        !next ||
+        timer.dueMs < next.dueMs ||
+        (timer.dueMs === next.dueMs && timer.order < next.order)
+      )
         next = timer
     }
     return next

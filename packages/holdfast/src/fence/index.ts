@@ -1,6 +1,7 @@
 /**
- * `holdfast/fence`: a protected resource in a database or in Redis remembers the largest token that it has seen, and refuses
- * a smaller one. This is what protects when two believe to hold a lock, whatever store the lock is in.
+ * `holdfast/fence`: a protected resource in a database or in Redis remembers the largest token that
+ * it has seen, and refuses a smaller one. This is what protects when two believe to hold a lock,
+ * whatever store the lock is in.
  */
 import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
@@ -20,23 +21,31 @@ export type { RedisCommand } from './redis.js'
 export interface FenceOptions {
   /** The schema that `postgresSchema()` made. Default `holdfast`. */
   readonly schema?: string
-  /** The prefix that `mysqlSchema()` was given, by default `holdfast_`; in Redis what stands before keys, by default `hf`. */
+  /**
+   * The prefix that `mysqlSchema()` was given, by default `holdfast_`; in Redis what stands before
+   * keys, by default `hf`.
+   */
   readonly prefix?: string
 }
 
-/** A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM. */
+/**
+ * A transaction of `pg`, `postgres`, `mysql2/promise`, Kysely, Drizzle, Knex, Prisma or TypeORM.
+ */
 export type FenceTransaction = SqlTransaction
 
 /**
- * Notes the token of a lease with a resource, in the caller's transaction, and refuses one that comes too late. Whoever
- * else writes to the resource waits until this transaction ends; let it end soon.
+ * Notes the token of a lease with a resource, in the caller's transaction, and refuses one that
+ * comes too late. Whoever else writes to the resource waits until this transaction ends; let it end
+ * soon.
  *
- * With a client of Redis, which has no such transactions, it is only a look: a later holder may come between it and what is
- * written next. `fencedWrite` does both in one step.
+ * With a client of Redis, which has no such transactions, it is only a look: a later holder may
+ * come between it and what is written next. `fencedWrite` does both in one step.
  * @param resource any name of up to 512 bytes: what is written to under the lock
- * @throws StaleTokenError when the resource has seen a larger token, or the same one from another owner. Nothing was
+ * @throws StaleTokenError when the resource has seen a larger token, or the same one from another
+ * owner. Nothing was
  *   written; roll back.
- * @throws LockUsageError for the lease of a reader or a part of a semaphore, whose tokens do not tell who comes later.
+ * @throws LockUsageError for the lease of a reader or a part of a semaphore, whose tokens do not
+ * tell who comes later.
  * @throws StoreUnavailableError (`STORE_CONFIG`) where the tables were not made.
  */
 export async function assertFence(
@@ -50,13 +59,16 @@ export async function assertFence(
 }
 
 /**
- * Runs commands in Redis if the token of a lease is not late, all in one step. As with MULTI, a command that fails does
- * not undo those before it. In a Cluster the keys must be in the slot of the resource: write `{resource}` into them.
+ * Runs commands in Redis if the token of a lease is not late, all in one step. As with MULTI, a
+ * command that fails does not undo those before it. In a Cluster the keys must be in the slot of
+ * the resource: write `{resource}` into them.
  * @returns the replies
  * @throws As `assertFence` does. When the token is stale nothing was written.
- * @throws LockUsageError when a command failed, with its number. What those before it wrote stays, and so does the token;
+ * @throws LockUsageError when a command failed, with its number. What those before it wrote stays,
+ * and so does the token;
  *   those behind it were not done.
- * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke: nobody knows what was
+ * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke:
+ * nobody knows what was
  *   done then, and it may still be done later. What a client library sends twice is done once.
  */
 export async function fencedWrite(
@@ -80,9 +92,12 @@ function valuesOf(lease: Lease, resource: string): FenceValues {
   checkExclusive(lease)
   const token: bigint | undefined = lease.token
   if (token === undefined) {
-    throw new LockUsageError(`The lease on "${lease.name}" has no token: its store does not fence.`, {
-      lock: lease.name,
-    })
+    throw new LockUsageError(
+      `The lease on "${lease.name}" has no token: its store does not fence.`,
+      {
+        lock: lease.name,
+      },
+    )
   }
   return [resource, String(token), lease.claimId]
 }
@@ -118,7 +133,8 @@ async function isNewestIn(
   values: FenceValues,
   { schema, prefix }: FenceOptions,
 ): Promise<boolean> {
-  if (session.dialect === 'postgres') return (await session.query(postgresFence(schema), values)).length > 0
+  if (session.dialect === 'postgres')
+    return (await session.query(postgresFence(schema), values)).length > 0
   const [write, read] = mysqlFence(prefix)
   const [resource, ...rest] = values
   await session.query(write, [hexOf(resource), ...rest])
@@ -126,7 +142,8 @@ async function isNewestIn(
 }
 
 function unmigrated({ dialect }: SqlSession, lock: string, cause: unknown): StoreUnavailableError {
-  const [script, option] = dialect === 'postgres' ? ['postgresSchema', 'schema'] : ['mysqlSchema', 'prefix']
+  const [script, option] =
+    dialect === 'postgres' ? ['postgresSchema', 'schema'] : ['mysqlSchema', 'prefix']
   return new StoreUnavailableError(
     `The table of fences is not in this database. Run holdfast migrate --store URL or the SQL of ${script}() once, or correct ` +
       `the option ${option}.`,

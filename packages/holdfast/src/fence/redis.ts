@@ -16,7 +16,9 @@ import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
 import { textOf } from '../stores/redis/replies.js'
 import { fence } from '../stores/redis/scripts.generated.js'
 
-/** How long the server may take. The libraries wait for ever, or for as long as somebody told them. */
+/**
+ * How long the server may take. The libraries wait for ever, or for as long as somebody told them.
+ */
 const LIMIT_MS = 5000
 /** Lua passes on at most 8 000 values at once, less what else it has at hand. */
 const MOST_WORDS = 7900
@@ -30,7 +32,8 @@ export type RedisCommand = readonly [name: string, ...args: string[]]
 export function isRedis(client: unknown): client is RedisClient {
   if (typeof client !== 'object' || client === null) return false
   const redis = client as RedisClient
-  if (isIoRedisCluster(redis) || isNodeRedisCluster(redis) || isNodeRedisSentinel(redis)) return true
+  if (isIoRedisCluster(redis) || isNodeRedisCluster(redis) || isNodeRedisSentinel(redis))
+    return true
   return 'duplicate' in client && (isIoRedis(redis) || isNodeRedis(redis))
 }
 
@@ -48,13 +51,14 @@ export async function fencedInRedis(
   { lock, prefix = 'hf' }: RedisFence,
 ): Promise<readonly unknown[] | undefined> {
   const key = keyOf(`${prefix}:fence`, resource)
-  // To look once more is no harm. Commands may not be ones to repeat, and so the call is told apart from all others.
+  // To look once more is no harm. Commands may not be ones to repeat, and so the call is told apart
+  // from all others.
   const isWrite = commands.length > 0
   const send = senderOf(client, isWrite ? [key, `${key}:c`] : [key])
   const words = commands.flatMap((command) => [String(command.length), ...command])
   const args = [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
-  // Nothing is sent a second time but what the server has refused to begin. What a client library sends again by itself
-  // after its connection broke is known by its id.
+  // Nothing is sent a second time but what the server has refused to begin. What a client library
+  // sends again by itself after its connection broke is known by its id.
   const replies = await within(
     send('hash', args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', args)
@@ -112,8 +116,9 @@ function failedCommand(number: number, answer: string, count: number, lock: stri
 type Sender = (by: 'hash' | 'source', args: readonly string[]) => Promise<unknown>
 
 /**
- * Runs the script of the fence on its keys. In a Cluster through the caller's own client, which finds the member by the first:
- * connections to each, as a store has them, would be much for one call.
+ * Runs the script of the fence on its keys. In a Cluster through the caller's own client, which
+ * finds the member by the first: connections to each, as a store has them, would be much for one
+ * call.
  */
 function senderOf(client: RedisClient, keys: readonly string[]): Sender {
   const count = String(keys.length)
@@ -149,5 +154,9 @@ export function checkCommands(commands: unknown): void {
 }
 
 function isCommand(command: unknown): boolean {
-  return Array.isArray(command) && command.length > 0 && command.every((word) => typeof word === 'string')
+  return (
+    Array.isArray(command) &&
+    command.length > 0 &&
+    command.every((word) => typeof word === 'string')
+  )
 }

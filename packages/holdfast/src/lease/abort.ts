@@ -1,8 +1,9 @@
 /**
  * Listening to a caller's AbortSignal.
  *
- * Many waits may share one signal, that of a server's shutdown for instance. Each signal has one listener of ours, which
- * serves all of them: Node warns of a leak where one signal has more than ten.
+ * Many waits may share one signal, that of a server's shutdown for instance. Each signal has one
+ * listener of ours, which serves all of them: Node warns of a leak where one signal has more than
+ * ten.
  */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>()
 

@@ -1,8 +1,13 @@
 /**
- * Acquiring: from what a caller asks for to a lease. Decides who waits where, in the cohort of this process or with a
- * claim of its own in the store's queue, and how `run` ends.
+ * Acquiring: from what a caller asks for to a lease. Decides who waits where, in the cohort of this
+ * process or with a claim of its own in the store's queue, and how `run` ends.
  */
-import { LockTimeoutError, LockUsageError, UnsupportedLockError, type LockError } from '../errors.js'
+import {
+  LockTimeoutError,
+  LockUsageError,
+  UnsupportedLockError,
+  type LockError,
+} from '../errors.js'
 import { startClaim } from './start-claim.js'
 import type { ClaimTemplate, Client } from './client.js'
 import type { Cohort } from './cohort.js'
@@ -42,12 +47,15 @@ export class Acquisition {
     this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
-  /** Why the callers that wait do not know whether the lock is busy: the store does not answer them. */
+  /**
+   * Why the callers that wait do not know whether the lock is busy: the store does not answer them.
+   */
   get failure(): LockError | undefined {
     const { cohorts, strictQueues, separateQueues } = this.#client
     if (this.#cohortKey !== undefined) return cohorts.find(this.#cohortKey)?.failure
     if (this.#strictKey !== undefined) return strictQueues.find(this.#strictKey)?.failure
-    return separateQueues[this.#settings.renew ? 'renewed' : 'fixed'].find(this.#separateKey)?.failure
+    return separateQueues[this.#settings.renew ? 'renewed' : 'fixed'].find(this.#separateKey)
+      ?.failure
   }
 
   /** Waits for a lease. Without a promise where the store grants it in the same turn. */
@@ -60,7 +68,8 @@ export class Acquisition {
   /** One attempt. A busy lock is a value, not an error. */
   async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
     this.#client.assertOpen(this.#template.lock)
-    const cohort = this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
+    const cohort =
+      this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
     if (cohort?.busy === true) {
       // They do not know whether it is busy.
       if (cohort.failure) throw cohort.failure
@@ -71,7 +80,9 @@ export class Acquisition {
     wait.limit({ waitMs: Infinity, outageMs: 0, signal })
     const take = (grant: Grant): HeldLease => {
       announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
-      return this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
+      return (
+        this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
+      )
     }
     this.#attemptOnce(wait, (grant, error) => {
       if (error === undefined) wait.serve(grant && take(grant))
@@ -92,11 +103,13 @@ export class Acquisition {
     const limits = this.#limits(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
     const startedMs = this.#client.clock.monotonicMs()
-    const inside = frame && (await runInside(frame, { template: this.#template, limits, startedMs }, work))
+    const inside =
+      frame && (await runInside(frame, { template: this.#template, limits, startedMs }, work))
     if (inside) return inside.value
     const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
     if (this.#client.closed) {
-      // Closed in the very turn of the grant: closing gives the lease back, and has not seen that anybody works under it.
+      // Closed in the very turn of the grant: closing gives the lease back, and has not seen that
+      // anybody works under it.
       await lease.releaseQuietly()
       throw this.#client.closedError(this.#template.lock)
     }
@@ -125,7 +138,11 @@ export class Acquisition {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error
-      throw new LockTimeoutError(waitMs, { lock: this.#template.lock, store: error.store, cause: error })
+      throw new LockTimeoutError(waitMs, {
+        lock: this.#template.lock,
+        store: error.store,
+        cause: error,
+      })
     }
   }
 
@@ -147,18 +164,27 @@ export class Acquisition {
 
   #separateQueue(): SeparateQueue {
     const { renew } = this.#settings
-    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(this.#separateKey, this.#template)
+    return this.#client.separateQueues[renew ? 'renewed' : 'fixed'].get(
+      this.#separateKey,
+      this.#template,
+    )
   }
 
   /** Attempts without queueing, until the caller gives up. */
   #attemptOnce(wait: Pick<Wait, 'fail' | 'onGiveUp'>, done: ClaimListener['done']): void {
-    const terms = { enqueue: false, renews: this.#settings.renew, tokens: () => 1, localWaiters: () => 0 }
+    const terms = {
+      enqueue: false,
+      renews: this.#settings.renew,
+      tokens: () => 1,
+      localWaiters: () => 0,
+    }
     try {
       const found = startClaim(this.#client, this.#template, terms, { done })
       if (found instanceof Grant) done(found)
       else if (!found.over) wait.onGiveUp = () => found.stop()
     } catch (error) {
-      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
+      // A store that answers at once refuses at once; the wait must end with it, or closing the
+      // client would.
       wait.fail(error)
     }
   }
@@ -166,18 +192,26 @@ export class Acquisition {
   #leaseAlone(grant: Grant): HeldLease {
     this.#client.renewals.add(grant)
     const nowMs = this.#client.clock.monotonicMs()
-    return new HeldLease(this.#client, grant, grant.token, nowMs, this.#settings.maxHoldMs, this.#alone)
+    return new HeldLease(
+      this.#client,
+      grant,
+      grant.token,
+      nowMs,
+      this.#settings.maxHoldMs,
+      this.#alone,
+    )
   }
 }
 
 /**
  * Runs `work` under a lease and gives it back.
  *
- * What the callback began and did not wait for, nested runs for instance, works under the same lease: the lock is kept until
- * that has ended too.
+ * What the callback began and did not wait for, nested runs for instance, works under the same
+ * lease: the lock is kept until that has ended too.
  *
- * Rejects with the loss only if the lease ended before the callback settled. Otherwise the callback's own outcome
- * stands, whatever becomes of the release: a release error after a successful payment must not make anyone pay twice.
+ * Rejects with the loss only if the lease ended before the callback settled. Otherwise the
+ * callback's own outcome stands, whatever becomes of the release: a release error after a
+ * successful payment must not make anyone pay twice.
  */
 export async function runAndRelease<T>(
   client: Client,

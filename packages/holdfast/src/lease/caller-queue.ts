@@ -1,13 +1,16 @@
 /**
- * The callers of one client that want alike leases of one lock, each with a claim of its own in the store.
+ * The callers of one client that want alike leases of one lock, each with a claim of its own in the
+ * store.
  *
- * Such claims are interchangeable, and the attempts of one client may reach a store in another order than that of the
- * calls. So the caller that has waited longest gets the first grant, whichever claim it was made for, and the callers
- * behind it move up by one claim. The n-th caller always stands for the n-th claim: a caller that gives up leaves its
- * place in the store's queue to nobody, or a later caller would overtake other processes.
+ * Such claims are interchangeable, and the attempts of one client may reach a store in another
+ * order than that of the calls. So the caller that has waited longest gets the first grant,
+ * whichever claim it was made for, and the callers behind it move up by one claim. The n-th caller
+ * always stands for the n-th claim: a caller that gives up leaves its place in the store's queue to
+ * nobody, or a later caller would overtake other processes.
  *
- * Claims that can be held side by side have one limit: a claim may have been granted before a caller came, and another
- * process a larger token since. A caller takes over such a claim only if it certainly waited when the caller came.
+ * Claims that can be held side by side have one limit: a claim may have been granted before a
+ * caller came, and another process a larger token since. A caller takes over such a claim only if
+ * it certainly waited when the caller came.
  */
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
@@ -48,7 +51,10 @@ export class CallerQueue {
     return this.#queued.size
   }
 
-  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
+  /**
+   * The error of the store, while it is unknown whether the lock is busy: see
+   * `PendingClaim.failure`.
+   */
   get failure(): LockError | undefined {
     return this.first?.value.pending?.failure
   }
@@ -58,7 +64,10 @@ export class CallerQueue {
     return this.#queued.first
   }
 
-  /** Makes a claim for a caller, whose wait ends when the queue serves it, when it fails, or when it gives up. */
+  /**
+   * Makes a claim for a caller, whose wait ends when the queue serves it, when it fails, or when it
+   * gives up.
+   */
   enter(wait: Wait): void {
     const place = this.#queued.add({ wait, pending: undefined })
     this.#assign(place, wait)
@@ -74,7 +83,8 @@ export class CallerQueue {
       if (found instanceof Grant) this.#granted(place, found)
       else place.value.pending = found
     } catch (error) {
-      // A store that answers at once refuses at once; the wait must end with it, or closing the client would.
+      // A store that answers at once refuses at once; the wait must end with it, or closing the
+      // client would.
       this.#fail(place, error)
     }
   }
@@ -85,10 +95,14 @@ export class CallerQueue {
     place.value.pending?.stop()
   }
 
-  /** Serves the caller that has waited longest of those that may. The callers up to the place of the claim move up. */
+  /**
+   * Serves the caller that has waited longest of those that may. The callers up to the place of the
+   * claim move up.
+   */
   #granted(place: Place<Queued>, grant: Grant): void {
     let first = place
-    while (first.previous && this.#mayTakeOver(first.value.wait, first.previous.value)) first = first.previous
+    while (first.previous && this.#mayTakeOver(first.value.wait, first.previous.value))
+      first = first.previous
     const { wait } = first.value
     for (let at = first; at !== place && at.next; at = at.next) this.#assign(at, at.next.value.wait)
     this.#queued.delete(place)

@@ -1,6 +1,7 @@
 /**
- * What all locks of one `createLocks` call share: the store, the clock, the identity of the owner, the renewal
- * scheduler, the heartbeats of its waiters, and the withdrawals that still have to get through.
+ * What all locks of one `createLocks` call share: the store, the clock, the identity of the owner,
+ * the renewal scheduler, the heartbeats of its waiters, and the withdrawals that still have to get
+ * through.
  */
 import { hostname } from 'node:os'
 import { systemClock, systemRandom, type Clock, type Random } from '../clock/clock.js'
@@ -72,7 +73,10 @@ export class Client {
   readonly leases = new LinkedSet<HeldLease>()
   readonly waits = new LinkedSet<Closable>()
   readonly #requestTimeouts: RequestTimeouts
-  /** What the ids of its claims begin with, and how far its clocks were apart when it made the last one. */
+  /**
+   * What the ids of its claims begin with, and how far its clocks were apart when it made the last
+   * one.
+   */
   #claimRoot: string
   #offsetMs: number
   #claims = 0
@@ -146,7 +150,8 @@ export class Client {
   /** @param offsetMs `clockOffsetMs()` of now */
   newClaim(template: ClaimTemplate, offsetMs = this.clockOffsetMs()): Claim {
     this.#claims += 1
-    // The machine may have been started from a snapshot, as may its twin, which counts on from the same number.
+    // The machine may have been started from a snapshot, as may its twin, which counts on from the
+    // same number.
     if (clocksParted(offsetMs, this.#offsetMs, template.ttlMs)) this.#claimRoot = this.random.id()
     this.#offsetMs = offsetMs
     return {
@@ -162,7 +167,10 @@ export class Client {
     }
   }
 
-  /** How far the wall clock is ahead of the monotonic one. It changes when the machine sleeps or a clock is set. */
+  /**
+   * How far the wall clock is ahead of the monotonic one. It changes when the machine sleeps or a
+   * clock is set.
+   */
   clockOffsetMs(nowMs = this.clock.monotonicMs()): number {
     return this.clock.wallMs() - nowMs
   }
@@ -173,8 +181,8 @@ export class Client {
   }
 
   /**
-   * Waits for an answer of the store, but not for ever, and calls one of the two. A late answer is dropped: its outcome
-   * counts as unknown.
+   * Waits for an answer of the store, but not for ever, and calls one of the two. A late answer is
+   * dropped: its outcome counts as unknown.
    */
   whenAnswered<T>(
     answer: PromiseLike<T>,
@@ -226,11 +234,20 @@ export class Client {
   }
 
   event(claim: Pick<Claim, 'lock' | 'id'>): LockEvent {
-    return { lock: claim.lock, store: this.store.name, clientId: this.owner.clientId, claimId: claim.id }
+    return {
+      lock: claim.lock,
+      store: this.store.name,
+      clientId: this.owner.clientId,
+      claimId: claim.id,
+    }
   }
 
   /** Tells of a failure that no caller is there to hear. */
-  report(claim: Pick<Claim, 'lock' | 'id'>, during: LockEvents['error']['during'], error: unknown): void {
+  report(
+    claim: Pick<Claim, 'lock' | 'id'>,
+    during: LockEvents['error']['during'],
+    error: unknown,
+  ): void {
     publish('error', () => ({ ...this.event(claim), during, error }))
   }
 }

@@ -1,9 +1,10 @@
 /**
  * A cohort: the callers of one process that want one lock for themselves alone.
  *
- * They queue here, in order; one claim stands for all of them in the store's queue. A release passes the lease to the
- * next of them without a call to the store, within a bound: then the claim is withdrawn and a new one queues behind the
- * other processes, in one round trip where the store batches.
+ * They queue here, in order; one claim stands for all of them in the store's queue. A release
+ * passes the lease to the next of them without a call to the store, within a bound: then the claim
+ * is withdrawn and a new one queues behind the other processes, in one round trip where the store
+ * batches.
  */
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -29,7 +30,8 @@ export class Cohort implements Releaser, GrantQueue {
     enqueue: true,
     queue: this,
     renews: true,
-    // A block only when somebody is there to use it, or the tokens would run ahead of the store's clock.
+    // A block only when somebody is there to use it, or the tokens would run ahead of the store's
+    // clock.
     tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
     localWaiters: () => Math.max(0, this.size - 1),
   }
@@ -55,7 +57,10 @@ export class Cohort implements Releaser, GrantQueue {
     return this.size === 0 && !this.#pending && !this.#grant
   }
 
-  /** Whether somebody of this process holds the lock or wants it: then there is no use in asking the store. */
+  /**
+   * Whether somebody of this process holds the lock or wants it: then there is no use in asking the
+   * store.
+   */
   get busy(): boolean {
     return (
       this.size > 0 ||
@@ -64,7 +69,10 @@ export class Cohort implements Releaser, GrantQueue {
     )
   }
 
-  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
+  /**
+   * The error of the store, while it is unknown whether the lock is busy: see
+   * `PendingClaim.failure`.
+   */
   get failure(): LockError | undefined {
     return this.#pending?.failure
   }
@@ -159,8 +167,9 @@ export class Cohort implements Releaser, GrantQueue {
   }
 
   /**
-   * A lease may end by itself while its holder, and nothing else in this process, moves. Those who wait here get the lock
-   * then, and nothing but this timer would keep the process alive for them until then.
+   * A lease may end by itself while its holder, and nothing else in this process, moves. Those who
+   * wait here get the lock then, and nothing but this timer would keep the process alive for them
+   * until then.
    */
   #updateKeepAlive(): void {
     const grant = this.size > 0 ? this.#grant : undefined

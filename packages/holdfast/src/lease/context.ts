@@ -1,10 +1,10 @@
 /**
  * Re-entrancy: which locks the current async context holds.
  *
- * Node has no threads, so the owner of a lock is the async context. `run` opens a frame; frames form a stack that
- * AsyncLocalStorage carries along. A nested run in the innermost frame re-enters; siblings that start side by side from
- * one frame are not all the innermost, so they take turns. A frame dies with its callback: a promise that outlives it
- * finds nothing to re-enter.
+ * Node has no threads, so the owner of a lock is the async context. `run` opens a frame; frames
+ * form a stack that AsyncLocalStorage carries along. A nested run in the innermost frame re-enters;
+ * siblings that start side by side from one frame are not all the innermost, so they take turns. A
+ * frame dies with its callback: a promise that outlives it finds nothing to re-enter.
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { LockUsageError } from '../errors.js'
@@ -31,19 +31,24 @@ interface Turn {
 }
 
 const contexts = new AsyncLocalStorage<Frame | undefined>()
-// AsyncLocalStorage slows every promise of the process on Node 20, so it stays untouched until the first frame.
+// AsyncLocalStorage slows every promise of the process on Node 20, so it stays untouched until the
+// first frame.
 let used = false
 
-const UPGRADE_ADVICE = 'A reader cannot become a writer (two would deadlock); take the write lock first'
+const UPGRADE_ADVICE =
+  'A reader cannot become a writer (two would deadlock); take the write lock first'
 
-/** Runs `work` in a fresh context, which holds nothing: what it acquires waits like anybody else's. */
+/**
+ * Runs `work` in a fresh context, which holds nothing: what it acquires waits like anybody else's.
+ */
 export function detached<T>(work: () => T): T {
   return used ? contexts.run(undefined, work) : work()
 }
 
 /**
- * The same function, which runs in the context of whoever binds it, but for what that holds. Who is called back out of a
- * timer or a connection that many share would find itself in the context of whichever of them set it up.
+ * The same function, which runs in the context of whoever binds it, but for what that holds. Who is
+ * called back out of a timer or a connection that many share would find itself in the context of
+ * whichever of them set it up.
  */
 export function bindContext<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
   // `AsyncResource.bind` takes many times as long.
@@ -51,12 +56,15 @@ export function bindContext<A extends unknown[]>(work: (...args: A) => void): (.
   return (...args) => here.runInAsyncScope(() => detached(() => work(...args)))
 }
 
-/** Runs `work` outside of anybody's context: for what serves many and outlasts the one who happened to begin it. */
+/**
+ * Runs `work` outside of anybody's context: for what serves many and outlasts the one who happened
+ * to begin it.
+ */
 export const outsideContext: <T>(work: () => T) => T = AsyncLocalStorage.snapshot()
 
 /**
- * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be held, since the process
- * may have been stopped after the grant.
+ * Runs `work` in a new frame of a lease. `work` starts in the tick in which the lease is seen to be
+ * held, since the process may have been stopped after the grant.
  * @throws LockLostError when the lease has ended; `work` does not start.
  */
 export function runUnder<T>(
@@ -65,7 +73,9 @@ export function runUnder<T>(
   work: () => T | PromiseLike<T>,
   reads = !lease.exclusive,
 ): Promise<T> {
-  return lease.held ? startUnder(client, lease, work, reads) : startInDoubt(client, lease, work, reads)
+  return lease.held
+    ? startUnder(client, lease, work, reads)
+    : startInDoubt(client, lease, work, reads)
 }
 
 /** The clocks may merely disagree. The store knows, so the client asks it. */
@@ -126,7 +136,10 @@ export function frameToReenter(
   throw selfDeadlock(template, 'Set reentrant: true to re-enter it')
 }
 
-/** As `frameToReenter`, for an `acquire`, which cannot re-enter: it refuses what could never be granted. */
+/**
+ * As `frameToReenter`, for an `acquire`, which cannot re-enter: it refuses what could never be
+ * granted.
+ */
 export function refuseSelfDeadlock(client: Client, template: ClaimTemplate): void {
   if (!used) return
   const frame = innermost(client, template.lock)
@@ -138,7 +151,8 @@ export function refuseSelfDeadlock(client: Client, template: ClaimTemplate): voi
       isReader(frame) ? UPGRADE_ADVICE : 'Use run, which can re-enter with reentrant: true',
     )
   } else {
-    // A writer may come to wait at any time, and a second reader of this context would wait behind it for the first one.
+    // A writer may come to wait at any time, and a second reader of this context would wait behind
+    // it for the first one.
     throw selfDeadlock(template, 'Use run, with which readers re-enter')
   }
 }
@@ -151,9 +165,11 @@ export interface BegunWait {
 }
 
 /**
- * Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before its turn came.
+ * Runs `work` inside a frame that is there already. Resolves to undefined if the frame died before
+ * its turn came.
  *
- * Readers share a frame. Inside of a writer they share it with each other, and take turns with nested writers.
+ * Readers share a frame. Inside of a writer they share it with each other, and take turns with
+ * nested writers.
  */
 export async function runInside<T>(
   frame: Frame,
@@ -178,10 +194,16 @@ export async function runInside<T>(
 /** The lease may have been downgraded while this one waited for its turn. */
 function refuseWriterUnderReader(frame: Frame, template: ClaimTemplate): void {
   if (frame.lease.exclusive) return
-  throw selfDeadlock(template, 'Its writer has become a reader meanwhile; write before the downgrade')
+  throw selfDeadlock(
+    template,
+    'Its writer has become a reader meanwhile; write before the downgrade',
+  )
 }
 
-/** Resolves when a nested run may start. Its turn is noted before that, so that no other one starts in between. */
+/**
+ * Resolves when a nested run may start. Its turn is noted before that, so that no other one starts
+ * in between.
+ */
 async function turn(
   frame: Frame,
   exclusive: boolean,
@@ -227,7 +249,10 @@ function serveTurns(frame: Frame): void {
   }
 }
 
-/** Work that begins its next run out of the last one would otherwise drag all the frames that it ever had behind it. */
+/**
+ * Work that begins its next run out of the last one would otherwise drag all the frames that it
+ * ever had behind it.
+ */
 function pruneDeadFrames(frame: Frame | undefined): Frame | undefined {
   const first = nextLiveFrame(frame)
   for (let frame = first; frame; frame = frame.outer) frame.outer = nextLiveFrame(frame.outer)
@@ -250,7 +275,8 @@ function closeFrame(frame: Frame): void {
 
 function innermost(client: Client, lock: string): Frame | undefined {
   for (let frame = contexts.getStore(); frame; frame = frame.outer) {
-    if (frame.alive && frame.client === client && frame.lease.name === lock && frame.lease.open) return frame
+    if (frame.alive && frame.client === client && frame.lease.name === lock && frame.lease.open)
+      return frame
   }
   return undefined
 }
@@ -267,7 +293,12 @@ function isAnotherLock({ lease }: Frame, { kind, capacity }: ClaimTemplate): boo
 function assertPermitsLeft(client: Client, template: ClaimTemplate): void {
   const leases = new Set<HeldLease>()
   for (let frame = contexts.getStore(); frame; frame = frame.outer) {
-    if (frame.alive && frame.client === client && frame.lease.name === template.lock && frame.lease.open) {
+    if (
+      frame.alive &&
+      frame.client === client &&
+      frame.lease.name === template.lock &&
+      frame.lease.open
+    ) {
       leases.add(frame.lease)
     }
   }

@@ -1,8 +1,9 @@
 /**
  * When a lease ends, as plain arithmetic.
  *
- * A lease ends at `base + TTL - margin` on the monotonic clock. `base` is a moment at which the store had certainly not
- * yet started the TTL: the time just before the request that was granted or renewed left.
+ * A lease ends at `base + TTL - margin` on the monotonic clock. `base` is a moment at which the
+ * store had certainly not yet started the TTL: the time just before the request that was granted or
+ * renewed left.
  */
 import type { Granted } from '../store/contract.js'
 
@@ -17,17 +18,24 @@ export function leaseEndMs(baseMs: number, ttlMs: number): number {
 }
 
 /**
- * The base of a grant that an attempt brought. A message that reports an existing grant never restarts the clock: then
- * the later of two safe moments counts, the last request that was still answered "waiting" (the grant came after it),
- * or what the store said is left.
+ * The base of a grant that an attempt brought. A message that reports an existing grant never
+ * restarts the clock: then the later of two safe moments counts, the last request that was still
+ * answered "waiting" (the grant came after it), or what the store said is left.
  */
-export function grantBaseMs(granted: Granted, sentMs: number, lastWaitingSentMs: number | undefined): number {
+export function grantBaseMs(
+  granted: Granted,
+  sentMs: number,
+  lastWaitingSentMs: number | undefined,
+): number {
   if (!granted.existing) return sentMs
   const byRemaining = sentMs + granted.remainingMs - granted.ttlMs
   return lastWaitingSentMs === undefined ? byRemaining : Math.max(byRemaining, lastWaitingSentMs)
 }
 
-/** Whether wall clock and monotonic clock have parted between two readings of the distance between them. */
+/**
+ * Whether wall clock and monotonic clock have parted between two readings of the distance between
+ * them.
+ */
 export function clocksParted(offsetMs: number, earlierMs: number, ttlMs: number): boolean {
   return Math.abs(offsetMs - earlierMs) > marginMs(ttlMs)
 }

@@ -1,5 +1,6 @@
 /**
- * What happens to leases, published through `node:diagnostics_channel`. The names and messages are public.
+ * What happens to leases, published through `node:diagnostics_channel`. The names and messages are
+ * public.
  *
  * Nobody pays for a channel without subscribers: messages are built only when somebody listens.
  */
@@ -25,7 +26,10 @@ export interface LockEvents {
   queued: LockEvent
   /** A lease begins. `durationMs`: from asking for it. */
   granted: LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
-  /** A lease passed to the next waiter of this process without a call to the store. `durationMs`: its wait. */
+  /**
+   * A lease passed to the next waiter of this process without a call to the store. `durationMs`:
+   * its wait.
+   */
   'handed-off': LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
   /** A renewal was acknowledged. `durationMs`: from sending it. */
   renewed: LockEvent & { readonly durationMs: number }
@@ -33,15 +37,22 @@ export interface LockEvents {
   unknown: LockEvent & { readonly error: unknown }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
-  /** A lease was released. `lost`: too late, of which there was a `lost` before. `durationMs`: how long it was held. */
+  /**
+   * A lease was released. `lost`: too late, of which there was a `lost` before. `durationMs`: how
+   * long it was held.
+   */
   released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
   /**
-   * A caller waits for a lock, and the store has not answered for a second. Its attempt goes on being sent. Once for each
-   * claim and outage. `durationMs`: for how long requests have failed. `error`: the last failure.
+   * A caller waits for a lock, and the store has not answered for a second. Its attempt goes on
+   * being sent. Once for each claim and outage. `durationMs`: for how long requests have failed.
+   * `error`: the last failure.
    */
   'store-unavailable': LockEvent & { readonly error: unknown; readonly durationMs: number }
   /** Something failed in the background, where no caller could be told. */
-  error: LockEvent & { readonly during: 'release' | 'withdraw' | 'watch' | 'close'; readonly error: unknown }
+  error: LockEvent & {
+    readonly during: 'release' | 'withdraw' | 'watch' | 'close'
+    readonly error: unknown
+  }
 }
 
 export type LockEventName = keyof LockEvents
@@ -64,19 +75,21 @@ const NAMES: readonly LockEventName[] = [
   'error',
 ]
 
-const channels = Object.fromEntries(NAMES.map((name) => [name, channel(channelName(name))])) as Record<
-  LockEventName,
-  Channel
->
+const channels = Object.fromEntries(
+  NAMES.map((name) => [name, channel(channelName(name))]),
+) as Record<LockEventName, Channel>
 
-/** Whether somebody listens: where leases come and go by the microsecond, not even a closure is made for nobody. */
+/**
+ * Whether somebody listens: where leases come and go by the microsecond, not even a closure is made
+ * for nobody.
+ */
 export function isWatched(event: LockEventName): boolean {
   return channels[event].hasSubscribers
 }
 
 /**
- * Publishes an event if somebody listens, to whom the locks of the current context are none of its own. A subscriber that
- * throws is reported by Node, not to the caller.
+ * Publishes an event if somebody listens, to whom the locks of the current context are none of its
+ * own. A subscriber that throws is reported by Node, not to the caller.
  */
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]
@@ -92,7 +105,9 @@ export function onLockEvent<N extends LockEventName>(
   listener: (message: LockEvents[N]) => void,
 ): () => void {
   if (!NAMES.includes(event)) {
-    throw new LockUsageError(`onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`)
+    throw new LockUsageError(
+      `onLockEvent knows the events ${NAMES.join(', ')}, not ${describe(event)}.`,
+    )
   }
   if (typeof listener !== 'function') {
     throw new LockUsageError(`onLockEvent needs a function to call for the event ${event}.`)

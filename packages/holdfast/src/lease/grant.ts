@@ -1,8 +1,9 @@
 /**
  * A grant: a claim that the store gave the lock to, for as long as this process may believe in it.
  *
- * The grant is what is renewed; a lease is a caller's handle on it. A hand-off inside the process gives the same grant
- * to the next lease. This file knows when a grant ends and who is to be told, and nothing of stores.
+ * The grant is what is renewed; a lease is a caller's handle on it. A hand-off inside the process
+ * gives the same grant to the next lease. This file knows when a grant ends and who is to be told,
+ * and nothing of stores.
  */
 import { LockLostError, type LossReason } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
@@ -48,13 +49,21 @@ export class Grant {
   ttlMs: number
   /** Its holder was told already that it ends. */
   told = false
-  /** The store was asked to make a reader of a writer: whatever it answered, others may be let in. */
+  /**
+   * The store was asked to make a reader of a writer: whatever it answered, others may be let in.
+   */
   downgraded = false
-  /** The store lets it end so soon, and not after the TTL of the claim, until it is renewed for the first time. */
+  /**
+   * The store lets it end so soon, and not after the TTL of the claim, until it is renewed for the
+   * first time.
+   */
   provisional: boolean
   /** What the store shows was said by one holder about itself. */
   described = false
-  /** What one holder has done under it may still come into force: the store has to say who is next, and when. */
+  /**
+   * What one holder has done under it may still come into force: the store has to say who is next,
+   * and when.
+   */
   commitPending = false
   /** Who has the grant now: it is told of a loss, once. */
   holder: GrantHolder | undefined
@@ -92,20 +101,26 @@ export class Grant {
     return this.downgraded ? 1 : this.claim.weight
   }
 
-  /** Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has run. */
+  /**
+   * Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has
+   * run.
+   */
   isAlive(nowMs: number): boolean {
     return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)
   }
 
   /**
-   * Whether wall clock and monotonic clock have parted since the last acknowledged request. The machine may have slept,
-   * which the monotonic clock does not count; or somebody set the clock, which harms nothing. Only the store can tell.
+   * Whether wall clock and monotonic clock have parted since the last acknowledged request. The
+   * machine may have slept, which the monotonic clock does not count; or somebody set the clock,
+   * which harms nothing. Only the store can tell.
    */
   clocksDisagree(nowMs: number): boolean {
     return clocksParted(this.client.clockOffsetMs(nowMs), this.#offsetMs, this.ttlMs)
   }
 
-  /** An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing. */
+  /**
+   * An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing.
+   */
   extend(sentMs: number, offsetMs: number, moveDeadline: boolean): void {
     if (this.state !== 'held' || sentMs < this.baseMs) return
     this.#offsetMs = offsetMs
@@ -128,7 +143,10 @@ export class Grant {
     this.claim = { ...this.claim, owner }
   }
 
-  /** Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its holder lets go. */
+  /**
+   * Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its
+   * holder lets go.
+   */
   lose(reason: LossReason, because?: string): void {
     if (this.state !== 'held') return
     this.state = 'lost'
@@ -157,5 +175,9 @@ export function withLocalWaiters(claim: Claim, localWaiters: number): Claim {
 /** Publishes that a lease on this grant begins. `durationMs`: how long its holder waited. */
 export function announceGrant(grant: Grant, durationMs: number): void {
   if (isWatched('granted'))
-    publish('granted', () => ({ ...grant.client.event(grant.claim), token: grant.token, durationMs }))
+    publish('granted', () => ({
+      ...grant.client.event(grant.claim),
+      token: grant.token,
+      durationMs,
+    }))
 }

@@ -1,6 +1,7 @@
 /**
- * Handing a grant on: the leases that callers of one process have under it, one after the other, without a call to the
- * store. Each has a token of its own, out of the block that the grant reserved.
+ * Handing a grant on: the leases that callers of one process have under it, one after the other,
+ * without a call to the store. Each has a token of its own, out of the block that the grant
+ * reserved.
  */
 import type { Client } from './client.js'
 import { isWatched, publish } from './events.js'
@@ -12,7 +13,10 @@ import type { Wait } from './wait.js'
 export const HAND_OFFS_IN_A_ROW = 32
 export const HAND_OFFS_FOR_MS = 10
 
-/** Whether the next of the process may have the grant as it is: its time must be good for more than a moment. */
+/**
+ * Whether the next of the process may have the grant as it is: its time must be good for more than
+ * a moment.
+ */
 export function canHandOff(grant: Grant, nowMs: number): boolean {
   return (
     grant.renews &&
@@ -28,7 +32,13 @@ export function canHandOff(grant: Grant, nowMs: number): boolean {
   )
 }
 
-export function handOff(client: Client, grant: Grant, wait: Wait, from: Releaser, nowMs: number): void {
+export function handOff(
+  client: Client,
+  grant: Grant,
+  wait: Wait,
+  from: Releaser,
+  nowMs: number,
+): void {
   grant.handOffs += 1
   const lease = leaseOn(client, grant, from, nowMs, wait.maxHoldMs)
   if (isWatched('handed-off')) {

@@ -1,6 +1,7 @@
 /**
- * The heartbeats of a client's waiting claims: one beat for all that wait, so that a store which batches what it is
- * asked in one turn of the event loop gets one request per process and second, not one per waiter.
+ * The heartbeats of a client's waiting claims: one beat for all that wait, so that a store which
+ * batches what it is asked in one turn of the event loop gets one request per process and second,
+ * not one per waiter.
  */
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -44,11 +45,14 @@ export class Heartbeats {
       this.#beats.delete(heartbeatMs)
       return
     }
-    // The next one to wait comes soon, where there are many. Without any the timer must not keep the process alive.
+    // The next one to wait comes soon, where there are many. Without any the timer must not keep
+    // the process alive.
     beat.timer?.hold?.(false)
   }
 
-  /** Each beat comes a little early, at random, so that processes do not all ask at the same moment. */
+  /**
+   * Each beat comes a little early, at random, so that processes do not all ask at the same moment.
+   */
   #arm(heartbeatMs: number, beat: Beat): void {
     const { clock } = this.#client
     const afterMs = this.#client.jitter(0.75, 0.95) * heartbeatMs

@@ -17,20 +17,32 @@ import { checkNote, type LeaseNote } from './note.js'
 export type TokenOf<F extends boolean> = F extends true ? bigint : undefined
 
 /**
- * A granted lock. It is renewed in the background until it is released, and ends at its deadline if that fails.
+ * A granted lock. It is renewed in the background until it is released, and ends at its deadline if
+ * that fails.
  */
 export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
   /** The full name of the lock. */
   readonly name: string
   /** The id of the claim: names this hold in `inspect` and on the command line. */
   readonly claimId: string
-  /** Grows with every grant of this lock. Hand it to the protected resource, which refuses a smaller one. */
+  /**
+   * Grows with every grant of this lock. Hand it to the protected resource, which refuses a smaller
+   * one.
+   */
   readonly token: TokenOf<F>
-  /** Whether the lock is still yours. Checked against the clock at each reading, so it is right even after a pause. */
+  /**
+   * Whether the lock is still yours. Checked against the clock at each reading, so it is right even
+   * after a pause.
+   */
   readonly held: boolean
-  /** How long the lease lasts if it is not renewed any more, in milliseconds; 0 when it has ended. */
+  /**
+   * How long the lease lasts if it is not renewed any more, in milliseconds; 0 when it has ended.
+   */
   readonly remainingMs: number
-  /** Aborts when the lease is lost, at the latest by its deadline, with a `LockLostError` as its reason. */
+  /**
+   * Aborts when the lease is lost, at the latest by its deadline, with a `LockLostError` as its
+   * reason.
+   */
   readonly signal: AbortSignal
   /**
    * @throws LockLostError when the lease was lost.
@@ -44,11 +56,16 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
    */
   renew(): Promise<void>
   /**
-   * Gives the lock back: `released` when it was ours until now, `lost` when it had ended before. May be repeated.
-   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the release goes on in the background.
+   * Gives the lock back: `released` when it was ours until now, `lost` when it had ended before.
+   * May be repeated.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the release goes on in
+   * the background.
    */
   release(): Promise<'released' | 'lost'>
-  /** Runs `work` under this lease, as `lock.run` does, so that nested runs know of it. Does not release. */
+  /**
+   * Runs `work` under this lease, as `lock.run` does, so that nested runs know of it. Does not
+   * release.
+   */
   run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>): Promise<T>
   /** Adds to what `inspect` shows, and waits until the store has it. Throws as `renew` does. */
   annotate(note: LeaseNote): Promise<void>
@@ -57,7 +74,8 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
 /** A writer's lease. */
 export interface WriteLease<F extends boolean = boolean> extends Lease<F> {
   /**
-   * Goes on as a reader: other readers may join. The way back is refused, since two upgraders would deadlock.
+   * Goes on as a reader: other readers may join. The way back is refused, since two upgraders would
+   * deadlock.
    * @throws LockLostError when the lease has ended.
    */
   downgrade(): Promise<void>
@@ -78,7 +96,10 @@ export class HeldLease implements WriteLease, GrantHolder {
   readonly #startedMs: number
   #maxHold: Timer | undefined
   #controller: AbortController | undefined
-  /** Aborts in the context of whoever asked for the signal, where the listeners are most likely from. */
+  /**
+   * Aborts in the context of whoever asked for the signal, where the listeners are most likely
+   * from.
+   */
   #abort: ((reason: unknown) => void) | undefined
   #lost: LockLostError | undefined
   #closing: unknown
@@ -116,7 +137,8 @@ export class HeldLease implements WriteLease, GrantHolder {
     return this.#grant.claim.id
   }
 
-  // The type of the token follows the store, which the runtime does not know: `createLocks` gives it.
+  // The type of the token follows the store, which the runtime does not know: `createLocks` gives
+  // it.
   get token(): never {
     return this.#token as never
   }
@@ -208,7 +230,8 @@ export class HeldLease implements WriteLease, GrantHolder {
         store: store.name,
       })
     }
-    // Before the answer, which may be lost: nobody else of this process must get as a writer what the store has for a reader.
+    // Before the answer, which may be lost: nobody else of this process must get as a writer what
+    // the store has for a reader.
     grant.downgraded = true
     const answer = (async () => store.downgrade(grant.claim))()
     if (!(await this.#client.bounded(answer, this.name, 'the downgrade'))) grant.lose('expired')
@@ -229,7 +252,8 @@ export class HeldLease implements WriteLease, GrantHolder {
     const nowMs = this.#client.clock.monotonicMs()
     const late = this.#lateness(nowMs)
     this.#grant.holder = undefined
-    // Set before the store is asked: a release that is under way must not be believed held, nor asked for twice.
+    // Set before the store is asked: a release that is under way must not be believed held, nor
+    // asked for twice.
     const outcome = this.#releaser.giveBack(this.#grant, nowMs)
     this.#release = late ? 'lost' : outcome
     if (late) this.#learnOfLoss(late, nowMs)
@@ -257,8 +281,9 @@ export class HeldLease implements WriteLease, GrantHolder {
   }
 
   /**
-   * The release came too late. A holder that blocked the event loop past the deadline is here before the timer that would
-   * have told of the loss, which tells nobody any more: the grant is not ours to watch.
+   * The release came too late. A holder that blocked the event loop past the deadline is here
+   * before the timer that would have told of the loss, which tells nobody any more: the grant is
+   * not ours to watch.
    */
   #learnOfLoss(reason: LossReason, nowMs: number): void {
     const { store } = this.#client
@@ -317,7 +342,10 @@ export class HeldLease implements WriteLease, GrantHolder {
     }
   }
 
-  /** Something that was done under it may come into force later: nobody gets the lock but through the store. */
+  /**
+   * Something that was done under it may come into force later: nobody gets the lock but through
+   * the store.
+   */
   requireStoreRelease(): void {
     this.#grant.commitPending = true
   }
@@ -344,7 +372,12 @@ export class HeldLease implements WriteLease, GrantHolder {
     const nowMs = this.#client.clock.monotonicMs()
     const reason = this.#lost?.reason ?? (nowMs >= this.endsMs ? 'max-hold' : 'deadline')
     const because = this.#lost?.because
-    return new LockLostError(reason, { lock: this.name, store: this.#client.store.name, cause, because })
+    return new LockLostError(reason, {
+      lock: this.name,
+      store: this.#client.store.name,
+      cause,
+      because,
+    })
   }
 
   /** Notes a callback that runs under this lease. */
@@ -392,7 +425,8 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   /** The grant is gone: tells whoever listens to the signal. */
   onLoss(error: LockLostError): void {
-    // Nothing is left to give back, so nothing has to be remembered for one that nobody ever releases.
+    // Nothing is left to give back, so nothing has to be remembered for one that nobody ever
+    // releases.
     const isOver = error.reason === 'deadline' || error.reason === 'expired'
     if (isOver && !this.busy) this.#client.leases.delete(this.#place)
     if (this.#lost || this.#release !== undefined) return
@@ -410,13 +444,18 @@ export class HeldLease implements WriteLease, GrantHolder {
     if (reason === 'max-hold' && this.#grant.state === 'held') {
       const handedBack = this.#releaser.giveBack(this.#grant, this.#client.clock.monotonicMs())
       if (typeof handedBack !== 'string') {
-        handedBack.catch((error: unknown) => this.#client.report(this.#grant.claim, 'release', error))
+        handedBack.catch((error: unknown) =>
+          this.#client.report(this.#grant.claim, 'release', error),
+        )
       }
     }
     return 'lost'
   }
 
-  /** At the cap the holder is told, renewal stops, and the lock is free when the holder lets go or the TTL ends. */
+  /**
+   * At the cap the holder is told, renewal stops, and the lock is free when the holder lets go or
+   * the TTL ends.
+   */
   #watchMaxHold(): void {
     const leftMs = this.endsMs - this.#client.clock.monotonicMs()
     this.#maxHold = this.#client.clock.timer(
@@ -426,7 +465,10 @@ export class HeldLease implements WriteLease, GrantHolder {
           this.#watchMaxHold()
           return
         }
-        const error = new LockLostError('max-hold', { lock: this.name, store: this.#client.store.name })
+        const error = new LockLostError('max-hold', {
+          lock: this.name,
+          store: this.#client.store.name,
+        })
         this.#client.renewals.stopRenewing(this.#grant)
         this.#grant.told = true
         this.#announceLoss('max-hold', this.#client.clock.monotonicMs())
@@ -438,10 +480,13 @@ export class HeldLease implements WriteLease, GrantHolder {
 
   #assertNotReleased(): void {
     if (this.#lost || this.#release === undefined) return
-    throw new LockUsageError(`The lease on "${this.name}" was released already; acquire the lock anew.`, {
-      lock: this.name,
-      store: this.#client.store.name,
-    })
+    throw new LockUsageError(
+      `The lease on "${this.name}" was released already; acquire the lock anew.`,
+      {
+        lock: this.name,
+        store: this.#client.store.name,
+      },
+    )
   }
 
   #assertNotOver(): void {

@@ -1,4 +1,7 @@
-/** The local queues of a client, by what their callers want. One is made when it is needed, and made use of again. */
+/**
+ * The local queues of a client, by what their callers want. One is made when it is needed, and made
+ * use of again.
+ */
 import type { ClaimTemplate } from './client.js'
 
 /** Below so many nobody looks for idle ones. */
@@ -30,8 +33,8 @@ export class LocalQueues<Q extends { readonly idle: boolean }> {
   }
 
   /**
-   * Forgets those that nobody needs any more. Not each when it falls idle: most locks are wanted again, and a map out of
-   * which so much is taken costs more than what it holds.
+   * Forgets those that nobody needs any more. Not each when it falls idle: most locks are wanted
+   * again, and a map out of which so much is taken costs more than what it holds.
    */
   #sweep(): void {
     for (const [key, queue] of this.#all) if (queue.idle) this.#all.delete(key)

@@ -27,7 +27,9 @@ function checkGroup(group: ProcessGroup): ProcessGroup {
   checkObject('group', group)
   const { pgid, startTime } = group
   if (!Number.isSafeInteger(pgid) || pgid < 1) {
-    throw new LockUsageError(`pgid of a group must be the id of a process group, not ${describe(pgid)}.`)
+    throw new LockUsageError(
+      `pgid of a group must be the id of a process group, not ${describe(pgid)}.`,
+    )
   }
   if (typeof startTime !== 'string') {
     throw new LockUsageError(`startTime of a group must be a string, not ${describe(startTime)}.`)

@@ -1,8 +1,8 @@
 /**
  * What a waiting claim knows of a store that does not answer: why, and for how long.
  *
- * Only time in which requests failed counts. A process that was stopped, or a machine that slept, asked nothing meanwhile:
- * that is no outage of the store.
+ * Only time in which requests failed counts. A process that was stopped, or a machine that slept,
+ * asked nothing meanwhile: that is no outage of the store.
  */
 import type { LockError } from '../errors.js'
 import type { Claim } from '../store/contract.js'
@@ -10,7 +10,10 @@ import type { Client } from './client.js'
 import { publish } from './events.js'
 import { LONGEST_PAUSE_MS } from './retries.js'
 
-/** After so long an outage the event comes. So long a first attempt may take before its outcome counts as unknown. */
+/**
+ * After so long an outage the event comes. So long a first attempt may take before its outcome
+ * counts as unknown.
+ */
 export const NOTED_AFTER_MS = 1000
 /** A caller that does not say how long it waits gives up after so long an outage. */
 export const OUTAGE_LIMIT_MS = 30_000

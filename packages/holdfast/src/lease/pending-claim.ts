@@ -2,8 +2,9 @@
  * One claim on its way to a grant: it attempts, queues, watches, and attempts again until the store
  * grants it or the caller stops it.
  *
- * Correctness rests on the attempts alone. A wake-up saves time; a lost wake-up costs one heartbeat.
- * When the claim ends in doubt, the client withdraws it, so that no grant is left without a holder.
+ * Correctness rests on the attempts alone. A wake-up saves time; a lost wake-up costs one
+ * heartbeat. When the claim ends in doubt, the client withdraws it, so that no grant is left
+ * without a holder.
  */
 import type { Timer } from '../clock/clock.js'
 import {
@@ -29,7 +30,10 @@ import type { Retryable } from './retries.js'
 import { isRetryable } from './withdrawal.js'
 
 export interface ClaimTerms {
-  /** Whose earliest caller gets the first grant, whichever claim it was made for: see `AttemptOptions.queue`. */
+  /**
+   * Whose earliest caller gets the first grant, whichever claim it was made for: see
+   * `AttemptOptions.queue`.
+   */
   readonly queue?: object
   /** Join the store's queue. Without it, a busy lock ends the claim. */
   readonly enqueue: boolean
@@ -40,12 +44,18 @@ export interface ClaimTerms {
   localWaiters(): number
 }
 
-/** A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal makes good for it. */
+/**
+ * A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal
+ * makes good for it.
+ */
 const AGED_SHARE = 0.01
 
 /** Receives what becomes of a claim. */
 export interface ClaimListener {
-  /** Called once. Without a grant and without an error: the lock was busy and the claim did not queue. */
+  /**
+   * Called once. Without a grant and without an error: the lock was busy and the claim did not
+   * queue.
+   */
   done(grant: Grant | undefined, error?: unknown): void
   /** Called at each attempt that found no store and will be sent again. */
   failing?(outage: Outage): void
@@ -110,7 +120,9 @@ export class PendingClaim implements Retryable {
     return this.#waiting?.sentMs
   }
 
-  /** Why nobody knows whether the lock is busy: the store does not answer. Undefined while it does. */
+  /**
+   * Why nobody knows whether the lock is busy: the store does not answer. Undefined while it does.
+   */
   get failure(): LockError | undefined {
     return this.#outage?.error
   }
@@ -204,23 +216,32 @@ export class PendingClaim implements Retryable {
     // An answer that was overtaken by a later "waiting" tells of a grant from before that.
     const waiting = this.#waiting && this.#waiting.sentMs <= sent.sentMs ? this.#waiting : undefined
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
-    // The clocks are compared from the older of the two moments on, or a sleep in between would go unseen.
+    // The clocks are compared from the older of the two moments on, or a sleep in between would go
+    // unseen.
     const offsetMs = granted.existing ? (waiting ?? this.#first ?? sent).offsetMs : sent.offsetMs
-    this.#grant({ token: granted.token, tokens: granted.tokens, ttlMs: granted.ttlMs, baseMs, offsetMs })
+    this.#grant({
+      token: granted.token,
+      tokens: granted.tokens,
+      ttlMs: granted.ttlMs,
+      baseMs,
+      offsetMs,
+    })
   }
 
   #pushed(message: PushedGrant): void {
-    // No store pushes more than this. A message that says more is damaged or forged: then the first renewal finds out.
+    // No store pushes more than this. A message that says more is damaged or forged: then the first
+    // renewal finds out.
     const { ttlMs, heartbeatMs } = this.#claim
     const mostMs = Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
     const pushed = { ...message, ttlMs: Math.min(message.ttlMs, mostMs) }
-    // After such a silence it may be late news: of a grant that ended unseen, before the claim came to wait again. The
-    // store knows whether there is another one.
+    // After such a silence it may be late news: of a grant that ended unseen, before the claim came
+    // to wait again. The store knows whether there is another one.
     if (leaseEndMs(0, pushed.ttlMs) <= this.#silentMs) {
       this.#send()
       return
     }
-    // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer that is awaited decides.
+    // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer
+    // that is awaited decides.
     const since = this.#waiting ?? (this.#doubtedMs === -Infinity ? this.#first : undefined)
     if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
   }
@@ -234,8 +255,9 @@ export class PendingClaim implements Retryable {
       return
     }
     if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {
-      // The machine may have slept: this grant may be over, and the store may have made another for the same claim since,
-      // with another token. Only an answer to a question that leaves now can tell.
+      // The machine may have slept: this grant may be over, and the store may have made another for
+      // the same claim since, with another token. Only an answer to a question that leaves now can
+      // tell.
       this.#first = this.#waiting = undefined
       this.#doubtedMs = nowMs
       this.#send()
@@ -253,15 +275,18 @@ export class PendingClaim implements Retryable {
   }
 
   /**
-   * A pushed grant counts from a heartbeat that left before, and one that a retry finds from an attempt before. A lease that
-   * is not renewed would end so much earlier.
+   * A pushed grant counts from a heartbeat that left before, and one that a retry finds from an
+   * attempt before. A lease that is not renewed would end so much earlier.
    */
   #isAged({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
     if (this.#terms.renews || !(this.#waiting || this.#retried)) return false
     return ttlMs < this.#claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
   }
 
-  /** Renews a granted claim before its lease is handed out. An attempt that is answered "granted" meanwhile comes here, too. */
+  /**
+   * Renews a granted claim before its lease is handed out. An attempt that is answered "granted"
+   * meanwhile comes here, too.
+   */
   #topUp(terms: GrantTerms): void {
     if (this.#toppingUp) return
     this.#toppingUp = true
@@ -291,7 +316,8 @@ export class PendingClaim implements Retryable {
     if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
     this.#noteSilence(this.#waiting ?? this.#first)
     if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
-    // Where a heartbeat comes before that, its answer tells anew: a timer would nearly always be cancelled.
+    // Where a heartbeat comes before that, its answer tells anew: a timer would nearly always be
+    // cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
     this.#leaveHeartbeats ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () =>
@@ -334,10 +360,15 @@ export class PendingClaim implements Retryable {
     const [shortestMs, longestMs] = this.#client.store.traits.pollMs
     const pollMs = Math.min(longestMs, shortestMs * 1.5 ** this.#polls)
     this.#polls += 1
-    this.#attemptAfter(Math.min(this.#client.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
+    this.#attemptAfter(
+      Math.min(this.#client.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity),
+    )
   }
 
-  /** Sent also when an older attempt is unanswered: that one may be lost. In an outage the retries take its place. */
+  /**
+   * Sent also when an older attempt is unanswered: that one may be lost. In an outage the retries
+   * take its place.
+   */
   #sendHeartbeat(): void {
     if (!this.#outage || !this.#client.retries.has(this)) this.#send()
   }
@@ -353,19 +384,24 @@ export class PendingClaim implements Retryable {
   #late(sent: Sent): void {
     if (!this.#terms.enqueue || !this.#isStillWanted(sent)) return
     // Some client libraries keep a request to themselves until they try the server again.
-    const error = this.#outage?.error ?? this.#client.noAnswer(this.lock, 'the attempt', NOTED_AFTER_MS)
+    const error =
+      this.#outage?.error ?? this.#client.noAnswer(this.lock, 'the attempt', NOTED_AFTER_MS)
     this.#outage ??= new Outage(this.#client, error, sent.sentMs)
     this.#outage.note(sent.claim, error)
   }
 
-  /** Whether it matters what becomes of a request: the claim is still wanted, and no later request was answered. */
+  /**
+   * Whether it matters what becomes of a request: the claim is still wanted, and no later request
+   * was answered.
+   */
   #isStillWanted({ claim, sentMs }: Sent): boolean {
     return !this.#over && claim.id === this.#claim.id && sentMs >= this.#answeredMs
   }
 
   /**
-   * A claim for which somebody waits outlives an outage: it is attempted again, with the same id, since nobody knows what
-   * became of the attempt. Wrong credentials stay wrong, and an attempt that does not queue fails at once.
+   * A claim for which somebody waits outlives an outage: it is attempted again, with the same id,
+   * since nobody knows what became of the attempt. Wrong credentials stay wrong, and an attempt
+   * that does not queue fails at once.
    */
   #fail(sent: Sent, caught: unknown): void {
     if (!this.#isStillWanted(sent)) return

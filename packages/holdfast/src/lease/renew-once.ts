@@ -15,7 +15,8 @@ export function renewOnce(
   try {
     const answer = client.store.renew([claim])
     const verb = 'the renewal'
-    if (isPromise(answer)) client.whenAnswered(answer, { lock: claim.lock, verb }, answered, () => done())
+    if (isPromise(answer))
+      client.whenAnswered(answer, { lock: claim.lock, verb }, answered, () => done())
     else answered(answer)
   } catch {
     done()

@@ -1,10 +1,10 @@
 /**
  * Renews the grants of a client, with one timer for all of them.
  *
- * Grants with the same TTL share a lane. A lane is sorted by the start of the TTL, so the next due grant
- * is always at its head, and a grant joins or leaves in constant time. A grant whose renewal is in flight
- * or in doubt stays in `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and
- * the scheduler repeats the renewal soon.
+ * Grants with the same TTL share a lane. A lane is sorted by the start of the TTL, so the next due
+ * grant is always at its head, and a grant joins or leaves in constant time. A grant whose renewal
+ * is in flight or in doubt stays in `#unanswered` until an answer comes. An unknown outcome keeps
+ * the old deadline, and the scheduler repeats the renewal soon.
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
@@ -24,8 +24,9 @@ const LONGEST_SLEEP_MS = 1000
 /** Grants due within this share of their rhythm are renewed together with one that is due now. */
 const GROUPING = 0.1
 /**
- * So many of one rhythm go in one turn of the event loop, and the next ones in the next. All at once would hold up whatever
- * else the process and the store do, and what is made for each would live long enough to cost the collector of garbage most.
+ * So many of one rhythm go in one turn of the event loop, and the next ones in the next. All at
+ * once would hold up whatever else the process and the store do, and what is made for each would
+ * live long enough to cost the collector of garbage most.
  */
 const MOST_PER_REQUEST = 256
 
@@ -58,7 +59,9 @@ export class RenewalScheduler {
   }
 
   add(grant: Grant): void {
-    const leadMs = grant.renews ? grant.ttlMs / 3 : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
+    const leadMs = grant.renews
+      ? grant.ttlMs / 3
+      : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
     let lane = this.#lanes.get(leadMs)
     if (!lane) this.#lanes.set(leadMs, (lane = { leadMs, first: undefined, last: undefined }))
     insert(lane, grant)
@@ -83,7 +86,10 @@ export class RenewalScheduler {
     if (grant.state === 'held') this.add(grant)
   }
 
-  /** Renews one grant now, whatever its rhythm, and says what the store answered to this very request. */
+  /**
+   * Renews one grant now, whatever its rhythm, and says what the store answered to this very
+   * request.
+   */
   async renewNow(grant: Grant): Promise<RenewResult> {
     const [result] = await this.#send([grant], true)
     return result ?? { outcome: 'lost', reason: 'expired' }
@@ -104,7 +110,9 @@ export class RenewalScheduler {
     this.#timer?.cancel()
     this.#wakeMs = wakeMs
     const { clock } = this.#client
-    this.#timer = outsideContext(() => clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true))
+    this.#timer = outsideContext(() =>
+      clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true),
+    )
   }
 
   #tick(): void {
@@ -117,7 +125,10 @@ export class RenewalScheduler {
     this.#rearm()
   }
 
-  /** Takes what is due out of the lanes, with its neighbours, and everything when the clocks have parted. */
+  /**
+   * Takes what is due out of the lanes, with its neighbours, and everything when the clocks have
+   * parted.
+   */
   #takeDue(nowMs: number): Grant[] {
     const due: Grant[] = []
     const suspicious = this.#clocksMoved()
@@ -143,12 +154,16 @@ export class RenewalScheduler {
     const due: Grant[] = []
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      if (grant.askAgainMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
+      if (grant.askAgainMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs)
+        due.push(grant)
     }
     return due
   }
 
-  /** Whether nothing is to be asked for this grant: it is over, or it is a fixed one that nobody doubts. */
+  /**
+   * Whether nothing is to be asked for this grant: it is over, or it is a fixed one that nobody
+   * doubts.
+   */
   #isSettled(grant: Grant, nowMs: number): boolean {
     if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
       grant.lose('deadline')
@@ -181,8 +196,8 @@ export class RenewalScheduler {
   }
 
   /**
-   * Sends one request for all of them, and takes each result as soon as the store reports it. Never rejects: a failure is
-   * an unknown outcome.
+   * Sends one request for all of them, and takes each result as soon as the store reports it. Never
+   * rejects: a failure is an unknown outcome.
    */
   async #send(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
     const { store, clock } = this.#client
@@ -199,7 +214,8 @@ export class RenewalScheduler {
     }
     const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
     // Those that the store has not reported by themselves.
-    for (let index = 0; index < results.length; index += 1) take(index, results[index] as RenewResult)
+    for (let index = 0; index < results.length; index += 1)
+      take(index, results[index] as RenewResult)
     this.#rearm()
     return results
   }
@@ -212,7 +228,8 @@ export class RenewalScheduler {
     let cause: LockError
     try {
       const answer = call()
-      // Not bounded by the request timeout: a late "renewed" is still good, and the question is repeated meanwhile.
+      // Not bounded by the request timeout: a late "renewed" is still good, and the question is
+      // repeated meanwhile.
       return isPromise(answer) ? await answer : answer
     } catch (error) {
       cause = this.#client.asLockError(error, lock, 'the renewal')
@@ -257,7 +274,10 @@ function renewalOf(grant: Grant): Renewal {
   return grant.renewal()
 }
 
-/** Keeps the lane sorted. A new grant nearly always goes to the end; one that came late looks for its place. */
+/**
+ * Keeps the lane sorted. A new grant nearly always goes to the end; one that came late looks for
+ * its place.
+ */
 function insert(lane: Lane, grant: Grant): void {
   let before = lane.last
   while (before && before.baseMs > grant.baseMs) before = before.previous

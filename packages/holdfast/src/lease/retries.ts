@@ -1,6 +1,7 @@
 /**
- * Attempts that found no store, which a client sends again: all of them together, in the order in which their callers
- * came, and less and less often. So an outage costs at most one round of requests a second, and nobody is overtaken.
+ * Attempts that found no store, which a client sends again: all of them together, in the order in
+ * which their callers came, and less and less often. So an outage costs at most one round of
+ * requests a second, and nobody is overtaken.
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'

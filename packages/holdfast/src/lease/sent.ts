@@ -9,7 +9,11 @@ export interface Sent {
   readonly offsetMs: number
 }
 
-export function announceAttempt(client: Client, { claim, sentMs }: Sent, { outcome }: AttemptResult): void {
+export function announceAttempt(
+  client: Client,
+  { claim, sentMs }: Sent,
+  { outcome }: AttemptResult,
+): void {
   if (!isWatched('attempt')) return
   publish('attempt', () => ({
     ...client.event(claim),

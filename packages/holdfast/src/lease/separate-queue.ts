@@ -1,4 +1,7 @@
-/** The callers of one client whose leases are never handed on: readers, permit holders, and leases that are not renewed. */
+/**
+ * The callers of one client whose leases are never handed on: readers, permit holders, and leases
+ * that are not renewed.
+ */
 import type { LockError } from '../errors.js'
 import type { ClaimTemplate, Client } from './client.js'
 import { CallerQueue } from './caller-queue.js'
@@ -16,7 +19,9 @@ export class SeparateQueue implements Releaser {
     this.#client = client
     this.#template = template
     const terms = { enqueue: true, renews, tokens: () => 1, localWaiters: () => 0 }
-    this.#callers = new CallerQueue(client, template, terms, (wait, grant) => this.#serve(wait, grant))
+    this.#callers = new CallerQueue(client, template, terms, (wait, grant) =>
+      this.#serve(wait, grant),
+    )
   }
 
   /** Whether no caller of this process waits here. */
@@ -24,7 +29,10 @@ export class SeparateQueue implements Releaser {
     return this.#callers.size === 0
   }
 
-  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
+  /**
+   * The error of the store, while it is unknown whether the lock is busy: see
+   * `PendingClaim.failure`.
+   */
   get failure(): LockError | undefined {
     return this.#callers.failure
   }

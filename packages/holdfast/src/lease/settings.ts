@@ -1,4 +1,6 @@
-/** The options of a client and of a lock, checked once so that nothing further in has to doubt them. */
+/**
+ * The options of a client and of a lock, checked once so that nothing further in has to doubt them.
+ */
 import type { Clock, Random } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { Store } from '../store/contract.js'
@@ -12,13 +14,16 @@ export interface LockOptions {
   readonly ttlMs?: number
   /** Renew at every third of the TTL while the lease is held. Default true. */
   readonly renew?: boolean
-  /** The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit. */
+  /**
+   * The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit.
+   */
   readonly maxHoldMs?: number
   /** A nested `run` in the same async context re-enters instead of failing. Default false. */
   readonly reentrant?: boolean
   /**
-   * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10 ms in a row, before
-   * other processes have their turn. `fifo` serves all callers strictly in the order of the store's queue.
+   * `cohort` (the default) passes a lease among the waiters of one process, at most 32 times or 10
+   * ms in a row, before other processes have their turn. `fifo` serves all callers strictly in the
+   * order of the store's queue.
    */
   readonly fairness?: Fairness
 }
@@ -28,9 +33,15 @@ export interface LocksOptions extends LockOptions {
   readonly namespace?: string
   /** Shown by `inspect` as the purpose of this client's claims. */
   readonly label?: string
-  /** How long one request to the store may take before its outcome counts as unknown, in milliseconds. Default 5 000. */
+  /**
+   * How long one request to the store may take before its outcome counts as unknown, in
+   * milliseconds. Default 5 000.
+   */
   readonly requestTimeoutMs?: number
-  /** How long `acquire` and `run` wait for a busy lock, in milliseconds, unless they say so themselves. Default Infinity. */
+  /**
+   * How long `acquire` and `run` wait for a busy lock, in milliseconds, unless they say so
+   * themselves. Default Infinity.
+   */
   readonly waitMs?: number
   /** Time, for simulations. */
   readonly clock?: Clock
@@ -66,7 +77,11 @@ const DEFAULTS: LockSettings = {
 /** Below this a lease would end before a busy event loop could renew it. */
 const SHORTEST_TTL_MS = 50
 
-export function lockSettings(options: LockOptions = {}, defaults: LockSettings, store: Store): LockSettings {
+export function lockSettings(
+  options: LockOptions = {},
+  defaults: LockSettings,
+  store: Store,
+): LockSettings {
   checkObject('the lock options', options)
   const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
   checkDuration('ttlMs', ttlMs, { min: SHORTEST_TTL_MS })
@@ -126,13 +141,16 @@ export function checkObject(what: string, value: unknown): void {
 
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? 'an array' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** Without the keys that are there but undefined: those mean the default. */
 function defined<T extends object>(options: T): Partial<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as Partial<T>
 }
 
 export function checkLabel(label: unknown): string {

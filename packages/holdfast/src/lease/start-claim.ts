@@ -8,8 +8,8 @@ import { announceAttempt } from './sent.js'
 import { isRetryable } from './withdrawal.js'
 
 /**
- * Attempts a new claim. Returns the grant if the store grants it synchronously. Otherwise returns the
- * pending claim, which goes on until it calls `done` or the caller stops it.
+ * Attempts a new claim. Returns the grant if the store grants it synchronously. Otherwise returns
+ * the pending claim, which goes on until it calls `done` or the caller stops it.
  * @throws what the store threw synchronously, unless the claim retries after it
  */
 export function startClaim(
@@ -28,13 +28,23 @@ export function startClaim(
   try {
     answer = client.store.attempt(claim, optionsOf(terms))
   } catch (error) {
-    if (!terms.enqueue || !isRetryable(client.asLockError(error, claim.lock, 'the attempt'))) throw error
+    if (!terms.enqueue || !isRetryable(client.asLockError(error, claim.lock, 'the attempt')))
+      throw error
     answer = Promise.reject(error)
   }
   if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
-    return new PendingClaim(client, template, terms, listener).begin({ claim, sentMs, offsetMs }, answer)
+    return new PendingClaim(client, template, terms, listener).begin(
+      { claim, sentMs, offsetMs },
+      answer,
+    )
   }
   announceAttempt(client, { claim, sentMs, offsetMs }, answer)
   const { token, tokens, ttlMs } = answer
-  return new Grant(client, claim, { token, tokens, ttlMs, baseMs: sentMs, offsetMs }, terms.renews, sentMs)
+  return new Grant(
+    client,
+    claim,
+    { token, tokens, ttlMs, baseMs: sentMs, offsetMs },
+    terms.renews,
+    sentMs,
+  )
 }

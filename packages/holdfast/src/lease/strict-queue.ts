@@ -1,13 +1,16 @@
 /**
- * The callers of one process that want one lock for themselves alone, strictly in the order of the store's queue.
+ * The callers of one process that want one lock for themselves alone, strictly in the order of the
+ * store's queue.
  *
- * Each has a claim of its own there. Where the store numbers its queue, and the next in line is a caller of this process
- * as well, a release hands the grant on to it without a call: nobody stands between the two, so nobody is overtaken. The
- * claim of whoever was served like that is withdrawn, in one round trip with the release where the store batches.
+ * Each has a claim of its own there. Where the store numbers its queue, and the next in line is a
+ * caller of this process as well, a release hands the grant on to it without a call: nobody stands
+ * between the two, so nobody is overtaken. The claim of whoever was served like that is withdrawn,
+ * in one round trip with the release where the store batches.
  *
- * Those who ask anew in the turn in which the grant went on ask together with the last one of the row, who comes back
- * only when the store has answered to its release. Else it would come to stand behind the callers of other processes,
- * one after each row, until nobody stood next to anybody of its own any more.
+ * Those who ask anew in the turn in which the grant went on ask together with the last one of the
+ * row, who comes back only when the store has answered to its release. Else it would come to stand
+ * behind the callers of other processes, one after each row, until nobody stood next to anybody of
+ * its own any more.
  */
 import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -28,7 +31,10 @@ export class StrictQueue implements Releaser {
   readonly #queued: CallerQueue
   /** Those who ask when the turn is over. */
   readonly #held = new LinkedSet<Wait>()
-  /** From the first time that the grant goes on in a turn until the turn is over, and the grant is given back. */
+  /**
+   * From the first time that the grant goes on in a turn until the turn is over, and the grant is
+   * given back.
+   */
   #inRow = false
   /** How many releases have no answer yet. */
   #givingBack = 0
@@ -43,11 +49,14 @@ export class StrictQueue implements Releaser {
     const terms = {
       enqueue: true,
       renews: true,
-      // A block only where several are likely to use it, or the tokens would run ahead of the store's clock.
+      // A block only where several are likely to use it, or the tokens would run ahead of the
+      // store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
       localWaiters: () => 0,
     }
-    this.#queued = new CallerQueue(client, template, terms, (wait, grant) => this.#serve(wait, grant))
+    this.#queued = new CallerQueue(client, template, terms, (wait, grant) =>
+      this.#serve(wait, grant),
+    )
   }
 
   /** Whether nobody of this process waits here. */
@@ -55,7 +64,10 @@ export class StrictQueue implements Releaser {
     return this.#queued.size === 0 && !this.#inRow
   }
 
-  /** The error of the store, while it is unknown whether the lock is busy: see `PendingClaim.failure`. */
+  /**
+   * The error of the store, while it is unknown whether the lock is busy: see
+   * `PendingClaim.failure`.
+   */
   get failure(): LockError | undefined {
     return this.#queued.failure
   }
@@ -83,7 +95,9 @@ export class StrictQueue implements Releaser {
     return 'released'
   }
 
-  /** The caller right behind the holder of the grant in the store's queue, if it is of this process. */
+  /**
+   * The caller right behind the holder of the grant in the store's queue, if it is of this process.
+   */
   #behind(grant: Grant): Place<Queued> | undefined {
     const { first } = this.#queued
     if (!first || grant.queueNumber === undefined) return undefined

@@ -1,8 +1,8 @@
 /**
  * One caller's wait for a lock: its time limit, its abort signal, and the promise that it will get.
  *
- * A wait settles exactly once. When it gives up, whoever does the waiting for it is told, so that what stands in a
- * queue for it can be taken out.
+ * A wait settles exactly once. When it gives up, whoever does the waiting for it is told, so that
+ * what stands in a queue for it can be taken out.
  */
 import type { Timer } from '../clock/clock.js'
 import { LockTimeoutError, LockUsageError, type LockError } from '../errors.js'
@@ -21,7 +21,10 @@ export interface Closable {
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
   readonly waitMs: number
-  /** How long the store may be away, in milliseconds. Infinity for a caller that says how long it waits. */
+  /**
+   * How long the store may be away, in milliseconds. Infinity for a caller that says how long it
+   * waits.
+   */
   readonly outageMs: number
   readonly signal: AbortSignal | undefined
 }
@@ -29,9 +32,15 @@ export interface WaitLimits {
 /**
  * The limits that a caller's options say.
  * @param what the options are of, for errors
- * @throws LockUsageError when they make no sense, and the reason of a signal that is aborted already.
+ * @throws LockUsageError when they make no sense, and the reason of a signal that is aborted
+ * already.
  */
-export function limitsOf(client: Client, lock: string, what: string, options: AcquireOptions): WaitLimits {
+export function limitsOf(
+  client: Client,
+  lock: string,
+  what: string,
+  options: AcquireOptions,
+): WaitLimits {
   checkObject(`the options of ${what}`, options)
   const { signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) {

@@ -1,8 +1,10 @@
 /**
- * Withdrawing claims: releasing them while somebody waits for the answer, and in the background when nobody does.
+ * Withdrawing claims: releasing them while somebody waits for the answer, and in the background
+ * when nobody does.
  *
- * Any attempt whose outcome is unclear ends here, since a claim that was granted unseen would hold the lock for a whole
- * TTL. A withdraw may be repeated with the same id until it gets through; after the claim's TTL it is moot.
+ * Any attempt whose outcome is unclear ends here, since a claim that was granted unseen would hold
+ * the lock for a whole TTL. A withdraw may be repeated with the same id until it gets through;
+ * after the claim's TTL it is moot.
  */
 import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
 import type { Claim, WithdrawOutcome } from '../store/contract.js'
@@ -24,7 +26,10 @@ export class Withdrawals {
     this.#client = client
   }
 
-  /** Withdraws without telling anybody but the events; not any more after the end, when a lease runs out by itself. */
+  /**
+   * Withdraws without telling anybody but the events; not any more after the end, when a lease runs
+   * out by itself.
+   */
   inBackground(claim: Claim): void {
     if (this.#ended) return
     const giveUpMs = this.#client.clock.monotonicMs() + claim.ttlMs
@@ -38,8 +43,10 @@ export class Withdrawals {
   }
 
   /**
-   * Releases a claim that is held until `deadlineMs`. At once, without a promise, where the store can.
-   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw goes on in the background.
+   * Releases a claim that is held until `deadlineMs`. At once, without a promise, where the store
+   * can.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw goes on in
+   * the background.
    */
   release(claim: Claim, deadlineMs: number): WithdrawOutcome | Promise<WithdrawOutcome> {
     let answer
@@ -52,8 +59,8 @@ export class Withdrawals {
   }
 
   /**
-   * Resolves when no withdrawal is under way any more, or when the store has had its time to answer. What is left then, or comes
-   * later, is tried once: the store may be closed.
+   * Resolves when no withdrawal is under way any more, or when the store has had its time to
+   * answer. What is left then, or comes later, is tried once: the store may be closed.
    */
   async end(): Promise<void> {
     const { clock, requestTimeoutMs } = this.#client
@@ -79,8 +86,14 @@ export class Withdrawals {
     if (this.#releases === 0) this.#onReleased?.()
   }
 
-  /** Nearly every release is answered at once: what is done about the others is kept out of its way. */
-  #release(claim: Claim, deadlineMs: number, first: PromiseLike<WithdrawOutcome>): Promise<WithdrawOutcome> {
+  /**
+   * Nearly every release is answered at once: what is done about the others is kept out of its way.
+   */
+  #release(
+    claim: Claim,
+    deadlineMs: number,
+    first: PromiseLike<WithdrawOutcome>,
+  ): Promise<WithdrawOutcome> {
     const { clock, requestTimeoutMs } = this.#client
     const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
     this.#releases += 1
@@ -119,7 +132,8 @@ export class Withdrawals {
         return await client.bounded(answer, claim.lock, 'the release')
       } catch (caught) {
         const error = client.asLockError(caught, claim.lock, 'the release')
-        if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs) throw error
+        if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)
+          throw error
       }
       answer = undefined
       await pause(client, client.jitter(...RETRY_MS), inBackground)

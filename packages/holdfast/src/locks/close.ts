@@ -7,7 +7,9 @@ import { checkDuration, checkObject } from '../lease/settings.js'
 import type { Store } from '../store/contract.js'
 
 export interface CloseOptions {
-  /** How long callbacks may take to end after their signals aborted, in milliseconds. Default 5 000. */
+  /**
+   * How long callbacks may take to end after their signals aborted, in milliseconds. Default 5 000.
+   */
   readonly graceMs?: number
 }
 
@@ -49,7 +51,11 @@ async function endLease(lease: HeldLease): Promise<void> {
   else await lease.releaseQuietly()
 }
 
-async function withinGrace(client: Client, graceMs: number, leases: readonly HeldLease[]): Promise<void> {
+async function withinGrace(
+  client: Client,
+  graceMs: number,
+  leases: readonly HeldLease[],
+): Promise<void> {
   const busy = leases.filter((lease) => lease.busy)
   if (busy.length === 0 || graceMs === 0) return
   const idle = Promise.all(busy.map((lease) => lease.idle()))

@@ -34,9 +34,14 @@ export interface InspectOptions {
 }
 
 export interface StealLockOptions {
-  /** Free the lock at once, under running code: then only the fencing token protects. Default false. */
+  /**
+   * Free the lock at once, under running code: then only the fencing token protects. Default false.
+   */
   readonly now?: boolean
-  /** Who steals and why, in at most 256 bytes. The holder's loss and `inspect` say it; with `now` there is nobody to tell. */
+  /**
+   * Who steals and why, in at most 256 bytes. The holder's loss and `inspect` say it; with `now`
+   * there is nobody to tell.
+   */
   readonly because?: string
 }
 
@@ -59,16 +64,18 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
   /** Who holds and who waits, as the store sees it. */
   inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
   /**
-   * Takes a lock away from its holders. Their renewals are refused from now on, and the lock is free when they let go or
-   * their leases end. It frees the lock; it does not acquire it.
+   * Takes a lock away from its holders. Their renewals are refused from now on, and the lock is
+   * free when they let go or their leases end. It frees the lock; it does not acquire it.
    */
   steal(name: string, options?: StealLockOptions): Promise<StealResult>
   /**
-   * Runs `work` in a transaction that the lock covers until its commit: acquires, begins, works, commits, and only then
-   * releases. No later holder starts before the commit, also when the lease ends early. For stores in a database, with a
-   * database handle for the same database, and for mutexes and writers.
+   * Runs `work` in a transaction that the lock covers until its commit: acquires, begins, works,
+   * commits, and only then releases. No later holder starts before the commit, also when the lease
+   * ends early. For stores in a database, with a database handle for the same database, and for
+   * mutexes and writers.
    * @throws LockLostError when the lease ended before `work` did; the transaction was rolled back.
-   * @throws UnsupportedLockError on stores that are not in a database. Otherwise as `run` does, or what `work` throws.
+   * @throws UnsupportedLockError on stores that are not in a database. Otherwise as `run` does, or
+   * what `work` throws.
    */
   transaction<L extends Lease<F>, Tx, T>(
     lock: Lockable<L>,
@@ -79,9 +86,10 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
   /** Runs `work` in a context that holds no lock: what it acquires waits like anybody else's. */
   detached<T>(work: () => T): T
   /**
-   * Ends everything: rejects those that wait, aborts the signals of what is held, waits up to `graceMs` for callbacks,
-   * and releases. A callback that does not end in time keeps its lease until that expires: nothing is released under
-   * running code. A store that does not answer holds it up for four times `requestTimeoutMs` at most.
+   * Ends everything: rejects those that wait, aborts the signals of what is held, waits up to
+   * `graceMs` for callbacks, and releases. A callback that does not end in time keeps its lease
+   * until that expires: nothing is released under running code. A store that does not answer holds
+   * it up for four times `requestTimeoutMs` at most.
    */
   close(options?: CloseOptions): Promise<void>
 }
@@ -90,7 +98,10 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
  * Makes a client of a store.
  * @throws LockUsageError when an option makes no sense.
  */
-export function createLocks<F extends boolean>(store: Store<F>, options: LocksOptions = {}): Locks<F> {
+export function createLocks<F extends boolean>(
+  store: Store<F>,
+  options: LocksOptions = {},
+): Locks<F> {
   checkStore(store)
   checkObject('the options of createLocks', options)
   checkClock(options.clock)
@@ -99,7 +110,8 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
   const namespace = options.namespace === undefined ? '' : checkName(options.namespace, 'namespace')
   useStore(store)
   const named = (name: unknown): string => fullName(namespace, name)
-  const prefixed = (prefix: string): string => (namespace === '' ? prefix : `${namespace}:${prefix}`)
+  const prefixed = (prefix: string): string =>
+    namespace === '' ? prefix : `${namespace}:${prefix}`
 
   async function inspect(options: InspectOptions = {}): Promise<readonly LockInfo[]> {
     if (!store.traits.inspect) throw unsupported(store, 'inspect')
@@ -143,7 +155,8 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
       const how = checkSteal(options)
       const lock = named(name)
       const stolen = await store.steal(lock, how)
-      // Holders of this client need not wait for their next renewal, nor those who queue behind them here.
+      // Holders of this client need not wait for their next renewal, nor those who queue behind
+      // them here.
       const own = client.leases.values().filter((lease) => lease.name === lock)
       for (const lease of own) lease.verifySoon()
       return stolen
@@ -161,7 +174,8 @@ export function createLocks<F extends boolean>(store: Store<F>, options: LocksOp
 function checkStore(store: unknown): void {
   checkObject('the store of createLocks', store)
   const { attempt, traits } = store as Partial<Store>
-  if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null) return
+  if (typeof attempt === 'function' && typeof traits === 'object' && (traits as unknown) !== null)
+    return
   throw new LockUsageError(
     "createLocks needs a store as its first argument, such as memoryStore() of 'holdfast/memory' " +
       "or embeddedStore() of 'holdfast/embedded'.",
@@ -175,7 +189,9 @@ function checkSteal(options: StealLockOptions): StealOptions {
   if (typeof now !== 'boolean') {
     throw new LockUsageError(`The option now of steal must be true or false, not ${describe(now)}.`)
   }
-  return because === undefined ? { now } : { now, because: checkText(because, 'reason', MAX_REASON_BYTES) }
+  return because === undefined
+    ? { now }
+    : { now, because: checkText(because, 'reason', MAX_REASON_BYTES) }
 }
 
 function checkInspect(options: InspectOptions): Required<InspectOptions> {
@@ -185,7 +201,9 @@ function checkInspect(options: InspectOptions): Required<InspectOptions> {
     throw new LockUsageError(`The prefix of inspect must be a string, not ${describe(prefix)}.`)
   }
   if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new LockUsageError(`The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`)
+    throw new LockUsageError(
+      `The limit of inspect must be a whole number from 1 on, not ${describe(limit)}.`,
+    )
   }
   return { prefix, limit }
 }

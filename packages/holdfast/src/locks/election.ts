@@ -1,8 +1,9 @@
 /**
  * Leader election: of many candidates one leads, until it resigns or loses its lease.
  *
- * A leader is simply whoever holds the lock, so everything that is true of a lease is true of leadership: it can be lost
- * at any time, `signal` tells of it by the deadline, and the token tells an old leader from a new one.
+ * A leader is simply whoever holds the lock, so everything that is true of a lease is true of
+ * leadership: it can be lost at any time, `signal` tells of it by the deadline, and the token tells
+ * an old leader from a new one.
  */
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
@@ -18,8 +19,9 @@ export interface ElectionEvents<F extends boolean = boolean> {
   /** This candidate leads from now on. */
   elected: [lease: Lease<F>]
   /**
-   * This candidate led and does not any more, against its will. A leadership that was stolen, or reached `maxHoldMs`, still
-   * keeps others out for up to a TTL, for the work that has to stop first: `resign()` says that it has.
+   * This candidate led and does not any more, against its will. A leadership that was stolen, or
+   * reached `maxHoldMs`, still keeps others out for up to a TTL, for the work that has to stop
+   * first: `resign()` says that it has.
    */
   lost: [error: unknown]
   /** This candidate gave its leadership back. */
@@ -30,19 +32,22 @@ export interface Election<F extends boolean = boolean> {
   readonly name: string
   /** Whether this candidate leads. Right even after a pause. */
   readonly isLeader: boolean
-  /** The token of the present leadership; undefined when there is none, or the store does not fence. */
+  /**
+   * The token of the present leadership; undefined when there is none, or the store does not fence.
+   */
   readonly token: bigint | undefined
   /** Aborts when the present leadership ends; undefined when there is none. */
   readonly signal: AbortSignal | undefined
   /**
-   * Waits until this candidate leads. Joins the campaign that is under way, and answers at once when it leads already.
-   * The options are this caller's own: the campaign goes on as long as somebody waits for it.
+   * Waits until this candidate leads. Joins the campaign that is under way, and answers at once
+   * when it leads already. The options are this caller's own: the campaign goes on as long as
+   * somebody waits for it.
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
   campaign(options?: AcquireOptions): Promise<Lease<F>>
   /**
-   * Gives the leadership back, or ends a campaign, or lets go of a leadership that was lost. Resolves to whether there was a
-   * leadership to give back.
+   * Gives the leadership back, or ends a campaign, or lets go of a leadership that was lost.
+   * Resolves to whether there was a leadership to give back.
    */
   resign(): Promise<boolean>
   /** Who leads now, as the store sees it. */
@@ -51,7 +56,10 @@ export interface Election<F extends boolean = boolean> {
    * Listens to one kind of event. Returns what stops listening.
    * @throws LockUsageError for an event that there is not, or without a function.
    */
-  on<E extends keyof ElectionEvents>(event: E, listener: (...args: ElectionEvents<F>[E]) => void): () => void
+  on<E extends keyof ElectionEvents>(
+    event: E,
+    listener: (...args: ElectionEvents<F>[E]) => void,
+  ): () => void
 }
 
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
@@ -73,10 +81,17 @@ export class LockElection<F extends boolean> implements Election<F> {
   /** Those under way: one that waits at most, and those that try once. */
   readonly #campaigns = new Set<Campaign>()
   #lease: Lease<F> | undefined
-  /** The leadership that was lost last, until this candidate lets go of it: the store may wait for that. */
+  /**
+   * The leadership that was lost last, until this candidate lets go of it: the store may wait for
+   * that.
+   */
   #lostLease: Lease<F> | undefined
 
-  constructor(client: Client, lock: BasicLock<Lease<F>>, holders: () => Promise<readonly HolderInfo[]>) {
+  constructor(
+    client: Client,
+    lock: BasicLock<Lease<F>>,
+    holders: () => Promise<readonly HolderInfo[]>,
+  ) {
     this.name = lock.name
     this.#client = client
     this.#lock = lock
@@ -104,7 +119,11 @@ export class LockElection<F extends boolean> implements Election<F> {
     wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
     wait.failure = () => this.#lock.failure
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
-    const campaign = found ?? { stop: new AbortController(), callers: new Set(), waits: waitMs !== 0 }
+    const campaign = found ?? {
+      stop: new AbortController(),
+      callers: new Set(),
+      waits: waitMs !== 0,
+    }
     campaign.callers.add(wait)
     wait.onGiveUp = () => this.#leave(campaign, wait)
     if (!found) void this.#run(campaign)
@@ -117,7 +136,8 @@ export class LockElection<F extends boolean> implements Election<F> {
     this.#campaigns.add(campaign)
     try {
       let lease = await this.#lock.acquire(options)
-      // The process may have been stopped since the grant, and a lease that has ended makes no leader.
+      // The process may have been stopped since the grant, and a lease that has ended makes no
+      // leader.
       while (!lease.held && !stop.signal.aborted) {
         await lease[Symbol.asyncDispose]()
         lease = await this.#lock.acquire(options)
@@ -165,23 +185,28 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   /**
-   * Tells of the end of a lease whose signal has not. After a pause a grant may come in the same turn as that signal's timer
-   * and before it; by then the lease is not ours to note any more, and the signal would tell nobody.
+   * Tells of the end of a lease whose signal has not. After a pause a grant may come in the same
+   * turn as that signal's timer and before it; by then the lease is not ours to note any more, and
+   * the signal would tell nobody.
    */
   #tellLate(lease: Lease<F>): void {
     if (!lease.signal.aborted) this.#emit('lost', (lease as unknown as HeldLease).lossError())
   }
 
   async resign(): Promise<boolean> {
-    const reason = new LockUsageError(`The campaign for "${this.name}" ended: resign() was called.`, {
-      lock: this.name,
-    })
+    const reason = new LockUsageError(
+      `The campaign for "${this.name}" ended: resign() was called.`,
+      {
+        lock: this.name,
+      },
+    )
     for (const campaign of this.#campaigns) this.#end(campaign, reason)
     this.#letGoOfLost()
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined
-    // Whoever listens was told of a loss with the signal; if it comes to light only now, the signal is not ours any more.
+    // Whoever listens was told of a loss with the signal; if it comes to light only now, the signal
+    // is not ours any more.
     const told = lease.signal.aborted
     let outcome: 'released' | 'lost'
     try {
@@ -216,7 +241,8 @@ export class LockElection<F extends boolean> implements Election<F> {
         { lock: this.name },
       )
     }
-    // In the context of whoever listens, not of whoever happens to campaign, whose locks it would re-enter.
+    // In the context of whoever listens, not of whoever happens to campaign, whose locks it would
+    // re-enter.
     const untyped = bindContext(listener as (...args: unknown[]) => void)
     this.#emitter.on(event, untyped)
     return () => void this.#emitter.off(event, untyped)
@@ -240,7 +266,10 @@ export class LockElection<F extends boolean> implements Election<F> {
     void lease?.[Symbol.asyncDispose]()
   }
 
-  /** A listener that throws is reported by Node, as an uncaught exception, and not to whoever campaigns or resigns. */
+  /**
+   * A listener that throws is reported by Node, as an uncaught exception, and not to whoever
+   * campaigns or resigns.
+   */
   #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents<F>[E]): void {
     for (const listener of this.#emitter.listeners(event)) {
       try {

@@ -11,15 +11,19 @@ export interface Lockable<L extends Lease = Lease> {
   /** The full name, namespace included. */
   readonly name: string
   /**
-   * Runs `work` under the lock and gives it back. A nested run on a lock that this async context holds re-enters with
-   * `reentrant: true`, and fails at once without it. A reader always enters, a writer never inside of a reader.
+   * Runs `work` under the lock and gives it back. A nested run on a lock that this async context
+   * holds re-enters with `reentrant: true`, and fails at once without it. A reader always enters, a
+   * writer never inside of a reader.
    * @throws LockTimeoutError when the lock stays busy for `waitMs`.
    * @throws LockLostError when the lease ended before `work` did; its own error is the cause.
    * @throws LockUsageError when waiting would never end, or the arguments make no sense.
    * @throws StoreUnavailableError when the store cannot be reached.
    */
   run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>
-  /** Waits for the lock and returns the lease, which the caller has to release. Throws as `run` does. */
+  /**
+   * Waits for the lock and returns the lease, which the caller has to release. Throws as `run`
+   * does.
+   */
   acquire(options?: AcquireOptions): Promise<L>
   /** Takes the lock if it is free now; undefined if it is busy. */
   tryAcquire(): Promise<L | undefined>
@@ -44,7 +48,10 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   }
 
   run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return this.#acquisition.run(work as unknown as (lease: HeldLease) => T | PromiseLike<T>, options)
+    return this.#acquisition.run(
+      work as unknown as (lease: HeldLease) => T | PromiseLike<T>,
+      options,
+    )
   }
 
   acquire(options?: AcquireOptions): Promise<L> {

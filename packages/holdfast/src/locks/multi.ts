@@ -1,8 +1,9 @@
 /**
  * Several locks as one: all of them or none.
  *
- * They are taken in the order of their names, so two multi-locks can never wait for each other. A lease that is lost
- * while the rest is still being waited for gives everything back and begins again.
+ * They are taken in the order of their names, so two multi-locks can never wait for each other. A
+ * lease that is lost while the rest is still being waited for gives everything back and begins
+ * again.
  */
 import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
 import { checkObject, checkWait, type AcquireOptions } from '../lease/settings.js'
@@ -29,7 +30,10 @@ export interface MultiLease<F extends boolean = boolean> extends AsyncDisposable
   assertHeld(): void
   /** Renews all. Throws as `lease.renew` does. */
   renew(): Promise<void>
-  /** Gives all back, the last taken first: `released` when each was. Throws what the first failing release threw. */
+  /**
+   * Gives all back, the last taken first: `released` when each was. Throws what the first failing
+   * release threw.
+   */
   release(): Promise<'released' | 'lost'>
 }
 
@@ -41,7 +45,10 @@ export interface MultiLock<F extends boolean = boolean> {
   tryAcquire(): Promise<MultiLease<F> | undefined>
 }
 
-export function multi<F extends boolean>(client: Client, locks: readonly Lockable<Lease<F>>[]): MultiLock<F> {
+export function multi<F extends boolean>(
+  client: Client,
+  locks: readonly Lockable<Lease<F>>[],
+): MultiLock<F> {
   return new SortedMultiLock(client, sorted(client, locks))
 }
 
@@ -56,8 +63,12 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     this.names = locks.map((lock) => lock.name)
   }
 
-  async run<T>(work: (lease: MultiLease<F>) => T | PromiseLike<T>, options: AcquireOptions = {}): Promise<T> {
-    if (typeof work !== 'function') throw new LockUsageError('run of a multi-lock needs a function to call.')
+  async run<T>(
+    work: (lease: MultiLease<F>) => T | PromiseLike<T>,
+    options: AcquireOptions = {},
+  ): Promise<T> {
+    if (typeof work !== 'function')
+      throw new LockUsageError('run of a multi-lock needs a function to call.')
     checkObject('the options of run', options)
     const waitMs = checkWait(options.waitMs, this.#client.waitMs)
     const untilMs = this.#client.clock.monotonicMs() + waitMs
@@ -73,13 +84,17 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
       } catch (error) {
         if (begun) throw error
         if (error instanceof LockTimeoutError) throw timeoutOf(waitMs, error)
-        if (!(error instanceof LockLostError) || this.#client.clock.monotonicMs() >= untilMs) throw error
+        if (!(error instanceof LockLostError) || this.#client.clock.monotonicMs() >= untilMs)
+          throw error
       }
       await this.#pause()
     }
   }
 
-  /** One run inside the other: each opens its frame, releases what it took, and tells of its own loss. */
+  /**
+   * One run inside the other: each opens its frame, releases what it took, and tells of its own
+   * loss.
+   */
   #enter<T>(
     begin: (lease: MultiLease<F>) => T | PromiseLike<T>,
     untilMs: number,
@@ -88,17 +103,24 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   ): Promise<T> {
     const lock = this.#locks[leases.length]
     if (!lock) return (async () => begin(new HeldMultiLease(leases)))()
-    const inside = (lease: Lease<F>): Promise<T> => this.#enter(begin, untilMs, options, [...leases, lease])
+    const inside = (lease: Lease<F>): Promise<T> =>
+      this.#enter(begin, untilMs, options, [...leases, lease])
     return lock.run(inside, this.#withRest(options, untilMs))
   }
 
-  /** With what is left of the wait. A caller that names no end of it waits through a short outage only. */
+  /**
+   * With what is left of the wait. A caller that names no end of it waits through a short outage
+   * only.
+   */
   #withRest(options: AcquireOptions, untilMs: number): AcquireOptions {
     if (untilMs === Infinity) return options
     return { ...options, waitMs: Math.max(0, untilMs - this.#client.clock.monotonicMs()) }
   }
 
-  /** A lease of an outer run that has just ended may look alive for a moment; nothing else must stand still meanwhile. */
+  /**
+   * A lease of an outer run that has just ended may look alive for a moment; nothing else must
+   * stand still meanwhile.
+   */
   #pause(): Promise<void> {
     return new Promise((resolve) => void this.#client.clock.timer(AGAIN_MS, resolve))
   }
@@ -122,7 +144,8 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     return new LockTimeoutError(waitMs, {
       lock: this.names.join(', '),
       store: this.#client.store.name,
-      advice: 'Each was granted, but never all at once: a lease ended first. Raise its ttlMs or maxHoldMs.',
+      advice:
+        'Each was granted, but never all at once: a lease ended first. Raise its ttlMs or maxHoldMs.',
     })
   }
 
@@ -142,7 +165,11 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     return undefined
   }
 
-  async #acquireAll(untilMs: number, waitMs: number, options: AcquireOptions): Promise<MultiLease<F>> {
+  async #acquireAll(
+    untilMs: number,
+    waitMs: number,
+    options: AcquireOptions,
+  ): Promise<MultiLease<F>> {
     const leases: Lease<F>[] = []
     for (const lock of this.#locks) {
       const lease = await undoOnError(leases, async () => {
@@ -205,7 +232,9 @@ class HeldMultiLease<F extends boolean> implements MultiLease<F> {
   }
 }
 
-/** As `AbortSignal.any`, with which some versions of Node keep for ever what somebody listens to. */
+/**
+ * As `AbortSignal.any`, with which some versions of Node keep for ever what somebody listens to.
+ */
 function firstOf(signals: readonly AbortSignal[]): AbortSignal {
   const controller = new AbortController()
   for (const signal of signals) {
@@ -247,7 +276,9 @@ function sorted<F extends boolean>(
   const byName = new Map<string, Lockable<Lease<F>>>()
   for (const lock of locks as readonly unknown[]) {
     if (!(lock instanceof BasicLock)) {
-      throw new LockUsageError('multi takes mutexes, readers, writers, and semaphores through weighing(n).')
+      throw new LockUsageError(
+        'multi takes mutexes, readers, writers, and semaphores through weighing(n).',
+      )
     }
     if (lock.client !== client) {
       throw new LockUsageError(

@@ -1,4 +1,7 @@
-/** A mutex: one holder at a time. It excludes the readers and the writer of a readers-writer lock of its name as well. */
+/**
+ * A mutex: one holder at a time. It excludes the readers and the writer of a readers-writer lock of
+ * its name as well.
+ */
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
 import { lockSettings, type LockOptions } from '../lease/settings.js'

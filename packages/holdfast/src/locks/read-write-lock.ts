@@ -1,4 +1,7 @@
-/** A readers-writer lock: many readers or one writer. Nothing overtakes, so a waiting writer stops later readers. */
+/**
+ * A readers-writer lock: many readers or one writer. Nothing overtakes, so a waiting writer stops
+ * later readers.
+ */
 import type { Client } from '../lease/client.js'
 import type { Lease, WriteLease } from '../lease/lease.js'
 import { lockSettings, type LockOptions } from '../lease/settings.js'
@@ -8,8 +11,8 @@ import { BasicLock, type Lockable } from './lock.js'
 export interface ReadWriteLock<F extends boolean = boolean> {
   readonly name: string
   /**
-   * Shared with other readers. A nested `run` always enters, inside of a reader and of the writer: a waiting writer would
-   * deadlock it otherwise.
+   * Shared with other readers. A nested `run` always enters, inside of a reader and of the writer:
+   * a waiting writer would deadlock it otherwise.
    */
   readonly read: Lockable<Lease<F>>
   /** Alone. Its lease has `downgrade()`. */

@@ -12,7 +12,10 @@ import {
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
-/** So many weights have a lock ready. Where permits are bytes nearly every weight is a new one, and none is asked for again. */
+/**
+ * So many weights have a lock ready. Where permits are bytes nearly every weight is a new one, and
+ * none is asked for again.
+ */
 const WEIGHTS_KEPT = 64
 
 export interface SemaphoreOptions extends LockOptions {
@@ -27,7 +30,10 @@ export interface WeightOptions {
 
 export interface Semaphore<F extends boolean = boolean> extends Lockable<Lease<F>> {
   readonly permits: number
-  run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>, options?: AcquireOptions & WeightOptions): Promise<T>
+  run<T>(
+    work: (lease: Lease<F>) => T | PromiseLike<T>,
+    options?: AcquireOptions & WeightOptions,
+  ): Promise<T>
   acquire(options?: AcquireOptions & WeightOptions): Promise<Lease<F>>
   tryAcquire(options?: WeightOptions): Promise<Lease<F> | undefined>
   /** The same semaphore, taken with this weight: for `multi`. */
@@ -43,7 +49,12 @@ export function semaphore<F extends boolean>(
   const { permits, ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
   const settings = lockSettings(rest, client.settings, client.store)
-  const template = { lock: name, kind: 'semaphore', capacity: permits, ttlMs: settings.ttlMs } as const
+  const template = {
+    lock: name,
+    kind: 'semaphore',
+    capacity: permits,
+    ttlMs: settings.ttlMs,
+  } as const
   const byWeight = new Map<number, BasicLock<Lease<F>>>()
 
   function weighing(weight = 1): BasicLock<Lease<F>> {

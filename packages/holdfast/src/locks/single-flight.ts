@@ -16,8 +16,9 @@ export interface SingleFlightOptions<T> extends AcquireOptions {
 export interface SingleFlight<F extends boolean = boolean> {
   readonly name: string
   /**
-   * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is missing still.
-   * `load` has to store what it made where `read` finds it. Throws as `mutex.run` does, and whatever they throw.
+   * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is
+   * missing still. `load` has to store what it made where `read` finds it. Throws as `mutex.run`
+   * does, and whatever they throw.
    */
   run<T>(load: (lease: Lease<F>) => T | PromiseLike<T>, options: SingleFlightOptions<T>): Promise<T>
 }
@@ -37,7 +38,8 @@ export function singleFlight<F extends boolean>(lock: Lockable<Lease<F>>): Singl
       const { read, ...wait } = options
       const early = await read()
       if (early !== undefined && early !== null) return early
-      // `load` starts through `lease.run`, which looks at the lease again: the second `read` takes time.
+      // `load` starts through `lease.run`, which looks at the lease again: the second `read` takes
+      // time.
       return lock.run(async (lease) => (await read()) ?? (await lease.run(load)), wait)
     },
   }

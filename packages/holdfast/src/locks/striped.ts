@@ -38,7 +38,8 @@ export function striped<F extends boolean>(
   }
   // The name of the last stripe is the longest.
   checkName(nameOf(stripes - 1), 'lock name with its stripe')
-  // The mutexes are made when they are first asked for: what is wrong with their options is to be told now.
+  // The mutexes are made when they are first asked for: what is wrong with their options is to be
+  // told now.
   lockSettings(rest, client.settings, client.store)
   const made = new Map<number, Mutex<F>>()
 
@@ -69,7 +70,10 @@ export function striped<F extends boolean>(
   return { name, stripes, at, indexOf, for: (key) => at(indexOf(key)) }
 }
 
-/** FNV-1a over the UTF-8 bytes, then the finaliser of MurmurHash3, without which short keys share their low bits. */
+/**
+ * FNV-1a over the UTF-8 bytes, then the finaliser of MurmurHash3, without which short keys share
+ * their low bits.
+ */
 function hash32(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)

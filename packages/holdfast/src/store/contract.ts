@@ -1,16 +1,20 @@
 /**
- * What a store must do. This is the only thing that the lease runtime knows about stores, and the only thing
- * that a store must know about Holdfast.
+ * What a store must do. This is the only thing that the lease runtime knows about stores, and the
+ * only thing that a store must know about Holdfast.
  *
  * Rules for whoever implements it:
- * - Each verb is atomic inside the service: the grant rule runs there, never as read-then-write from here.
- * - Each verb may be repeated with the same claim id, by the runtime or by a client library that resends. A claim
- *   id that was withdrawn is refused from then on (for at least its TTL), in whichever order the messages arrive. Where
- *   nothing travels and verbs run in the order of the calls, it is enough to remember the last few of a lock; likewise
- *   for a claim all of whose attempts were answered, over connections that did not break.
- * - A verb either answers, or rejects with a `LockError`. `StoreUnavailableError` means that the outcome is unknown.
- *   A verb may reject late, but must not hang for ever: give requests a timeout.
- * - Every expiry is judged by the store's own clock (or the session's), never by a client's wall clock.
+ * - Each verb is atomic inside the service: the grant rule runs there, never as read-then-write
+ *   from here.
+ * - Each verb may be repeated with the same claim id, by the runtime or by a client library that
+ *   resends. A claim id that was withdrawn is refused from then on (for at least its TTL), in
+ *   whichever order the messages arrive. Where nothing travels and verbs run in the order of the
+ *   calls, it is enough to remember the last few of a lock; likewise for a claim all of whose
+ *   attempts were answered, over connections that did not break.
+ * - A verb either answers, or rejects with a `LockError`. `StoreUnavailableError` means that the
+ *   outcome is unknown. A verb may reject late, but must not hang for ever: give requests a
+ *   timeout.
+ * - Every expiry is judged by the store's own clock (or the session's), never by a client's wall
+ *   clock.
  * - The store starts no timers for leases. The runtime renews, and re-attempts while it waits.
  * - Verbs called in one turn of the event loop may travel together; withdrawals must then go first.
  */
@@ -19,18 +23,26 @@ import type { LockError } from '../errors.js'
 import type { MaybePromise } from './maybe-promise.js'
 
 /**
- * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock and exclude each other. A
- * semaphore shares its lock with semaphores of the same capacity only.
+ * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock and exclude
+ * each other. A semaphore shares its lock with semaphores of the same capacity only.
  */
 export type LockKind = 'mutex' | 'readWriteLock' | 'semaphore'
 
-/** The capacity of a mutex and of a readers-writer lock: a reader weighs 1, a writer and a mutex weigh all of it. */
+/**
+ * The capacity of a mutex and of a readers-writer lock: a reader weighs 1, a writer and a mutex
+ * weigh all of it.
+ */
 export const CAPACITY_ALL = 2 ** 31 - 1
 
-/** The processes of a child that runs under a lock, so that a takeover can see whether it is gone. */
+/**
+ * The processes of a child that runs under a lock, so that a takeover can see whether it is gone.
+ */
 export interface ProcessGroup {
   readonly pgid: number
-  /** The start time of the group's leader in the units of the operating system; guards against reused ids. */
+  /**
+   * The start time of the group's leader in the units of the operating system; guards against
+   * reused ids.
+   */
   readonly startTime: string
 }
 
@@ -60,8 +72,9 @@ export interface Claim {
   readonly weight: number
   readonly ttlMs: number
   /**
-   * While it waits, the claim is attempted again at least this often. The store forgets a waiter after three missed
-   * heartbeats, and gives a grant that it pushes to a waiter three heartbeats to live until the first renewal.
+   * While it waits, the claim is attempted again at least this often. The store forgets a waiter
+   * after three missed heartbeats, and gives a grant that it pushes to a waiter three heartbeats to
+   * live until the first renewal.
    */
   readonly heartbeatMs: number
   readonly owner: Owner
@@ -81,11 +94,14 @@ export interface ClaimRef {
 export interface AttemptOptions {
   /** Join the queue when the lock is busy. Without it a busy lock leaves no trace in the store. */
   readonly enqueue: boolean
-  /** How many tokens in a row a grant reserves, at least 1. Stores without `tokenBlocks` answer 1. */
+  /**
+   * How many tokens in a row a grant reserves, at least 1. Stores without `tokenBlocks` answer 1.
+   */
   readonly tokens: number
   /**
-   * The queue of the runtime that the claim belongs to. Attempts of one queue may overtake each other on their way: its
-   * earliest caller gets its first grant. All other attempts of a client for one lock reach the store in call order.
+   * The queue of the runtime that the claim belongs to. Attempts of one queue may overtake each
+   * other on their way: its earliest caller gets its first grant. All other attempts of a client
+   * for one lock reach the store in call order.
    */
   readonly queue?: object | undefined
 }
@@ -97,11 +113,14 @@ export interface Granted {
   readonly token: bigint | undefined
   /** How many tokens were reserved: `token` to `token + tokens - 1`. */
   readonly tokens: number
-  /** The TTL that this grant was given, in milliseconds: shorter than asked for when it was pushed to a waiter. */
+  /**
+   * The TTL that this grant was given, in milliseconds: shorter than asked for when it was pushed
+   * to a waiter.
+   */
   readonly ttlMs: number
   /**
-   * True when the grant was made before this message reached the store (a resent attempt, or a hand-off while
-   * waiting). Such an answer never restarts the clock: `remainingMs` counts.
+   * True when the grant was made before this message reached the store (a resent attempt, or a
+   * hand-off while waiting). Such an answer never restarts the clock: `remainingMs` counts.
    */
   readonly existing: boolean
   /** What was left of the lease when the store answered, in milliseconds. */
@@ -114,8 +133,9 @@ export interface Waiting {
   /** When the next lease ahead of it ends, unless renewed: a good moment to attempt again. */
   readonly holderRemainingMs: number | undefined
   /**
-   * The claim's number in the queue of its lock, in stores that have such: larger than those of all who came before, and
-   * when it is larger by one, nobody stands between the two. It may be told of a claim that joins, and left out later.
+   * The claim's number in the queue of its lock, in stores that have such: larger than those of all
+   * who came before, and when it is larger by one, nobody stands between the two. It may be told of
+   * a claim that joins, and left out later.
    */
   readonly place?: number | undefined
 }
@@ -153,26 +173,33 @@ export type RenewResult =
 export type RenewalListener = (index: number, result: RenewResult) => void
 
 /**
- * - `released`: the claim held the lock until this withdrawal (also when a repeated message says so again).
+ * - `released`: the claim held the lock until this withdrawal (also when a repeated message says so
+ *   again).
  * - `left`: it was waiting, and is no more.
  * - `absent`: it neither held nor waited. It is refused from now on.
  */
 export type WithdrawOutcome = 'released' | 'left' | 'absent'
 
-/** A grant that travels with a wake-up. Its deadline counts from the last acknowledged "waiting". */
+/**
+ * A grant that travels with a wake-up. Its deadline counts from the last acknowledged "waiting".
+ */
 export interface PushedGrant {
   readonly token: bigint | undefined
   readonly tokens: number
   readonly ttlMs: number
 }
 
-/** Called with a grant when the hint carries one, else without: attempt again. Spurious calls are allowed. */
+/**
+ * Called with a grant when the hint carries one, else without: attempt again. Spurious calls are
+ * allowed.
+ */
 export type WakeListener = (grant?: PushedGrant) => void
 
 export interface Watch {
   /**
-   * Undefined when the watch works at once. Otherwise it resolves when a wake-up can no longer be missed; the runtime
-   * then attempts once more before it sleeps. A rejection only means that the re-attempt floor must do.
+   * Undefined when the watch works at once. Otherwise it resolves when a wake-up can no longer be
+   * missed; the runtime then attempts once more before it sleeps. A rejection only means that the
+   * re-attempt floor must do.
    */
   readonly ready: Promise<void> | undefined
   close(): void
@@ -181,16 +208,25 @@ export interface Watch {
 export interface StealOptions {
   /** Free the lock at once, under running code: only the fence protects then. */
   readonly now: boolean
-  /** Who steals and why, for the holder and for `inspect`. At most 256 characters; no control characters. */
+  /**
+   * Who steals and why, for the holder and for `inspect`. At most 256 characters; no control
+   * characters.
+   */
   readonly because?: string
 }
 
 export interface StealResult {
   /** How many leases were taken away. Zero when the lock was free. */
   readonly holders: number
-  /** When the lock is free at the latest, in milliseconds; 0 when it is free already. Undefined while it is guarded. */
+  /**
+   * When the lock is free at the latest, in milliseconds; 0 when it is free already. Undefined
+   * while it is guarded.
+   */
   readonly freeInMs: number | undefined
-  /** A transaction that covers a stolen lease keeps the lock until it has ended: nobody knows when that is. */
+  /**
+   * A transaction that covers a stolen lease keeps the lock until it has ended: nobody knows when
+   * that is.
+   */
   readonly guarded?: boolean
 }
 
@@ -238,7 +274,9 @@ export type InspectQuery =
     }
 
 export interface InspectPage {
-  /** Locks that somebody holds or waits for, in the order of their names where the store can sort. */
+  /**
+   * Locks that somebody holds or waits for, in the order of their names where the store can sort.
+   */
   readonly locks: readonly LockInfo[]
   /** Present when there may be more. */
   readonly cursor: string | undefined
@@ -247,7 +285,9 @@ export interface InspectPage {
 /** The longest TTL that a store outside this process grants: a year. */
 export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
 
-/** How long to wait between two attempts, for a store without reasons to poll more or less often. */
+/**
+ * How long to wait between two attempts, for a store without reasons to poll more or less often.
+ */
 export const DEFAULT_POLL_MS: Traits['pollMs'] = [50, 250]
 
 /** What a store can do and promise. Asking for what it cannot do is an `UnsupportedLockError`. */
@@ -266,7 +306,10 @@ export interface Traits<F extends boolean = boolean> {
   readonly downgrade: boolean
   readonly steal: boolean
   readonly inspect: boolean
-  /** How long to wait between two attempts where there is no queue or no wake-up: [shortest, longest]. */
+  /**
+   * How long to wait between two attempts where there is no queue or no wake-up: [shortest,
+   * longest].
+   */
   readonly pollMs: readonly [number, number]
   /** The range of TTLs that the store grants as asked, in milliseconds. */
   readonly ttlMs: readonly [number, number]
@@ -281,15 +324,19 @@ export interface CoveredLease extends Pick<ClaimRef, 'lock' | 'id'> {
 }
 
 /**
- * What a store in a database adds, so that a transaction of the same database covers a lease until its commit: for as
- * long as the transaction lasts, nobody is granted the lock after the lease has ended.
+ * What a store in a database adds, so that a transaction of the same database covers a lease until
+ * its commit: for as long as the transaction lasts, nobody is granted the lock after the lease has
+ * ended.
  */
 export interface Cover {
   /** Asked before the transaction begins. False when the claim does not hold the lock any more. */
   prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
   /** The first that the transaction does. False when the lease is lost. */
   begin(query: CoverQuery, lease: CoveredLease): Promise<boolean>
-  /** The last that the transaction does. False when it is not the one that began: that has ended already. */
+  /**
+   * The last that the transaction does. False when it is not the one that began: that has ended
+   * already.
+   */
   lasts(query: CoverQuery, lease: CoveredLease): Promise<boolean>
 }
 
@@ -300,27 +347,43 @@ export interface Store<F extends boolean = boolean> {
   /** Where the store is in a database that has transactions. */
   readonly cover?: Cover
   /**
-   * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it gives the same
-   * lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those who hold or wait for the lock
-   * use another kind or capacity; a mutex and a readers-writer lock are one kind in this.
+   * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it
+   * gives the same lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those
+   * who hold or wait for the lock use another kind or capacity; a mutex and a readers-writer lock
+   * are one kind in this.
    */
   attempt(claim: Claim, options: AttemptOptions): MaybePromise<AttemptResult>
   /**
-   * Returns one result for each renewal, in order. A rejection counts as `unknown` for all that were not reported.
+   * Returns one result for each renewal, in order. A rejection counts as `unknown` for all that
+   * were not reported.
    *
-   * Where the results of a batch come apart, the store reports each at once, and at most once: a part of the service that
-   * does not answer must not delay the others. The whole batch still travels together where it can.
+   * Where the results of a batch come apart, the store reports each at once, and at most once: a
+   * part of the service that does not answer must not delay the others. The whole batch still
+   * travels together where it can.
    */
-  renew(renewals: readonly Renewal[], report?: RenewalListener): MaybePromise<readonly RenewResult[]>
-  /** Releases the claim, or takes it out of the queue, and refuses it from now on. Wakes whoever can go next. */
+  renew(
+    renewals: readonly Renewal[],
+    report?: RenewalListener,
+  ): MaybePromise<readonly RenewResult[]>
+  /**
+   * Releases the claim, or takes it out of the queue, and refuses it from now on. Wakes whoever can
+   * go next.
+   */
   withdraw(claim: ClaimRef): MaybePromise<WithdrawOutcome>
-  /** Turns a writer's lease into a reader's. False when the claim does not hold the lock any more. */
+  /**
+   * Turns a writer's lease into a reader's. False when the claim does not hold the lock any more.
+   */
   downgrade(claim: ClaimRef): MaybePromise<boolean>
-  /** Tells of wake-ups for a claim that waits. Never load-bearing: a lost hint costs the re-attempt floor. */
+  /**
+   * Tells of wake-ups for a claim that waits. Never load-bearing: a lost hint costs the re-attempt
+   * floor.
+   */
   watch(claim: Claim, wake: WakeListener): Watch
   /** Takes the lock away from whoever holds it. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
   inspect(query: InspectQuery): MaybePromise<InspectPage>
-  /** Gives back connections and files of its own. Never closes a client that the caller passed in. */
+  /**
+   * Gives back connections and files of its own. Never closes a client that the caller passed in.
+   */
   close(): MaybePromise<void>
 }

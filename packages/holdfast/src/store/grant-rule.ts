@@ -1,9 +1,10 @@
 /**
  * The grant rule, as plain functions over the state of one lock.
  *
- * A claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody waits before it.
- * Nothing overtakes a claim that waits, so writers and big claims never starve. The memory and the embedded store run
- * these functions inside their own atomic step; the stores with a rule in Lua or SQL are tested against them.
+ * A claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody
+ * waits before it. Nothing overtakes a claim that waits, so writers and big claims never starve.
+ * The memory and the embedded store run these functions inside their own atomic step; the stores
+ * with a rule in Lua or SQL are tested against them.
  *
  * The functions never read a clock: the caller's `Turn` says what time it is in the store.
  */
@@ -57,13 +58,19 @@ export interface Tombstone {
   readonly outcome: WithdrawOutcome
 }
 
-/** Everything that a store keeps about one lock. The maps keep the order of insertion: the queue is that order. */
+/**
+ * Everything that a store keeps about one lock. The maps keep the order of insertion: the queue is
+ * that order.
+ */
 export interface LockState {
   kind: LockKind
   capacity: number
   lastToken: number
   heldWeight: number
-  /** No holder's lease ends before this time; renewals leave it too early, which costs one more look. */
+  /**
+   * No holder's lease ends before this time; renewals leave it too early, which costs one more
+   * look.
+   */
   nextExpiryMs: number
   /** The number of who came last into the queue, since the lock was idle. */
   lastPlace: number
@@ -76,7 +83,10 @@ export interface LockState {
 export interface Turn {
   /** The store's clock. */
   nowMs: number
-  /** No token may be smaller: the store's clock in microseconds, or a counter that survives idle locks. */
+  /**
+   * No token may be smaller: the store's clock in microseconds, or a counter that survives idle
+   * locks.
+   */
   tokenFloor: number
   /** How many withdrawn claims a lock remembers at most. */
   tombstoneLimit: number
@@ -103,9 +113,15 @@ export function isIdle(state: LockState): boolean {
   return state.holders.size === 0 && state.waiters.size === 0
 }
 
-export function attempt(state: LockState, claim: Claim, options: AttemptOptions, turn: Turn): AttemptResult {
+export function attempt(
+  state: LockState,
+  claim: Claim,
+  options: AttemptOptions,
+  turn: Turn,
+): AttemptResult {
   settle(state, turn)
-  // An attempt that arrives after its own withdraw, or after its lease ended, must not become a ghost.
+  // An attempt that arrives after its own withdraw, or after its lease ended, must not become a
+  // ghost.
   if (isBuried(state, claim.id, turn)) return { outcome: 'withdrawn' }
   const holder = state.holders.get(claim.id)
   if (holder) return grantedTo(holder, true, turn)
@@ -133,7 +149,11 @@ export function attempt(state: LockState, claim: Claim, options: AttemptOptions,
     seenMs: turn.nowMs,
   })
   state.lastPlace += 1
-  return { outcome: 'waiting', place: state.lastPlace, holderRemainingMs: untilNextExpiry(state, turn) }
+  return {
+    outcome: 'waiting',
+    place: state.lastPlace,
+    holderRemainingMs: untilNextExpiry(state, turn),
+  }
 }
 
 export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResult {
@@ -164,7 +184,8 @@ export function withdraw(state: LockState, claim: ClaimRef, turn: Turn): Withdra
     promote(state, turn)
     return 'left'
   }
-  // Buried anew even if it was before: what was known of its end may be so old that it refuses nothing any more.
+  // Buried anew even if it was before: what was known of its end may be so old that it refuses
+  // nothing any more.
   const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent'
   bury(state, claim, outcome, turn)
   return outcome
@@ -236,7 +257,10 @@ export function settle(state: LockState, turn: Turn): void {
   if (state.waiters.size > 0) promote(state, turn)
 }
 
-/** Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops the queue. */
+/**
+ * Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
+ * the queue.
+ */
 function promote(state: LockState, turn: Turn): void {
   for (const waiter of state.waiters.values()) {
     const livesMs = waiter.heartbeatMs * HEARTBEATS_TO_LIVE
@@ -314,7 +338,10 @@ function untilNextExpiry(state: LockState, turn: Turn): number | undefined {
   return state.nextExpiryMs === Infinity ? undefined : state.nextExpiryMs - turn.nowMs
 }
 
-/** A lock that nobody uses takes the kind and capacity of whoever comes first; until it is idle again they stand. */
+/**
+ * A lock that nobody uses takes the kind and capacity of whoever comes first; until it is idle
+ * again they stand.
+ */
 function adoptShape(state: LockState, claim: Claim): void {
   if (state.kind === claim.kind && state.capacity === claim.capacity) return
   if (!isIdle(state)) {
@@ -329,9 +356,17 @@ function adoptShape(state: LockState, claim: Claim): void {
   state.capacity = claim.capacity
 }
 
-/** Whether two claims can be weighed against each other: a mutex is the writer of a readers-writer lock. */
-function areAlike(one: Pick<Claim, 'kind' | 'capacity'>, other: Pick<Claim, 'kind' | 'capacity'>): boolean {
-  return one.capacity === other.capacity && (one.kind === 'semaphore') === (other.kind === 'semaphore')
+/**
+ * Whether two claims can be weighed against each other: a mutex is the writer of a readers-writer
+ * lock.
+ */
+function areAlike(
+  one: Pick<Claim, 'kind' | 'capacity'>,
+  other: Pick<Claim, 'kind' | 'capacity'>,
+): boolean {
+  return (
+    one.capacity === other.capacity && (one.kind === 'semaphore') === (other.kind === 'semaphore')
+  )
 }
 
 function isBuried(state: LockState, id: string, turn: Turn): boolean {

@@ -1,23 +1,31 @@
 /**
  * Attempts of one client for one lock, sent in the order of the calls.
  *
- * Requests that are under way at the same time may reach a service in any order. Attempts of one queue of the runtime
- * may: its earliest caller gets its first grant, whichever claim is granted first. So they travel together. An attempt of
- * another queue leaves when those before it were answered.
+ * Requests that are under way at the same time may reach a service in any order. Attempts of one
+ * queue of the runtime may: its earliest caller gets its first grant, whichever claim is granted
+ * first. So they travel together. An attempt of another queue leaves when those before it were
+ * answered.
  *
- * Claims that can be held side by side have one limit: a caller takes over the claim of an earlier one only if that one
- * certainly waited when the caller came. So they leave one by one. A service that keeps the order of what one session sends
- * lets them travel together as soon as an answer was "waiting": the ones behind it are not granted before it.
+ * Claims that can be held side by side have one limit: a caller takes over the claim of an earlier
+ * one only if that one certainly waited when the caller came. So they leave one by one. A service
+ * that keeps the order of what one session sends lets them travel together as soon as an answer was
+ * "waiting": the ones behind it are not granted before it.
  */
 import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
 
-/** How many attempts for one lock are under way at most: a service that is flooded answers none of them in time. */
+/**
+ * How many attempts for one lock are under way at most: a service that is flooded answers none of
+ * them in time.
+ */
 const MOST_UNDER_WAY = 128
 
 interface Lane {
   queue: object | undefined
   underWay: number
-  /** The attempts behind the last one that was answered are handled in the order in which they leave, and are not granted before it. */
+  /**
+   * The attempts behind the last one that was answered are handled in the order in which they
+   * leave, and are not granted before it.
+   */
   waits: boolean
   readonly waiting: Waiting[]
 }
@@ -35,7 +43,10 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>()
   readonly #keepsOrder: boolean
 
-  /** @param keepsOrder whether the service handles the attempts that wait in the order in which they were sent */
+  /**
+   * @param keepsOrder whether the service handles the attempts that wait in the order in which they
+   * were sent
+   */
   constructor(keepsOrder: boolean) {
     this.#keepsOrder = keepsOrder
   }
@@ -57,11 +68,16 @@ export class Lanes {
 
   #laneOf(lock: string): Lane {
     let lane = this.#lanes.get(lock)
-    if (!lane) this.#lanes.set(lock, (lane = { queue: undefined, underWay: 0, waits: false, waiting: [] }))
+    if (!lane)
+      this.#lanes.set(lock, (lane = { queue: undefined, underWay: 0, waits: false, waiting: [] }))
     return lane
   }
 
-  async #start(lock: string, lane: Lane, attempt: () => Promise<AttemptResult>): Promise<AttemptResult> {
+  async #start(
+    lock: string,
+    lane: Lane,
+    attempt: () => Promise<AttemptResult>,
+  ): Promise<AttemptResult> {
     lane.underWay += 1
     try {
       const result = await attempt()

@@ -6,8 +6,9 @@ export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
 }
 
 /**
- * A promise of what `get` returns or throws. Where that is a promise it is this very one: an async function would make another
- * around it, and a hand-off inside the process costs little more than its promises.
+ * A promise of what `get` returns or throws. Where that is a promise it is this very one: an async
+ * function would make another around it, and a hand-off inside the process costs little more than
+ * its promises.
  */
 export function promiseOf<T>(get: () => T | Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,7 @@
-/** What may be a lock name, and how names are joined. One rule for every store, so that a lock can move house. */
+/**
+ * What may be a lock name, and how names are joined. One rule for every store, so that a lock can
+ * move house.
+ */
 import { LockUsageError } from '../errors.js'
 
 /** The longest full name, namespace included, in bytes of UTF-8. */
@@ -16,11 +19,15 @@ export function checkName(name: unknown, what = 'lock name'): string {
 /** Checks a text that a store keeps and people read. */
 export function checkText(name: unknown, what: string, maxBytes: number): string {
   if (typeof name !== 'string') {
-    throw new LockUsageError(`A ${what} must be a string, not ${name === null ? 'null' : typeof name}.`)
+    throw new LockUsageError(
+      `A ${what} must be a string, not ${name === null ? 'null' : typeof name}.`,
+    )
   }
   if (name === '') throw new LockUsageError(`A ${what} must not be empty.`)
   if (CONTROL.test(name)) {
-    throw new LockUsageError(`The ${what} ${shown(name)} has a control character in it; use printable text.`)
+    throw new LockUsageError(
+      `The ${what} ${shown(name)} has a control character in it; use printable text.`,
+    )
   }
   if (LONE_SURROGATE.test(name)) {
     throw new LockUsageError(
@@ -39,7 +46,9 @@ export function checkText(name: unknown, what: string, maxBytes: number): string
 /** Puts a namespace before a name and checks the whole. */
 export function fullName(namespace: string, name: unknown): string {
   const checked = checkName(name)
-  return namespace === '' ? checked : checkName(`${namespace}:${checked}`, 'lock name with its namespace')
+  return namespace === ''
+    ? checked
+    : checkName(`${namespace}:${checked}`, 'lock name with its namespace')
 }
 
 function shown(name: string): string {

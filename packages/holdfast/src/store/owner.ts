@@ -1,4 +1,7 @@
-/** Owners as a store kept them. Whoever may write to the store may have written anything in their place. */
+/**
+ * Owners as a store kept them. Whoever may write to the store may have written anything in their
+ * place.
+ */
 import type { Owner, ProcessGroup } from './contract.js'
 
 /** Stands for an owner that nobody can read, so that its claim is shown beside all others. */
@@ -30,7 +33,9 @@ function parseJson(text: unknown): unknown {
 
 function isOwner(value: unknown): value is Owner {
   if (typeof value !== 'object' || value === null) return false
-  const { clientId, host, pid, label, group, localWaiters } = value as Partial<Record<keyof Owner, unknown>>
+  const { clientId, host, pid, label, group, localWaiters } = value as Partial<
+    Record<keyof Owner, unknown>
+  >
   return (
     typeof clientId === 'string' &&
     typeof host === 'string' &&

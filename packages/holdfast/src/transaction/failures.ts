@@ -1,15 +1,24 @@
 /** What databases say when a transaction is in the way of another, through whichever library. */
 
-/** PostgreSQL's SQLSTATE for a lock that was not to be had in time; MySQL's and MariaDB's numbers for the same. */
+/**
+ * PostgreSQL's SQLSTATE for a lock that was not to be had in time; MySQL's and MariaDB's numbers
+ * for the same.
+ */
 const LOCK_TIMEOUT = new Set<unknown>(['55P03', 1205, 3572])
-/** A deadlock, a serialization failure, or (MariaDB) a row that changed after the snapshot: all may be tried again. */
+/**
+ * A deadlock, a serialization failure, or (MariaDB) a row that changed after the snapshot: all may
+ * be tried again.
+ */
 const CONFLICT = new Set<unknown>(['40001', '40P01', 1213, 1020])
 
 export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).some((code) => LOCK_TIMEOUT.has(code))
 }
 
-/** MySQL's timeout of a wait, for which the server rolls back the statement or, by a setting, the whole transaction. */
+/**
+ * MySQL's timeout of a wait, for which the server rolls back the statement or, by a setting, the
+ * whole transaction.
+ */
 export function isWaitTimeout(error: unknown): boolean {
   return codesOf(error).includes(1205)
 }
@@ -30,7 +39,9 @@ export function isNoTable(error: unknown): boolean {
 
 /** MySQL: there is no such database or table, or the user has no right to see it. */
 export function isHidden(error: unknown): boolean {
-  return codesOf(error).some((code) => code === 1049 || code === 1044 || code === 1142 || code === 1146)
+  return codesOf(error).some(
+    (code) => code === 1049 || code === 1044 || code === 1142 || code === 1146,
+  )
 }
 
 /** MySQL knows no such savepoint: the transaction that made it has ended. */

@@ -1,6 +1,7 @@
 /**
- * `holdfast/transaction`: database handles of every client library that is known, for `locks.transaction`, and what can
- * be done with a transaction alone: locks that live as long as it does, and optimistic changes.
+ * `holdfast/transaction`: database handles of every client library that is known, for
+ * `locks.transaction`, and what can be done with a transaction alone: locks that live as long as it
+ * does, and optimistic changes.
  */
 export type { Dialect, SqlSession, TransactionalDatabase } from './database.js'
 export type { SqlTransaction } from './session-of.js'
@@ -15,5 +16,15 @@ export { typeormTransactions } from './libraries/typeorm.js'
 export { lockRow, tryLockRow, type LockRowOptions } from './rows/lock-row.js'
 export { createRow, type CreateRow } from './rows/missing.js'
 export type { RowKey } from './rows/row-key.js'
-export { advisoryKey, advisoryLock, tryAdvisoryLock, type AdvisoryLockOptions } from './rows/advisory-lock.js'
-export { optimistic, type Change, type OptimisticOptions, type VersionedRow } from './rows/optimistic.js'
+export {
+  advisoryKey,
+  advisoryLock,
+  tryAdvisoryLock,
+  type AdvisoryLockOptions,
+} from './rows/advisory-lock.js'
+export {
+  optimistic,
+  type Change,
+  type OptimisticOptions,
+  type VersionedRow,
+} from './rows/optimistic.js'

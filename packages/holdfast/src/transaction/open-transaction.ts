@@ -1,20 +1,26 @@
 /**
- * Transactions that the database ends before their work does. MySQL rolls a whole transaction back for a deadlock, and commits
- * each later statement at once. PostgreSQL rolls back at COMMIT what a failed statement has doomed. When the work swallows
- * the error of that statement, most libraries then report a commit.
+ * Transactions that the database ends before their work does. MySQL rolls a whole transaction back
+ * for a deadlock, and commits each later statement at once. PostgreSQL rolls back at COMMIT what a
+ * failed statement has doomed. When the work swallows the error of that statement, most libraries
+ * then report a commit.
  */
 import { LockUsageError } from '../errors.js'
 import { rolledBack, type TransactionalDatabase } from './database.js'
 import { isAborted } from './failures.js'
 import { makeSavepoint, releaseSavepoint } from './savepoint.js'
 
-/** Rejects when the transaction has ended. The work must call it after the last statement that others gave it. */
+/**
+ * Rejects when the transaction has ended. The work must call it after the last statement that
+ * others gave it.
+ */
 export type AssertOpen = () => Promise<void>
 
 /** The databases that check their own transactions, and the same ones without that check. */
 const unchecked = new WeakMap<object, object>()
 
-/** Returns `db` with transactions that reject when the database ended them before their work did. */
+/**
+ * Returns `db` with transactions that reject when the database ended them before their work did.
+ */
 export function checkedTransactions<Tx>(db: TransactionalDatabase<Tx>): TransactionalDatabase<Tx> {
   const checked: TransactionalDatabase<Tx> = {
     ...db,
@@ -36,7 +42,8 @@ export function withoutCheck<Tx>(db: TransactionalDatabase<Tx>): TransactionalDa
 
 /**
  * As `db.transaction`, for work that calls `assertOpen` itself.
- * @param savepoint its name on MySQL. It ends with the transaction, also where a statement such as CREATE TABLE has
+ * @param savepoint its name on MySQL. It ends with the transaction, also where a statement such as
+ * CREATE TABLE has
  *   committed it, and a second savepoint of that name would replace it: a caller's own handle may call another handle.
  */
 export function openTransaction<Tx, T>(
@@ -53,7 +60,10 @@ export function openTransaction<Tx, T>(
   })
 }
 
-async function assertNotEnded(query: (sql: string) => Promise<unknown>, savepoint: string): Promise<void> {
+async function assertNotEnded(
+  query: (sql: string) => Promise<unknown>,
+  savepoint: string,
+): Promise<void> {
   if (!(await releaseSavepoint(query, savepoint))) throw new LockUsageError(ENDED_EARLY)
 }
 

@@ -1,4 +1,7 @@
-/** A savepoint of MySQL, by which the end of a transaction is seen: it ends with the transaction that it was made in. */
+/**
+ * A savepoint of MySQL, by which the end of a transaction is seen: it ends with the transaction
+ * that it was made in.
+ */
 import { isNoSavepoint, isNotPreparable, isTransactionOpen } from './failures.js'
 
 type Query = (sql: string, values: readonly string[]) => Promise<unknown>
@@ -25,12 +28,14 @@ export async function releaseSavepoint(query: Query, name: string): Promise<bool
 }
 
 /**
- * Whether a transaction is open. MySQL has no savepoints in prepared statements, which is all that Prisma sends. It has no
- * BEGIN in them either, so that no other transaction can have begun in the place of the first one.
+ * Whether a transaction is open. MySQL has no savepoints in prepared statements, which is all that
+ * Prisma sends. It has no BEGIN in them either, so that no other transaction can have begun in the
+ * place of the first one.
  */
 async function isInTransaction(query: Query): Promise<boolean> {
   try {
-    // Is about the next transaction, and changes nothing about it. MySQL refuses it until this one has ended.
+    // Is about the next transaction, and changes nothing about it. MySQL refuses it until this one
+    // has ended.
     await query('set transaction read write', [])
     return false
   } catch (error) {

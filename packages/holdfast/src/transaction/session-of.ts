@@ -32,13 +32,17 @@ export function sessionOf(tx: SqlTransaction): SqlSession {
   )
 }
 
-/** The order matters: the most telling marks first, since a client of `pg` is known by its `query` alone. */
+/**
+ * The order matters: the most telling marks first, since a client of `pg` is known by its `query`
+ * alone.
+ */
 function recognised(tx: object): SqlSession | undefined {
   if ('dialect' in tx && typeof tx.dialect === 'string' && has(tx, 'query')) {
     return has(tx, 'transaction') ? undefined : (tx as SqlSession)
   }
   if (has(tx, 'getExecutor')) return kyselySession(tx as KyselyTransaction)
-  if (isDrizzle(tx)) return has(tx, 'rollback') ? drizzleSession(tx as DrizzleTransaction) : undefined
+  if (isDrizzle(tx))
+    return has(tx, 'rollback') ? drizzleSession(tx as DrizzleTransaction) : undefined
   if (has(tx, '$queryRawUnsafe')) {
     return has(tx, '$connect') ? undefined : prismaSession(tx as PrismaTransaction)
   }

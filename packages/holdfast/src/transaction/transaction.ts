@@ -1,20 +1,29 @@
 /**
  * A lock that covers a transaction until its commit.
  *
- * The usual trap is to release the lock first and commit then: the next holder reads what was there before. Here the
- * release comes after the commit. And a lease that ends while the transaction is still at work does not let the next
- * holder in: the transaction has the lock's guard row, without which nobody is granted that lock.
+ * The usual trap is to release the lock first and commit then: the next holder reads what was there
+ * before. Here the release comes after the commit. And a lease that ends while the transaction is
+ * still at work does not let the next holder in: the transaction has the lock's guard row, without
+ * which nobody is granted that lock.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease, Lease } from '../lease/lease.js'
 import { describe, type AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
 import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
-import { checkTransactional, rolledBack, type Dialect, type TransactionalDatabase } from './database.js'
+import {
+  checkTransactional,
+  rolledBack,
+  type Dialect,
+  type TransactionalDatabase,
+} from './database.js'
 import { isAborted } from './failures.js'
 import { ENDED_EARLY, withoutCheck } from './open-transaction.js'
 
-/** What a transaction needs of its lease, beyond what users see of it. A wrapper of a lease has to pass it on. */
+/**
+ * What a transaction needs of its lease, beyond what users see of it. A wrapper of a lease has to
+ * pass it on.
+ */
 type Coverable = Pick<HeldLease, 'exclusive' | 'requireStoreRelease' | 'whenCallbacksSettled'>
 
 /** Acquires, begins, works, commits, and only then releases. */
@@ -30,9 +39,11 @@ export async function transaction<L extends Lease, Tx, T>(
   let working: Promise<unknown> = Promise.resolve()
   let committing = false
   try {
-    const lost = (): LockLostError => new LockLostError('expired', { lock: lease.name, store: store.name })
+    const lost = (): LockLostError =>
+      new LockLostError('expired', { lock: lease.name, store: store.name })
     const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
-    // All of it is a callback, and not the work alone: whoever closes the locks waits for callbacks, and then releases.
+    // All of it is a callback, and not the work alone: whoever closes the locks waits for
+    // callbacks, and then releases.
     return await lease.run(async () => {
       if (!(await cover.prepare(covered))) throw lost()
       // The cover makes the same check, of this lease.
@@ -43,11 +54,12 @@ export async function transaction<L extends Lease, Tx, T>(
         const outcome = lease.run(() => work(tx, lease))
         working = outcome
         const result = await outcome
-        // A loss is said first: whoever wanted the lock may have had the session ended by then, which is no news of its own.
+        // A loss is said first: whoever wanted the lock may have had the session ended by then,
+        // which is no news of its own.
         lease.assertHeld()
         if (!(await stillLasts(cover, query, covered))) throw ended(lease)
-        // A lease that ended before the work did rolls back. One that ends during the commit changes nothing: the guard
-        // lasts until the commit is done.
+        // A lease that ended before the work did rolls back. One that ends during the commit
+        // changes nothing: the guard lasts until the commit is done.
         lease.assertHeld()
         committing = true
         return result
@@ -55,20 +67,25 @@ export async function transaction<L extends Lease, Tx, T>(
     })
   } catch (error) {
     if (error === (await failureOf(working))) throw error
-    // It may be the commit whose answer was lost, and which is still to be done. The store keeps the next holder waiting for
-    // that, by the guard; a caller of this process that the lease were passed on to would not be.
+    // It may be the commit whose answer was lost, and which is still to be done. The store keeps
+    // the next holder waiting for that, by the guard; a caller of this process that the lease were
+    // passed on to would not be.
     lease.requireStoreRelease()
-    // Here, too, a loss is said first, but for what the work itself has thrown. A loss during the commit says nothing about its
-    // outcome: LockLostError would read as a rollback, and the caller would do again what may be committed.
+    // Here, too, a loss is said first, but for what the work itself has thrown. A loss during the
+    // commit says nothing about its outcome: LockLostError would read as a rollback, and the caller
+    // would do again what may be committed.
     if (!committing) lease.assertHeld()
     throw error
   } finally {
-    // A library may call the transaction ended while the work goes on: `postgres` does when the connection has ended, and
-    // Knex when the work has ended it. Nothing is released under running code.
+    // A library may call the transaction ended while the work goes on: `postgres` does when the
+    // connection has ended, and Knex when the work has ended it. Nothing is released under running
+    // code.
     await failureOf(working)
-    // As with `run`: what the work began and did not wait for, nested runs for instance, works under the same lease.
+    // As with `run`: what the work began and did not wait for, nested runs for instance, works
+    // under the same lease.
     await lease.whenCallbacksSettled()
-    // The outcome of the transaction stands. A release that fails goes on in the background, or the lease expires.
+    // The outcome of the transaction stands. A release that fails goes on in the background, or the
+    // lease expires.
     await lease.release().catch(() => undefined)
   }
 }
@@ -123,7 +140,9 @@ function failureOf(working: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** Without it a transaction that had failed on the way would seem to commit, with most libraries. */
+/**
+ * Without it a transaction that had failed on the way would seem to commit, with most libraries.
+ */
 async function stillLasts(cover: Cover, query: CoverQuery, lease: CoveredLease): Promise<boolean> {
   try {
     return await cover.lasts(query, lease)
@@ -140,7 +159,10 @@ function ended(lease: Lease): LockUsageError {
   )
 }
 
-/** Returns the lease when a transaction can be covered by it. Releases any other, and rejects with a LockUsageError. */
+/**
+ * Returns the lease when a transaction can be covered by it. Releases any other, and rejects with a
+ * LockUsageError.
+ */
 async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
   try {
     checkExclusive(lease)
@@ -158,7 +180,10 @@ async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
   }
 }
 
-/** @throws LockUsageError for leases that others may share, whose tokens do not tell who comes later. */
+/**
+ * @throws LockUsageError for leases that others may share, whose tokens do not tell who comes
+ * later.
+ */
 export function checkExclusive(lease: Lease): void {
   if ((lease as Partial<Coverable>).exclusive === true) return
   throw new LockUsageError(

@@ -45,7 +45,10 @@ describe('a locked counter', () => {
     expect(counter(`${first}\n3 b read invoke\n4 b read ok value=0`)).toEqual(['increments'])
     expect(counter(`${first}\n2 b read invoke\n4 b read ok value=0`)).toEqual([])
     const second = `${first}\n3 b write invoke\n4 b write ok value=2`
-    expect(counter(`${second}\n5 c write invoke\n6 c write ok value=2`)).toEqual(['increments', 'increments'])
+    expect(counter(`${second}\n5 c write invoke\n6 c write ok value=2`)).toEqual([
+      'increments',
+      'increments',
+    ])
   })
 
   test('counts nothing that nobody asked for', () => {
@@ -64,10 +67,14 @@ describe('a locked counter', () => {
       }
       expect(counter(`${story}\n5 c read invoke\n6 c read ok value=3`)).toEqual(['increments'])
     }
-    expect(counter(`${first}\n3 b write invoke\n4 b write invoke\n5 b write ok value=3`)).toEqual([])
+    expect(counter(`${first}\n3 b write invoke\n4 b write invoke\n5 b write ok value=3`)).toEqual(
+      [],
+    )
   })
 
   test('is judged lock by lock', () => {
-    expect(counter(`${first}\n1 b write invoke key=other\n3 b write ok value=1 key=other`)).toEqual([])
+    expect(counter(`${first}\n1 b write invoke key=other\n3 b write ok value=1 key=other`)).toEqual(
+      [],
+    )
   })
 })

@@ -10,6 +10,13 @@ test('the history on the page keeps every promise', () => {
   const history = parseHistory(example)
   expect(history.length).toBeGreaterThan(10)
   const liveness = { healedNs: 0n, boundNs: 2n ** 60n }
-  const promised = { held: true, truth: true, release: true, fifo: { inARow: 0 }, liveness, counter: true }
+  const promised = {
+    held: true,
+    truth: true,
+    release: true,
+    fifo: { inARow: 0 },
+    liveness,
+    counter: true,
+  }
   expect(checkHistory(history, { promised })).toEqual([])
 })

@@ -1,5 +1,11 @@
 /** Exclusion on small stories whose end is known. */
-import { afterLastEvents, checkHistory, holdsOf, SeededRandom, type HistoryEvent } from 'holdfast/conformance'
+import {
+  afterLastEvents,
+  checkHistory,
+  holdsOf,
+  SeededRandom,
+  type HistoryEvent,
+} from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { broken, story } from './support/story.js'
 
@@ -41,7 +47,8 @@ describe('exclusion', () => {
   })
 
   test('ends no sooner for a renewal whose answer comes after that of a later one', () => {
-    const renewed = '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'
+    const renewed =
+      '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'
     expect(broken(`${renewed}\n17 b acquire ok`)).toEqual(['exclusion'])
     expect(broken(`${renewed}\n20 b acquire ok`)).toEqual([])
   })
@@ -77,7 +84,9 @@ describe('exclusion', () => {
 
   test('ends with the first end: what is noted later changes nothing', () => {
     const ends = '1 a acquire ok deadline_ns=20\n5 a lost info\n6 b acquire ok\n7 b release invoke'
-    expect(broken(`${ends}\n8 a renew ok deadline_ns=40\n9 a release invoke\n9 a release fail`)).toEqual([])
+    expect(
+      broken(`${ends}\n8 a renew ok deadline_ns=40\n9 a release invoke\n9 a release fail`),
+    ).toEqual([])
   })
 
   test('is over before it began when the holder was told too late', () => {
@@ -90,7 +99,9 @@ describe('exclusion', () => {
     expect(broken(`${writer}\n5 b acquire ok capacity=3`)).toEqual([])
     expect(broken(`${writer}\n4 b acquire ok capacity=3`)).toEqual(['exclusion'])
     expect(broken(`${writer}\n6 b acquire ok mode=exclusive capacity=3`)).toEqual(['exclusion'])
-    expect(broken(`${writer}\n8 a release invoke\n8 b acquire ok mode=exclusive capacity=3`)).toEqual([])
+    expect(
+      broken(`${writer}\n8 a release invoke\n8 b acquire ok mode=exclusive capacity=3`),
+    ).toEqual([])
   })
 
   test('is broken by one client that holds twice', () => {
@@ -99,7 +110,9 @@ describe('exclusion', () => {
 
   test('is not to be had where holders disagree on the capacity', () => {
     expect(broken('1 a acquire ok capacity=3\n2 b acquire ok capacity=4')).toEqual(['capacity'])
-    expect(broken('1 a acquire ok capacity=3\n2 a release invoke\n2 b acquire ok capacity=4')).toEqual([])
+    expect(
+      broken('1 a acquire ok capacity=3\n2 a release invoke\n2 b acquire ok capacity=4'),
+    ).toEqual([])
   })
 
   test('does not blame a process for what another did that had its number before', () => {
@@ -137,7 +150,9 @@ test('exclusion among many is what counting at each moment says', () => {
       return { start, end: start + Math.floor(random.next() * 60) }
     })
     const most = Math.max(
-      ...times.map(({ start: now }) => times.filter(({ start, end }) => start <= now && now < end).length),
+      ...times.map(
+        ({ start: now }) => times.filter(({ start, end }) => start <= now && now < end).length,
+      ),
     )
     const events = times.flatMap(({ start, end }, at) =>
       story(`${start} a acquire ok capacity=${capacity}\n${end} a release invoke`).map((event) => ({
@@ -165,7 +180,9 @@ describe('a kill that was written down before the signal was sent', () => {
   test('counts from the last thing that the process did', () => {
     const events = [...afterLastEvents(kill, [killed, next]), ...killed, ...next]
     expect(checkHistory(events)).toEqual([])
-    expect(checkHistory([...kill, ...killed, ...next]).map(({ property }) => property)).toEqual(['exclusion'])
+    expect(checkHistory([...kill, ...killed, ...next]).map(({ property }) => property)).toEqual([
+      'exclusion',
+    ])
   })
 
   test('is none of a later process with the same number', () => {

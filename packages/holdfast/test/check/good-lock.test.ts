@@ -1,15 +1,42 @@
-/** The checkers find nothing in histories of a lock that keeps its promises, and those histories have it all. */
-import { checkHistory, formatEvent, holdsOf, parseHistory, type HistoryEvent } from 'holdfast/conformance'
+/**
+ * The checkers find nothing in histories of a lock that keeps its promises, and those histories
+ * have it all.
+ */
+import {
+  checkHistory,
+  formatEvent,
+  holdsOf,
+  parseHistory,
+  type HistoryEvent,
+} from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { goodHistory } from './support/good/history.js'
 import type { GoodLockOptions } from './support/good/world.js'
 
 const SEEDS = 100
 const kinds: Record<string, Omit<GoodLockOptions, 'seed' | 'faults'>> = {
-  'a mutex in strict order': { capacity: 1, weights: [1, 1, 1], cohorts: false, processes: 3, rounds: 10 },
-  'a mutex with cohorts': { capacity: 1, weights: Array(8).fill(1), cohorts: true, processes: 3, rounds: 15 },
+  'a mutex in strict order': {
+    capacity: 1,
+    weights: [1, 1, 1],
+    cohorts: false,
+    processes: 3,
+    rounds: 10,
+  },
+  'a mutex with cohorts': {
+    capacity: 1,
+    weights: Array(8).fill(1),
+    cohorts: true,
+    processes: 3,
+    rounds: 15,
+  },
   'a semaphore': { capacity: 4, weights: [1, 2, 3], cohorts: false, processes: 3, rounds: 10 },
-  'readers and writers': { capacity: 100, weights: [1, 1, 100], cohorts: false, processes: 3, rounds: 10 },
+  'readers and writers': {
+    capacity: 100,
+    weights: [1, 1, 100],
+    cohorts: false,
+    processes: 3,
+    rounds: 10,
+  },
 }
 
 function broken(history: readonly HistoryEvent[], cohorts: boolean): string[] {
@@ -21,7 +48,9 @@ function broken(history: readonly HistoryEvent[], cohorts: boolean): string[] {
     liveness: { healedNs: 0n, boundNs: 20_000_000_000n },
     counter: true,
   }
-  return checkHistory(history, { promised }).map(({ property, message }) => `${property}: ${message}`)
+  return checkHistory(history, { promised }).map(
+    ({ property, message }) => `${property}: ${message}`,
+  )
 }
 
 describe.each(Object.entries(kinds))('%s', (_name, kind) => {
@@ -43,7 +72,9 @@ test('the histories have every event that a lock can show, and survive being wri
   for (const [seed, kind] of Object.values(kinds).entries()) {
     const history = await goodHistory({ ...kind, faults: true, processes: 9, seed })
     for (const { f, type } of history) seen.add(`${f} ${type}`)
-    expect(parseHistory(history.map((event) => `${formatEvent(event)}\n`).join(''))).toEqual(history)
+    expect(parseHistory(history.map((event) => `${formatEvent(event)}\n`).join(''))).toEqual(
+      history,
+    )
   }
   const all = [
     'acquire ok',

@@ -1,4 +1,7 @@
-/** Histories as text: what is written is read again, and what makes no sense is refused with its line. */
+/**
+ * Histories as text: what is written is read again, and what makes no sense is refused with its
+ * line.
+ */
 import { formatEvent, HistoryError, parseHistory, readHistory } from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { story } from './support/story.js'
@@ -73,14 +76,26 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
     ['a number', '42', /is not an object \(42\)/],
     ['null', 'null', /is not an object/],
     ['an array', '[]', /is not an object/],
-    ['an unknown action', GOOD.replace('acquire', 'require'), /has "require" as f: expected one of acquire,/],
-    ['an unknown type', GOOD.replace('"ok"', '"maybe"'), /has "maybe" as type: expected one of invoke, ok,/],
+    [
+      'an unknown action',
+      GOOD.replace('acquire', 'require'),
+      /has "require" as f: expected one of acquire,/,
+    ],
+    [
+      'an unknown type',
+      GOOD.replace('"ok"', '"maybe"'),
+      /has "maybe" as type: expected one of invoke, ok,/,
+    ],
     [
       'a type that the action has not',
       GOOD.replace('acquire', 'lost'),
       /unknown event: lost ok: expected one of info/,
     ],
-    ['a time that is no number', GOOD.replace('"7"', '"soon"'), /has "soon" as t_ns: expected nanoseconds/],
+    [
+      'a time that is no number',
+      GOOD.replace('"7"', '"soon"'),
+      /has "soon" as t_ns: expected nanoseconds/,
+    ],
     ['a negative time', GOOD.replace('"7"', '-7'), /has -7 as t_ns/],
     ['a fraction', GOOD.replace('"7"', '7.5'), /has 7\.5 as t_ns/],
     [
@@ -106,7 +121,11 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
       /unknown field "capcity": expected no other/,
     ],
     ['a prototype', GOOD.replace('}', ',"__proto__":{}}'), /unknown field "__proto__"/],
-    ['a renewal without its deadline', GOOD.replace('acquire', 'renew'), /has no deadline_ns for renew ok/],
+    [
+      'a renewal without its deadline',
+      GOOD.replace('acquire', 'renew'),
+      /has no deadline_ns for renew ok/,
+    ],
     ['a write without its value', GOOD.replace('acquire', 'write'), /has no value for write ok/],
   ]
 
@@ -132,6 +151,8 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
   })
 
   test('but what others tell of a process may be out of its time', () => {
-    expect(parseHistory(lineOf(story('9 a kill info\n7 a acquire ok\n8 a kill info')))).toHaveLength(3)
+    expect(
+      parseHistory(lineOf(story('9 a kill info\n7 a acquire ok\n8 a kill info'))),
+    ).toHaveLength(3)
   })
 })

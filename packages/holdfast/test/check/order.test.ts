@@ -36,16 +36,22 @@ describe('the FIFO bound', () => {
       broken(`${waiting}\n${row('a', 3, 32)}\n${row('b', 200, 32)}\n${granted}`, { fifo: true }),
     ).toEqual([])
     expect(broken(`${waiting}\n${row('a', 3, 33)}\n${granted}`, { fifo: true })).toEqual(['fifo'])
-    expect(broken(`${waiting}\n${row('a', 3, 3)}\n${granted}`, { fifo: { inARow: 2 } })).toEqual(['fifo'])
+    expect(broken(`${waiting}\n${row('a', 3, 3)}\n${granted}`, { fifo: { inARow: 2 } })).toEqual([
+      'fifo',
+    ])
   })
 
   test('counts from the first time that the wait was acknowledged', () => {
-    expect(broken(`${waiting}\n${row('a', 3, 1)}\n9 w enqueued info\n${granted}`, strict)).toEqual(['fifo'])
+    expect(broken(`${waiting}\n${row('a', 3, 1)}\n9 w enqueued info\n${granted}`, strict)).toEqual([
+      'fifo',
+    ])
   })
 
   test('holds for those too who are never granted, or give up', () => {
     expect(broken(`${waiting}\n${row('a', 3, 33)}`, { fifo: true })).toEqual(['fifo'])
-    expect(broken(`${waiting}\n${row('a', 3, 33)}\n4000 w acquire fail`, { fifo: true })).toEqual(['fifo'])
+    expect(broken(`${waiting}\n${row('a', 3, 33)}\n4000 w acquire fail`, { fifo: true })).toEqual([
+      'fifo',
+    ])
     expect(broken(`${waiting}\n4 w acquire fail\n${row('a', 5, 33)}`, { fifo: true })).toEqual([])
   })
 
@@ -95,9 +101,9 @@ describe('liveness', () => {
     expect(broken('10 a acquire invoke\n151 a acquire fail', { liveness })).toEqual(['liveness'])
     expect(broken('200 a acquire invoke\n251 a acquire ok', { liveness })).toEqual(['liveness'])
     expect(broken('10 a acquire invoke', { liveness })).toEqual(['liveness'])
-    expect(broken('10 a acquire invoke\n20 a acquire invoke\n30 a acquire ok', { liveness })).toEqual([
-      'liveness',
-    ])
+    expect(
+      broken('10 a acquire invoke\n20 a acquire invoke\n30 a acquire ok', { liveness }),
+    ).toEqual(['liveness'])
   })
 
   test('is not for the dead', () => {
@@ -106,7 +112,9 @@ describe('liveness', () => {
   })
 
   test('is not judged beyond the time for which the run was watched', () => {
-    expect(broken('10 a acquire invoke', { liveness: { ...liveness, watchedNs: 149n } })).toEqual([])
+    expect(broken('10 a acquire invoke', { liveness: { ...liveness, watchedNs: 149n } })).toEqual(
+      [],
+    )
     expect(broken('10 a acquire invoke', { liveness: { ...liveness, watchedNs: 150n } })).toEqual([
       'liveness',
     ])

@@ -1,5 +1,14 @@
-/** The checkers give the verdicts of an exhaustive search, over many small histories of locks that mostly are broken. */
-import { checkExclusion, checkTokens, holdsOf, SeededRandom, type HistoryEvent } from 'holdfast/conformance'
+/**
+ * The checkers give the verdicts of an exhaustive search, over many small histories of locks that
+ * mostly are broken.
+ */
+import {
+  checkExclusion,
+  checkTokens,
+  holdsOf,
+  SeededRandom,
+  type HistoryEvent,
+} from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
 import { isExplained, type SmallHold } from './support/search.js'
 
@@ -12,8 +21,8 @@ interface SmallHistory {
 }
 
 /**
- * Up to three clients with up to two holds each, at moments that all differ. Tokens are in the order of the grants but
- * for some disorder, or hardly any would grow as they should.
+ * Up to three clients with up to two holds each, at moments that all differ. Tokens are in the
+ * order of the grants but for some disorder, or hardly any would grow as they should.
  */
 function smallHistory(random: SeededRandom, disorder: number): SmallHistory {
   const upTo = (most: number): number => 1 + Math.floor(random.next() * most)
@@ -28,7 +37,8 @@ function smallHistory(random: SeededRandom, disorder: number): SmallHistory {
     return Array.from({ length: count }, (_, at) => {
       const [asked = 0, told = 0, givenBack = 0, answered = 0] = its.slice(4 * at, 4 * at + 4)
       const weight = upTo(capacity)
-      const token = 1 + Math.floor((asked + (told - asked) * random.next()) * 4 + random.next() * disorder)
+      const token =
+        1 + Math.floor((asked + (told - asked) * random.next()) * 4 + random.next() * disorder)
       return { client, hold: { weight, token, times: [asked, told, givenBack, answered] as const } }
     })
   })
@@ -37,7 +47,12 @@ function smallHistory(random: SeededRandom, disorder: number): SmallHistory {
 }
 
 function eventsOf(client: string, capacity: number, hold: SmallHold): HistoryEvent[] {
-  const [asked, told, givenBack, answered] = hold.times.map(BigInt) as [bigint, bigint, bigint, bigint]
+  const [asked, told, givenBack, answered] = hold.times.map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ]
   const actor = { pid: 1, client, key: 'lock' }
   const token = BigInt(hold.token)
   return [
@@ -97,7 +112,8 @@ describe(`on ${HISTORIES} small histories the verdict is that of an exhaustive s
 
   test('exclusion and tokens together', () => {
     const passed = agreement(
-      (events) => checkExclusion(holdsOf(events)).length + checkTokens(holdsOf(events)).length === 0,
+      (events) =>
+        checkExclusion(holdsOf(events)).length + checkTokens(holdsOf(events)).length === 0,
       ({ holds, capacity }) => isExplained(holds, { capacity, excludes: true, fenced: true }),
     )
     expect(passed).toBeGreaterThan(HISTORIES / 10)

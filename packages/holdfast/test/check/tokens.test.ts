@@ -27,7 +27,9 @@ describe('tokens', () => {
 
   test('are not blamed for an overlap, nor for a grant that was over before it was told', () => {
     const asked = '1 a acquire invoke\n1 b acquire invoke'
-    expect(broken(`${asked}\n3 a acquire ok token=9\n5 b acquire ok token=8`)).toEqual(['exclusion'])
+    expect(broken(`${asked}\n3 a acquire ok token=9\n5 b acquire ok token=8`)).toEqual([
+      'exclusion',
+    ])
     const late = '5 b acquire ok token=8 deadline_ns=4'
     expect(broken(`${asked}\n3 a acquire ok token=9\n4 a release invoke\n${late}`)).toEqual([])
   })

@@ -8,28 +8,36 @@ describe('a claim', () => {
   const hold = '3 a acquire ok token=7 claim=c\n8 a release invoke'
 
   test('is within what the server held', () => {
-    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=9`, promised)).toEqual([])
-    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=3 end_ns=8`, promised)).toEqual([])
+    expect(
+      broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=9`, promised),
+    ).toEqual([])
+    expect(
+      broken(`${hold}\n20 s truth info owner=c token=7 start_ns=3 end_ns=8`, promised),
+    ).toEqual([])
     expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2`, promised)).toEqual([])
   })
 
   test('is not, when the server ended it before, or began it later', () => {
-    const [late] = checkHistory(story(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=7`), {
-      promised,
-    })
+    const [late] = checkHistory(
+      story(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=7`),
+      {
+        promised,
+      },
+    )
     expect(late).toMatchObject({ property: 'truth' })
     expect(late?.message).toMatch(/held by a .*token 7.*longer than the server held it/)
     expect(late?.events).toHaveLength(3)
-    expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=4 end_ns=9`, promised)).toEqual([
-      'truth',
-    ])
+    expect(
+      broken(`${hold}\n20 s truth info owner=c token=7 start_ns=4 end_ns=9`, promised),
+    ).toEqual(['truth'])
   })
 
   test('is not, when the server held it for another token, another claim, or another lock', () => {
     for (const other of ['owner=c token=6', 'owner=d token=7', 'owner=c token=7 key=other']) {
-      expect(broken(`${hold}\n20 s truth info ${other} start_ns=1 end_ns=9`, promised), other).toEqual([
-        'truth',
-      ])
+      expect(
+        broken(`${hold}\n20 s truth info ${other} start_ns=1 end_ns=9`, promised),
+        other,
+      ).toEqual(['truth'])
     }
     expect(broken(hold, promised)).toEqual(['truth'])
   })
@@ -60,7 +68,9 @@ describe('a claim', () => {
   test('is found by its claim where a store has no tokens', () => {
     const plain = '3 a acquire ok claim=c\n8 a release invoke'
     expect(broken(`${plain}\n20 s truth info owner=c start_ns=2 end_ns=9`, promised)).toEqual([])
-    expect(broken(`${plain}\n20 s truth info owner=d start_ns=2 end_ns=9`, promised)).toEqual(['truth'])
+    expect(broken(`${plain}\n20 s truth info owner=d start_ns=2 end_ns=9`, promised)).toEqual([
+      'truth',
+    ])
   })
 
   test('may be off by as much as is allowed', () => {
@@ -90,9 +100,9 @@ describe('the answer "released"', () => {
   })
 
   test('is a lie when the server never held it', () => {
-    expect(broken(`${hold}\n20 s truth info owner=d token=9 start_ns=2 end_ns=9`, promised)).toEqual([
-      'release',
-    ])
+    expect(
+      broken(`${hold}\n20 s truth info owner=d token=9 start_ns=2 end_ns=9`, promised),
+    ).toEqual(['release'])
   })
 
   test('is true when a neighbour got the lease', () => {
@@ -102,7 +112,9 @@ describe('the answer "released"', () => {
   test('is not given by "lost", nor by no answer', () => {
     for (const answer of ['release fail', 'release info', 'held fail']) {
       const other = hold.replace('release ok', answer)
-      expect(broken(`${other}\n20 s truth info owner=c token=7 start_ns=2 end_ns=5`, promised)).toEqual([])
+      expect(
+        broken(`${other}\n20 s truth info owner=c token=7 start_ns=2 end_ns=5`, promised),
+      ).toEqual([])
     }
   })
 })
@@ -118,7 +130,9 @@ describe('the answer "released", with no more than the other holders as witnesse
   test('is a lie when another had got the lock before it was asked for', () => {
     expect(broken(`${late()}\n7 b acquire ok`, promised)).toEqual(['release'])
     expect(broken(`${late()}\n9 b acquire ok`, promised)).toEqual([])
-    expect(broken(`${late().replace('release ok', 'release fail')}\n7 b acquire ok`, promised)).toEqual([])
+    expect(
+      broken(`${late().replace('release ok', 'release fail')}\n7 b acquire ok`, promised),
+    ).toEqual([])
   })
 
   test('is no lie by a grant that was over when it was told of', () => {
@@ -129,9 +143,9 @@ describe('the answer "released", with no more than the other holders as witnesse
     const writer = '1 a acquire ok mode=exclusive capacity=3\n2 a downgrade invoke weight=1'
     const ends = '8 a release invoke\n9 a release ok'
     expect(broken(`${writer}\n5 b acquire ok capacity=3\n${ends}`, promised)).toEqual([])
-    expect(broken(`${writer}\n7 b acquire ok mode=exclusive capacity=3\n${ends}`, promised)).toContain(
-      'release',
-    )
+    expect(
+      broken(`${writer}\n7 b acquire ok mode=exclusive capacity=3\n${ends}`, promised),
+    ).toContain('release')
   })
 
   test('is no lie by a grant that was earlier, but told of later', () => {
@@ -143,7 +157,10 @@ describe('the answer "released", with no more than the other holders as witnesse
     const reader = late(' capacity=3')
     expect(broken(`${reader}\n7 b acquire ok capacity=3`, promised)).toEqual([])
     expect(
-      broken(`${reader}\n7 b acquire ok capacity=3\n8 c acquire ok mode=exclusive capacity=3`, promised),
+      broken(
+        `${reader}\n7 b acquire ok capacity=3\n8 c acquire ok mode=exclusive capacity=3`,
+        promised,
+      ),
     ).toContain('release')
   })
 })
@@ -153,9 +170,9 @@ describe('held', () => {
 
   test('is true up to the deadline', () => {
     expect(broken('1 a acquire ok deadline_ns=6\n5 a held ok\n6 a held fail', promised)).toEqual([])
-    expect(broken('1 a acquire ok deadline_ns=6\n5 a renew ok deadline_ns=9\n6 a held ok', promised)).toEqual(
-      [],
-    )
+    expect(
+      broken('1 a acquire ok deadline_ns=6\n5 a renew ok deadline_ns=9\n6 a held ok', promised),
+    ).toEqual([])
     expect(broken('1 a acquire ok\n6 a held ok', promised)).toEqual([])
   })
 

@@ -9,7 +9,9 @@ afterEach(() => void vi.useRealTimers())
 
 test('an answer in time is given on, and leaves no timer behind', async () => {
   await expect(withTimeout(Promise.resolve('answer'), 100, late)).resolves.toBe('answer')
-  await expect(withTimeout(Promise.reject(new Error('failed')), 100, late)).rejects.toThrow('failed')
+  await expect(withTimeout(Promise.reject(new Error('failed')), 100, late)).rejects.toThrow(
+    'failed',
+  )
   expect(vi.getTimerCount()).toBe(0)
 })
 

@@ -24,7 +24,8 @@ test('does what a Map does, also while it grows and when names meet in one chain
 
 test('names that end alike are told apart', () => {
   const map = new LinkedMap<string>()
-  for (const name of ['', 'a', 'one-12345678', 'two-12345678']) map.add(name, `the value of ${name}`)
+  for (const name of ['', 'a', 'one-12345678', 'two-12345678'])
+    map.add(name, `the value of ${name}`)
   for (const name of ['', 'a', 'one-12345678', 'two-12345678'])
     expect(map.get(name)).toBe(`the value of ${name}`)
   expect(map.delete('one-12345678')).toBe(true)

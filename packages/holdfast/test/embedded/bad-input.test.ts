@@ -1,4 +1,7 @@
-/** Folders and files in which no lock can be kept: a typed error that helps, no harm, and work again afterwards. */
+/**
+ * Folders and files in which no lock can be kept: a typed error that helps, no harm, and work again
+ * afterwards.
+ */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -56,9 +59,12 @@ describe('options', () => {
     await expect(diagnose(options as never)).rejects.toThrow(LockUsageError)
   })
 
-  test.each(['false', 'true', 0, 1, null])('%s is no answer to whether all users take part', (system) => {
-    expect(() => embeddedStore({ system: system as never })).toThrow(LockUsageError)
-  })
+  test.each(['false', 'true', 0, 1, null])(
+    '%s is no answer to whether all users take part',
+    (system) => {
+      expect(() => embeddedStore({ system: system as never })).toThrow(LockUsageError)
+    },
+  )
 })
 
 describe.skipIf(process.platform === 'win32')('without a directory', () => {
@@ -130,19 +136,26 @@ describe('the file', () => {
     await take(store, makeClaim('third'))
   })
 
-  test.each(['delete', 'wal'])('the database of another program is left alone (%s)', async (journal) => {
-    const directory = makeDirectory()
-    const file = join(directory, 'locks.db')
-    const raw = openRaw(file)
-    raw.exec(
-      `PRAGMA journal_mode = ${journal}; CREATE TABLE locks (door TEXT); INSERT INTO locks VALUES ('front')`,
-    )
-    raw.close()
-    const before = readFileSync(file)
-    const store = closing(embeddedStore({ directory }))
-    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /another program.*another folder/)
-    expect(readFileSync(file)).toEqual(before)
-  })
+  test.each(['delete', 'wal'])(
+    'the database of another program is left alone (%s)',
+    async (journal) => {
+      const directory = makeDirectory()
+      const file = join(directory, 'locks.db')
+      const raw = openRaw(file)
+      raw.exec(
+        `PRAGMA journal_mode = ${journal}; CREATE TABLE locks (door TEXT); INSERT INTO locks VALUES ('front')`,
+      )
+      raw.close()
+      const before = readFileSync(file)
+      const store = closing(embeddedStore({ directory }))
+      await expectRefusal(
+        take(store, makeClaim('a')),
+        'STORE_CONFIG',
+        /another program.*another folder/,
+      )
+      expect(readFileSync(file)).toEqual(before)
+    },
+  )
 
   test.each(OURS)('a newer format is refused and left as it is (%s)', async (_, pathIn) => {
     const directory = makeDirectory()
@@ -218,7 +231,8 @@ describe('the folder', () => {
       chmodSync(directory, 0o755)
       const store = closing(embeddedStore({ directory }))
       await take(store, makeClaim('a'))
-      const mode = (name: string): string => (statSync(join(directory, name)).mode & 0o777).toString(8)
+      const mode = (name: string): string =>
+        (statSync(join(directory, name)).mode & 0o777).toString(8)
       const names = readdirSync(directory).toSorted()
       expect(names).toContain('locks.db')
       const modes = names.map((name) => `${name} ${mode(name)}`)
@@ -234,27 +248,32 @@ describe('the folder', () => {
     await take(holder, claim)
     const next = makeClaim('a')
     const granted = new Promise((resolve) => void waiter.watch(next, resolve))
-    expect(await waiter.attempt(next, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+    expect(await waiter.attempt(next, { enqueue: true, tokens: 1 })).toMatchObject({
+      outcome: 'waiting',
+    })
     await holder.withdraw(claim)
     expect(await granted).toMatchObject({ tokens: 1 })
   })
 
-  test.skipIf(!isRoot)('a folder of sockets that another user made meanwhile is refused', async () => {
-    const directory = join(makeDirectory(), 'long'.repeat(30))
-    const store = closing(embeddedStore({ directory }))
-    const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
-    const sockets = join(tmpdir(), `holdfast-${hash}`)
-    after(() => rmSync(sockets, { recursive: true, force: true }))
-    mkdirSync(sockets)
-    chownSync(sockets, 65_534, 65_534)
-    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
-    rmSync(sockets, { recursive: true })
-    // A link may lead to a folder of ours, and to another one later.
-    symlinkSync(makeDirectory(), sockets)
-    await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
-    rmSync(sockets)
-    await take(store, makeClaim('a'))
-  })
+  test.skipIf(!isRoot)(
+    'a folder of sockets that another user made meanwhile is refused',
+    async () => {
+      const directory = join(makeDirectory(), 'long'.repeat(30))
+      const store = closing(embeddedStore({ directory }))
+      const hash = createHash('sha256').update(directory).digest('hex').slice(0, 16)
+      const sockets = join(tmpdir(), `holdfast-${hash}`)
+      after(() => rmSync(sockets, { recursive: true, force: true }))
+      mkdirSync(sockets)
+      chownSync(sockets, 65_534, 65_534)
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+      rmSync(sockets, { recursive: true })
+      // A link may lead to a folder of ours, and to another one later.
+      symlinkSync(makeDirectory(), sockets)
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+      rmSync(sockets)
+      await take(store, makeClaim('a'))
+    },
+  )
 
   test('a network file system', async () => {
     const directory = makeDirectory()
@@ -348,7 +367,11 @@ function openInProcess(home: string | undefined, before = ''): string {
   }).stdout
 }
 
-async function expectRefusal(promise: Promise<unknown>, code: string, message: RegExp): Promise<void> {
+async function expectRefusal(
+  promise: Promise<unknown>,
+  code: string,
+  message: RegExp,
+): Promise<void> {
   const error = await promise.then(
     () => undefined,
     (reason: unknown) => reason,

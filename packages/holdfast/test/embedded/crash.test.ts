@@ -7,7 +7,15 @@ import type { ProcessGroup } from 'holdfast/store'
 import { describe, expect, test, vi } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
 import { Worker } from './support/workers.js'
-import { after, closing, databaseOf, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
+import {
+  after,
+  closing,
+  databaseOf,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+} from './support/world.js'
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
@@ -61,9 +69,12 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     await holder.kill()
     const raw = openRaw(databaseOf(directory, 'a'))
     const attempt = store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })
-    // The holder's row was read and its socket is being asked, but nothing is heard of that in this turn.
+    // The holder's row was read and its socket is being asked, but nothing is heard of that in this
+    // turn.
     await new Promise((resolve) => process.nextTick(resolve))
-    raw.exec(`DELETE FROM locks WHERE name = 'a'; DELETE FROM stations WHERE id = '${socket.slice(0, -5)}'`)
+    raw.exec(
+      `DELETE FROM locks WHERE name = 'a'; DELETE FROM stations WHERE id = '${socket.slice(0, -5)}'`,
+    )
     rmSync(join(directory, 's', socket), { force: true })
     raw.close()
     expect(await attempt).toMatchObject({ outcome: 'granted' })
@@ -73,7 +84,8 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     const directory = makeDirectory()
     const semaphore = { kind: 'semaphore', capacity: 6, weight: 1 } as const
     const store = closing(embeddedStore({ directory }))
-    // With its first lock a store looks for the dead, and would bury the holder if it came late: so that comes before it.
+    // With its first lock a store looks for the dead, and would bury the holder if it came late: so
+    // that comes before it.
     await take(store, makeClaim('other'))
     const holder = new Worker(directory)
     // More than the withdrawals that a lock remembers.
@@ -83,7 +95,8 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     await holder.kill()
     const claim = makeClaim('a', semaphore)
     const attempt = store.attempt(claim, { enqueue: false, tokens: 1 })
-    // The holder's row was read and its socket is being asked, but nothing is heard of that in this turn.
+    // The holder's row was read and its socket is being asked, but nothing is heard of that in this
+    // turn.
     await new Promise((resolve) => process.nextTick(resolve))
     expect(await store.withdraw(claim)).toBe('absent')
     expect(await attempt).toEqual({ outcome: 'withdrawn' })
@@ -99,7 +112,9 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
         const store = embeddedStore({ directory: ${JSON.stringify(directory)} })
         await store.attempt(${JSON.stringify(makeClaim('a'))}, { enqueue: false, tokens: 1 })
         ${end}`
-      spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname })
+      spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+        cwd: import.meta.dirname,
+      })
       await take(closing(embeddedStore({ directory })), makeClaim('a'))
     },
   )
@@ -119,7 +134,8 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
       async () => (await store.attempt(claim, enqueue)).outcome === 'granted',
     )
     expect(nowMs()).toBeGreaterThan(endsMs)
-    // The lease counts from the latest renewal, which may have been sent at most a third of the TTL later.
+    // The lease counts from the latest renewal, which may have been sent at most a third of the TTL
+    // later.
     expect(nowMs() - Number(atMs)).toBeLessThan(4000)
   })
 
@@ -209,7 +225,8 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     const looks = vi.spyOn(process, 'kill')
     after(() => looks.mockRestore())
     const beganMs = nowMs()
-    const looksAtGroup = (): number => looks.mock.calls.filter(([pid]) => pid === -group.pgid).length
+    const looksAtGroup = (): number =>
+      looks.mock.calls.filter(([pid]) => pid === -group.pgid).length
     await eventually('it is looked at', () => looksAtGroup() >= 10)
     // Between two of them are 15 ms at least; a timer may be early by one.
     expect((nowMs() - beganMs) / (looksAtGroup() - 1)).toBeGreaterThan(14)
@@ -238,39 +255,47 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
 })
 
 describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
-  test('four processes contend, and nobody holds beside another', { timeout: 120_000 }, async () => {
-    const directory = makeDirectory()
-    const marker = join(directory, 'marker')
-    const log = join(directory, 'log')
-    const contend = { lock: 'a', marker, log }
-    const workers: Worker[] = []
-    const all: Worker[] = []
-    const start = (): Worker => {
-      const worker = new Worker(directory)
-      // It never answers: it takes and gives the lock until it is killed.
-      void worker.ask('contend', contend).catch(() => undefined)
-      all.push(worker)
-      return worker
-    }
-    for (let index = 0; index < 4; index += 1) workers.push(start())
-    for (let round = 0; round < 30; round += 1) {
-      const before = sizeOf(log)
-      await eventually('somebody works', () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0, {
-        withinMs: 15_000,
-      })
-      const victim = Math.floor(Math.random() * workers.length)
-      await workers[victim]?.kill()
-      workers[victim] = start()
-    }
-    for (const worker of workers) await worker.kill()
-    expect(doubles(all)).toEqual([])
-    const tokens = readFileSync(log, 'utf8').trim().split('\n').map(BigInt)
-    for (const [index, token] of tokens.entries()) {
-      if (index > 0 && token <= (tokens[index - 1] ?? 0n))
-        throw new Error(`${token} after ${tokens[index - 1]}`)
-    }
-    console.log(`30 rounds: ${tokens.length} holders one after the other`)
-  })
+  test(
+    'four processes contend, and nobody holds beside another',
+    { timeout: 120_000 },
+    async () => {
+      const directory = makeDirectory()
+      const marker = join(directory, 'marker')
+      const log = join(directory, 'log')
+      const contend = { lock: 'a', marker, log }
+      const workers: Worker[] = []
+      const all: Worker[] = []
+      const start = (): Worker => {
+        const worker = new Worker(directory)
+        // It never answers: it takes and gives the lock until it is killed.
+        void worker.ask('contend', contend).catch(() => undefined)
+        all.push(worker)
+        return worker
+      }
+      for (let index = 0; index < 4; index += 1) workers.push(start())
+      for (let round = 0; round < 30; round += 1) {
+        const before = sizeOf(log)
+        await eventually(
+          'somebody works',
+          () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0,
+          {
+            withinMs: 15_000,
+          },
+        )
+        const victim = Math.floor(Math.random() * workers.length)
+        await workers[victim]?.kill()
+        workers[victim] = start()
+      }
+      for (const worker of workers) await worker.kill()
+      expect(doubles(all)).toEqual([])
+      const tokens = readFileSync(log, 'utf8').trim().split('\n').map(BigInt)
+      for (const [index, token] of tokens.entries()) {
+        if (index > 0 && token <= (tokens[index - 1] ?? 0n))
+          throw new Error(`${token} after ${tokens[index - 1]}`)
+      }
+      console.log(`30 rounds: ${tokens.length} holders one after the other`)
+    },
+  )
 })
 
 async function untilWaiters(directory: string, lock: string, count: number): Promise<void> {

@@ -1,4 +1,7 @@
-/** Several database files in one folder: what a stopped writer blocks, and what becomes of a folder of the first format. */
+/**
+ * Several database files in one folder: what a stopped writer blocks, and what becomes of a folder
+ * of the first format.
+ */
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -25,7 +28,13 @@ test('the locks are spread over all files', async () => {
   for (let index = 0; index < 100; index += 1) await take(store, makeClaim(`lock ${index}`))
   expect(databasesIn(directory)).toHaveLength(FILES)
   const page = await store.inspect({ prefix: 'lock 1', limit: 5 })
-  expect(page.locks.map(({ lock }) => lock)).toEqual(['lock 1', 'lock 10', 'lock 11', 'lock 12', 'lock 13'])
+  expect(page.locks.map(({ lock }) => lock)).toEqual([
+    'lock 1',
+    'lock 10',
+    'lock 11',
+    'lock 12',
+    'lock 13',
+  ])
   const next = await store.inspect({ prefix: 'lock 1', limit: 50, cursor: page.cursor })
   expect(next.locks.map(({ lock }) => lock)).toEqual([
     'lock 14',
@@ -116,13 +125,18 @@ test('a folder with another number of files is refused', async () => {
   raw.exec(`UPDATE facts SET value = '64' WHERE name = 'files'`)
   raw.close()
   const refused = take(closing(embeddedStore({ directory })), makeClaim('b'))
-  await expect(refused).rejects.toThrow(`keeps its locks in 64 files, and this Holdfast knows ${FILES}`)
+  await expect(refused).rejects.toThrow(
+    `keeps its locks in 64 files, and this Holdfast knows ${FILES}`,
+  )
 })
 
 /** The locks of a folder of the first format, held and waited for. */
 const LOCKS = ['a', 'b', 'c', 'd', 'e', 'f']
 
-/** Makes the folder as the first format has it: all tables in `locks.db`. Returns the last token of the lock "idle". */
+/**
+ * Makes the folder as the first format has it: all tables in `locks.db`. Returns the last token of
+ * the lock "idle".
+ */
 async function makeFirstFormat(directory: string): Promise<bigint> {
   const made = makeDirectory()
   const store = closing(embeddedStore({ directory: made }))

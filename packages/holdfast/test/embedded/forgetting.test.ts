@@ -92,7 +92,11 @@ async function fill(directory: string, rows: number, ageMs: number): Promise<big
   return token + BigInt(rows)
 }
 
-async function open<R>(directory: string, work: (store: Store<true>) => Promise<R>, aheadMs = 0): Promise<R> {
+async function open<R>(
+  directory: string,
+  work: (store: Store<true>) => Promise<R>,
+  aheadMs = 0,
+): Promise<R> {
   const store = openOn({ directory, machine: ahead(aheadMs) })
   try {
     await store.inspect({ prefix: '', limit: 1 })

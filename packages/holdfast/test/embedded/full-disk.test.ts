@@ -1,4 +1,7 @@
-/** A disk that is full: asking again can help, so that nothing that is owed to the store may be given up. */
+/**
+ * A disk that is full: asking again can help, so that nothing that is owed to the store may be
+ * given up.
+ */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +14,8 @@ const root = process.platform === 'linux' && process.getuid?.() === 0
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-full-'))
 
 beforeAll(() => {
-  if (root) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'holdfast-test', folder])
+  if (root)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'holdfast-test', folder])
 })
 
 afterAll(() => {
@@ -48,7 +52,10 @@ describe.skipIf(!root)(root ? 'a full disk' : 'a full disk: needs root, for a sm
     await expect(useUp(first)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     const second = createLocks(embeddedStore({ directory: folder }))
     try {
-      const refused = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('is full') as string }
+      const refused = {
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringContaining('is full') as string,
+      }
       await expect(second.mutex('a').tryAcquire()).rejects.toMatchObject(refused)
     } finally {
       makeRoom()

@@ -1,6 +1,14 @@
 /** Boots and clocks that are set, on a machine that the test makes up. */
 import { describe, expect, test } from 'vitest'
-import { closing, makeClaim, makeDirectory, makeMachine, neighbourOf, openOn, take } from './support/world.js'
+import {
+  closing,
+  makeClaim,
+  makeDirectory,
+  makeMachine,
+  neighbourOf,
+  openOn,
+  take,
+} from './support/world.js'
 
 describe('a boot', () => {
   test('ends whoever held and waited, and the tokens go on', async () => {
@@ -30,15 +38,22 @@ describe('a boot', () => {
 
   test('that nobody could tell from the last one does not make its leases last', async () => {
     const directory = makeDirectory()
-    const before = openOn({ directory, machine: makeMachine({ monotonicMs: () => 40 * 86_400_000 }) })
+    const before = openOn({
+      directory,
+      machine: makeMachine({ monotonicMs: () => 40 * 86_400_000 }),
+    })
     const { token } = await take(before, makeClaim('a'))
     await take(before, makeClaim('b'))
     await before.attempt(makeClaim('b'), { enqueue: true, tokens: 1 })
     await before.close()
     // The computer's clock starts again from zero, and its boot has the same name.
-    const store = closing(openOn({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }))
+    const store = closing(
+      openOn({ directory, machine: makeMachine({ monotonicMs: () => 60_000 }) }),
+    )
     expect((await take(store, makeClaim('a'))).token).toBeGreaterThan(token)
-    expect((await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock)).toEqual(['a'])
+    expect((await store.inspect({ prefix: '', limit: 10 })).locks.map(({ lock }) => lock)).toEqual([
+      'a',
+    ])
   })
 })
 
@@ -67,7 +82,9 @@ describe('the wall clock', () => {
     await take(store, makeClaim('a'))
     wallMs += 365 * 86_400_000
     monotonicMs += 29_999
-    expect((await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).outcome).toBe('busy')
+    expect((await store.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).outcome).toBe(
+      'busy',
+    )
     wallMs -= 2 * 365 * 86_400_000
     monotonicMs += 2
     await take(store, makeClaim('a'))

@@ -1,4 +1,7 @@
-/** Several users of one folder: files that vanish, a database that others lock, strangers at the socket, and the end. */
+/**
+ * Several users of one folder: files that vanish, a database that others lock, strangers at the
+ * socket, and the end.
+ */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -54,7 +57,8 @@ test('a file that was deleted underneath is made anew', async () => {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))
   await take(store, makeClaim('a'))
-  for (const name of readdirSync(directory)) if (name.startsWith('locks')) rmSync(join(directory, name))
+  for (const name of readdirSync(directory))
+    if (name.startsWith('locks')) rmSync(join(directory, name))
   await delay(300) // the file is looked at four times a second
   const claim = makeClaim('a')
   await take(store, claim)
@@ -100,7 +104,8 @@ describe('a database that somebody else locks', () => {
     const pending = Promise.all(
       Array.from({ length: 50 }, (_, index) => take(store, makeClaim(`lock ${index}`))),
     )
-    // An engine that waits by itself would hold up the event loop until its patience is over, and fail.
+    // An engine that waits by itself would hold up the event loop until its patience is over, and
+    // fail.
     await eventually('the event loop goes on', () => ticks > 5)
     clearInterval(ticking)
     unlock()
@@ -215,16 +220,23 @@ describe('the end', () => {
       const free = await store.attempt(claim('free'), { enqueue: false, tokens: 1 })
       const held = await store.attempt(claim('held'), { enqueue: true, tokens: 1 })
       console.log(free.outcome, held.outcome)`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: import.meta.dirname,
-      timeout: 10_000,
-    })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '-e', program],
+      {
+        cwd: import.meta.dirname,
+        timeout: 10_000,
+      },
+    )
     expect(stdout.trim()).toBe('granted waiting')
   })
 })
 
 /** The file of the lock "a" is locked. */
-async function lockedByOther(): Promise<{ store: ReturnType<typeof embeddedStore>; unlock: () => void }> {
+async function lockedByOther(): Promise<{
+  store: ReturnType<typeof embeddedStore>
+  unlock: () => void
+}> {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))
   const claim = makeClaim('a')

@@ -28,7 +28,10 @@ if (!canChangeUser) console.log('left out: other users, which only root can beco
 describe.skipIf(!canChangeUser)('the folder for all users', () => {
   test('is missing: another user is told what root has to run', async () => {
     const directory = join(makeOpenDirectory(), 'system')
-    const answer = await asNobody(directory, `await store.attempt(claim, { enqueue: false, tokens: 1 })`)
+    const answer = await asNobody(
+      directory,
+      `await store.attempt(claim, { enqueue: false, tokens: 1 })`,
+    )
     expect(answer).toMatch(/STORE_CONFIG.*"holdfast doctor --system" as root/)
     expect(existsSync(directory)).toBe(false)
   })
@@ -38,7 +41,8 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
     const store = openSystem(directory)
     const claim = makeClaim('a')
     const { token } = await take(store, claim)
-    const mode = (path: string): string => (statSync(join(directory, path)).mode & 0o7777).toString(8)
+    const mode = (path: string): string =>
+      (statSync(join(directory, path)).mode & 0o7777).toString(8)
     const files = readdirSync(directory).filter((name) => name.startsWith('locks'))
     expect(files).toHaveLength(2 * (FILES + 1))
     expect(files.map(mode)).toEqual(files.map(() => '666'))
@@ -115,15 +119,20 @@ describe.skipIf(!canChangeUser)('the folder for all users', () => {
 })
 
 /** The common folder may be given as a directory, too. */
-test.skipIf(process.getuid?.() !== 0)('a directory that is the common one is opened as such', async () => {
-  const directory = join(makeDirectory(), 'system')
-  await take(openSystem(directory), makeClaim('a'))
-  const other = closing(openOn({ directory, machine: makeMachine({ systemDirectory: directory }) }))
-  expect(await other.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
-    outcome: 'busy',
-  })
-  expect(existsSync(`${databaseOf(directory, 'a')}-wal`)).toBe(false)
-})
+test.skipIf(process.getuid?.() !== 0)(
+  'a directory that is the common one is opened as such',
+  async () => {
+    const directory = join(makeDirectory(), 'system')
+    await take(openSystem(directory), makeClaim('a'))
+    const other = closing(
+      openOn({ directory, machine: makeMachine({ systemDirectory: directory }) }),
+    )
+    expect(await other.attempt(makeClaim('a'), { enqueue: false, tokens: 1 })).toMatchObject({
+      outcome: 'busy',
+    })
+    expect(existsSync(`${databaseOf(directory, 'a')}-wal`)).toBe(false)
+  },
+)
 
 /** Closing a file by hand gives up all locks of the process on it. */
 test.skipIf(process.getuid?.() !== 0)(

@@ -1,4 +1,6 @@
-/** What processes leave that end without closing: those that come later take it away, a little each. */
+/**
+ * What processes leave that end without closing: those that come later take it away, a little each.
+ */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +8,15 @@ import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
 import { Worker } from './support/workers.js'
-import { closing, databaseOf, databasesIn, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
+import {
+  closing,
+  databaseOf,
+  databasesIn,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+} from './support/world.js'
 
 describe.skipIf(process.platform === 'win32')('processes that ended without closing', () => {
   test('do not pile up, however short the others live', () => {

@@ -7,20 +7,31 @@ import { join } from 'node:path'
 import { embeddedStore } from 'holdfast/embedded'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '@holdfast/servers/eventually'
-import { after, closing, databaseOf, makeClaim, makeDirectory, openRaw, take } from './support/world.js'
+import {
+  after,
+  closing,
+  databaseOf,
+  makeClaim,
+  makeDirectory,
+  openRaw,
+  take,
+} from './support/world.js'
 
-describe.skipIf(process.platform === 'win32')('a store that is closed while its claim still holds', () => {
-  test('is dead to nobody who looks in the middle of it', async () => {
-    const directory = makeDirectory()
-    const store = closing(embeddedStore({ directory }))
-    await take(store, makeClaim('a'))
-    const answers: string[] = []
-    whenServerCloses(() => answers.push(attemptAfterBurials(directory, 'a')))
-    await store.close()
-    // Its lease is left to expire, since work may still go on under it.
-    expect(answers).toEqual(['busy'])
-  })
-})
+describe.skipIf(process.platform === 'win32')(
+  'a store that is closed while its claim still holds',
+  () => {
+    test('is dead to nobody who looks in the middle of it', async () => {
+      const directory = makeDirectory()
+      const store = closing(embeddedStore({ directory }))
+      await take(store, makeClaim('a'))
+      const answers: string[] = []
+      whenServerCloses(() => answers.push(attemptAfterBurials(directory, 'a')))
+      await store.close()
+      // Its lease is left to expire, since work may still go on under it.
+      expect(answers).toEqual(['busy'])
+    })
+  },
+)
 
 describe.skipIf(process.platform === 'win32')('a holder that is a worker of a cluster', () => {
   test('keeps the lock when it is disconnected from the primary', async () => {
@@ -51,7 +62,8 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
       visitor.destroy()
     })
     await eventually('it was asked a dozen times', () => visitsMs.length >= 14)
-    // The pauses double from a millisecond on, and may be half as long. Two looks at most were for the dead of the folder.
+    // The pauses double from a millisecond on, and may be half as long. Two looks at most were for
+    // the dead of the folder.
     expect((visitsMs[13] ?? 0) - (visitsMs[0] ?? 0)).toBeGreaterThan(400)
   })
 
@@ -75,12 +87,16 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
     })
     await eventually('it was asked some times more', () => visitsMs.length >= 16)
     server.close()
-    // The pauses begin anew. If they went on growing, these three would take a second and a quarter.
+    // The pauses begin anew. If they went on growing, these three would take a second and a
+    // quarter.
     expect((visitsMs[15] ?? 0) - (visitsMs[12] ?? 0)).toBeLessThan(1000)
   })
 })
 
-/** A claim that waits for one whose station is another server. Its grant comes by a message, or by a death. */
+/**
+ * A claim that waits for one whose station is another server. Its grant comes by a message, or by a
+ * death.
+ */
 async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
   readonly server: Server
   readonly granted: Promise<boolean>
@@ -101,11 +117,16 @@ async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
   // No heartbeat looks at the holder meanwhile.
   const claim = makeClaim('a', { heartbeatMs: 10_000 })
   const granted = new Promise<boolean>((resolve) => void store.watch(claim, () => resolve(true)))
-  expect(await store.attempt(claim, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+  expect(await store.attempt(claim, { enqueue: true, tokens: 1 })).toMatchObject({
+    outcome: 'waiting',
+  })
   return { server, granted }
 }
 
-/** What an attempt is answered in another process that has buried the dead before, while this one stands still. */
+/**
+ * What an attempt is answered in another process that has buried the dead before, while this one
+ * stands still.
+ */
 function attemptAfterBurials(directory: string, lock: string): string {
   const program = `
     import { embeddedStore } from 'holdfast/embedded'
@@ -125,7 +146,9 @@ function attemptAfterBurials(directory: string, lock: string): string {
   return String(stdout).trim()
 }
 
-/** Looks right after a server of this process has stopped listening, before the same turn goes on. */
+/**
+ * Looks right after a server of this process has stopped listening, before the same turn goes on.
+ */
 function whenServerCloses(look: () => void): void {
   const { close } = Server.prototype
   after(() => (Server.prototype.close = close))

@@ -90,12 +90,16 @@ describe('a full database', () => {
     await store.attempt(held, QUEUE)
     const value = Buffer.alloc(20_000).toString('base64')
     await expect(async () => {
-      for (let key = 0; key < 1000; key += 1) await ask(endpoint, 'kv/put', { key: btoa(`k${key}`), value })
+      for (let key = 0; key < 1000; key += 1)
+        await ask(endpoint, 'kv/put', { key: btoa(`k${key}`), value })
     }).rejects.toThrow('space')
-    const alarms = async () => (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
+    const alarms = async () =>
+      (await ask<{ alarms?: unknown[] }>(endpoint, 'maintenance/alarm')).alarms ?? []
     await expect.poll(alarms).toHaveLength(1)
     const newcomer = openStore({ endpoints })
-    await expect(newcomer.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(/full.*alarm disarm/)
+    await expect(newcomer.attempt(makeClaim({ lock: 'new' }), QUEUE)).rejects.toThrow(
+      /full.*alarm disarm/,
+    )
     const shown = { ...held, owner: { ...held.owner, label: 'shown' } }
     expect(await store.renew([shown])).toEqual([{ outcome: 'renewed' }])
     expect(await store.withdraw(held)).toBe('released')
@@ -103,19 +107,29 @@ describe('a full database', () => {
 })
 
 test('a TTL that etcd will not grant is told, not changed', TIMEOUT, async () => {
-  const { endpoints } = await start({ args: ['--election-timeout=5000', '--heartbeat-interval=500'] })
+  const { endpoints } = await start({
+    args: ['--election-timeout=5000', '--heartbeat-interval=500'],
+  })
   const store = openStore({ endpoints })
   await expect(store.attempt(makeClaim({ ttlMs: 2000 }), QUEUE)).rejects.toMatchObject({
     code: 'STORE_CONFIG',
     message: expect.stringMatching(/no lease of 3 s.*ttlMs of at least/) as string,
   })
-  expect(await store.attempt(makeClaim({ ttlMs: 10_000 }), QUEUE)).toMatchObject({ outcome: 'granted' })
+  expect(await store.attempt(makeClaim({ ttlMs: 10_000 }), QUEUE)).toMatchObject({
+    outcome: 'granted',
+  })
 })
 
-test('who has to wait does so on a longer session where etcd grants no shorter one', TIMEOUT, async () => {
-  const { endpoints } = await start({ args: ['--election-timeout=5000', '--heartbeat-interval=500'] })
-  await waitsOnLonger(openStore({ endpoints }), openStore({ endpoints }))
-})
+test(
+  'who has to wait does so on a longer session where etcd grants no shorter one',
+  TIMEOUT,
+  async () => {
+    const { endpoints } = await start({
+      args: ['--election-timeout=5000', '--heartbeat-interval=500'],
+    })
+    await waitsOnLonger(openStore({ endpoints }), openStore({ endpoints }))
+  },
+)
 
 describe('credentials', () => {
   const credentials = { user: 'locks', password: 'secret' }
@@ -144,49 +158,59 @@ describe('credentials', () => {
     await expect.poll(() => woken).toHaveLength(1)
   })
 
-  test('of tokens that end with any change of users are renewed by themselves', TIMEOUT, async () => {
-    const { endpoints } = await start({ args: [`--auth-token=${jwt()}`] })
-    const [endpoint = ''] = endpoints
-    enableUsers(endpoint)
-    const store = openStore({ endpoints, credentials })
-    const held = makeClaim({ lock: 'jwt' })
-    expect(await store.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
-    etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
-    expect(await store.renew([held])).toEqual([{ outcome: 'renewed' }])
-    etcdctl(endpoint, '--user=root:secret', 'user', 'delete', 'newcomer')
-    const others = Array.from({ length: 5 }, (_, index) => makeClaim({ lock: `jwt-${index}` }))
-    for (const { outcome } of await Promise.all(others.map(async (one) => store.attempt(one, QUEUE)))) {
-      expect(outcome).toBe('granted')
-    }
-    expect(await store.withdraw(held)).toBe('released')
-  })
+  test(
+    'of tokens that end with any change of users are renewed by themselves',
+    TIMEOUT,
+    async () => {
+      const { endpoints } = await start({ args: [`--auth-token=${jwt()}`] })
+      const [endpoint = ''] = endpoints
+      enableUsers(endpoint)
+      const store = openStore({ endpoints, credentials })
+      const held = makeClaim({ lock: 'jwt' })
+      expect(await store.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
+      etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
+      expect(await store.renew([held])).toEqual([{ outcome: 'renewed' }])
+      etcdctl(endpoint, '--user=root:secret', 'user', 'delete', 'newcomer')
+      const others = Array.from({ length: 5 }, (_, index) => makeClaim({ lock: `jwt-${index}` }))
+      for (const { outcome } of await Promise.all(
+        others.map(async (one) => store.attempt(one, QUEUE)),
+      )) {
+        expect(outcome).toBe('granted')
+      }
+      expect(await store.withdraw(held)).toBe('released')
+    },
+  )
 
-  test('of tokens that have ended do not keep those who wait from being told', TIMEOUT, async () => {
-    const cluster = await start({ args: [`--auth-token=${jwt()}`] })
-    const [endpoint = ''] = cluster.endpoints
-    enableUsers(endpoint)
-    const { proxy, endpoints } = await openProxy(endpoint)
-    const [one, two] = [
-      openStore({ endpoints: [endpoint], credentials }),
-      openStore({ endpoints, credentials }),
-    ]
-    const woken: string[] = []
-    const wait = async (lock: string): Promise<Claim> => {
-      const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
-      await one.attempt(holder, QUEUE)
-      expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
-      two.watch(waiter, () => woken.push(lock))
-      // The stream stands, and nobody asks for anything any more.
-      await expect.poll(() => settled(() => proxy.packets)).toBe(true)
-      return holder
-    }
-    const first = await wait('told-1')
-    etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
-    // On the stream of the first one etcd refuses it by now.
-    const second = await wait('told-2')
-    for (const holder of [second, first]) expect(await one.withdraw(holder)).toBe('released')
-    await expect.poll(() => woken.toSorted()).toEqual(['told-1', 'told-2'])
-  })
+  test(
+    'of tokens that have ended do not keep those who wait from being told',
+    TIMEOUT,
+    async () => {
+      const cluster = await start({ args: [`--auth-token=${jwt()}`] })
+      const [endpoint = ''] = cluster.endpoints
+      enableUsers(endpoint)
+      const { proxy, endpoints } = await openProxy(endpoint)
+      const [one, two] = [
+        openStore({ endpoints: [endpoint], credentials }),
+        openStore({ endpoints, credentials }),
+      ]
+      const woken: string[] = []
+      const wait = async (lock: string): Promise<Claim> => {
+        const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
+        await one.attempt(holder, QUEUE)
+        expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+        two.watch(waiter, () => woken.push(lock))
+        // The stream stands, and nobody asks for anything any more.
+        await expect.poll(() => settled(() => proxy.packets)).toBe(true)
+        return holder
+      }
+      const first = await wait('told-1')
+      etcdctl(endpoint, '--user=root:secret', 'user', 'add', 'newcomer:secret')
+      // On the stream of the first one etcd refuses it by now.
+      const second = await wait('told-2')
+      for (const holder of [second, first]) expect(await one.withdraw(holder)).toBe('released')
+      await expect.poll(() => woken.toSorted()).toEqual(['told-1', 'told-2'])
+    },
+  )
 
   test('are not accepted where etcd has no users', TIMEOUT, async () => {
     const { endpoints } = await start()
@@ -227,12 +251,16 @@ function etcdctl(endpoint: string, ...args: string[]): void {
   if (status !== 0) throw new Error(String(stderr))
 }
 
-test('an attempt without an answer, given up without an answer, leaves nothing behind', TIMEOUT, async () => {
-  const [endpoint = ''] = (await start()).endpoints
-  const { proxy, endpoints } = await openProxy(endpoint)
-  const [one, two] = [openStore({ endpoints }), openStore({ endpoints: [endpoint] })]
-  await leavesNothing(proxy, one, two)
-})
+test(
+  'an attempt without an answer, given up without an answer, leaves nothing behind',
+  TIMEOUT,
+  async () => {
+    const [endpoint = ''] = (await start()).endpoints
+    const { proxy, endpoints } = await openProxy(endpoint)
+    const [one, two] = [openStore({ endpoints }), openStore({ endpoints: [endpoint] })]
+    await leavesNothing(proxy, one, two)
+  },
+)
 
 test(
   'a request that was not answered makes no entry later on, when the lock was busy meanwhile',
@@ -247,7 +275,8 @@ test(
     await store.withdraw(first)
     const other = openStore({ endpoints: [endpoint] })
     await other.attempt(holder, QUEUE)
-    // An answer that comes meanwhile: a connection that brings nothing at all is given up, with all that travels on it.
+    // An answer that comes meanwhile: a connection that brings nothing at all is given up, with all
+    // that travels on it.
     slow.proxy.faults.replyMs = 1000
     const { packets } = slow.proxy
     const inspected = store.inspect({ lock: 'nobody has it' })

@@ -1,4 +1,7 @@
-/** Entries that a later version of Holdfast made: a process that does not know them refuses, and leaves them as they are. */
+/**
+ * Entries that a later version of Holdfast made: a process that does not know them refuses, and
+ * leaves them as they are.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { ask, keys, makeClaim, TRY, openStore, QUEUE } from './support/world.js'
@@ -12,7 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-const refused = { code: 'STORE_FORMAT', message: expect.stringContaining('Update Holdfast') as string }
+const refused = {
+  code: 'STORE_FORMAT',
+  message: expect.stringContaining('Update Holdfast') as string,
+}
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 test('an entry of a later format is refused, and only the own entry is taken out again', async () => {

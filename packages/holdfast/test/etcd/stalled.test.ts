@@ -1,4 +1,7 @@
-/** A leader whose disk stalls answers keep-alives from memory, while the other members have elected another. */
+/**
+ * A leader whose disk stalls answers keep-alives from memory, while the other members have elected
+ * another.
+ */
 import { connect, createServer, type ClientHttp2Stream, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,7 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** A member that passes requests on to etcd. From `stall` on it answers keep-alives with this TTL, and nothing else. */
+/**
+ * A member that passes requests on to etcd. From `stall` on it answers keep-alives with this TTL,
+ * and nothing else.
+ */
 async function startMember(endpoint: string, ttlSeconds: number) {
   let stalled: 'no' | 'all' | 'keep-alives' = 'no'
   const etcd = connect(endpoint)
@@ -24,7 +30,10 @@ async function startMember(endpoint: string, ttlSeconds: number) {
       passOn(stream, etcd.request(headers))
     }
     if (stalled === 'no' || !keepsAlive) return
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc' },
+      { waitForTrailers: true },
+    )
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
     // A header of raft term 1, and the TTL.
     const answer = Buffer.of(0x0a, 2, 0x20, 1, 0x18, ttlSeconds)
@@ -37,7 +46,10 @@ async function startMember(endpoint: string, ttlSeconds: number) {
   })
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** @param what `keep-alives` where one address leads to several members, and the others answer the rest */
+    /**
+     * @param what `keep-alives` where one address leads to several members, and the others answer
+     * the rest
+     */
     stall: (what: 'all' | 'keep-alives' = 'all') => void (stalled = what),
   }
 }
@@ -101,11 +113,14 @@ test('grant counts only when a member that a quorum follows has kept the session
   const [first, second] = ['assured', 'assured-2'].map((lock) => makeClaim({ lock, ttlMs: 10_000 }))
   if (!first || !second) throw new Error('There are two claims.')
   expect(await store.attempt(first, QUEUE)).toMatchObject({ outcome: 'granted' })
-  // The session is a second longer than its leases. Two seconds later a grant of the whole TTL needs a keep-alive.
+  // The session is a second longer than its leases. Two seconds later a grant of the whole TTL
+  // needs a keep-alive.
   await new Promise((resolve) => setTimeout(resolve, 2100))
   member.stall()
   const granted = await store.attempt(second, QUEUE)
   const leftMs = granted.outcome === 'granted' ? granted.remainingMs : 0
   expect(leftMs).toBeGreaterThan(0)
-  expect(await sessionLeftMs(endpoint, 'assured-2')).toBeGreaterThanOrEqual(Math.floor(leftMs / 1000) * 1000)
+  expect(await sessionLeftMs(endpoint, 'assured-2')).toBeGreaterThanOrEqual(
+    Math.floor(leftMs / 1000) * 1000,
+  )
 })

@@ -10,7 +10,10 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** How many requests etcd has begun to answer, watches included; without the keep-alive of a session. */
+/**
+ * How many requests etcd has begun to answer, watches included; without the keep-alive of a
+ * session.
+ */
 async function requests(): Promise<number> {
   const response = await fetch(`${cluster.endpoints[0]}/metrics`)
   const counts = (await response.text()).matchAll(
@@ -74,7 +77,9 @@ test('what is asked for in one turn of the event loop is one request, and each h
   expect(await store.attempt(semaphore, QUEUE)).toMatchObject({ outcome: 'granted' })
   const claims = Array.from({ length: 20 }, (_, index) => makeClaim({ lock: `turn-${index}` }))
   const before = await requests()
-  const attempts = await Promise.allSettled(claims.map(async (claim) => store.attempt(claim, QUEUE)))
+  const attempts = await Promise.allSettled(
+    claims.map(async (claim) => store.attempt(claim, QUEUE)),
+  )
   expect((await requests()) - before).toBe(1)
   const [mismatch] = attempts.splice(3, 1)
   expect(mismatch).toMatchObject({ reason: { code: 'LOCK_MISMATCH' } })
@@ -96,7 +101,9 @@ describe.each([
     const store = openStore({ endpoints })
     const lock = `many-${what}`
     for (let held = 0; held < holders; held += 1) {
-      expect(await store.attempt(makeClaim({ lock, ...shape }), QUEUE)).toMatchObject({ outcome: 'granted' })
+      expect(await store.attempt(makeClaim({ lock, ...shape }), QUEUE)).toMatchObject({
+        outcome: 'granted',
+      })
     }
     const queue = {}
     const claims = Array.from({ length: WAITERS }, () => makeClaim({ lock, ...shape }))
@@ -119,7 +126,8 @@ test('a lock that is used again and again leaves one key behind', async () => {
   for (let round = 0; round < 5; round += 1) {
     const claim = makeClaim({ lock: 'again' })
     await store.attempt(claim, QUEUE)
-    for (const { key } of await keys(cluster.endpoints[0] ?? '', 'holdfast/locks/again/')) seen.add(key)
+    for (const { key } of await keys(cluster.endpoints[0] ?? '', 'holdfast/locks/again/'))
+      seen.add(key)
     expect(await store.withdraw(claim)).toBe('released')
   }
   expect(seen.size).toBe(1)

@@ -174,7 +174,9 @@ test('a renewal that moves a claim to a session that has just ended opens anothe
   await other.attempt(first, QUEUE)
   const claim = makeClaim(lock)
   expect(await one.attempt(claim, QUEUE)).toMatchObject({ outcome: 'waiting' })
-  const granted = new Promise<unknown>((resolve) => one.watch(claim, (grant) => grant && resolve(grant)))
+  const granted = new Promise<unknown>((resolve) =>
+    one.watch(claim, (grant) => grant && resolve(grant)),
+  )
   // The session of the leases of this client, which the claim moves to with its first renewal.
   const held = makeClaim(lockOf('beside'))
   expect(await one.attempt(held, QUEUE)).toMatchObject({ outcome: 'granted' })
@@ -220,7 +222,11 @@ test('a session that ended costs nothing to those whose entries travel together 
   await one.attempt(first, QUEUE)
   await one.attempt(other, QUEUE)
   await endSession(endpoint, first)
-  const claims = [short('company-3'), makeClaim(lockOf('company-4')), makeClaim(lockOf('company-5'))]
+  const claims = [
+    short('company-3'),
+    makeClaim(lockOf('company-4')),
+    makeClaim(lockOf('company-5')),
+  ]
   const attempts = Promise.all(claims.map(async (claim) => one.attempt(claim, QUEUE)))
   // Etcd refuses the transaction as a whole, for the sake of the first attempt.
   expect(await one.withdraw(other)).toBe('released')

@@ -1,10 +1,16 @@
-/** Callers with claims of their own: the first of them gets the first grant, and a fixed lease its whole TTL. */
+/**
+ * Callers with claims of their own: the first of them gets the first grant, and a fixed lease its
+ * whole TTL.
+ */
 import type { Locks } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, type World } from '../support/world.js'
 
 /** Two callers in one tick, whose attempts reach the store in the other order. */
-async function crossing(world: World, ask: (locks: Locks<true>) => Promise<{ release(): Promise<unknown> }>) {
+async function crossing(
+  world: World,
+  ask: (locks: Locks<true>) => Promise<{ release(): Promise<unknown> }>,
+) {
   const holder = await world.direct().mutex('a').acquire()
   const locks = world.client()
   const served: string[] = []
@@ -26,12 +32,16 @@ async function crossing(world: World, ask: (locks: Locks<true>) => Promise<{ rel
 
 describe('callers of one client', () => {
   test('are served in the order of their calls where their attempts overtake each other (fifo)', async () => {
-    const served = await crossing(makeWorld(), (locks) => locks.mutex('a', { fairness: 'fifo' }).acquire())
+    const served = await crossing(makeWorld(), (locks) =>
+      locks.mutex('a', { fairness: 'fifo' }).acquire(),
+    )
     expect(served).toEqual(['first', 'second'])
   })
 
   test('are served in the order of their calls where their attempts overtake each other (fixed leases)', async () => {
-    const served = await crossing(makeWorld(), (locks) => locks.mutex('a', { renew: false }).acquire())
+    const served = await crossing(makeWorld(), (locks) =>
+      locks.mutex('a', { renew: false }).acquire(),
+    )
     expect(served).toEqual(['first', 'second'])
   })
 

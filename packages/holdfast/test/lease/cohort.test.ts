@@ -1,4 +1,7 @@
-/** Cohorts: a lease passes among the waiters of one process without the store, within a bound, with tokens of its own. */
+/**
+ * Cohorts: a lease passes among the waiters of one process without the store, within a bound, with
+ * tokens of its own.
+ */
 import { onLockEvent, type Lease } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf, type World } from '../support/world.js'
@@ -57,9 +60,9 @@ describe('a cohort', () => {
     const { first, served, waiting } = await withBlock(world, 20)
     for (let turn = 0; turn < 20; turn += 1) {
       await world.clock.until(waiting[turn] ?? Promise.reject(new Error('nobody')))
-      expect(await world.clock.until(served[turn]?.release() ?? Promise.reject(new Error('nobody')))).toBe(
-        'released',
-      )
+      expect(
+        await world.clock.until(served[turn]?.release() ?? Promise.reject(new Error('nobody'))),
+      ).toBe('released')
     }
     const tokens = [first, ...served].map((lease) => lease.token)
     expect(tokens).toEqual([...tokens].sort((a, b) => (a < b ? -1 : 1)))

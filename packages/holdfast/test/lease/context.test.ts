@@ -65,31 +65,37 @@ describe('a nested run', () => {
     )
     await world.clock.advance(200)
     gate.resolve()
-    expect(await outcomes).toMatchObject([{ value: undefined }, { error: { code: 'LOCK_TIMEOUT' } }])
+    expect(await outcomes).toMatchObject([
+      { value: undefined },
+      { error: { code: 'LOCK_TIMEOUT' } },
+    ])
   })
 
-  test.each(['given back', 'stolen'])('siblings all have their turn when the lease is %s', async (how) => {
-    const { locks, world } = setUp()
-    const mutex = locks.mutex('a', { reentrant: true })
-    const order: string[] = []
-    const siblings = mutex.run(async (lease) => {
-      const lost = new Promise((resolve) => {
-        lease.signal.addEventListener('abort', resolve)
+  test.each(['given back', 'stolen'])(
+    'siblings all have their turn when the lease is %s',
+    async (how) => {
+      const { locks, world } = setUp()
+      const mutex = locks.mutex('a', { reentrant: true })
+      const order: string[] = []
+      const siblings = mutex.run(async (lease) => {
+        const lost = new Promise((resolve) => {
+          lease.signal.addEventListener('abort', resolve)
+        })
+        const all = deferred()
+        const first = mutex.run(async () => {
+          await all.promise
+          if (how === 'given back') await lease.release()
+          else await Promise.all([locks.steal('a', { now: true }), lost])
+          order.push('first')
+        })
+        const later = ['second', 'third', 'fourth'].map((name) => mutex.run(() => order.push(name)))
+        all.resolve()
+        await Promise.all([first, ...later])
       })
-      const all = deferred()
-      const first = mutex.run(async () => {
-        await all.promise
-        if (how === 'given back') await lease.release()
-        else await Promise.all([locks.steal('a', { now: true }), lost])
-        order.push('first')
-      })
-      const later = ['second', 'third', 'fourth'].map((name) => mutex.run(() => order.push(name)))
-      all.resolve()
-      await Promise.all([first, ...later])
-    })
-    await outcomeOf(world.clock.until(siblings))
-    expect(order).toEqual(['first', 'second', 'third', 'fourth'])
-  })
+      await outcomeOf(world.clock.until(siblings))
+      expect(order).toEqual(['first', 'second', 'third', 'fourth'])
+    },
+  )
 
   test('of a third level re-enters the innermost frame', async () => {
     const { locks } = setUp()
@@ -157,28 +163,31 @@ describe('a nested run that nobody awaits', () => {
   test.each([
     ['readers', (locks: Locks<true>) => locks.readWriteLock('a').read],
     ['the holder of a mutex', (locks: Locks<true>) => locks.mutex('a', { reentrant: true })],
-  ])('keeps the lock for %s until it has ended, though the run around it failed', async (_, lockOf) => {
-    const { locks, world } = setUp()
-    const lock = lockOf(locks)
-    const gate = deferred()
-    let nested: Promise<boolean> | undefined
-    const outer = outcomeOf(
-      lock.run(() => {
-        nested = lock.run(async (lease) => {
-          await gate.promise
-          return lease.held
-        })
-        throw new Error('the other one failed')
-      }),
-    )
-    const writer = world.direct().readWriteLock('a').write
-    await world.clock.advance(5)
-    expect(await writer.tryAcquire()).toBeUndefined()
-    gate.resolve()
-    expect(await nested).toBe(true)
-    expect(await outer).toMatchObject({ error: { message: 'the other one failed' } })
-    expect(await writer.tryAcquire()).toBeDefined()
-  })
+  ])(
+    'keeps the lock for %s until it has ended, though the run around it failed',
+    async (_, lockOf) => {
+      const { locks, world } = setUp()
+      const lock = lockOf(locks)
+      const gate = deferred()
+      let nested: Promise<boolean> | undefined
+      const outer = outcomeOf(
+        lock.run(() => {
+          nested = lock.run(async (lease) => {
+            await gate.promise
+            return lease.held
+          })
+          throw new Error('the other one failed')
+        }),
+      )
+      const writer = world.direct().readWriteLock('a').write
+      await world.clock.advance(5)
+      expect(await writer.tryAcquire()).toBeUndefined()
+      gate.resolve()
+      expect(await nested).toBe(true)
+      expect(await outer).toMatchObject({ error: { message: 'the other one failed' } })
+      expect(await writer.tryAcquire()).toBeDefined()
+    },
+  )
 
   test('does not keep the run around it waiting when the lock was lost, or given back', async () => {
     const { locks, world } = setUp()
@@ -236,7 +245,8 @@ describe('a nested run that has to wait', () => {
   test('waits no longer in all than it was to, though its frame ended under it', async () => {
     const { locks, world } = setUp()
     const { clock } = world
-    const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve))
+    const pause = (ms: number): Promise<void> =>
+      new Promise((resolve) => void clock.timer(ms, resolve))
     const mutex = locks.mutex('a', { reentrant: true })
     const other = world.direct().mutex('a')
     let nested: Promise<unknown> = Promise.resolve()
@@ -248,7 +258,9 @@ describe('a nested run that has to wait', () => {
       await pause(450)
     })
     await clock.advance(1)
-    expect(await clock.until(nested)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
+    expect(await clock.until(nested)).toMatchObject({
+      error: { code: 'LOCK_TIMEOUT', waitMs: 500 },
+    })
     expect(clock.monotonicMs() - startedMs).toBeLessThan(520)
     await clock.until(run)
   })
@@ -258,7 +270,9 @@ test('a semaphore refuses what its own context can never get', async () => {
   const { locks } = setUp()
   const gpu = locks.semaphore('gpu', { permits: 3 })
   expect(await gpu.run(() => gpu.run(() => 'two', { weight: 1 }), { weight: 2 })).toBe('two')
-  const outcome = await outcomeOf(gpu.run(() => gpu.run(() => undefined, { weight: 2 }), { weight: 2 }))
+  const outcome = await outcomeOf(
+    gpu.run(() => gpu.run(() => undefined, { weight: 2 }), { weight: 2 }),
+  )
   expect(outcome).toHaveProperty('error')
   if ('error' in outcome) expect(outcome.error).toBeInstanceOf(LockUsageError)
 })
@@ -267,25 +281,28 @@ test('a semaphore refuses what its own context can never get', async () => {
 describe('who is called back out of a timer that many share', () => {
   const TTL_MS = 150
 
-  test.each(['a signal', 'an event'])('through %s holds nothing that another task holds', async (how) => {
-    const locks = createLocks(memoryStore())
-    const mutex = locks.mutex('a', { reentrant: true })
-    const lost = await locks.mutex('lost', { ttlMs: TTL_MS, renew: false }).acquire()
-    const told = deferred<boolean>()
-    const onLoss = (): void => {
-      const entered = mutex.run(() => true, { waitMs: 0 })
-      void entered.catch(() => false).then(told.resolve)
-    }
-    if (how === 'a signal') lost.signal.addEventListener('abort', onLoss)
-    const stopListening = how === 'an event' ? onLockEvent('lost', onLoss) : undefined
-    // What it acquires winds up the timer that watches all leases.
-    await mutex.run(async () => {
-      await locks.mutex('shorter', { ttlMs: TTL_MS / 2, renew: false }).acquire()
-      expect(await told.promise).toBe(false)
-    })
-    stopListening?.()
-    await locks.close()
-  })
+  test.each(['a signal', 'an event'])(
+    'through %s holds nothing that another task holds',
+    async (how) => {
+      const locks = createLocks(memoryStore())
+      const mutex = locks.mutex('a', { reentrant: true })
+      const lost = await locks.mutex('lost', { ttlMs: TTL_MS, renew: false }).acquire()
+      const told = deferred<boolean>()
+      const onLoss = (): void => {
+        const entered = mutex.run(() => true, { waitMs: 0 })
+        void entered.catch(() => false).then(told.resolve)
+      }
+      if (how === 'a signal') lost.signal.addEventListener('abort', onLoss)
+      const stopListening = how === 'an event' ? onLockEvent('lost', onLoss) : undefined
+      // What it acquires winds up the timer that watches all leases.
+      await mutex.run(async () => {
+        await locks.mutex('shorter', { ttlMs: TTL_MS / 2, renew: false }).acquire()
+        expect(await told.promise).toBe(false)
+      })
+      stopListening?.()
+      await locks.close()
+    },
+  )
 
   test('through a signal finds itself where it asked for the signal', async () => {
     const requests = new AsyncLocalStorage<string>()
@@ -295,7 +312,9 @@ describe('who is called back out of a timer that many share', () => {
       const lease = await locks.mutex('a', { ttlMs: TTL_MS, renew: false }).acquire()
       lease.signal.addEventListener('abort', () => told.resolve(requests.getStore()))
     })
-    await requests.run('second', () => locks.mutex('b', { ttlMs: TTL_MS / 2, renew: false }).acquire())
+    await requests.run('second', () =>
+      locks.mutex('b', { ttlMs: TTL_MS / 2, renew: false }).acquire(),
+    )
     expect(await told.promise).toBe('first')
     await locks.close()
   })
@@ -305,9 +324,18 @@ describe('who is called back out of a timer that many share', () => {
     const store = memoryStore()
     const asked: { verb: string; by: string | undefined }[] = []
     const [attempt, renew] = [store.attempt.bind(store), store.renew.bind(store)]
-    store.attempt = (...args) => (asked.push({ verb: 'attempt', by: requests.getStore() }), attempt(...args))
-    store.renew = (...args) => (asked.push({ verb: 'renew', by: requests.getStore() }), renew(...args))
-    const [one, two] = [createLocks(store, { ttlMs: TTL_MS }), createLocks(store, { ttlMs: TTL_MS })]
+    store.attempt = (...args) => (
+      asked.push({ verb: 'attempt', by: requests.getStore() }),
+      attempt(...args)
+    )
+    store.renew = (...args) => (
+      asked.push({ verb: 'renew', by: requests.getStore() }),
+      renew(...args)
+    )
+    const [one, two] = [
+      createLocks(store, { ttlMs: TTL_MS }),
+      createLocks(store, { ttlMs: TTL_MS }),
+    ]
     const lease = await requests.run('first', () => one.mutex('a').acquire())
     const waiting = requests.run('second', () => two.mutex('a').acquire())
     await vi.waitFor(() => {

@@ -1,16 +1,28 @@
-/** A writer that becomes a reader: from the moment that it asks, nobody of its process is a writer in its place. */
+/**
+ * A writer that becomes a reader: from the moment that it asks, nobody of its process is a writer
+ * in its place.
+ */
 import type { Fairness, Lease } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf } from '../support/world.js'
 
-/** Two writers of one process, of which the first one has the lock, and a reader of another one behind them. */
+/**
+ * Two writers of one process, of which the first one has the lock, and a reader of another one
+ * behind them.
+ */
 async function writersBeforeReader(fairness: Fairness) {
   const world = makeWorld()
   const { clock } = world
   const locks = world.client({ fairness, requestTimeoutMs: 5 })
   const other = world.direct()
   const before = await clock.until(other.readWriteLock('a').write.acquire())
-  return { world, clock, write: locks.readWriteLock('a').write, before, read: other.readWriteLock('a').read }
+  return {
+    world,
+    clock,
+    write: locks.readWriteLock('a').write,
+    before,
+    read: other.readWriteLock('a').read,
+  }
 }
 
 /** The leases that come of some acquisitions, as they come. */

@@ -1,4 +1,7 @@
-/** The process stands still between a grant and the first instruction of the callback, for longer than the lease lasts. */
+/**
+ * The process stands still between a grant and the first instruction of the callback, for longer
+ * than the lease lasts.
+ */
 import { onLockEvent, type Lease, type Locks } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import { makeWorld, outcomeOf } from '../support/world.js'
@@ -17,7 +20,8 @@ const REFUSE: Record<string, (locks: Locks, started: Started) => Promise<unknown
   'run with waitMs 0': (locks, started) => locks.mutex('a').run(started, { waitMs: 0 }),
   'run of a reader': (locks, started) => locks.readWriteLock('a').read.run(started),
   'run of a writer': (locks, started) => locks.readWriteLock('a').write.run(started),
-  'semaphore.run': (locks, started) => locks.semaphore('a', { permits: 3 }).run(started, { weight: 2 }),
+  'semaphore.run': (locks, started) =>
+    locks.semaphore('a', { permits: 3 }).run(started, { weight: 2 }),
   'run of a stripe': (locks, started) => locks.striped('a', { stripes: 4 }).for('key').run(started),
   'lease.run': async (locks, started) => {
     const lease = await locks.mutex('a').acquire()
@@ -66,7 +70,9 @@ interface Seen {
   readonly errors: readonly unknown[]
 }
 
-/** Runs a subject twice at once, and stops the process a number of promise callbacks after a grant. */
+/**
+ * Runs a subject twice at once, and stops the process a number of promise callbacks after a grant.
+ */
 async function stoppedAfter(
   steps: number,
   event: 'granted' | 'handed-off',
@@ -84,7 +90,10 @@ async function stoppedAfter(
   try {
     const runs = [subject(locks, started), subject(locks, started)]
     const outcomes = await clock.until(Promise.all(runs.map(outcomeOf)))
-    return { starts, errors: outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : [])) }
+    return {
+      starts,
+      errors: outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : [])),
+    }
   } finally {
     stop()
   }
@@ -94,7 +103,9 @@ async function afterSteps(steps: number): Promise<void> {
   for (let i = 0; i < steps; i++) await Promise.resolve()
 }
 
-async function atEachStep(subject: (locks: Locks, started: Started) => Promise<unknown>): Promise<Seen[]> {
+async function atEachStep(
+  subject: (locks: Locks, started: Started) => Promise<unknown>,
+): Promise<Seen[]> {
   const seen: Seen[] = []
   for (const event of ['granted', 'handed-off'] as const) {
     for (let steps = 0; steps < STEPS; steps++) seen.push(await stoppedAfter(steps, event, subject))
@@ -143,7 +154,9 @@ describe('a process that is stopped between the grant and the callback', () => {
       const stop = onLockEvent('granted', ({ lock }) => {
         if (lock === 'b') void afterSteps(steps).then(() => clock.freeze(2 * TTL_MS))
       })
-      const lease = await clock.until(locks.multi([locks.mutex('a'), locks.mutex('b')]).tryAcquire())
+      const lease = await clock.until(
+        locks.multi([locks.mutex('a'), locks.mutex('b')]).tryAcquire(),
+      )
       stop()
       if (lease === undefined) refused += 1
     }

@@ -1,4 +1,7 @@
-/** Timers keep the process alive for those who wait for something that will come, and for nobody else. */
+/**
+ * Timers keep the process alive for those who wait for something that will come, and for nobody
+ * else.
+ */
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** Promises 1 and 2: a lease ends at its deadline, and its holder is told by then, whatever the network does. */
+/**
+ * Promises 1 and 2: a lease ends at its deadline, and its holder is told by then, whatever the
+ * network does.
+ */
 import { LockLostError, onLockEvent } from 'holdfast'
 import { describe, expect, test } from 'vitest'
 import type { WakeListener } from 'holdfast/store'
@@ -139,7 +142,8 @@ describe('clocks that part', () => {
   test('after a sleep the store decides: the lease is lost, and told within a second', async () => {
     const { clock, client, store } = makeWorld()
     const lease = await clock.until(client({ ttlMs: 30_000 }).mutex('a').acquire())
-    // The machine slept: the wall clock went on, the monotonic one did not, and the store let the lease end.
+    // The machine slept: the wall clock went on, the monotonic one did not, and the store let the
+    // lease end.
     clock.stepWall(60_000)
     await store.steal('a', { now: true })
     expect(lease.held).toBe(false)

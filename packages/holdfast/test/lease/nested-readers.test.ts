@@ -87,7 +87,9 @@ describe('readers and writers', () => {
     }
     const nested = await outcomeOf(write.run(() => read.run(() => write.run(() => 'never'))))
     expect(nested).toMatchObject(refused)
-    const indirect = write.run((writer) => read.run(() => writer.run(() => write.run(() => 'never'))))
+    const indirect = write.run((writer) =>
+      read.run(() => writer.run(() => write.run(() => 'never'))),
+    )
     expect(await outcomeOf(indirect)).toMatchObject(refused)
     expect(await write.tryAcquire()).toBeDefined()
   })

@@ -1,4 +1,6 @@
-/** A store that cannot be reached when a caller asks: how long the caller waits, and what it learns. */
+/**
+ * A store that cannot be reached when a caller asks: how long the caller waits, and what it learns.
+ */
 import {
   createLocks,
   onLockEvent,
@@ -54,7 +56,10 @@ const WAYS: readonly (readonly [
 ])[] = [
   ['mutex.acquire', (locks, options) => locks.mutex('a').acquire(options)],
   ['mutex.run', (locks, options) => locks.mutex('a').run(() => 'ran', options)],
-  ['a mutex with fairness fifo', (locks, options) => locks.mutex('a', { fairness: 'fifo' }).acquire(options)],
+  [
+    'a mutex with fairness fifo',
+    (locks, options) => locks.mutex('a', { fairness: 'fifo' }).acquire(options),
+  ],
   ['a fixed lease', (locks, options) => locks.mutex('a', { renew: false }).acquire(options)],
   ['a reader', (locks, options) => locks.readWriteLock('a').read.acquire(options)],
   ['a writer', (locks, options) => locks.readWriteLock('a').write.acquire(options)],
@@ -62,8 +67,14 @@ const WAYS: readonly (readonly [
     'a semaphore',
     (locks, options) => locks.semaphore('a', { permits: 3 }).acquire({ ...options, weight: 2 }),
   ],
-  ['multi.acquire', (locks, options) => locks.multi([locks.mutex('a'), locks.mutex('b')]).acquire(options)],
-  ['multi.run', (locks, options) => locks.multi([locks.mutex('a'), locks.mutex('b')]).run(() => 1, options)],
+  [
+    'multi.acquire',
+    (locks, options) => locks.multi([locks.mutex('a'), locks.mutex('b')]).acquire(options),
+  ],
+  [
+    'multi.run',
+    (locks, options) => locks.multi([locks.mutex('a'), locks.mutex('b')]).run(() => 1, options),
+  ],
   ['a stripe', (locks, options) => locks.striped('a', { stripes: 2 }).for('key').acquire(options)],
   [
     'singleFlight',
@@ -157,7 +168,9 @@ describe('a caller that does not say how long it waits', () => {
     const world = makeWorld()
     world.wire.fate = () => 'fail'
     const locks = world.client({ waitMs: 50_000 })
-    expect(await world.clock.until(outcomeOf(locks.mutex('a').acquire()))).toMatchObject(UNAVAILABLE)
+    expect(await world.clock.until(outcomeOf(locks.mutex('a').acquire()))).toMatchObject(
+      UNAVAILABLE,
+    )
     expect(Math.round(world.clock.monotonicMs() / 100)).toBe(500)
   })
 
@@ -191,7 +204,10 @@ describe('an attempt that found no store', () => {
     world.wire.fate = () => 'deliver'
     const lease = await world.clock.until(waiting)
     expect(claimIds(world).size).toBe(1)
-    const holders = (await locks.inspect())[0]?.holders.map(({ claimId, token }) => [claimId, token])
+    const holders = (await locks.inspect())[0]?.holders.map(({ claimId, token }) => [
+      claimId,
+      token,
+    ])
     expect(holders).toEqual([[lease.claimId, lease.token]])
     await world.clock.until(lease.release())
     expect(await world.direct().mutex('a').tryAcquire()).toBeDefined()
@@ -241,7 +257,9 @@ describe('an attempt that found no store', () => {
   test('that is not answered at all says so, and not that the lock is busy', async () => {
     const world = makeWorld()
     world.wire.fate = () => 'hang'
-    const outcome = await world.clock.until(outcomeOf(world.client().mutex('a').acquire({ waitMs: 2000 })))
+    const outcome = await world.clock.until(
+      outcomeOf(world.client().mutex('a').acquire({ waitMs: 2000 })),
+    )
     expect(outcome).toMatchObject({
       error: { code: 'STORE_UNAVAILABLE', message: expect.stringMatching(/did not answer/) },
     })
@@ -255,8 +273,16 @@ describe('an attempt that found no store', () => {
       return world.store.attempt(...args)
     }
     const { store } = world
-    const flaky = { ...store, attempt, watch: store.watch.bind(store), withdraw: store.withdraw.bind(store) }
-    const locks = createLocks({ ...flaky, name: 'flaky', traits: store.traits }, { clock: world.clock })
+    const flaky = {
+      ...store,
+      attempt,
+      watch: store.watch.bind(store),
+      withdraw: store.withdraw.bind(store),
+    }
+    const locks = createLocks(
+      { ...flaky, name: 'flaky', traits: store.traits },
+      { clock: world.clock },
+    )
     const waiting = Promise.all(
       (['cohort', 'fifo'] as const).map((fairness) =>
         locks.mutex(fairness, { fairness }).acquire({ waitMs: 5000 }),
@@ -279,7 +305,9 @@ describe('callers that wait through an outage', () => {
     for (let number = 0; number < 12; number += 1) {
       // Their attempts fail in another order.
       world.wire.latencyMs = 12 - number
-      all.push((number % 3 === 0 ? write : read).run(() => void order.push(number), { waitMs: 20_000 }))
+      all.push(
+        (number % 3 === 0 ? write : read).run(() => void order.push(number), { waitMs: 20_000 }),
+      )
       await world.clock.advance(number < 6 ? 0 : 70)
     }
     world.wire.latencyMs = 1
@@ -349,7 +377,9 @@ describe('callers that wait through an outage', () => {
   test('hold no lock that they do not know of', async () => {
     const world = makeWorld()
     const mutex = world.client().mutex('a')
-    const { begun } = await begunWithout(world, 3000, () => mutex.run(() => 'ran', { waitMs: 10_000 }))
+    const { begun } = await begunWithout(world, 3000, () =>
+      mutex.run(() => 'ran', { waitMs: 10_000 }),
+    )
     expect(await world.clock.until(begun)).toBe('ran')
     await world.clock.advance(100)
     expect(await world.direct().mutex('a').tryAcquire()).toBeDefined()
@@ -404,10 +434,14 @@ describe('the event store-unavailable', () => {
     const world = makeWorld()
     const locks = world.client()
     const told = outagesOf(locks)
-    const { begun } = await begunWithout(world, 800, () => locks.mutex('a').acquire({ waitMs: 60_000 }))
+    const { begun } = await begunWithout(world, 800, () =>
+      locks.mutex('a').acquire({ waitMs: 60_000 }),
+    )
     await world.clock.until(begun)
     world.wire.fate = () => 'hang'
-    expect(await world.clock.until(outcomeOf(locks.mutex('c').tryAcquire()))).toMatchObject(UNAVAILABLE)
+    expect(await world.clock.until(outcomeOf(locks.mutex('c').tryAcquire()))).toMatchObject(
+      UNAVAILABLE,
+    )
     expect(told).toEqual([])
   })
 })

@@ -7,8 +7,12 @@ import { makeWorld } from '../support/world.js'
 const TTL_MS = 3000
 const MANY = 1000
 
-function acquireMany(locks: ReturnType<ReturnType<typeof makeWorld>['client']>): Promise<Lease<true>[]> {
-  return Promise.all(Array.from({ length: MANY }, (_, index) => locks.mutex(`many ${index}`).acquire()))
+function acquireMany(
+  locks: ReturnType<ReturnType<typeof makeWorld>['client']>,
+): Promise<Lease<true>[]> {
+  return Promise.all(
+    Array.from({ length: MANY }, (_, index) => locks.mutex(`many ${index}`).acquire()),
+  )
 }
 
 test('a thousand leases of one moment are renewed in a few groups, each soon after the one before', async () => {
@@ -63,7 +67,8 @@ test.each(['mutex', 'semaphore'] as const)(
     const before = await clock.until(lockOf(direct()).acquire())
     const waiting = lockOf(client()).acquire()
     await clock.advance(10)
-    // The first answer is lost: the lease must not end with what the store lets it have until it is asked.
+    // The first answer is lost: the lease must not end with what the store lets it have until it is
+    // asked.
     let renewals = 0
     wire.fate = (verb) => (verb === 'renew' && (renewals += 1) === 1 ? 'fail' : 'deliver')
     await before.release()

@@ -1,4 +1,7 @@
-/** A machine that is started twice from one snapshot: both clients count their claims on from the same number. */
+/**
+ * A machine that is started twice from one snapshot: both clients count their claims on from the
+ * same number.
+ */
 import type { Locks, Random } from 'holdfast'
 import { expect, test } from 'vitest'
 import { makeWorld, type World } from '../support/world.js'

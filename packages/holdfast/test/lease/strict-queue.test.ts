@@ -1,4 +1,6 @@
-/** A strict queue: served in the order of the store, and handed on only where nobody stands between. */
+/**
+ * A strict queue: served in the order of the store, and handed on only where nobody stands between.
+ */
 import { onLockEvent, type Lease, type Locks } from 'holdfast'
 import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +24,10 @@ function strictClients(world: World): Record<string, Locks<true>> {
   return { a: world.client({ fairness: 'fifo' }), b: world.client({ fairness: 'fifo' }) }
 }
 
-/** Lets each caller have its turn and gives who had it, with a `+` when it was handed on inside the process. */
+/**
+ * Lets each caller have its turn and gives who had it, with a `+` when it was handed on inside the
+ * process.
+ */
 async function turns(world: World, served: Awaited<ReturnType<typeof queueUp>>): Promise<string[]> {
   const handed = new Set<bigint>()
   const stop = onLockEvent('handed-off', ({ token }) => handed.add(token as bigint))
@@ -37,7 +42,10 @@ async function turns(world: World, served: Awaited<ReturnType<typeof queueUp>>):
   return order
 }
 
-/** Several callers of client `a`, each of which takes the lock twice in a row, behind `b0` and before `b1`. */
+/**
+ * Several callers of client `a`, each of which takes the lock twice in a row, behind `b0` and
+ * before `b1`.
+ */
 async function comingBack(world: World, size: number) {
   const { a, b } = strictClients(world) as { a: Locks<true>; b: Locks<true> }
   const first = await world.clock.until(b.mutex('a').acquire())

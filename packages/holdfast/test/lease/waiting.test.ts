@@ -1,4 +1,7 @@
-/** Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of unclear attempts. */
+/**
+ * Waiting: attempt, queue, watch and attempt again; giving up in every state; and what becomes of
+ * unclear attempts.
+ */
 import { getEventListeners } from 'node:events'
 import { LockTimeoutError, StoreUnavailableError, type Lease } from 'holdfast'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
@@ -157,7 +160,8 @@ describe('waking up', () => {
     const holder = await direct().mutex('a').acquire()
     const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
     await clock.advance(100)
-    // As if its process were stopped: nothing leaves it, the news of its grant lies there, and the grant runs out.
+    // As if its process were stopped: nothing leaves it, the news of its grant lies there, and the
+    // grant runs out.
     wire.fate = () => 'fail'
     await holder.release()
     await clock.advance(3100)
@@ -210,7 +214,9 @@ describe('waking up', () => {
 
   test('all waiters of a client beat together: one turn for all of them', async () => {
     const { clock, client, direct, wire } = makeWorld()
-    const holders = await Promise.all(['a', 'b', 'c', 'd'].map((name) => direct().mutex(name).acquire()))
+    const holders = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((name) => direct().mutex(name).acquire()),
+    )
     const locks = client()
     for (const name of ['a', 'b', 'c', 'd']) void outcomeOf(locks.mutex(name).acquire())
     await clock.advance(100)
@@ -247,7 +253,9 @@ describe('an unclear attempt', () => {
   test('a tryAcquire that times out is withdrawn too', async () => {
     const { clock, client, direct, wire } = makeWorld()
     wire.fate = (verb) => (verb === 'attempt' ? 'drop-reply' : 'deliver')
-    const outcome = await clock.until(outcomeOf(client({ requestTimeoutMs: 100 }).mutex('a').tryAcquire()))
+    const outcome = await clock.until(
+      outcomeOf(client({ requestTimeoutMs: 100 }).mutex('a').tryAcquire()),
+    )
     expect(outcome).toHaveProperty('error.code', 'STORE_UNAVAILABLE')
     await clock.advance(50)
     expect(await direct().mutex('a').tryAcquire()).toBeDefined()
@@ -320,7 +328,9 @@ describe('renewal', () => {
     const { clock, client, wire } = makeWorld()
     const locks = client({ ttlMs: 3000 })
     const names = Array.from({ length: 100 }, (_, index) => `lock ${index}`)
-    const leases: Lease[] = await clock.until(Promise.all(names.map((name) => locks.mutex(name).acquire())))
+    const leases: Lease[] = await clock.until(
+      Promise.all(names.map((name) => locks.mutex(name).acquire())),
+    )
     await clock.advance(10_000)
     const renewals = wire.sent.filter(({ verb }) => verb === 'renew')
     expect(renewals.length).toBeLessThan(15)

@@ -77,10 +77,9 @@ describe('durations', () => {
   test.each([-1, NaN, '5s', null])('waitMs %s', async (waitMs) => {
     const outcome = await outcomeOf(locks.mutex('a').acquire({ waitMs: waitMs as number }))
     expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
-    expect(await outcomeOf(locks.mutex('a').run(() => 1, { waitMs: waitMs as number }))).toHaveProperty(
-      'error.code',
-      'LOCK_USAGE',
-    )
+    expect(
+      await outcomeOf(locks.mutex('a').run(() => 1, { waitMs: waitMs as number })),
+    ).toHaveProperty('error.code', 'LOCK_USAGE')
   })
 
   test.each([0, -1, NaN])('maxHoldMs %s', (maxHoldMs) => {
@@ -118,8 +117,14 @@ describe('options', () => {
 
   test.each([0, -1, 5, 1.5, NaN])('weight %s of 4', async (weight) => {
     const semaphore = locks.semaphore('s', { permits: 4 })
-    expect(await outcomeOf(semaphore.acquire({ weight }))).toHaveProperty('error.code', 'LOCK_USAGE')
-    expect(await outcomeOf(semaphore.tryAcquire({ weight }))).toHaveProperty('error.code', 'LOCK_USAGE')
+    expect(await outcomeOf(semaphore.acquire({ weight }))).toHaveProperty(
+      'error.code',
+      'LOCK_USAGE',
+    )
+    expect(await outcomeOf(semaphore.tryAcquire({ weight }))).toHaveProperty(
+      'error.code',
+      'LOCK_USAGE',
+    )
   })
 
   test.each([0, -1, 1.5, 1e9, NaN])('stripes %s', (stripes) => {
@@ -139,7 +144,9 @@ describe('options', () => {
       expect(() => memoryStore(options as never)).toThrow(LockUsageError)
     }
     for (const tombstonesPerLock of [NaN, -1, '8', null]) {
-      expect(() => memoryStore({ tombstonesPerLock: tombstonesPerLock as never })).toThrow(LockUsageError)
+      expect(() => memoryStore({ tombstonesPerLock: tombstonesPerLock as never })).toThrow(
+        LockUsageError,
+      )
     }
   })
 
@@ -158,7 +165,10 @@ describe('options', () => {
   test.each([0, -1, 1.5, NaN, Infinity, '5', null])('a limit of inspect: %s', async (limit) => {
     const outcome = await outcomeOf(locks.inspect({ limit: limit as number }))
     expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
-    expect(outcome).toHaveProperty('error.message', expect.stringMatching(/limit.*whole number from 1/))
+    expect(outcome).toHaveProperty(
+      'error.message',
+      expect.stringMatching(/limit.*whole number from 1/),
+    )
   })
 
   test.each([null, 5, 'wait'])('%s in place of them', async (options) => {
@@ -187,19 +197,24 @@ describe('options', () => {
     }
   })
 
-  test.each(['false', 'no', 0, 1, null, {}])('%s is no answer to whether to steal now', async (now) => {
-    const lease = await locks.mutex('not stolen').acquire({ waitMs: 0 })
-    const outcome = await outcomeOf(locks.steal('not stolen', { now: now as never }))
-    expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
-    await lease.renew()
-    expect(await lease.release()).toBe('released')
-  })
+  test.each(['false', 'no', 0, 1, null, {}])(
+    '%s is no answer to whether to steal now',
+    async (now) => {
+      const lease = await locks.mutex('not stolen').acquire({ waitMs: 0 })
+      const outcome = await outcomeOf(locks.steal('not stolen', { now: now as never }))
+      expect(outcome).toHaveProperty('error.code', 'LOCK_USAGE')
+      await lease.renew()
+      expect(await lease.release()).toBe('released')
+    },
+  )
 
   test('an event that there is not, or nobody who listens', () => {
     expect(() => onLockEvent('nope' as never, () => undefined)).toThrow(LockUsageError)
     expect(() => onLockEvent('lost', undefined as never)).toThrow(LockUsageError)
     const election = locks.election('e')
-    expect(() => election.on('electd' as never, () => undefined)).toThrow(/events elected, lost.*"electd"/)
+    expect(() => election.on('electd' as never, () => undefined)).toThrow(
+      /events elected, lost.*"electd"/,
+    )
     expect(() => election.on('elected', 5 as never)).toThrow(LockUsageError)
   })
 

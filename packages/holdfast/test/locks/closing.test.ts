@@ -1,4 +1,7 @@
-/** Closing a client in the very turn in which something else happens, and what becomes of what it leaves behind. */
+/**
+ * Closing a client in the very turn in which something else happens, and what becomes of what it
+ * leaves behind.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { onLockEvent } from 'holdfast'
@@ -13,7 +16,9 @@ test.each(['tryAcquire', 'acquire'] as const)(
     const { clock, client, direct } = makeWorld()
     const locks = client({ ttlMs: TTL_MS })
     const mutex = locks.mutex('a')
-    const asked = outcomeOf<unknown>(how === 'acquire' ? mutex.acquire({ waitMs: 0 }) : mutex.tryAcquire())
+    const asked = outcomeOf<unknown>(
+      how === 'acquire' ? mutex.acquire({ waitMs: 0 }) : mutex.tryAcquire(),
+    )
     await clock.until(locks.close())
     expect(await asked).toMatchObject({ error: { code: 'LOCKS_CLOSED', lock: 'a' } })
     expect(await direct().mutex('a').tryAcquire()).toBeDefined()

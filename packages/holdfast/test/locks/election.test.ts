@@ -1,4 +1,7 @@
-/** Elections in the turns that matter: a grant that meets a resignation, callers who share a campaign, listeners that fail. */
+/**
+ * Elections in the turns that matter: a grant that meets a resignation, callers who share a
+ * campaign, listeners that fail.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawnSync } from 'node:child_process'
 import type { Election, LockLostError } from 'holdfast'
@@ -97,7 +100,9 @@ describe('callers of one campaign', () => {
     const third = election.campaign()
     const late = outcomeOf(election.campaign({ signal: AbortSignal.abort('too late') }))
     expect(await late).toEqual({ error: 'too late' })
-    expect(await clock.until(second, 50)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 50 } })
+    expect(await clock.until(second, 50)).toMatchObject({
+      error: { code: 'LOCK_TIMEOUT', waitMs: 50 },
+    })
     stop.abort('only the first')
     expect(await first).toEqual({ error: 'only the first' })
     await busy.release()
@@ -109,7 +114,9 @@ describe('callers of one campaign', () => {
     const { direct, clock } = makeWorld()
     const busy = await direct().mutex('scheduler').acquire()
     const election = direct().election('scheduler')
-    const waiting = [{ waitMs: 50 }, { waitMs: 80 }].map((limit) => outcomeOf(election.campaign(limit)))
+    const waiting = [{ waitMs: 50 }, { waitMs: 80 }].map((limit) =>
+      outcomeOf(election.campaign(limit)),
+    )
     for (const outcome of waiting) {
       expect(await clock.until(outcome, 100)).toHaveProperty('error.code', 'LOCK_TIMEOUT')
     }
@@ -139,7 +146,9 @@ describe('callers of one campaign', () => {
     const election = direct().election('scheduler')
     const once = outcomeOf(election.campaign({ waitMs: 0 }))
     const patient = election.campaign()
-    expect(await clock.until(once, 10)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 0 } })
+    expect(await clock.until(once, 10)).toMatchObject({
+      error: { code: 'LOCK_TIMEOUT', waitMs: 0 },
+    })
     await busy.release()
     expect(await clock.until(patient)).toHaveProperty('held', true)
   })
@@ -149,26 +158,32 @@ describe('callers of one campaign', () => {
     await direct().mutex('scheduler').acquire()
     const locks = direct()
     const election = locks.election('scheduler')
-    const campaigns = [election.campaign(), election.campaign({ waitMs: 500 })].map((one) => outcomeOf(one))
+    const campaigns = [election.campaign(), election.campaign({ waitMs: 500 })].map((one) =>
+      outcomeOf(one),
+    )
     await locks.close()
-    for (const outcome of campaigns) expect(await outcome).toHaveProperty('error.code', 'LOCKS_CLOSED')
+    for (const outcome of campaigns)
+      expect(await outcome).toHaveProperty('error.code', 'LOCKS_CLOSED')
     expect(await outcomeOf(election.campaign())).toHaveProperty('error.code', 'LOCKS_CLOSED')
   })
 })
 
 describe('a leadership that ended while nobody looked', () => {
-  test.each(['cohort', 'fifo'] as const)('is told of once before the next one (%s)', async (fairness) => {
-    const { direct, clock } = makeWorld()
-    const election = direct({ fairness, ttlMs: 200 }).election('scheduler')
-    const events = noted(election)
-    const old = await election.campaign()
-    clock.freeze(400)
-    const lease = await clock.until(election.campaign())
-    await clock.advance(50)
-    expect(events).toEqual(['elected', 'lost: deadline', 'elected'])
-    expect(old.signal.aborted).toBe(true)
-    expect(election.token).toBe(lease.token)
-  })
+  test.each(['cohort', 'fifo'] as const)(
+    'is told of once before the next one (%s)',
+    async (fairness) => {
+      const { direct, clock } = makeWorld()
+      const election = direct({ fairness, ttlMs: 200 }).election('scheduler')
+      const events = noted(election)
+      const old = await election.campaign()
+      clock.freeze(400)
+      const lease = await clock.until(election.campaign())
+      await clock.advance(50)
+      expect(events).toEqual(['elected', 'lost: deadline', 'elected'])
+      expect(old.signal.aborted).toBe(true)
+      expect(election.token).toBe(lease.token)
+    },
+  )
 
   test('is told of as lost by resign()', async () => {
     const { direct, clock } = makeWorld()

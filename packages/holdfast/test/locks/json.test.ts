@@ -1,4 +1,7 @@
-/** `JSON.stringify` and `console.log` of what users get: tokens are decimal strings in JSON, and nothing throws. */
+/**
+ * `JSON.stringify` and `console.log` of what users get: tokens are decimal strings in JSON, and
+ * nothing throws.
+ */
 import { inspect } from 'node:util'
 import { LockTimeoutError, onLockEvent, type LockEvents } from 'holdfast'
 import { expect, test } from 'vitest'
@@ -15,7 +18,9 @@ test('leases, multi-leases, what inspect shows, events and errors', async () => 
   const token = String(lease.token)
   expect(json(lease)).toMatchObject({ name: 'a', claimId: lease.claimId, token, held: true })
   expect(json(granted)).toMatchObject([{ lock: 'a', token }])
-  expect(json(await locks.inspect())).toMatchObject([{ lock: 'a', lastToken: token, holders: [{ token }] }])
+  expect(json(await locks.inspect())).toMatchObject([
+    { lock: 'a', lastToken: token, holders: [{ token }] },
+  ])
   expect(json(await locks.election('a').leader())).toMatchObject({ token })
   const multi = await locks.multi([locks.mutex('b'), locks.mutex('c')]).acquire()
   expect(json(multi)).toMatchObject({ held: true, leases: [{ name: 'b' }, { name: 'c' }] })

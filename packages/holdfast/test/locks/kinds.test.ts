@@ -1,4 +1,6 @@
-/** The kinds of lock beyond the mutex: semaphores, multi-locks, stripes, elections, single flight. */
+/**
+ * The kinds of lock beyond the mutex: semaphores, multi-locks, stripes, elections, single flight.
+ */
 import { describe, expect, test } from 'vitest'
 import { remaining } from '../support/garbage.js'
 import { makeWorld, outcomeOf } from '../support/world.js'
@@ -29,8 +31,14 @@ describe('a semaphore', () => {
     await locks.semaphore('gpu', { permits: 4 }).acquire()
     const outcome = await outcomeOf(locks.semaphore('gpu', { permits: 5 }).acquire())
     expect(outcome).toHaveProperty('error.code', 'LOCK_MISMATCH')
-    expect(await outcomeOf(locks.mutex('gpu').tryAcquire())).toHaveProperty('error.code', 'LOCK_MISMATCH')
-    expect(await outcomeOf(locks.mutex('gpu').acquire())).toHaveProperty('error.code', 'LOCK_MISMATCH')
+    expect(await outcomeOf(locks.mutex('gpu').tryAcquire())).toHaveProperty(
+      'error.code',
+      'LOCK_MISMATCH',
+    )
+    expect(await outcomeOf(locks.mutex('gpu').acquire())).toHaveProperty(
+      'error.code',
+      'LOCK_MISMATCH',
+    )
   })
 })
 
@@ -90,7 +98,9 @@ describe('a multi-lock', () => {
     const locks = client({ ttlMs: 1000 })
     const busy = await direct({ ttlMs: 60_000 }).mutex('b').acquire()
     const held: boolean[] = []
-    const run = locks.multi([locks.mutex('a'), locks.mutex('b')]).run((lease) => held.push(lease.held))
+    const run = locks
+      .multi([locks.mutex('a'), locks.mutex('b')])
+      .run((lease) => held.push(lease.held))
     await clock.advance(100)
     wire.fate = (verb) => (verb === 'renew' ? 'fail' : 'deliver')
     await clock.advance(1000)
@@ -104,8 +114,12 @@ describe('a multi-lock', () => {
     const { direct, clock } = makeWorld()
     const locks = direct()
     await locks.mutex('b').acquire()
-    const run = locks.multi([locks.mutex('a'), locks.mutex('b')]).run(() => undefined, { waitMs: 500 })
-    expect(await clock.until(outcomeOf(run))).toMatchObject({ error: { code: 'LOCK_TIMEOUT', waitMs: 500 } })
+    const run = locks
+      .multi([locks.mutex('a'), locks.mutex('b')])
+      .run(() => undefined, { waitMs: 500 })
+    expect(await clock.until(outcomeOf(run))).toMatchObject({
+      error: { code: 'LOCK_TIMEOUT', waitMs: 500 },
+    })
   })
 
   test('that gets each, but never all at once, ends in time', async () => {
@@ -121,7 +135,9 @@ describe('a multi-lock', () => {
   test('refuses a signal that is none', async () => {
     const { direct } = makeWorld()
     const locks = direct()
-    const acquiring = locks.multi([locks.mutex('a')]).acquire({ signal: null as unknown as AbortSignal })
+    const acquiring = locks
+      .multi([locks.mutex('a')])
+      .acquire({ signal: null as unknown as AbortSignal })
     expect(await outcomeOf(acquiring)).toMatchObject({ error: { code: 'LOCK_USAGE' } })
   })
 
@@ -220,7 +236,9 @@ describe('single flight', () => {
       cached = `report ${loads}`
       return cached
     }
-    const all = Promise.all(Array.from({ length: 50 }, () => flight.run(load, { read: () => cached })))
+    const all = Promise.all(
+      Array.from({ length: 50 }, () => flight.run(load, { read: () => cached })),
+    )
     expect(new Set(await clock.until(all))).toEqual(new Set(['report 1']))
     expect(loads).toBe(1)
   })

@@ -167,7 +167,10 @@ describe('close', () => {
     await clock.until(locks.close())
     expect(await waiting).toHaveProperty('error.code', 'LOCKS_CLOSED')
     expect(await outcomeOf(locks.mutex('a').acquire())).toHaveProperty('error.code', 'LOCKS_CLOSED')
-    expect(await outcomeOf(locks.mutex('a').tryAcquire())).toHaveProperty('error.code', 'LOCKS_CLOSED')
+    expect(await outcomeOf(locks.mutex('a').tryAcquire())).toHaveProperty(
+      'error.code',
+      'LOCKS_CLOSED',
+    )
   })
 
   test('releases what is held', async () => {

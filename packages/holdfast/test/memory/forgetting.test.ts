@@ -27,7 +27,9 @@ test('waiters of a lock that is looked at are served in the same way as by a cal
   const waiter = makeClaim('a', SHORT)
   const tokens: (bigint | undefined)[] = []
   store.watch(waiter, (grant) => tokens.push(grant?.token))
-  expect(await store.attempt(waiter, { enqueue: true, tokens: 1 })).toMatchObject({ outcome: 'waiting' })
+  expect(await store.attempt(waiter, { enqueue: true, tokens: 1 })).toMatchObject({
+    outcome: 'waiting',
+  })
   await clock.advance(TTL_MS)
   await takeMany(store, 1500)
   expect(tokens).toHaveLength(1)

@@ -84,7 +84,8 @@ describe('a database that is not ready', () => {
       const [asked, script] = [`${name}_asked_`, `${name}_script_`]
       expect(server.sql(`${mysqlSchema(script)}\nselect @@sql_mode = @@global.sql_mode;`)).toBe('1')
       for (const prefix of [asked, script]) {
-        const store = (): Store => mysqlStore({ pool: poolOf(), prefix, autoMigrate: prefix === asked })
+        const store = (): Store =>
+          mysqlStore({ pool: poolOf(), prefix, autoMigrate: prefix === asked })
         const [one, other] = [createLocks(store()), createLocks(store())]
         const lease = await one.mutex('mode').acquire()
         const waiting = other.mutex('mode').acquire({ waitMs: 5000 })
@@ -111,7 +112,9 @@ describe('a database that is not ready', () => {
 
   test('with too few rights', async () => {
     server.sql('create user poor; grant select on app.* to poor')
-    const error = await failure({ pool: poolOf({ uri: `mysql://poor@127.0.0.1:${server.port}/app` }) })
+    const error = await failure({
+      pool: poolOf({ uri: `mysql://poor@127.0.0.1:${server.port}/app` }),
+    })
     expect(error.code).toBe('STORE_AUTH')
     expect(error.message).toContain('EXECUTE')
   })
@@ -119,7 +122,9 @@ describe('a database that is not ready', () => {
   test('that takes no writes', async () => {
     server.sql('create user reader; grant all on app.* to reader; set global read_only = on')
     try {
-      const error = await failure({ pool: poolOf({ uri: `mysql://reader@127.0.0.1:${server.port}/app` }) })
+      const error = await failure({
+        pool: poolOf({ uri: `mysql://reader@127.0.0.1:${server.port}/app` }),
+      })
       expect(error.code).toBe('STORE_CONFIG')
       expect(error.message).toContain('primary')
     } finally {
@@ -148,14 +153,19 @@ describe('options', () => {
     const plain = createConnection({ uri: server.url })
     after(() => plain.promise().end())
     for (const connection of [plain, plain.promise()]) {
-      expect(() => mysqlStore({ pool: connection as never })).toThrow('A single connection will not do')
+      expect(() => mysqlStore({ pool: connection as never })).toThrow(
+        'A single connection will not do',
+      )
     }
   })
 
-  test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7, 'Capital_', 'capitaL_'])('with the prefix %j', (prefix) => {
-    expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')
-    expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
-  })
+  test.each(['', 'a b', 'a`b', 'x'.repeat(41), 7, 'Capital_', 'capitaL_'])(
+    'with the prefix %j',
+    (prefix) => {
+      expect(() => mysqlStore({ pool: poolOf(), prefix: prefix as string })).toThrow('prefix')
+      expect(() => mysqlSchema(prefix as string)).toThrow('prefix')
+    },
+  )
 
   test.each([0, -1, NaN, Infinity, 2 ** 31, '200', 200n, true, [300], null])(
     'with a time limit of %s',
@@ -171,21 +181,23 @@ describe('options', () => {
     expect(() => mysqlStore(options)).toThrow(LockUsageError)
   })
 
-  test.each<[string, PoolOptions]>([...SHAPES, ['what it makes of them', { typeCast: () => 'made' }]])(
-    'a pool that gives %s will do',
-    async (_what, config) => {
-      const store = mysqlStore({ pool: poolOf(config) })
-      const locks = createLocks(store)
-      const lease = await locks.mutex('shapes').acquire()
-      expect((await store.inspect({ lock: 'shapes' })).locks[0]?.holders[0]?.token).toBe(lease.token)
-      expect(await locks.mutex('shapes').tryAcquire()).toBeUndefined()
-      expect(await lease.release()).toBe('released')
-      await locks.close()
-    },
-  )
+  test.each<[string, PoolOptions]>([
+    ...SHAPES,
+    ['what it makes of them', { typeCast: () => 'made' }],
+  ])('a pool that gives %s will do', async (_what, config) => {
+    const store = mysqlStore({ pool: poolOf(config) })
+    const locks = createLocks(store)
+    const lease = await locks.mutex('shapes').acquire()
+    expect((await store.inspect({ lock: 'shapes' })).locks[0]?.holders[0]?.token).toBe(lease.token)
+    expect(await locks.mutex('shapes').tryAcquire()).toBeUndefined()
+    expect(await lease.release()).toBe('released')
+    await locks.close()
+  })
 
   test.each(SHAPES)('so will a pool that gives %s for transactions', async (_what, config) => {
-    server.sql('create table if not exists shapes (id int primary key); replace into shapes values (9)')
+    server.sql(
+      'create table if not exists shapes (id int primary key); replace into shapes values (9)',
+    )
     const shape = { table: 'shapes', key: { id: 9 } }
     const db = mysqlTransactions(poolOf(config))
     expect(await db.transaction((tx) => lockRow(tx, shape))).toEqual({ id: 9 })
@@ -200,27 +212,37 @@ describe('options', () => {
   })
 })
 
-test.each(['', 'ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'ANSI', 'TRADITIONAL', 'PAD_CHAR_TO_FULL_LENGTH'])(
-  'names, labels and reasons are kept in the mode "%s"',
-  async (mode) => {
-    server.sql(`set global sql_mode = '${mode}'`)
-    const label = `null \u0000, half \ud800, "quotes" 'and' \\ 🔒`
-    const store = mysqlStore({ pool: poolOf({ rowsAsArray: true, timezone: '+09:00' }) })
-    const locks = createLocks(store, { label })
-    const name = `"it's" \\' -- 🔒${mode}`
-    const lease = await locks.mutex(name).acquire()
-    await locks.steal(name, { because: `'"\\ 🔒` })
-    const [info] = (await store.inspect({ prefix: '"it', limit: 10 })).locks
-    expect(info?.lock).toBe(name)
-    expect(info?.holders[0]).toMatchObject({ owner: { label }, stolen: true, stolenBecause: `'"\\ 🔒` })
-    await lease.release()
-    await locks.close()
-  },
-)
+test.each([
+  '',
+  'ANSI_QUOTES',
+  'NO_BACKSLASH_ESCAPES',
+  'ANSI',
+  'TRADITIONAL',
+  'PAD_CHAR_TO_FULL_LENGTH',
+])('names, labels and reasons are kept in the mode "%s"', async (mode) => {
+  server.sql(`set global sql_mode = '${mode}'`)
+  const label = `null \u0000, half \ud800, "quotes" 'and' \\ 🔒`
+  const store = mysqlStore({ pool: poolOf({ rowsAsArray: true, timezone: '+09:00' }) })
+  const locks = createLocks(store, { label })
+  const name = `"it's" \\' -- 🔒${mode}`
+  const lease = await locks.mutex(name).acquire()
+  await locks.steal(name, { because: `'"\\ 🔒` })
+  const [info] = (await store.inspect({ prefix: '"it', limit: 10 })).locks
+  expect(info?.lock).toBe(name)
+  expect(info?.holders[0]).toMatchObject({
+    owner: { label },
+    stolen: true,
+    stolenBecause: `'"\\ 🔒`,
+  })
+  await lease.release()
+  await locks.close()
+})
 
 describe('transactions', () => {
   test('a connection on which none has begun is no transaction', async () => {
-    server.sql('create table seats (id int primary key) engine=InnoDB; insert into seats values (1)')
+    server.sql(
+      'create table seats (id int primary key) engine=InnoDB; insert into seats values (1)',
+    )
     const pool = poolOf()
     const seat = { table: 'seats', key: { id: 1 } }
     const connection = await pool.getConnection()
@@ -229,7 +251,9 @@ describe('transactions', () => {
     const locks = createLocks(mysqlStore({ pool }))
     after(() => locks.close())
     const lease = await locks.mutex('fenced').acquire()
-    await expect(assertFence(connection, lease, 'resource')).rejects.toMatchObject({ code: 'LOCK_USAGE' })
+    await expect(assertFence(connection, lease, 'resource')).rejects.toMatchObject({
+      code: 'LOCK_USAGE',
+    })
     await connection.query('start transaction')
     expect(await lockRow(connection, seat)).toMatchObject({ id: 1 })
     await connection.query('rollback')

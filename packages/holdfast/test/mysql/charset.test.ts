@@ -27,25 +27,30 @@ function locksOf(pool: Pool): Locks<true> {
 describe.each(['latin1', 'utf8', 'cp1250', 'gbk'])('a pool in %s', (charset) => {
   const names = ['café', 'job 😀', '職務', 'plain'].map((name) => `${name} ${charset}`)
 
-  test.each(names)('has the lock "%s" in common with others, alone and beside another', async (name) => {
-    const [odd, usual] = [locksOf(poolOf({ charset })), locksOf(poolOf())]
-    for (const [one, two] of [[odd, usual] as const, [usual, odd] as const]) {
-      const lease = await one.mutex(name).acquire()
-      expect(await two.mutex(name).tryAcquire()).toBeUndefined()
-      const both = [two.mutex(name).tryAcquire(), two.mutex(`${name} too`).tryAcquire()]
-      const [same, other] = await Promise.all(both)
-      expect(same).toBeUndefined()
-      await other?.release()
-      const [shown] = await two.inspect({ prefix: name })
-      expect(shown).toMatchObject({ lock: name, holders: [{ owner: { label: 'café 🔒' } }] })
-      await lease.release()
-    }
-  })
+  test.each(names)(
+    'has the lock "%s" in common with others, alone and beside another',
+    async (name) => {
+      const [odd, usual] = [locksOf(poolOf({ charset })), locksOf(poolOf())]
+      for (const [one, two] of [[odd, usual] as const, [usual, odd] as const]) {
+        const lease = await one.mutex(name).acquire()
+        expect(await two.mutex(name).tryAcquire()).toBeUndefined()
+        const both = [two.mutex(name).tryAcquire(), two.mutex(`${name} too`).tryAcquire()]
+        const [same, other] = await Promise.all(both)
+        expect(same).toBeUndefined()
+        await other?.release()
+        const [shown] = await two.inspect({ prefix: name })
+        expect(shown).toMatchObject({ lock: name, holders: [{ owner: { label: 'café 🔒' } }] })
+        await lease.release()
+      }
+    },
+  )
 
   test.each(names)('covers "%s" and fences it', async (name) => {
     const [odd, usual] = [poolOf({ charset }), poolOf()]
     const locks = locksOf(usual)
-    expect(await locks.transaction(locks.mutex(name), mysqlTransactions(odd), async () => 7)).toBe(7)
+    expect(await locks.transaction(locks.mutex(name), mysqlTransactions(odd), async () => 7)).toBe(
+      7,
+    )
     const older = await locks.mutex(name).acquire()
     await older.release()
     const newer = await locks.mutex(name).acquire()

@@ -23,7 +23,8 @@ function locksOf(options: MysqlStoreOptions, of: LocksOptions = {}): Locks<true>
 }
 
 async function untilWaiting(lock: string, count: number): Promise<void> {
-  const waiters = (): string => server.sql(`select count(*) from holdfast_waiters where name like '${lock}'`)
+  const waiters = (): string =>
+    server.sql(`select count(*) from holdfast_waiters where name like '${lock}'`)
   await expect.poll(waiters, { timeout: 5000 }).toBe(String(count))
 }
 
@@ -133,7 +134,10 @@ test('a session without autocommit, and one that sees old rows, lock like any ot
 
 test('a pool that the caller passed in is not closed, and its connections do not sleep on', async () => {
   const pool = poolOf()
-  const [holder, waiter] = [createLocks(mysqlStore({ pool: poolOf() })), createLocks(mysqlStore({ pool }))]
+  const [holder, waiter] = [
+    createLocks(mysqlStore({ pool: poolOf() })),
+    createLocks(mysqlStore({ pool })),
+  ]
   const lease = await holder.mutex('open').acquire()
   const waiting = waiter.mutex('open').acquire()
   await untilWaiting('open', 1)
@@ -143,7 +147,10 @@ test('a pool that the caller passed in is not closed, and its connections do not
   await holder.close()
   await expect
     .poll(
-      () => server.sql(`select count(*) from information_schema.processlist where info like 'select sleep%'`),
+      () =>
+        server.sql(
+          `select count(*) from information_schema.processlist where info like 'select sleep%'`,
+        ),
       { timeout: 5000 },
     )
     .toBe('0')
@@ -157,7 +164,10 @@ function bells(): string {
   )
 }
 
-/** A pool whose connections break, bell and all, each time that somebody looks whether the bell hangs, so many times. */
+/**
+ * A pool whose connections break, bell and all, each time that somebody looks whether the bell
+ * hangs, so many times.
+ */
 function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: number } {
   let left = times
   let broken = 0
@@ -172,7 +182,8 @@ function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: num
       return {
         query: (statement) => connection.query(statement),
         async execute(statement) {
-          if (left === 0 || !statement.sql.includes('processlist')) return connection.execute(statement)
+          if (left === 0 || !statement.sql.includes('processlist'))
+            return connection.execute(statement)
           left -= 1
           await expect.poll(bells, { timeout: 5000 }).not.toBe('')
           await killAll()

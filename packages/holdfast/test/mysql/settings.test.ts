@@ -36,44 +36,59 @@ test('a session that cuts long lists short: of many locks asked for at once, jus
   for (const lease of held) expect(await lease.release()).toBe('released')
 })
 
-test.each(['ucs2', 'utf16', 'utf32'])('in a database in %s all who are to be woken are', async (charset) => {
-  server.sql(`create database in_${charset} character set ${charset}; use in_${charset};\n${mysqlSchema()}`)
-  const uri = server.url.replace(/app$/, `in_${charset}`)
-  const locks = locksOf(poolOf(undefined, { uri }))
-  const writer = await locks.readWriteLock('wide').write.acquire()
-  const woken = [1, 2].map(async (pid) => {
-    const store = mysqlStore({ pool: poolOf(undefined, { uri }) })
-    after(async () => store.close())
-    const owner = { clientId: `reader ${pid}`, host: 'h', pid }
-    const shape = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1, ttlMs: 60_000 } as const
-    const claim = { ...shape, lock: 'wide', id: `reader-${pid}`, heartbeatMs: 20_000, owner }
-    let ready: unknown
-    const called = new Promise((resolve) => {
-      ready = store.watch(claim, () => resolve('woken')).ready
+test.each(['ucs2', 'utf16', 'utf32'])(
+  'in a database in %s all who are to be woken are',
+  async (charset) => {
+    server.sql(
+      `create database in_${charset} character set ${charset}; use in_${charset};\n${mysqlSchema()}`,
+    )
+    const uri = server.url.replace(/app$/, `in_${charset}`)
+    const locks = locksOf(poolOf(undefined, { uri }))
+    const writer = await locks.readWriteLock('wide').write.acquire()
+    const woken = [1, 2].map(async (pid) => {
+      const store = mysqlStore({ pool: poolOf(undefined, { uri }) })
+      after(async () => store.close())
+      const owner = { clientId: `reader ${pid}`, host: 'h', pid }
+      const shape = {
+        kind: 'readWriteLock',
+        capacity: CAPACITY_ALL,
+        weight: 1,
+        ttlMs: 60_000,
+      } as const
+      const claim = { ...shape, lock: 'wide', id: `reader-${pid}`, heartbeatMs: 20_000, owner }
+      let ready: unknown
+      const called = new Promise((resolve) => {
+        ready = store.watch(claim, () => resolve('woken')).ready
+      })
+      await ready
+      const result = await store.attempt(claim, { enqueue: true, tokens: 1 })
+      return { outcome: result.outcome, called }
     })
-    await ready
-    const result = await store.attempt(claim, { enqueue: true, tokens: 1 })
-    return { outcome: result.outcome, called }
-  })
-  const waiting = await Promise.all(woken)
-  expect(waiting.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting'])
-  await writer.release()
-  // Nobody else calls them, so what is missed is missed for good.
-  const late = new Promise((resolve) => void setTimeout(resolve, 5000, 'not woken'))
-  const calls = waiting.map(({ called }) => Promise.race([called, late]))
-  expect(await Promise.all(calls)).toEqual(['woken', 'woken'])
-})
+    const waiting = await Promise.all(woken)
+    expect(waiting.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting'])
+    await writer.release()
+    // Nobody else calls them, so what is missed is missed for good.
+    const late = new Promise((resolve) => void setTimeout(resolve, 5000, 'not woken'))
+    const calls = waiting.map(({ called }) => Promise.race([called, late]))
+    expect(await Promise.all(calls)).toEqual(['woken', 'woken'])
+  },
+)
 
 test.each(['CHAIN', 'RELEASE'])(
   'a session whose commits end in %s locks like any other',
   async (completion) => {
-    const [one, other] = [locksOf(poolOf(`set session completion_type = '${completion}'`)), locksOf(poolOf())]
+    const [one, other] = [
+      locksOf(poolOf(`set session completion_type = '${completion}'`)),
+      locksOf(poolOf()),
+    ]
     const names = [`one ${completion}`, `two ${completion}`]
     for (const name of names) {
       const lease = await one.mutex(name).acquire()
       expect(await other.mutex(name).tryAcquire()).toBeUndefined()
       const waiting = other.mutex(name).acquire({ waitMs: 5000 })
-      await expect.poll(async () => (await one.inspect({ prefix: name }))[0]?.waiters.length).toBe(1)
+      await expect
+        .poll(async () => (await one.inspect({ prefix: name }))[0]?.waiters.length)
+        .toBe(1)
       expect(await lease.release()).toBe('released')
       expect(await one.mutex(name).tryAcquire()).toBeUndefined()
       expect((await one.inspect({ prefix: name })).length).toBe(1)
@@ -85,7 +100,8 @@ test.each(['CHAIN', 'RELEASE'])(
       [...names, `three ${completion}`].map((name) => one.mutex(name).tryAcquire()),
     )
     expect(more.map((lease) => lease?.held)).toEqual([undefined, undefined, true])
-    for (const lease of [...leases, ...more]) expect(await (lease?.release() ?? 'released')).toBe('released')
+    for (const lease of [...leases, ...more])
+      expect(await (lease?.release() ?? 'released')).toBe('released')
   },
 )
 
@@ -95,7 +111,8 @@ test('a session in safe-updates mode is examined like any other, and locks', asy
   server.sql(`create user viewer; grant select on app.* to viewer`)
   const uri = server.url.replace('root@', 'viewer@')
   const { denied } = await diagnose({ pool: poolOf('set session sql_safe_updates = 1', { uri }) })
-  for (const right of ['INSERT', 'UPDATE', 'DELETE']) expect(denied).toContain(`${right} on holdfast_locks`)
+  for (const right of ['INSERT', 'UPDATE', 'DELETE'])
+    expect(denied).toContain(`${right} on holdfast_locks`)
   const locks = locksOf(pool)
   for (const lock of [locks.mutex('safe'), locks.semaphore('safe too', { permits: 2 })]) {
     const lease = await lock.acquire()

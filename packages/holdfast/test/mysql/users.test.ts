@@ -1,4 +1,7 @@
-/** Users with a password, of the kind that the server gives to new users, and with no more rights than the errors name. */
+/**
+ * Users with a password, of the kind that the server gives to new users, and with no more rights
+ * than the errors name.
+ */
 import { createLocks } from 'holdfast'
 import { diagnose, migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
@@ -22,7 +25,9 @@ function poolOf(user: string, password: string, options: PoolOptions): Pool {
 test.each<readonly [string, PoolOptions]>([
   ['over TCP', {}],
   // MySQL makes itself a certificate, and MariaDB does so from 11.4 on.
-  ...(server.product === 'MySQL' ? [['over TLS', { ssl: { rejectUnauthorized: false } }] as const] : []),
+  ...(server.product === 'MySQL'
+    ? [['over TLS', { ssl: { rejectUnauthorized: false } }] as const]
+    : []),
 ])('one makes the tables, and another locks, waits and is woken: %s', async (_how, options) => {
   await migrateMysql(poolOf('maker', 'made', options))
   const locker = (): Pool => poolOf('locker', 'locked', options)

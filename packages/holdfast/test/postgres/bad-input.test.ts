@@ -1,7 +1,12 @@
 /** What PostgreSQL can refuse: each refusal says what to do, and nothing hangs. */
 import { createLocks, LockUsageError, type LockError } from 'holdfast'
 import { assertFence } from 'holdfast/fence'
-import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import {
+  pgTransactions,
+  postgresSchema,
+  postgresStore,
+  type PostgresStoreOptions,
+} from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -20,7 +25,8 @@ function poolOf(config: PoolConfig = {}): Pool {
   return pool
 }
 
-const failure = (options: PostgresStoreOptions): Promise<LockError> => failureOf(postgresStore(options))
+const failure = (options: PostgresStoreOptions): Promise<LockError> =>
+  failureOf(postgresStore(options))
 
 test.each(['missing', 'pg_catalog'])(
   'a fence in the schema %s says how to make its table',
@@ -76,7 +82,9 @@ describe('a database that is not ready', () => {
   })
 
   test('makes the schema when asked to, also for several clients at once', async () => {
-    await expectOneSchema(() => postgresStore({ pool: poolOf(), schema: 'Made', autoMigrate: true }))
+    await expectOneSchema(() =>
+      postgresStore({ pool: poolOf(), schema: 'Made', autoMigrate: true }),
+    )
   })
 
   test('the schema may be made again while it is in use', async () => {
@@ -158,10 +166,20 @@ test('labels and reasons may have any characters', async () => {
 test('one request that the database cannot read does not fail the others of its turn', async () => {
   const store = postgresStore({ pool: poolOf() })
   const owner = { clientId: 'c', host: 'h', pid: 1 }
-  const shape = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000, heartbeatMs: 300, owner } as const
+  const shape = {
+    kind: 'mutex',
+    capacity: 1,
+    weight: 1,
+    ttlMs: 1000,
+    heartbeatMs: 300,
+    owner,
+  } as const
   const results = await Promise.allSettled([
     store.attempt({ ...shape, lock: 'readable', id: 'one' }, { enqueue: false, tokens: 1 }),
-    store.attempt({ ...shape, lock: 'not \u0000 readable', id: 'two' }, { enqueue: false, tokens: 1 }),
+    store.attempt(
+      { ...shape, lock: 'not \u0000 readable', id: 'two' },
+      { enqueue: false, tokens: 1 },
+    ),
   ])
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   await store.close()

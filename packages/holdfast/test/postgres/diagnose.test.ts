@@ -19,7 +19,9 @@ function poolOf(config: PoolConfig = {}): Pool {
 }
 
 test('a pool of one connection is refused at once', async () => {
-  await expect(diagnose({ pool: poolOf({ max: 1 }) })).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+  await expect(diagnose({ pool: poolOf({ max: 1 }) })).rejects.toMatchObject({
+    code: 'STORE_CONFIG',
+  })
 })
 
 test('a second connection that is refused: the first one goes back', async () => {

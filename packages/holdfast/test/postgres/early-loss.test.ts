@@ -1,4 +1,6 @@
-/** A server that takes its welcome back in the same packet, as one does that is stopped just then. */
+/**
+ * A server that takes its welcome back in the same packet, as one does that is stopped just then.
+ */
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createLocks } from 'holdfast'

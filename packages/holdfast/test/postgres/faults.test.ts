@@ -1,6 +1,11 @@
 /** What can happen to a server and its connections while locks are held and waited for. */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
-import { pgTransactions, postgresSchema, postgresStore, type PostgresStoreOptions } from 'holdfast/postgres'
+import {
+  pgTransactions,
+  postgresSchema,
+  postgresStore,
+  type PostgresStoreOptions,
+} from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
@@ -34,25 +39,30 @@ async function untilWaiting(lock: string, count: number): Promise<void> {
 }
 
 const killAll = (): string =>
-  server.psql('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
+  server.psql(
+    'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+  )
 
-test.each(['pg', 'postgres'])('killed backends cost nothing but a moment, through %s', async (library) => {
-  const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
-  after(() => sql.end({ timeout: 1 }))
-  const pool = library === 'pg' ? poolOf() : sql
-  const locks = locksOf({ pool }, { ttlMs: 2000 })
-  const lease = await locks.mutex(`killed-${library}`).acquire()
-  const waiting = locksOf({ pool: library === 'pg' ? poolOf() : sql })
-    .mutex(`killed-${library}`)
-    .acquire()
-  await untilWaiting(`killed-${library}`, 1)
-  killAll()
-  // Longer than a third of the TTL: it was renewed through a new connection.
-  await new Promise((resolve) => void setTimeout(resolve, 2200))
-  expect(lease.held).toBe(true)
-  expect(await lease.release()).toBe('released')
-  expect((await waiting).held).toBe(true)
-})
+test.each(['pg', 'postgres'])(
+  'killed backends cost nothing but a moment, through %s',
+  async (library) => {
+    const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
+    after(() => sql.end({ timeout: 1 }))
+    const pool = library === 'pg' ? poolOf() : sql
+    const locks = locksOf({ pool }, { ttlMs: 2000 })
+    const lease = await locks.mutex(`killed-${library}`).acquire()
+    const waiting = locksOf({ pool: library === 'pg' ? poolOf() : sql })
+      .mutex(`killed-${library}`)
+      .acquire()
+    await untilWaiting(`killed-${library}`, 1)
+    killAll()
+    // Longer than a third of the TTL: it was renewed through a new connection.
+    await new Promise((resolve) => void setTimeout(resolve, 2200))
+    expect(lease.held).toBe(true)
+    expect(await lease.release()).toBe('released')
+    expect((await waiting).held).toBe(true)
+  },
+)
 
 test('a server that is away for longer than the TTL: the holder is told by its deadline', async () => {
   const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
@@ -83,7 +93,8 @@ test('a server that stalls: the outcome is unknown, and nothing is left of it', 
     .catch((error: unknown) => error)
   for (const pid of backends) process.kill(pid, 'SIGCONT')
   expect(failed).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  const held = (): string => server.psql(`select count(*) from holdfast.holders where lock = 'stalled'`)
+  const held = (): string =>
+    server.psql(`select count(*) from holdfast.holders where lock = 'stalled'`)
   await expect.poll(held, { timeout: 5000 }).toBe('0')
   const lease = await locks.mutex('stalled').acquire({ waitMs: 1000 })
   await lease.release()
@@ -108,7 +119,9 @@ test.each([
   ['a text', 'secret'],
   ['a function', () => Promise.resolve('secret')],
 ])('a connection of our own has the password of the pool, given as %s', async (_kind, password) => {
-  server.psql(`drop role if exists ${GUARDED}; create role ${GUARDED} login superuser password 'secret'`)
+  server.psql(
+    `drop role if exists ${GUARDED}; create role ${GUARDED} login superuser password 'secret'`,
+  )
   const pool = new Pool({
     host: '127.0.0.1',
     port: server.port,
@@ -136,7 +149,9 @@ test('connections: the pool of the caller and one more, however many wait', asyn
       timeout: 5000,
     })
     .toBe('60')
-  expect(Number(server.psql('select count(*) from pg_stat_activity')) - before).toBeLessThanOrEqual(2 + 2 + 1)
+  expect(Number(server.psql('select count(*) from pg_stat_activity')) - before).toBeLessThanOrEqual(
+    2 + 2 + 1,
+  )
   await Promise.all(leases.map((lease) => lease.release()))
   for (const lease of await Promise.all(next)) await lease.release()
 })
@@ -189,7 +204,8 @@ test.each(['pg', 'postgres'])(
     after(() => pooler.remove())
     const sql = postgres(pooler.url, { max: 2, fetch_types: false, onnotice: () => undefined })
     after(() => sql.end({ timeout: 1 }))
-    // Two clients, whose statements have the same name, and who get each other's connections of the server.
+    // Two clients, whose statements have the same name, and who get each other's connections of the
+    // server.
     const clients = [0, 1].map(() =>
       locksOf({ pool: library === 'pg' ? poolOf({ connectionString: pooler.url }) : sql }),
     )
@@ -229,13 +245,19 @@ test.each(['pg', 'postgres'])(
   },
 )
 
-// As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the failure of that question.
+// As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the
+// failure of that question.
 test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
   const proxy = await Proxy.to(server.port)
   after(() => proxy.close())
   proxy.faults.requestMs = 200
   const url = server.url.replace(String(server.port), String(proxy.port))
-  const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => undefined, backoff: () => 0.05 })
+  const sql = postgres(url, {
+    max: 2,
+    fetch_types: false,
+    onnotice: () => undefined,
+    backoff: () => 0.05,
+  })
   after(() => sql.end({ timeout: 1 }))
   const locks = locksOf({ pool: sql })
   const failed = locks
@@ -256,23 +278,27 @@ test('through postgres without fetch_types, a server that restarts under a new c
   await expect.poll(works, { timeout: 10_000 }).toBe(true)
 })
 
-test.each(['store', 'transaction'])('a connection whose end comes together with it, in a %s', async (use) => {
-  const proxy = await Proxy.to(server.port)
-  after(() => proxy.close())
-  proxy.faults.replyMs = 2000
-  const url = server.url.replace(String(server.port), String(proxy.port))
-  const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })
-  const work =
-    use === 'store'
-      ? locksOf({ pool }).mutex('doomed').acquire()
-      : pgTransactions(pool).transaction((tx) => tx.query('select 1'))
-  const outcome = work.catch((error: unknown) => error)
-  const doomed = `from pg_stat_activity where application_name = 'doomed-${use}'`
-  await expect.poll(() => server.psql(`select count(*) ${doomed}`), { interval: 5 }).toBe('1')
-  // What comes now is let through behind what is still on its way: both arrive at once.
-  proxy.faults.replyMs = 0
-  server.psql(`select pg_terminate_backend(pid) ${doomed}`)
-  // What the store asks may be asked again on another connection, and what belongs to a transaction may not.
-  if (use === 'store') expect(await outcome).toMatchObject({ held: true })
-  else expect(await outcome).toBeInstanceOf(Error)
-})
+test.each(['store', 'transaction'])(
+  'a connection whose end comes together with it, in a %s',
+  async (use) => {
+    const proxy = await Proxy.to(server.port)
+    after(() => proxy.close())
+    proxy.faults.replyMs = 2000
+    const url = server.url.replace(String(server.port), String(proxy.port))
+    const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })
+    const work =
+      use === 'store'
+        ? locksOf({ pool }).mutex('doomed').acquire()
+        : pgTransactions(pool).transaction((tx) => tx.query('select 1'))
+    const outcome = work.catch((error: unknown) => error)
+    const doomed = `from pg_stat_activity where application_name = 'doomed-${use}'`
+    await expect.poll(() => server.psql(`select count(*) ${doomed}`), { interval: 5 }).toBe('1')
+    // What comes now is let through behind what is still on its way: both arrive at once.
+    proxy.faults.replyMs = 0
+    server.psql(`select pg_terminate_backend(pid) ${doomed}`)
+    // What the store asks may be asked again on another connection, and what belongs to a transaction
+    // may not.
+    if (use === 'store') expect(await outcome).toMatchObject({ held: true })
+    else expect(await outcome).toBeInstanceOf(Error)
+  },
+)

@@ -1,4 +1,7 @@
-/** The connection that listens is there for those who wait, and for nobody else, however its making and its end coincide. */
+/**
+ * The connection that listens is there for those who wait, and for nobody else, however its making
+ * and its end coincide.
+ */
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Client } from '../../dist/stores/postgres/clients.js'
@@ -51,7 +54,8 @@ function makeDatabase(): { client: FakeClient; database: PostgresDatabase } {
 const events = () => ({ onGrant: () => undefined, onHint: () => undefined })
 
 /** Time for a connection that is not to come. */
-const whileItMayCome = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, PAUSE_MS))
+const whileItMayCome = (): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, PAUSE_MS))
 
 test('lost and not to be made anew, when nobody waits any more it is left alone', async () => {
   const { client, database } = makeDatabase()

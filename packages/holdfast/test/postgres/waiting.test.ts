@@ -1,4 +1,6 @@
-/** What those who wait cost the database: one statement a client and heartbeat, however many wait. */
+/**
+ * What those who wait cost the database: one statement a client and heartbeat, however many wait.
+ */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
@@ -27,7 +29,9 @@ test('a thousand waiters on a hundred locks', async () => {
   const leases = await Promise.all(names.map((name) => holder.mutex(name).acquire()))
   const clients = Array.from({ length: CLIENTS }, client)
   const waiting: Promise<Lease>[] = clients.flatMap((locks) =>
-    Array.from({ length: WAITERS }, (_, index) => locks.mutex(names[index % LOCKS] ?? '').acquire()),
+    Array.from({ length: WAITERS }, (_, index) =>
+      locks.mutex(names[index % LOCKS] ?? '').acquire(),
+    ),
   )
   // In each process one of its waiters stands in the queue of the lock.
   const queued = (): string => server.psql('select count(*) from holdfast.waiters')

@@ -1,4 +1,7 @@
-/** The rule of the ACL, as far as it depends on the version and on the scripts; the rest is tried on servers. */
+/**
+ * The rule of the ACL, as far as it depends on the version and on the scripts; the rest is tried on
+ * servers.
+ */
 import { LockUsageError } from 'holdfast'
 import { aclRule, diagnose, redisStore, type IoRedisClient } from 'holdfast/redis'
 import { Redis } from 'ioredis6'
@@ -22,9 +25,12 @@ describe('the rule', () => {
   it('has channels since 6.2', () => {
     expect(aclRule({ version: '6.0.16' })).not.toContain('&')
     expect(aclRule({ version: '6.0.16' })).not.toContain('resetchannels')
-    expect(aclRule({ version: '6.2.0', prefix: 'shop' })).toMatch(/~shop:\* resetchannels &shop:\* -@all/)
+    expect(aclRule({ version: '6.2.0', prefix: 'shop' })).toMatch(
+      /~shop:\* resetchannels &shop:\* -@all/,
+    )
     expect(aclRule({ version: '7.0.15' })).not.toContain('setinfo')
-    for (const version of ['7.2.4', '8.0.6']) expect(aclRule({ version })).toContain('+client|setinfo ')
+    for (const version of ['7.2.4', '8.0.6'])
+      expect(aclRule({ version })).toContain('+client|setinfo ')
     expect(aclRule({ version: '7.0.15', cluster: true })).toMatch(/\+spublish \+ssubscribe/)
   })
 
@@ -40,12 +46,14 @@ describe('the rule', () => {
     },
   )
 
-  it.each([{ version: '7.0.15', mode: 'simple' }, { version: '7.0.15', clusters: true }, {}, undefined])(
-    'refuses the needs %j',
-    (needs) => {
-      expect(() => aclRule(needs as never)).toThrow(LockUsageError)
-    },
-  )
+  it.each([
+    { version: '7.0.15', mode: 'simple' },
+    { version: '7.0.15', clusters: true },
+    {},
+    undefined,
+  ])('refuses the needs %j', (needs) => {
+    expect(() => aclRule(needs as never)).toThrow(LockUsageError)
+  })
 
   it.each(['5.0.14', 'unknown'])('cannot be written for version %s', (version) => {
     expect(() => aclRule({ version })).toThrow('has no ACL')
@@ -91,13 +99,23 @@ describe('the diagnosis', () => {
   it('of a replica says that it is one, also when a lease on it has ended', async () => {
     const store = redisStore({ client: redis, prefix: 'ended' })
     const owner = { clientId: 'test', host: 'test', pid: 1 }
-    const terms = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1, heartbeatMs: 1000, owner } as const
+    const terms = {
+      kind: 'mutex',
+      capacity: 1,
+      weight: 1,
+      ttlMs: 1,
+      heartbeatMs: 1000,
+      owner,
+    } as const
     await store.attempt({ lock: 'lock', id: 'claim', ...terms }, { enqueue: false, tokens: 1 })
     await store.close()
     const replica = await startRedis({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
     const client = new Redis(replica.url)
     await expect.poll(() => client.exists('ended:{lock}'), { timeout: 10_000 }).toBe(1)
-    expect(await diagnose({ client, prefix: 'ended' })).toMatchObject({ role: 'slave', foreignKeys: [] })
+    expect(await diagnose({ client, prefix: 'ended' })).toMatchObject({
+      role: 'slave',
+      foreignKeys: [],
+    })
     client.disconnect()
     await replica.stop()
   })

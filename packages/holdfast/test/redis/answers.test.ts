@@ -1,7 +1,15 @@
-/** No answer is taken for that to another question, however often connections break. Through each client library. */
+/**
+ * No answer is taken for that to another question, however often connections break. Through each
+ * client library.
+ */
 import { describe, expect, test } from 'vitest'
 import { Proxy } from '@holdfast/servers/proxy'
-import { openClient, openClusterClient, openSentinelClient, LIBRARIES } from '@holdfast/servers/redis-clients'
+import {
+  openClient,
+  openClusterClient,
+  openSentinelClient,
+  LIBRARIES,
+} from '@holdfast/servers/redis-clients'
 import { SENTINEL_NAME, startSentinels } from '@holdfast/servers/redis-sentinel'
 import { eventually } from '@holdfast/servers/eventually'
 import { clusterTransportOf, transportOf } from '../../dist/stores/redis/open.js'
@@ -22,13 +30,18 @@ async function proxyTo(port: number): Promise<Proxy> {
   return proxy
 }
 
-/** Asks without a pause, also in the very turn in which the connection breaks, and counts the answers. */
+/**
+ * Asks without a pause, also in the very turn in which the connection breaks, and counts the
+ * answers.
+ */
 async function askWhileBreaking(
   transport: Transport,
   breakAll: () => void,
 ): Promise<{ right: number; wrong: number }> {
   const answers = { right: 0, wrong: 0 }
-  /** What is under way since the last break; of what was lost in a library for ever, nobody waits. */
+  /**
+   * What is under way since the last break; of what was lost in a library for ever, nobody waits.
+   */
   let underWay = new Set<string>()
   let [asked, stopped] = [0, false]
   const ask = async (): Promise<void> => {

@@ -18,7 +18,9 @@ function makeBatches() {
     channelOf: () => 'channel',
     run: (keys, [, first = '']) => {
       const verbs =
-        first.length === 1 ? first : [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
+        first.length === 1
+          ? first
+          : [...first.matchAll(/"([arwt])",/g)].map(([, verb]) => verb).join('')
       calls.push(`${verbs} ${keys.join(' ')}`)
       return new Promise(() => undefined)
     },

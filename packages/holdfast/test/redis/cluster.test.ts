@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
 import { Gate } from 'holdfast/conformance'
-import { aclRule, diagnose, redisStore, type IoRedisCluster, type RedisClient } from 'holdfast/redis'
+import {
+  aclRule,
+  diagnose,
+  redisStore,
+  type IoRedisCluster,
+  type RedisClient,
+} from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../../dist/stores/redis/cluster/slots.js'
@@ -30,7 +36,10 @@ import {
 
 let shared: Promise<RedisCluster> | undefined
 
-/** For all tests that kill nobody: a Cluster needs two seconds until it takes writes. Each has locks of its own. */
+/**
+ * For all tests that kill nobody: a Cluster needs two seconds until it takes writes. Each has locks
+ * of its own.
+ */
 function sharedCluster(): Promise<RedisCluster> {
   shared ??= startCluster()
   return shared
@@ -88,7 +97,10 @@ function pick(client: object): {
   offlineQueue: () => { length: number }
   listenerCount: (event: string) => number
 } {
-  const inside = client as { offlineQueue: { length: number }; listenerCount(event: string): number }
+  const inside = client as {
+    offlineQueue: { length: number }
+    listenerCount(event: string): number
+  }
   return {
     offlineQueue: () => inside.offlineQueue,
     listenerCount: (event) => inside.listenerCount(event),
@@ -102,7 +114,8 @@ async function disown(cluster: RedisCluster, slot: number, owner: Member): Promi
   const isOwned = async ({ server }: Member): Promise<boolean> =>
     (await server.command('CLUSTER', 'DELSLOTS', String(slot))).startsWith('+')
   // A message that was on its way may give it back to whoever had it.
-  for (const member of others) await eventually('it is forgotten', async () => !(await isOwned(member)))
+  for (const member of others)
+    await eventually('it is forgotten', async () => !(await isOwned(member)))
 }
 
 test('slots are those of the server, whatever the name', async () => {
@@ -122,7 +135,9 @@ test('slots are those of the server, whatever the name', async () => {
     randomUUID(),
   ]
   for (const name of [...names, ...names.map((text) => `hf:{${text}}:q`)]) {
-    expect(slotOf(name), name).toBe(Number((await server.command('CLUSTER', 'KEYSLOT', name)).slice(1)))
+    expect(slotOf(name), name).toBe(
+      Number((await server.command('CLUSTER', 'KEYSLOT', name)).slice(1)),
+    )
   }
 })
 
@@ -148,10 +163,15 @@ for (const library of LIBRARIES) {
     expect((await two.inspect({ prefix: library, limit: 10 })).locks).toHaveLength(3)
     expect(await subscriptions(cluster)).not.toEqual([])
     await two.close()
-    await eventually('its channels are gone', async () => (await subscriptions(cluster)).length === 0)
+    await eventually(
+      'its channels are gone',
+      async () => (await subscriptions(cluster)).length === 0,
+    )
     // The caller's client works on.
     await take(closing(redisStore({ client: opened.client })), makeClaim(`another ${library}`))
-    await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
+    await expect(two.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
+      code: 'LOCKS_CLOSED',
+    })
   })
 }
 
@@ -239,7 +259,10 @@ test('the diagnosis of each member takes no lock for a key of somebody else', as
 describe('a slot that moves', () => {
   test('keeps its held and awaited locks at every stage of the move', async () => {
     const cluster = await sharedCluster()
-    const [one, two] = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
+    const [one, two] = await Promise.all([
+      openStoreOn(cluster, 'ioredis6'),
+      openStoreOn(cluster, 'redis6'),
+    ])
     const [holder, waiter] = [
       makeClaim('lock', { ttlMs: 60_000 }),
       makeClaim('lock', { heartbeatMs: 20_000 }),
@@ -249,7 +272,8 @@ describe('a slot that moves', () => {
     const { slot, from, to } = await elsewhere(cluster, 'hf:{lock}')
 
     await cluster.beginMove(slot, from, to)
-    // Some keys here and some there: nothing is decided on half of a lock's state. The members ask to come back.
+    // Some keys here and some there: nothing is decided on half of a lock's state. The members ask
+    // to come back.
     expect(await cluster.moveKeys(slot, from, to, 1)).toBe(1)
     const renewing = one.renew([holder])
     const asking = two.attempt(waiter, QUEUE)
@@ -272,7 +296,10 @@ describe('a slot that moves', () => {
     const cluster = await sharedCluster()
     for (const library of LIBRARIES) {
       const lock = `lock ${library}`
-      const [one, two] = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
+      const [one, two] = await Promise.all([
+        openStoreOn(cluster, library),
+        openStoreOn(cluster, library),
+      ])
       const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
       await take(one, holder)
       await two.attempt(waiter, QUEUE)
@@ -292,7 +319,10 @@ describe('a slot that moves', () => {
 
   test('back and forth under load loses nobody, and no token is given twice', async () => {
     const cluster = await sharedCluster()
-    const stores = await Promise.all([openStoreOn(cluster, 'ioredis6'), openStoreOn(cluster, 'redis6')])
+    const stores = await Promise.all([
+      openStoreOn(cluster, 'ioredis6'),
+      openStoreOn(cluster, 'redis6'),
+    ])
     const { slot, from, to } = await elsewhere(cluster, 'hf:{hot}')
     const load = { locks: ['hot', 'other'], workers: 4, ttlMs: 3000 }
     const toll = await loadWhile(stores, load, async () => {
@@ -310,8 +340,14 @@ describe('a slot that moves', () => {
   }, 60_000)
 })
 
-/** A client that keeps what it is answered until the gate opens, and counts the connections that are made like its own. */
-function heldBack(inner: IoRedisCluster, gate: Gate): { client: IoRedisCluster; opened: () => number } {
+/**
+ * A client that keeps what it is answered until the gate opens, and counts the connections that are
+ * made like its own.
+ */
+function heldBack(
+  inner: IoRedisCluster,
+  gate: Gate,
+): { client: IoRedisCluster; opened: () => number } {
   let opened = 0
   const client: IoRedisCluster = {
     isCluster: true,
@@ -412,7 +448,8 @@ describe('a member that fails', () => {
     const [lost, ...others] = claims.map(async (claim) => store.renew([claim]))
     expect(await Promise.all(others)).toEqual([[{ outcome: 'renewed' }], [{ outcome: 'renewed' }]])
     expect(performance.now() - startMs).toBeLessThan(700)
-    for (const lock of names.slice(1)) await store.withdraw(claims[names.indexOf(lock)] as (typeof claims)[0])
+    for (const lock of names.slice(1))
+      await store.withdraw(claims[names.indexOf(lock)] as (typeof claims)[0])
     expect(await lost).toMatchObject([{ outcome: 'unknown', cause: { code: 'STORE_UNAVAILABLE' } }])
     // All of them in one turn: each has an answer of its own.
     const all = await Promise.allSettled(names.map((lock) => take(store, makeClaim(lock))))
@@ -447,12 +484,18 @@ describe('a member that fails', () => {
     await take(store, claim)
     await Promise.all(cluster.members.map(({ server }) => server.kill()))
     const startMs = performance.now()
-    await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
     expect(performance.now() - startMs).toBeLessThan(3000)
     await cluster.start()
-    await eventually('it answers', async () => (await store.renew([claim]))[0]?.outcome === 'renewed', {
-      withinMs: 20_000,
-    })
+    await eventually(
+      'it answers',
+      async () => (await store.renew([claim]))[0]?.outcome === 'renewed',
+      {
+        withinMs: 20_000,
+      },
+    )
   }, 40_000)
 })
 
@@ -482,7 +525,8 @@ test('through redis6: the member that the client lists first may be dead before 
 }, 60_000)
 
 function firstPort(client: RedisClient): number {
-  const [first] = (client as unknown as { readonly masters: readonly { readonly port: number }[] }).masters
+  const [first] = (client as unknown as { readonly masters: readonly { readonly port: number }[] })
+    .masters
   if (!first) throw new Error('The client knows of no members.')
   return first.port
 }
@@ -505,7 +549,8 @@ test('a member that owns no slots any more is left, and so is the connection tha
       return { library, store, claim, before }
     }),
   )
-  // The server itself ends a subscription whose slot moves; a connection without any it leaves as it is.
+  // The server itself ends a subscription whose slot moves; a connection without any it leaves as
+  // it is.
   await eventually('nobody listens', async () => (await subscriptions(cluster)).length === 0)
   for (const { library, store, claim, before } of worlds) {
     const next = await cluster.memberOf(before.shard, 'slave')
@@ -525,12 +570,14 @@ describe('clients that do not fit', () => {
     const [member] = cluster.members as [Member]
     const foreign = (await oneOfEach(cluster, 'foreign'))[1] ?? ''
     const { server } =
-      (await cluster.ownerOf(`hf:{${foreign}}`)) === member ? (cluster.members[2] as Member) : member
+      (await cluster.ownerOf(`hf:{${foreign}}`)) === member
+        ? (cluster.members[2] as Member)
+        : member
     const attempt = Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY))
     await expect(attempt).rejects.toMatchObject({ code: 'STORE_CONFIG' })
-    await expect(Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY))).rejects.toThrow(
-      /client of the Cluster/,
-    )
+    await expect(
+      Promise.resolve(openStore(server).attempt(makeClaim(foreign), TRY)),
+    ).rejects.toThrow(/client of the Cluster/)
   })
 
   test('a Cluster client of a server without a Cluster says so, and so does a wrong password', async () => {
@@ -560,7 +607,9 @@ describe('clients that do not fit', () => {
       const before = [listenerCount('error'), listenerCount('end')]
       const stores = [redisStore({ client }), redisStore({ client })]
       for (let times = 0; times < 4; times += 1) {
-        const attempts = stores.map((store) => Promise.resolve(store.attempt(makeClaim('lock'), TRY)))
+        const attempts = stores.map((store) =>
+          Promise.resolve(store.attempt(makeClaim('lock'), TRY)),
+        )
         for (const { status } of await Promise.allSettled(attempts)) expect(status).toBe('rejected')
         expect([listenerCount('error'), listenerCount('end')]).toEqual(before)
       }
@@ -581,7 +630,10 @@ describe('clients that do not fit', () => {
 
 test('a waiter that hears nothing of a moved slot is served by its heartbeats', async () => {
   const cluster = await sharedCluster()
-  const [one, two] = await Promise.all([openStoreOn(cluster, 'redis6'), openStoreOn(cluster, 'ioredis6')])
+  const [one, two] = await Promise.all([
+    openStoreOn(cluster, 'redis6'),
+    openStoreOn(cluster, 'ioredis6'),
+  ])
   const [holder, waiter] = [createLocks(one), createLocks(two)]
   const lease = await holder.mutex('lock').acquire()
   const waiting = waiter.mutex('lock').acquire()

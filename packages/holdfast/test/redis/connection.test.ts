@@ -57,8 +57,14 @@ for (const library of LIBRARIES) {
       const server = await startServer({ password: 'right-secret' })
       const url = server.url.replace('right-secret', 'wrong-secret')
       const store = openStore({ url }, library)
-      const { error, tookMs } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
-      expect(error).toMatchObject({ code: 'STORE_AUTH', store: 'redis', name: 'StoreUnavailableError' })
+      const { error, tookMs } = await failure(
+        store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
+      )
+      expect(error).toMatchObject({
+        code: 'STORE_AUTH',
+        store: 'redis',
+        name: 'StoreUnavailableError',
+      })
       expect(tookMs).toBeLessThan(2000)
       expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/secret/)
     })
@@ -66,7 +72,9 @@ for (const library of LIBRARIES) {
     test('a missing password is told at once', async () => {
       const server = await startServer({ password: 'right-secret' })
       const store = openStore({ url: `redis://127.0.0.1:${server.port}` }, library)
-      const { error, tookMs } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+      const { error, tookMs } = await failure(
+        store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
+      )
       expect(error).toMatchObject({ code: 'STORE_AUTH' })
       expect(tookMs).toBeLessThan(2000)
     })
@@ -75,7 +83,9 @@ for (const library of LIBRARIES) {
       const [port] = await freePorts(1)
       const store = openStore({ url: `redis://:a-secret@127.0.0.1:${port}` }, library)
       for (let times = 0; times < 2; times += 1) {
-        const { error, tookMs } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+        const { error, tookMs } = await failure(
+          store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
+        )
         expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
         expect(String(error)).toMatch(/ECONNREFUSED.*Check that the server runs/)
         expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/a-secret/)
@@ -164,7 +174,8 @@ for (const library of LIBRARIES) {
         await eventually('the channel is there', async () =>
           (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'),
         )
-        // Killed before the hand-off, so that its message is lost: the new subscription is the cue to ask.
+        // Killed before the hand-off, so that its message is lost: the new subscription is the cue
+        // to ask.
         expect(await killConnections(server, 'pubsub')).toBe(1)
         await one.withdraw(holder)
         await eventually('it is woken', () => wakes > 0)
@@ -233,14 +244,18 @@ for (const library of LIBRARIES) {
       await take(store, holder)
       await store.attempt(waiter, QUEUE)
       await store.watch(waiter, () => undefined).ready
-      await eventually('it listens', async () => (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'))
+      await eventually('it listens', async () =>
+        (await server.command('PUBSUB', 'CHANNELS')).includes('hf:'),
+      )
       await store.close()
       await eventually(
         'it is gone',
         async () => !(await server.command('PUBSUB', 'CHANNELS')).includes('hf:'),
       )
       expect(await ping(client)).toBe('PONG')
-      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
+      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
+        code: 'LOCKS_CLOSED',
+      })
       // Another store on the same client is not concerned.
       expect(await closing(redisStore({ client })).withdraw(holder)).toBe('released')
     })
@@ -252,7 +267,9 @@ for (const library of LIBRARIES) {
       if ('call' in client) (client as unknown as { disconnect(): void }).disconnect()
       else (client as unknown as { destroy(): void }).destroy()
       const store = closing(redisStore({ client }))
-      const { error, tookMs } = await failure(store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
+      const { error, tookMs } = await failure(
+        store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
+      )
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
       expect(String(error)).toMatch(/closed/)
       expect(tookMs).toBeLessThan(4000)
@@ -271,9 +288,9 @@ for (const library of LIBRARIES) {
         const watch = store.watch(waiter, () => (wakes += 1))
         await watch.ready
         expect(await server.command('EXISTS', `${keyPrefix}locks:{lock}`)).toBe(':1\r\n')
-        expect((await store.inspect({ prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock)).toEqual([
-          'lock',
-        ])
+        expect(
+          (await store.inspect({ prefix: 'lo', limit: 10 })).locks.map(({ lock }) => lock),
+        ).toEqual(['lock'])
         await store.withdraw(holder)
         await eventually('it is woken', () => wakes > 0)
       },
@@ -289,7 +306,9 @@ test.each([
   async (library, options) => {
     const server = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
     const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
-    await eventually('the replica follows', async () => (await replica.command('ROLE')).includes('connected'))
+    await eventually('the replica follows', async () =>
+      (await replica.command('ROLE')).includes('connected'),
+    )
     const opened = openClient(library, server.url, { disableOfflineQueue: true })
     after(() => opened.end())
     await opened.ready
@@ -303,62 +322,106 @@ test.each([
   ['ioredis6', { db: 99 }],
   ['redis6', { database: 99 }],
   ['redis6', { username: 'nobody', password: 'wrong' }],
-] as const)('a client of %s with %o takes no lock where it was not to go', async (library, options) => {
-  const server = await startServer()
-  // From now on the server knows the scripts, and does at once what it is asked.
-  await take(openStore(server), makeClaim('warm'))
-  const store = closing(redisStore({ client: connectTo(server.url, library, options) }))
-  const attempts = Array.from({ length: 3 }, () => store.attempt(makeClaim('lock'), TRY) as Promise<unknown>)
-  for (const { error, tookMs } of await Promise.all(attempts.map(failure))) {
-    expect(String(error)).toMatch(/DB index is out of range|WRONGPASS/)
-    expect(tookMs).toBeLessThan(2000)
-  }
-  expect(await server.command('EXISTS', 'hf:{lock}')).toBe(':0\r\n')
-})
-
-describe.each(['ioredis5', 'ioredis6'] as const)('a client of %s whose SELECT was refused', (library) => {
-  test.each([
-    ['by the rights of its user', { db: 3, username: 'bound', password: 'secret' }, 'STORE_AUTH'],
-    ['for there is no such database', { db: 99 }, 'STORE_CONFIG'],
-  ] as const)('takes no lock in another database, early or late: %s', async (_, options, code) => {
+] as const)(
+  'a client of %s with %o takes no lock where it was not to go',
+  async (library, options) => {
     const server = await startServer()
-    await server.command('ACL', 'SETUSER', 'bound', 'on', '>secret', '~*', '&*', '+@all', '-select')
-    const client = connectTo(server.url, library, options)
-    const early = closing(redisStore({ client }))
-    await expect(early.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
-    await eventually('the library calls it ready', () => Reflect.get(client, 'status') === 'ready')
-    const late = closing(redisStore({ client }))
-    for (const store of [late, early]) {
-      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
+    // From now on the server knows the scripts, and does at once what it is asked.
+    await take(openStore(server), makeClaim('warm'))
+    const store = closing(redisStore({ client: connectTo(server.url, library, options) }))
+    const attempts = Array.from(
+      { length: 3 },
+      () => store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
+    )
+    for (const { error, tookMs } of await Promise.all(attempts.map(failure))) {
+      expect(String(error)).toMatch(/DB index is out of range|WRONGPASS/)
+      expect(tookMs).toBeLessThan(2000)
     }
-    expect(await server.command('DBSIZE')).toBe(':0\r\n')
-  })
+    expect(await server.command('EXISTS', 'hf:{lock}')).toBe(':0\r\n')
+  },
+)
 
-  test('is heard of again when it may', async () => {
-    const server = await startServer()
-    await server.command('ACL', 'SETUSER', 'bound', 'on', '>secret', '~*', '&*', '+@all', '-select')
-    const client = connectTo(server.url, library, { db: 3, username: 'bound', password: 'secret' })
-    const store = closing(redisStore({ client }))
-    await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
-    await server.command('ACL', 'SETUSER', 'bound', '+select')
-    // Another lock: the library's own SELECT was refused first, and ours may come after the change, with what waits for it.
-    await take(store, makeClaim('another lock'))
-    await killConnections(server, 'normal')
-    // What is under way when the connection breaks fails with it.
-    const granted = (): Promise<boolean> =>
-      Promise.resolve(store.attempt(makeClaim('other'), TRY)).then(
-        ({ outcome }) => outcome === 'granted',
-        () => false,
+describe.each(['ioredis5', 'ioredis6'] as const)(
+  'a client of %s whose SELECT was refused',
+  (library) => {
+    test.each([
+      ['by the rights of its user', { db: 3, username: 'bound', password: 'secret' }, 'STORE_AUTH'],
+      ['for there is no such database', { db: 99 }, 'STORE_CONFIG'],
+    ] as const)(
+      'takes no lock in another database, early or late: %s',
+      async (_, options, code) => {
+        const server = await startServer()
+        await server.command(
+          'ACL',
+          'SETUSER',
+          'bound',
+          'on',
+          '>secret',
+          '~*',
+          '&*',
+          '+@all',
+          '-select',
+        )
+        const client = connectTo(server.url, library, options)
+        const early = closing(redisStore({ client }))
+        await expect(early.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
+        await eventually(
+          'the library calls it ready',
+          () => Reflect.get(client, 'status') === 'ready',
+        )
+        const late = closing(redisStore({ client }))
+        for (const store of [late, early]) {
+          await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
+        }
+        expect(await server.command('DBSIZE')).toBe(':0\r\n')
+      },
+    )
+
+    test('is heard of again when it may', async () => {
+      const server = await startServer()
+      await server.command(
+        'ACL',
+        'SETUSER',
+        'bound',
+        'on',
+        '>secret',
+        '~*',
+        '&*',
+        '+@all',
+        '-select',
       )
-    await eventually('it is back', granted)
-    expect(await server.command('DBSIZE')).toBe(':0\r\n')
-  })
-})
+      const client = connectTo(server.url, library, {
+        db: 3,
+        username: 'bound',
+        password: 'secret',
+      })
+      const store = closing(redisStore({ client }))
+      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
+        code: 'STORE_AUTH',
+      })
+      await server.command('ACL', 'SETUSER', 'bound', '+select')
+      // Another lock: the library's own SELECT was refused first, and ours may come after the change,
+      // with what waits for it.
+      await take(store, makeClaim('another lock'))
+      await killConnections(server, 'normal')
+      // What is under way when the connection breaks fails with it.
+      const granted = (): Promise<boolean> =>
+        Promise.resolve(store.attempt(makeClaim('other'), TRY)).then(
+          ({ outcome }) => outcome === 'granted',
+          () => false,
+        )
+      await eventually('it is back', granted)
+      expect(await server.command('DBSIZE')).toBe(':0\r\n')
+    })
+  },
+)
 
 test('what is asked of a client of redis6 before it is connected is sent in its order', async () => {
   const server = await startServer({ password: 'right-secret' })
   const transport = transportOf(connectTo(server.url, 'redis6'))
-  const asked = Array.from({ length: 50 }, (_, index) => transport.command('RPUSH', 'list', String(index)))
+  const asked = Array.from({ length: 50 }, (_, index) =>
+    transport.command('RPUSH', 'list', String(index)),
+  )
   expect(await Promise.all(asked)).toEqual(asked.map((_, index) => index + 1))
   expect((await transport.command('LRANGE', 'list', '0', '-1')) as string[]).toEqual(
     asked.map((_, index) => String(index)),

@@ -1,6 +1,6 @@
 /**
- * The same histories through the Lua scripts and through the memory store's rule: the same decisions, the same tokens, the
- * same wake-ups, to the millisecond.
+ * The same histories through the Lua scripts and through the memory store's rule: the same
+ * decisions, the same tokens, the same wake-ups, to the millisecond.
  */
 import { Redis } from 'ioredis5'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -54,7 +54,8 @@ test.each([
 ])(`${HISTORIES} histories are decided alike%s`, { timeout: 240_000 }, async (_, circumstances) => {
   const outcomes = await play(HISTORIES, circumstances)
   // A comparison of histories in which nothing happens would pass as well.
-  for (const what of ALL_OUTCOMES) expect(outcomes.get(what) ?? 0, what).toBeGreaterThan(HISTORIES / 2)
+  for (const what of ALL_OUTCOMES)
+    expect(outcomes.get(what) ?? 0, what).toBeGreaterThan(HISTORIES / 2)
 })
 
 test('histories are decided alike although the server restarts', { timeout: 240_000 }, async () => {

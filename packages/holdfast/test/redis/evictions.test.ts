@@ -1,6 +1,7 @@
 /**
- * A server that evicts single keys of a lock, though it must not. What was lost ends leases early. The counts heal within
- * one TTL, and the leases that are granted after an eviction never exceed the capacity among themselves.
+ * A server that evicts single keys of a lock, though it must not. What was lost ends leases early.
+ * The counts heal within one TTL, and the leases that are granted after an eviction never exceed
+ * the capacity among themselves.
  */
 import { Redis } from 'ioredis5'
 import { redisStore } from 'holdfast/redis'
@@ -114,7 +115,9 @@ class History {
     await this.#pass(this.#story.passMs())
     const step = this.#story.step(() => false)
     const answer = await perform(this.#store, step)
-    this.#log.push(`${this.#nowMs} ${step.verb} ${'claim' in step ? step.claim.id : ''} ${say(answer)}`)
+    this.#log.push(
+      `${this.#nowMs} ${step.verb} ${'claim' in step ? step.claim.id : ''} ${say(answer)}`,
+    )
     if (step.verb === 'steal' && step.now) this.#beliefs.forget()
     this.#beliefs.note(step, answer, this.#nowMs)
     const { held, capacity } = this.#beliefs.heldOf(this.#nowMs)
@@ -163,7 +166,9 @@ class History {
 }
 
 function say(answer: unknown): string {
-  return JSON.stringify(answer, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+  return JSON.stringify(answer, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
 }
 
 function isWaiting(answer: unknown): boolean {
@@ -175,7 +180,9 @@ async function play(histories: number, edits: readonly ScriptEdit[] = []): Promi
   for (let seed = 1; seed <= histories; seed += 1) await new History(seed, edits).play()
 }
 
-test(`counts heal in ${HISTORIES} histories with evictions`, { timeout: 240_000 }, () => play(HISTORIES))
+test(`counts heal in ${HISTORIES} histories with evictions`, { timeout: 240_000 }, () =>
+  play(HISTORIES),
+)
 
 test.each([
   ['permits that stay taken when their holders are evicted', NO_RECOUNT],

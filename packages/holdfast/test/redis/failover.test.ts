@@ -1,4 +1,6 @@
-/** The primary is killed under load, or loses what it had granted, with Sentinels and in a Cluster. */
+/**
+ * The primary is killed under load, or loses what it had granted, with Sentinels and in a Cluster.
+ */
 import { createLocks } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -49,7 +51,10 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
       'a primary of a Cluster is killed under load: every waiter is served or told, and no token is given twice',
       async () => {
         const cluster = await startTestCluster({ partial: false })
-        const stores = await Promise.all([openStoreOn(cluster, library), openStoreOn(cluster, library)])
+        const stores = await Promise.all([
+          openStoreOn(cluster, library),
+          openStoreOn(cluster, library),
+        ])
         const toll = await loadWhile(stores, LOAD, async () => {
           const dead = await cluster.ownerOf('hf:{a}')
           await dead.server.kill()
@@ -70,7 +75,10 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
           openStoreOn(cluster, library, options),
           openStoreOn(cluster, library, options),
         ])
-        const [holder, waiter] = [createLocks(one, { ttlMs: 2000 }), createLocks(two, { ttlMs: 60_000 })]
+        const [holder, waiter] = [
+          createLocks(one, { ttlMs: 2000 }),
+          createLocks(two, { ttlMs: 60_000 }),
+        ]
         const lease = await holder.mutex('a').acquire()
         const waiting = waiter.mutex('a').acquire({ waitMs: 25_000 })
         await eventually(
@@ -78,7 +86,8 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
           async () => (await one.inspect({ lock: 'a' })).locks[0]?.waiters.length === 1,
         )
         const owner = await cluster.ownerOf('hf:{a}')
-        // What the replica has not got is lost: the waiter itself does not depend on it, the token does.
+        // What the replica has not got is lost: the waiter itself does not depend on it, the token
+        // does.
         await owner.server.command('WAIT', '1', '5000')
         owner.server.pause()
         after(() => owner.server.resume())
@@ -92,7 +101,10 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
   })
 }
 
-/** Makes a replica follow a server that is not there, so that it gets nothing more of what its primary writes. */
+/**
+ * Makes a replica follow a server that is not there, so that it gets nothing more of what its
+ * primary writes.
+ */
 async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void> {
   await replica.command('REPLICAOF', '127.0.0.1', '1')
   await eventually('the primary notices', async () =>
@@ -100,7 +112,10 @@ async function cutOff(primary: RedisServer, replica: RedisServer): Promise<void>
   )
 }
 
-/** A lock whose grant was lost is granted again, with a larger token, and the first holder finds out when it asks. */
+/**
+ * A lock whose grant was lost is granted again, with a larger token, and the first holder finds out
+ * when it asks.
+ */
 async function expectDoubleHold(store: Store<true>, first: Claim, token: bigint): Promise<void> {
   const [second, waiter] = [makeClaim('lock'), makeClaim('lock')]
   await eventually(
@@ -145,7 +160,9 @@ describe('a failover that loses a grant makes two holders, whom only the token t
       const cluster = await startTestCluster({ appendOnly: true })
       const store = await openStoreOn(cluster, 'redis6')
       const owner = await cluster.ownerOf('hf:{lock}')
-      const replica = cluster.members.find(({ id, shard }) => shard === owner.shard && id !== owner.id)
+      const replica = cluster.members.find(
+        ({ id, shard }) => shard === owner.shard && id !== owner.id,
+      )
       // It is not there when the grant is made, and knows only what was before.
       await replica?.server.kill()
       const first = makeClaim('lock')

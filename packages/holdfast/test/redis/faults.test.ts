@@ -1,4 +1,7 @@
-/** Networks that lie, through each client library: TLS to a plain port, answers that never come, and half answers. */
+/**
+ * Networks that lie, through each client library: TLS to a plain port, answers that never come, and
+ * half answers.
+ */
 import { createLocks } from 'holdfast'
 import { redisStore, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
@@ -85,7 +88,11 @@ for (const library of LIBRARIES) {
       const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
         (caught: unknown) => caught,
       )
-      expect(error).toMatchObject({ name: 'StoreUnavailableError', code: 'STORE_UNAVAILABLE', lock: 'lock' })
+      expect(error).toMatchObject({
+        name: 'StoreUnavailableError',
+        code: 'STORE_UNAVAILABLE',
+        lock: 'lock',
+      })
       expect(performance.now() - startMs).toBeLessThan(3000)
     })
 

@@ -1,4 +1,6 @@
-/** A resource in Redis that refuses late tokens, and writes that are made only with one that is not. */
+/**
+ * A resource in Redis that refuses late tokens, and writes that are made only with one that is not.
+ */
 import { createLocks, type Lease } from 'holdfast'
 import { assertFence, fencedWrite, type RedisCommand } from 'holdfast/fence'
 import { redisStore, type RedisClient } from 'holdfast/redis'
@@ -56,7 +58,9 @@ describe.each(LIBRARIES)('through %s', (library) => {
     expect(String((await write(late, 'two'))[1])).toBe('two')
     await expect(write(early, 'three')).rejects.toMatchObject({ code: 'STALE_TOKEN' })
     // The same token from another owner: one of the two was granted it by a store that forgot.
-    await expect(write(leaseWith(100n, 'other'), 'four')).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    await expect(write(leaseWith(100n, 'other'), 'four')).rejects.toMatchObject({
+      code: 'STALE_TOKEN',
+    })
     expect(String((await fencedWrite(client, late, key, [['GET', key]]))[0])).toBe('two')
   })
 
@@ -85,7 +89,9 @@ describe.each(LIBRARIES)('through %s', (library) => {
       await expect(fencedWrite(client, lease, resource, [])).rejects.toMatchObject(usage)
     }
     await expect(assertFence(client, leaseWith(1n), '')).rejects.toMatchObject(usage)
-    await expect(assertFence(undefined as never, leaseWith(1n), resource)).rejects.toMatchObject(usage)
+    await expect(assertFence(undefined as never, leaseWith(1n), resource)).rejects.toMatchObject(
+      usage,
+    )
     for (const commands of [[[]], [['SET', 1]], 'SET', [undefined]]) {
       const refused = fencedWrite(client, leaseWith(1n), resource, commands as never)
       await expect(refused).rejects.toMatchObject(usage)
@@ -113,9 +119,15 @@ describe.each(LIBRARIES)('through %s', (library) => {
       expect(await server.command('GET', key)).toContain('text')
       expect(await server.command('EXISTS', `behind ${key}`)).toBe(':0\r\n')
     }
-    await expect(assertFence(client, leaseWith(0n), key)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+    await expect(assertFence(client, leaseWith(0n), key)).rejects.toMatchObject({
+      code: 'STALE_TOKEN',
+    })
     // More than Lua passes on at once.
-    const long = ['RPUSH', key, ...Array.from({ length: 9000 }, () => 'x')] as unknown as RedisCommand
+    const long = [
+      'RPUSH',
+      key,
+      ...Array.from({ length: 9000 }, () => 'x'),
+    ] as unknown as RedisCommand
     await expect(fencedWrite(client, leaseWith(1n), key, [long])).rejects.toMatchObject({
       code: 'LOCK_USAGE',
     })
@@ -131,7 +143,9 @@ describe.each(LIBRARIES)('through %s', (library) => {
     await assertFence(client, leaseWith(1n), `full ${library}`)
     await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
     try {
-      const failed = fencedWrite(client, leaseWith(1n), `full ${library}`, [['SET', `full ${library}`, 'x']])
+      const failed = fencedWrite(client, leaseWith(1n), `full ${library}`, [
+        ['SET', `full ${library}`, 'x'],
+      ])
       await expect(failed).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: 'lock' })
     } finally {
       await server.command('CONFIG', 'SET', 'maxmemory', '0')
@@ -146,7 +160,9 @@ describe.each(LIBRARIES)('through %s', (library) => {
       const failures = [
         fencedWrite(client, leaseWith(1n), `hung ${library}`, [['SET', `hung ${library}`, 'x']]),
         assertFence(client, leaseWith(1n), `hung ${library}`),
-      ].map((call) => expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: 'lock' }))
+      ].map((call) =>
+        expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: 'lock' }),
+      )
       vi.advanceTimersByTime(5000)
       await Promise.all(failures)
     } finally {
@@ -165,7 +181,10 @@ describe.each(LIBRARIES)('through %s', (library) => {
   })
 })
 
-/** A client of ioredis, which sends again what was not answered, and what its connection goes through. */
+/**
+ * A client of ioredis, which sends again what was not answered, and what its connection goes
+ * through.
+ */
 async function openThroughProxy(): Promise<{ proxy: Proxy; client: RedisClient }> {
   const proxy = await Proxy.to(server.port)
   ends.push(() => proxy.close())
@@ -249,38 +268,44 @@ describe('a call that the library sends again, since the connection broke before
 })
 
 describe('where there is more than one server', () => {
-  test('the client of a Cluster finds the member that has the resource', { timeout: 60_000 }, async () => {
-    const cluster = await startCluster()
-    ends.push(() => cluster.stop())
-    for (const library of LIBRARIES) {
-      for (const keyPrefix of [undefined, 'app:']) {
-        const settings = keyPrefix === undefined ? {} : { keyPrefix }
-        const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
-        ends.push(end)
-        await ready
-        // So many that each member has some.
-        for (let index = 0; index < 12; index += 1) {
-          const resource = `${library} ${keyPrefix ?? ''}${index}`
-          const key = `{${resource}}`
-          await assertFence(client, leaseWith(1n), resource)
-          const replies = await fencedWrite(client, leaseWith(2n), resource, [
-            ['SET', key, 'two'],
-            ['GET', key],
-          ])
-          expect(String(replies[1])).toBe('two')
-          await expect(assertFence(client, leaseWith(1n), resource)).rejects.toMatchObject({
-            code: 'STALE_TOKEN',
-          })
-          const member = await cluster.ownerOf(`${keyPrefix ?? ''}hf:fence:{${resource}}`)
-          expect(await member.server.command('GET', `${keyPrefix ?? ''}hf:fence:{${resource}}`)).toContain(
-            '2 owner',
+  test(
+    'the client of a Cluster finds the member that has the resource',
+    { timeout: 60_000 },
+    async () => {
+      const cluster = await startCluster()
+      ends.push(() => cluster.stop())
+      for (const library of LIBRARIES) {
+        for (const keyPrefix of [undefined, 'app:']) {
+          const settings = keyPrefix === undefined ? {} : { keyPrefix }
+          const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
+          ends.push(end)
+          await ready
+          // So many that each member has some.
+          for (let index = 0; index < 12; index += 1) {
+            const resource = `${library} ${keyPrefix ?? ''}${index}`
+            const key = `{${resource}}`
+            await assertFence(client, leaseWith(1n), resource)
+            const replies = await fencedWrite(client, leaseWith(2n), resource, [
+              ['SET', key, 'two'],
+              ['GET', key],
+            ])
+            expect(String(replies[1])).toBe('two')
+            await expect(assertFence(client, leaseWith(1n), resource)).rejects.toMatchObject({
+              code: 'STALE_TOKEN',
+            })
+            const member = await cluster.ownerOf(`${keyPrefix ?? ''}hf:fence:{${resource}}`)
+            expect(
+              await member.server.command('GET', `${keyPrefix ?? ''}hf:fence:{${resource}}`),
+            ).toContain('2 owner')
+          }
+          await Promise.all(
+            cluster.members.map((member) => member.server.command('SCRIPT', 'FLUSH')),
           )
+          await assertFence(client, leaseWith(3n), `${library} ${keyPrefix ?? ''}0`)
         }
-        await Promise.all(cluster.members.map((member) => member.server.command('SCRIPT', 'FLUSH')))
-        await assertFence(client, leaseWith(3n), `${library} ${keyPrefix ?? ''}0`)
       }
-    }
-  })
+    },
+  )
 
   test('a client of Sentinels will do', { timeout: 60_000 }, async () => {
     const group = await startSentinels()
@@ -294,7 +319,9 @@ describe('where there is more than one server', () => {
       await ready
       await assertFence(client, leaseWith(2n), library)
       await fencedWrite(client, leaseWith(3n), library, [['SET', library, 'three']])
-      await expect(assertFence(client, leaseWith(1n), library)).rejects.toMatchObject({ code: 'STALE_TOKEN' })
+      await expect(assertFence(client, leaseWith(1n), library)).rejects.toMatchObject({
+        code: 'STALE_TOKEN',
+      })
     }
   })
 })

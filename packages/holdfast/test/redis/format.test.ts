@@ -1,7 +1,19 @@
-/** A head that a later version of Holdfast wrote: refused by each verb, also where the short ways look first, and left as it is. */
+/**
+ * A head that a later version of Holdfast wrote: refused by each verb, also where the short ways
+ * look first, and left as it is.
+ */
 import { redlockStore } from 'holdfast/redlock'
 import { expect, test } from 'vitest'
-import { closing, connectTo, makeClaim, openStore, QUEUE, startServer, take, TRY } from './support/world.js'
+import {
+  closing,
+  connectTo,
+  makeClaim,
+  openStore,
+  QUEUE,
+  startServer,
+  take,
+  TRY,
+} from './support/world.js'
 
 /** As every later format begins: its byte, its number, and what only that format knows. */
 const LATER = Buffer.from([3, 0, 2, 9, 9, 9])
@@ -13,7 +25,9 @@ const REFUSED = {
 test('each verb refuses a head of a later format, and touches nothing', async () => {
   const server = await startServer()
   const store = openStore(server)
-  const client = connectTo(server.url) as unknown as { call(...words: (string | Buffer)[]): Promise<unknown> }
+  const client = connectTo(server.url) as unknown as {
+    call(...words: (string | Buffer)[]): Promise<unknown>
+  }
   const claim = makeClaim('later')
   await client.call('SET', 'hf:{later}', LATER, 'PX', '600000')
   const all = async (): Promise<unknown> => [
@@ -49,7 +63,9 @@ test('each verb refuses a head of a later format, and touches nothing', async ()
 test('a head that becomes one of a later format while the lock is held is not freed', async () => {
   const server = await startServer()
   const store = openStore(server)
-  const client = connectTo(server.url) as unknown as { call(...words: (string | Buffer)[]): Promise<unknown> }
+  const client = connectTo(server.url) as unknown as {
+    call(...words: (string | Buffer)[]): Promise<unknown>
+  }
   const claim = makeClaim('upgraded')
   await take(store, claim)
   await client.call('SET', 'hf:{upgraded}', LATER)
@@ -60,7 +76,9 @@ test('a head that becomes one of a later format while the lock is held is not fr
 test('Redlock reports it when all nodes have a later format', async () => {
   const servers = await Promise.all([1, 2, 3].map(() => startServer()))
   const clients = servers.map(({ url }) => connectTo(url))
-  for (const client of clients as unknown as { call(...words: (string | Buffer)[]): Promise<unknown> }[]) {
+  for (const client of clients as unknown as {
+    call(...words: (string | Buffer)[]): Promise<unknown>
+  }[]) {
     await client.call('SET', 'hf:{later}', LATER)
   }
   const store = closing(redlockStore({ clients }))

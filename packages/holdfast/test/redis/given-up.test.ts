@@ -1,4 +1,7 @@
-/** Renewals of a claim that the client is withdrawing, since an attempt that was refused may arrive a second time. */
+/**
+ * Renewals of a claim that the client is withdrawing, since an attempt that was refused may arrive
+ * a second time.
+ */
 import { expect, test } from 'vitest'
 import type { Claim, RenewResult } from 'holdfast/store'
 import { systemClock, systemRandom } from '../../src/clock/clock.js'
@@ -28,7 +31,8 @@ function makeStore() {
     get breaks() {
       return connection.breaks
     },
-    run: (_script, _keys, [, verb]) => new Promise((resolve) => void open.set(verb as Verb, resolve)),
+    run: (_script, _keys, [, verb]) =>
+      new Promise((resolve) => void open.set(verb as Verb, resolve)),
     subscriptions: () => ({
       channelOf: () => 'channel',
       join: () => ({ ready: undefined, leave: () => undefined }),

@@ -76,7 +76,10 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
   const watch = two.watch(waiter, (grant) => (pushed = grant))
   await eventually('the grant', () => pushed !== undefined, { withinMs: 1000 })
   watch.close()
-  expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', token: pushed?.token })
+  expect(await two.attempt(waiter, QUEUE)).toMatchObject({
+    outcome: 'granted',
+    token: pushed?.token,
+  })
 })
 
 test.each(LIBRARIES)(
@@ -85,7 +88,10 @@ test.each(LIBRARIES)(
     const server = await startServer()
     const rights = ['on', '>pass', '~*', 'resetchannels', '+@all']
     await server.command('ACL', 'SETUSER', 'locker', ...rights)
-    const store = openStore({ url: server.url.replace('redis://', 'redis://locker:pass@') }, library)
+    const store = openStore(
+      { url: server.url.replace('redis://', 'redis://locker:pass@') },
+      library,
+    )
     const [holder, waiter] = [makeClaim('lock'), makeClaim('lock', { heartbeatMs: 60_000 })]
     await take(store, holder)
     await store.attempt(waiter, QUEUE)

@@ -39,7 +39,11 @@ function permit(changes: Partial<Claim> = {}): Claim {
 /** How many permits somebody else gets. */
 async function freePermits(store: Store): Promise<number> {
   const claims: Claim[] = []
-  for (let claim = permit(); (await store.attempt(claim, TRY)).outcome === 'granted'; claim = permit()) {
+  for (
+    let claim = permit();
+    (await store.attempt(claim, TRY)).outcome === 'granted';
+    claim = permit()
+  ) {
     claims.push(claim)
     if (claims.length === 10) break
   }

@@ -39,7 +39,9 @@ test.each(LIBRARIES)(
     const closed = listeners()
     const first = redisStore({ client })
     const one = listeners()
-    const stores = Array.from({ length: 12 }, (_, index) => redisStore({ client, prefix: `p${index}` }))
+    const stores = Array.from({ length: 12 }, (_, index) =>
+      redisStore({ client, prefix: `p${index}` }),
+    )
     expect(listeners()).toEqual(one)
     await first.close()
     // The others hear as before.
@@ -74,9 +76,10 @@ test('options that make no sense are refused', () => {
     expect(() => redlockStore(options as unknown as RedlockStoreOptions)).toThrow(LockUsageError)
   }
   for (const options of wrong) {
-    expect(() => redisStore(options as unknown as RedisStoreOptions), JSON.stringify(options)).toThrow(
-      LockUsageError,
-    )
+    expect(
+      () => redisStore(options as unknown as RedisStoreOptions),
+      JSON.stringify(options),
+    ).toThrow(LockUsageError)
   }
 })
 
@@ -90,7 +93,9 @@ test('clients of node-redis 5 are refused with what to use instead', () => {
   ]
   for (const client of clients) {
     // The command by which they differ.
-    const old = new Proxy<RedisClient>(client, { has: (of, name) => name !== 'clientUnblock' && name in of })
+    const old = new Proxy<RedisClient>(client, {
+      has: (of, name) => name !== 'clientUnblock' && name in of,
+    })
     expect(() => redisStore({ client: old })).toThrow(/node-redis 5.*redis@6/)
     expect(redisStore({ client }).name).toBe('redis')
   }
@@ -123,7 +128,9 @@ test('the mode that was removed is refused with what to use instead', () => {
 
 test('stores of different prefixes do not know of each other', async () => {
   const server = await startServer()
-  const stores = ['hf', 'hf:hf', 'app.locks'].map((prefix) => openStore(server, 'ioredis6', { prefix }))
+  const stores = ['hf', 'hf:hf', 'app.locks'].map((prefix) =>
+    openStore(server, 'ioredis6', { prefix }),
+  )
   for (const store of stores) await take(store, makeClaim('lock'))
   for (const store of stores) {
     expect((await store.attempt(makeClaim('lock'), TRY)).outcome).toBe('busy')
@@ -132,7 +139,12 @@ test('stores of different prefixes do not know of each other', async () => {
 })
 
 test('a mocked client is refused, with the store that serves instead', () => {
-  const mocked = { status: 'ready', set: async () => 'OK', get: async () => null, on: () => undefined }
+  const mocked = {
+    status: 'ready',
+    set: async () => 'OK',
+    get: async () => null,
+    on: () => undefined,
+  }
   const client = mocked as unknown as RedisClient
   expect(() => redisStore({ client })).toThrow(LockUsageError)
   expect(() => redisStore({ client })).toThrow(/memoryStore\(\)/)

@@ -32,7 +32,8 @@ async function startPair(): Promise<{ primary: RedisServer; replica: RedisServer
     const info = await primary.command('INFO', 'replication')
     const [, acknowledged] = /state=online,offset=(\d+)/.exec(info) ?? []
     const [, written] = /master_repl_offset:(\d+)/.exec(info) ?? []
-    // What was written before the replica came is not counted, and a replica that has acknowledged nothing may still load.
+    // What was written before the replica came is not counted, and a replica that has acknowledged
+    // nothing may still load.
     if (written === '0') await primary.command('SET', 'something', 'to follow')
     return written !== '0' && acknowledged === written
   })
@@ -48,7 +49,10 @@ function stop(replica: Pick<RedisServer, 'pause' | 'resume'>): () => void {
 }
 
 /** A lock is taken, handed on and given back; and none is while the replica stands still. */
-async function tryOut(store: Store<true>, replica: Pick<RedisServer, 'pause' | 'resume'>): Promise<void> {
+async function tryOut(
+  store: Store<true>,
+  replica: Pick<RedisServer, 'pause' | 'resume'>,
+): Promise<void> {
   const [first, second] = [makeClaim('lock'), makeClaim('lock')]
   const { token } = await take(store, first)
   expect((await store.attempt(second, QUEUE)).outcome).toBe('waiting')
@@ -61,19 +65,28 @@ async function tryOut(store: Store<true>, replica: Pick<RedisServer, 'pause' | '
   watch.close()
   expect(grants).toBe(0)
   const handed = await store.attempt(second, QUEUE)
-  expect(handed.outcome === 'granted' && handed.token !== undefined && handed.token > token).toBe(true)
+  expect(handed.outcome === 'granted' && handed.token !== undefined && handed.token > token).toBe(
+    true,
+  )
 
   const resume = stop(replica)
   const third = makeClaim('another')
   // Together, so that they share a WAIT.
   const attempt = Promise.resolve(store.attempt(third, QUEUE)).catch((caught: unknown) => caught)
   const [[renewed], error] = await Promise.all([store.renew([second]), attempt])
-  expect(error).toMatchObject({ name: 'StoreUnavailableError', code: 'NOT_REPLICATED', lock: 'another' })
+  expect(error).toMatchObject({
+    name: 'StoreUnavailableError',
+    code: 'NOT_REPLICATED',
+    lock: 'another',
+  })
   expect(String(error)).toMatch(/only 0 of the 1 replicas/)
   expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'NOT_REPLICATED' } })
   resume()
   expect(await store.withdraw(third)).toBe('released')
-  await eventually('it counts again', async () => (await store.renew([second]))[0]?.outcome === 'renewed')
+  await eventually(
+    'it counts again',
+    async () => (await store.renew([second]))[0]?.outcome === 'renewed',
+  )
   expect(await store.withdraw(second)).toBe('released')
 }
 
@@ -98,7 +111,9 @@ for (const library of LIBRARIES) {
     for (const settled of [false, true]) {
       await take(store, makeClaim(`warm ${settled}`))
       const [, id = ''] =
-        /(?:^|\n)(?:\$\d+\r\n)?id=(\d+) .* cmd=wait /.exec(await primary.command('CLIENT', 'LIST')) ?? []
+        /(?:^|\n)(?:\$\d+\r\n)?id=(\d+) .* cmd=wait /.exec(
+          await primary.command('CLIENT', 'LIST'),
+        ) ?? []
       expect(await primary.command('CLIENT', 'KILL', 'ID', id)).toBe(':1\r\n')
       // The client may have heard of the end, or not yet.
       if (settled) await new Promise((resolve) => setImmediate(resolve))
@@ -177,7 +192,9 @@ describe('with the runtime', () => {
     const store = openStore(primary, 'ioredis6', OPTIONS)
     await take(store, makeClaim('warm'))
     await primary.command('CONFIG', 'RESETSTAT')
-    await Promise.all(Array.from({ length: 60 }, async (_, index) => take(store, makeClaim(`lock ${index}`))))
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => take(store, makeClaim(`lock ${index}`))),
+    )
     const stats = await primary.command('INFO', 'commandstats')
     expect(Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
   })
@@ -190,7 +207,9 @@ test('numbers that make no sense are refused', () => {
     expect(() => redisStore(options), String(minReplicas)).toThrow(/minReplicas/)
   }
   for (const replicaTimeoutMs of [0, -1, 0.5, NaN, Infinity]) {
-    expect(() => redisStore({ client, minReplicas: 1, replicaTimeoutMs })).toThrow(/replicaTimeoutMs/)
+    expect(() => redisStore({ client, minReplicas: 1, replicaTimeoutMs })).toThrow(
+      /replicaTimeoutMs/,
+    )
   }
 })
 
@@ -199,7 +218,9 @@ test('a time for replicas that does not fit into the time of a call is refused',
   const open = (options: Omit<RedisStoreOptions, 'client'>) => () =>
     closing(redisStore({ client, ...options }))
   for (const options of [{ timeoutMs: 500 }, { timeoutMs: 1000 }, { replicaTimeoutMs: 5000 }]) {
-    expect(open({ minReplicas: 1, ...options })).toThrow(/replicaTimeoutMs .* must be less than timeoutMs/)
+    expect(open({ minReplicas: 1, ...options })).toThrow(
+      /replicaTimeoutMs .* must be less than timeoutMs/,
+    )
     // Nobody waits for replicas that are not asked for.
     expect(open(options)).not.toThrow()
   }

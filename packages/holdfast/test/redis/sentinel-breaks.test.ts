@@ -1,4 +1,7 @@
-/** Connections to a primary behind Sentinels that break under a call, which the client library sends again by itself. */
+/**
+ * Connections to a primary behind Sentinels that break under a call, which the client library sends
+ * again by itself.
+ */
 import { redisStore } from 'holdfast/redis'
 import type { Claim, Store } from 'holdfast/store'
 import { expect, test } from 'vitest'
@@ -20,7 +23,11 @@ import {
 } from './support/world.js'
 
 /** A store whose connections to the primary lead through the proxy. */
-async function openThrough(proxy: Proxy, group: SentinelGroup, library: Library): Promise<RedisStore> {
+async function openThrough(
+  proxy: Proxy,
+  group: SentinelGroup,
+  library: Library,
+): Promise<RedisStore> {
   const { name, sentinelPorts: ports } = group
   const seen = { host: group.host, port: proxy.port }
   const map = { [`${group.host}:${proxy.target}`]: seen }

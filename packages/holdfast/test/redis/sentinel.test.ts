@@ -41,7 +41,10 @@ test('locks are handed on by messages before and after a failover, and by a clie
       const opened = openAny(library, whereIs(group))
       after(() => opened.end())
       await opened.ready
-      const stores = [await openStoreOn(group, library), redisStore({ client: opened.client })] as const
+      const stores = [
+        await openStoreOn(group, library),
+        redisStore({ client: opened.client }),
+      ] as const
       return { library, client: opened.client, stores }
     }),
   )
@@ -85,7 +88,10 @@ test('Sentinels that are not there are told in time', async () => {
     const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
       (caught: unknown) => caught,
     )
-    expect(error, library).toMatchObject({ name: 'StoreUnavailableError', code: 'STORE_UNAVAILABLE' })
+    expect(error, library).toMatchObject({
+      name: 'StoreUnavailableError',
+      code: 'STORE_UNAVAILABLE',
+    })
     expect(performance.now() - startMs, library).toBeLessThan(4000)
   }
 })

@@ -29,7 +29,11 @@ describe('scripts', () => {
     const claim = makeClaim('lock')
     const { token } = await take(store, claim)
     await server.command('SCRIPT', 'FLUSH')
-    expect(await store.attempt(claim, TRY)).toMatchObject({ outcome: 'granted', existing: true, token })
+    expect(await store.attempt(claim, TRY)).toMatchObject({
+      outcome: 'granted',
+      existing: true,
+      token,
+    })
     await server.command('SCRIPT', 'FLUSH')
     expect(await store.inspect({ lock: 'lock' })).toMatchObject({
       locks: [{ holders: [{ claimId: claim.id }] }],
@@ -117,7 +121,8 @@ describe('keys', () => {
       ['', ':h', ':q', ':t', ':w'].map((suffix) => `hf:{a%7Bb%7Dc}${suffix}`),
     )
     for (const [key, lifeMs] of keys) {
-      // Whoever finds the state of the lock must know whether there are tombstones, so it lives as long.
+      // Whoever finds the state of the lock must know whether there are tombstones, so it lives as
+      // long.
       const neededMs = key.endsWith(':t') || key.endsWith('}') ? 600_000 : 30_000
       expect(lifeMs, key).toBeGreaterThan(neededMs)
       expect(lifeMs, key).toBeLessThan(3 * neededMs + 120_000)
@@ -158,7 +163,12 @@ describe('keys', () => {
       store.attempt(makeClaim('a text'), TRY),
       store.withdraw(makeClaim('a list')),
     ])
-    expect(errors.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'rejected'])
+    expect(errors.map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ])
     for (const result of errors) {
       if (result.status === 'fulfilled') continue
       expect(result.reason).toMatchObject({ code: 'STORE_CONFIG', store: 'redis' })
@@ -168,7 +178,9 @@ describe('keys', () => {
     const [renewed] = await store.renew([makeClaim('a list')])
     expect(renewed).toMatchObject({ outcome: 'unknown', cause: { code: 'STORE_CONFIG' } })
     await take(store, makeClaim('a queue'))
-    await expect(store.attempt(makeClaim('a queue'), QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
+    await expect(store.attempt(makeClaim('a queue'), QUEUE)).rejects.toMatchObject({
+      code: 'STORE_CONFIG',
+    })
     expect(await server.command('GET', 'hf:{a text}')).toContain('somebody else')
   })
 
@@ -285,9 +297,13 @@ test('a read-only replica says what to do', async () => {
   expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', store: 'redis' })
   expect(String(error)).toMatch(/connect it to the primary/)
   await expect(store.inspect({ lock: 'lock' })).resolves.toEqual({ locks: [], cursor: undefined })
-  // What a lease leaves behind that has ended is tidied up by whoever looks at it, which is not allowed here.
+  // What a lease leaves behind that has ended is tidied up by whoever looks at it, which is not
+  // allowed here.
   await take(openStore(server), makeClaim('ended', { ttlMs: 1 }))
-  await eventually('it is there', async () => (await replica.command('EXISTS', 'hf:{ended}')) === ':1\r\n')
+  await eventually(
+    'it is there',
+    async () => (await replica.command('EXISTS', 'hf:{ended}')) === ':1\r\n',
+  )
   const look = async (): Promise<string> =>
     Promise.resolve(store.inspect({ lock: 'ended' })).then(() => '', String)
   await eventually('it has ended', async () => (await look()).includes('connect it to the primary'))
@@ -295,7 +311,17 @@ test('a read-only replica says what to do', async () => {
 
 test('a user without the right to run scripts is told what is missing', async () => {
   const server = await startServer()
-  await server.command('ACL', 'SETUSER', 'weak', 'on', '>secret', '~*', '&*', '+@connection', '+info')
+  await server.command(
+    'ACL',
+    'SETUSER',
+    'weak',
+    'on',
+    '>secret',
+    '~*',
+    '&*',
+    '+@connection',
+    '+info',
+  )
   const store = openStore({ url: server.url.replace('redis://', 'redis://weak:secret@') })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code: 'STORE_AUTH' })
   await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toThrow(/\+evalsha/)
@@ -307,7 +333,14 @@ test('a user without the right to run scripts is told what is missing', async ()
 test('the rule of the ACL suffices for every verb', async () => {
   const server = await startServer()
   const [, version = ''] = /redis_version:(\S+)/.exec(await server.command('INFO', 'server')) ?? []
-  await server.command('ACL', 'SETUSER', 'locker', 'on', '>pass', ...aclRule({ version }).split(' '))
+  await server.command(
+    'ACL',
+    'SETUSER',
+    'locker',
+    'on',
+    '>pass',
+    ...aclRule({ version }).split(' '),
+  )
   const url = server.url.replace('redis://', 'redis://locker:pass@')
   for (const library of LIBRARIES) {
     const store = openStore({ url }, library)
@@ -324,7 +357,10 @@ test('the rule of the ACL suffices for every verb', async () => {
     await watch.ready
     expect(await store.downgrade(writer)).toBe(true)
     await eventually('the reader is woken', () => woken)
-    expect(await store.renew([writer, reader])).toEqual([{ outcome: 'renewed' }, { outcome: 'renewed' }])
+    expect(await store.renew([writer, reader])).toEqual([
+      { outcome: 'renewed' },
+      { outcome: 'renewed' },
+    ])
     expect((await store.inspect({ prefix: '', limit: 9 })).locks).toHaveLength(1)
     expect((await store.steal('rw', { now: true })).holders).toBe(2)
     await store.withdraw(next)

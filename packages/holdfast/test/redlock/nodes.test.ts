@@ -1,9 +1,19 @@
-/** Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes. */
+/**
+ * Nodes that are down, slow, or come back: what the others decide, and what becomes of their votes.
+ */
 import { createLocks, LockLostError } from 'holdfast'
 import { redlockStore } from 'holdfast/redlock'
 import { Redis } from 'ioredis6'
 import { afterEach, expect, test } from 'vitest'
-import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
+import {
+  attempt,
+  claimOf,
+  holderAt,
+  holders,
+  soon,
+  startWorld,
+  type World,
+} from './support/world.js'
 
 let world: World
 
@@ -69,9 +79,15 @@ test('an inspection and a steal without a majority say so instead of guessing', 
   await attempt(store, claimOf('order:1'))
   await world.servers[0]!.kill()
   await world.servers[1]!.kill()
-  await expect(store.inspect({ lock: 'order:1' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  await expect(store.inspect({ prefix: '', limit: 10 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  await expect(store.steal('order:1', { now: true })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(store.inspect({ lock: 'order:1' })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
+  await expect(store.inspect({ prefix: '', limit: 10 })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
+  await expect(store.steal('order:1', { now: true })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
   expect(await holderAt(world, 2, 'order:1')).toBeDefined()
 })
 
@@ -110,7 +126,9 @@ test('a node that was down during the release withdraws its vote when it is back
   const store = world.open()
   const claim = claimOf('order:1')
   expect(await attempt(store, claim)).toBe('granted')
-  await soon(async () => expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]))
+  await soon(async () =>
+    expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]),
+  )
   await world.servers[2]!.kill()
   // Through clients that keep nothing for the time when the node is back.
   const late = world.open({ enableOfflineQueue: false })
@@ -144,14 +162,17 @@ test('when a majority forgot, the former holder learns it from its next renewal'
   const [store, other] = [world.open(), world.open()]
   const former = claimOf('order:1')
   expect(await attempt(store, former)).toBe('granted')
-  // A majority decides: a vote that is still under way when its node goes is sent again, and would count when it is back.
-  await soon(async () => expect(await holders(world, 'order:1')).toEqual([former.id, former.id, former.id]))
+  // A majority decides: a vote that is still under way when its node goes is sent again, and would
+  // count when it is back.
+  await soon(async () =>
+    expect(await holders(world, 'order:1')).toEqual([former.id, former.id, former.id]),
+  )
   for (const server of world.servers.slice(0, 2)) {
     await server.kill()
     await server.start()
   }
-  // This is the double grant that no number of nodes prevents: docs/stores.md says so.
-  // A claim whose attempt failed at a node is withdrawn there for good, so each try is a claim of its own.
+  // This is the double grant that no number of nodes prevents: docs/stores.md says so. A claim
+  // whose attempt failed at a node is withdrawn there for good, so each try is a claim of its own.
   let next = claimOf('order:1')
   await soon(async () => {
     next = claimOf('order:1')
@@ -169,9 +190,13 @@ test('broken connections to all nodes at once harm no lease', async () => {
   const store = world.open()
   const claim = claimOf('order:1')
   expect(await attempt(store, claim)).toBe('granted')
-  await Promise.all(world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')))
+  await Promise.all(
+    world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')),
+  )
   await soon(async () => expect(await store.renew([claim])).toEqual([{ outcome: 'renewed' }]))
-  await Promise.all(world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')))
+  await Promise.all(
+    world.servers.map((server) => server.command('CLIENT', 'KILL', 'TYPE', 'normal')),
+  )
   await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
 })
 
@@ -183,13 +208,17 @@ test('a node that missed a downgrade is told by a renewal', async () => {
   const call = deaf.call.bind(deaf) as (name: string, ...args: string[]) => Promise<unknown>
   Object.assign(deaf, {
     call: (name: string, ...args: string[]) =>
-      refusing && args.includes('downgrade') ? Promise.reject(new Error('ERR not now')) : call(name, ...args),
+      refusing && args.includes('downgrade')
+        ? Promise.reject(new Error('ERR not now'))
+        : call(name, ...args),
   })
   const store = redlockStore({ clients })
   const claim = claimOf('order:1', { kind: 'readWriteLock' })
   const reader = { kind: 'readWriteLock', weight: 1 } as const
   expect(await attempt(store, claim)).toBe('granted')
-  await soon(async () => expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]))
+  await soon(async () =>
+    expect(await holders(world, 'order:1')).toEqual([claim.id, claim.id, claim.id]),
+  )
   expect(await store.downgrade(claim)).toBe(true)
   expect(await attempt(world.node(2), claimOf('order:1', reader))).toBe('busy')
   refusing = false

@@ -13,7 +13,11 @@ function claim(index: number): ClaimRef {
 /** A node that counts the withdrawals of each turn, and answers while it is up. */
 function makeNode() {
   const clock = new VirtualClock()
-  const node = { up: false, withdrawn: [] as string[], turns: [] as { atMs: number; count: number }[] }
+  const node = {
+    up: false,
+    withdrawn: [] as string[],
+    turns: [] as { atMs: number; count: number }[],
+  }
   const withdraw = ({ id }: ClaimRef): Promise<'absent'> => {
     const last = node.turns.at(-1)
     if (last?.atMs === clock.monotonicMs()) last.count += 1

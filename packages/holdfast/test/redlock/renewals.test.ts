@@ -1,4 +1,7 @@
-/** Batches of renewals: which answers of the nodes each lease waits for. No servers: each node answers when it is told. */
+/**
+ * Batches of renewals: which answers of the nodes each lease waits for. No servers: each node
+ * answers when it is told.
+ */
 import { SeededRandom, VirtualClock } from 'holdfast/conformance'
 import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
@@ -37,7 +40,11 @@ function renewOver(...nodes: readonly Says[]) {
 
 describe('over three nodes', () => {
   test('lease that two nodes renewed does not wait for one that is unclear', async () => {
-    const { clock, known, all } = renewOver([RENEWED, RENEWED], [RENEWED, LOST], [undefined, undefined])
+    const { clock, known, all } = renewOver(
+      [RENEWED, RENEWED],
+      [RENEWED, LOST],
+      [undefined, undefined],
+    )
     await clock.advance(0)
     expect([...known]).toEqual([[0, 'renewed']])
     await clock.advance(NODE_TIMEOUT_MS)
@@ -49,7 +56,11 @@ describe('over three nodes', () => {
   })
 
   test('lease does not wait for a node that hangs with another one', async () => {
-    const { clock, known } = renewOver([RENEWED, undefined], [RENEWED, undefined], [RENEWED, RENEWED])
+    const { clock, known } = renewOver(
+      [RENEWED, undefined],
+      [RENEWED, undefined],
+      [RENEWED, RENEWED],
+    )
     await clock.advance(0)
     expect([...known]).toEqual([[0, 'renewed']])
   })
@@ -61,7 +72,10 @@ describe('over three nodes', () => {
   })
 
   test('renewal without a majority of answers names the nodes that failed', async () => {
-    const { clock, all } = renewOver([RENEWED, RENEWED], new Error('refused'), [undefined, undefined])
+    const { clock, all } = renewOver([RENEWED, RENEWED], new Error('refused'), [
+      undefined,
+      undefined,
+    ])
     await clock.advance(NODE_TIMEOUT_MS)
     const [result] = await all
     expect(result).toMatchObject({
@@ -80,7 +94,9 @@ describe('over three nodes', () => {
     const [result] = await all
     expect(result).toMatchObject({
       outcome: 'unknown',
-      cause: { message: expect.stringMatching(/1 of 3 nodes failed .* and the others disagree/) as string },
+      cause: {
+        message: expect.stringMatching(/1 of 3 nodes failed .* and the others disagree/) as string,
+      },
     })
   })
 })

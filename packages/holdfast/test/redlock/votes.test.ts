@@ -4,7 +4,15 @@ import { redlockStore } from 'holdfast/redlock'
 import { Cluster, Redis } from 'ioredis6'
 import { createCluster, createSentinel } from 'redis6'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { attempt, claimOf, holderAt, holders, soon, startWorld, type World } from './support/world.js'
+import {
+  attempt,
+  claimOf,
+  holderAt,
+  holders,
+  soon,
+  startWorld,
+  type World,
+} from './support/world.js'
 
 const LOCK = 'order:1'
 let world: World
@@ -35,12 +43,15 @@ describe('over five nodes', () => {
   })
 
   test('partial votes are released', async () => {
-    // Those that refuse are asked last, so that the votes of the others are there when it is decided.
-    for (const index of [2, 3, 4]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
+    // Those that refuse are asked last, so that the votes of the others are there when it is
+    // decided.
+    for (const index of [2, 3, 4])
+      expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
     const store = world.open({ throughProxies: [2, 3, 4] })
     for (const proxy of world.proxies) proxy.faults.replyMs = 50
     expect(await attempt(store, claimOf(LOCK))).toBe('busy')
-    for (const index of [0, 1]) expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
+    for (const index of [0, 1])
+      expect(await attempt(world.node(index), claimOf(LOCK))).toBe('granted')
   })
 
   test('partial votes are no holder, and a majority is', async () => {
@@ -96,7 +107,9 @@ describe('over five nodes', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(await store.withdraw(claim)).toBe('released')
     expect(await again).toBe('withdrawn')
-    await soon(async () => expect(await holders(world, LOCK)).toEqual(world.servers.map(() => undefined)))
+    await soon(async () =>
+      expect(await holders(world, LOCK)).toEqual(world.servers.map(() => undefined)),
+    )
   })
 })
 
@@ -115,7 +128,9 @@ describe('over three nodes', () => {
     expect(await holderAt(world, 0, LOCK)).toBeUndefined()
     world.servers[1]!.resume()
     world.servers[2]!.resume()
-    await soon(async () => expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]))
+    await soon(async () =>
+      expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]),
+    )
     expect(await attempt(store, claim)).toBe('granted')
   })
 
@@ -133,7 +148,8 @@ describe('over three nodes', () => {
     world.servers[2]!.resume()
     // The votes have come, and what takes them back has left.
     await soon(async () => {
-      for (const [index, { packets }] of late.entries()) expect(packets).toBeGreaterThan(before[index]!)
+      for (const [index, { packets }] of late.entries())
+        expect(packets).toBeGreaterThan(before[index]!)
     })
     for (const { faults } of late) faults.requestMs = 0
     expect(await attempt(store, claim)).toBe('granted')
@@ -164,7 +180,10 @@ describe('over three nodes', () => {
     expect(await attempt(store, claim)).toBe('granted')
     for (const proxy of world.proxies) proxy.faults.replyMs = 200
     expect(await store.renew([{ ...claim, ttlMs: 150 }])).toMatchObject([
-      { outcome: 'unknown', cause: { message: expect.stringMatching(/majority renewed.*nothing was left/) } },
+      {
+        outcome: 'unknown',
+        cause: { message: expect.stringMatching(/majority renewed.*nothing was left/) },
+      },
     ])
   })
 
@@ -182,14 +201,15 @@ describe('over three nodes', () => {
     const firstMs = await remainingMs()
     for (const proxy of world.proxies) proxy.faults.requestMs = 0
     // Several times, since votes of the first time may still be on their way.
-    for (let times = 0; times < 5; times += 1) expect(await remainingMs()).toBeLessThanOrEqual(firstMs)
+    for (let times = 0; times < 5; times += 1)
+      expect(await remainingMs()).toBeLessThanOrEqual(firstMs)
     expect(await store.renew([{ ...claim, ttlMs: 120_000 }])).toEqual([{ outcome: 'renewed' }])
     await soon(async () => expect(await remainingMs()).toBeGreaterThan(60_000))
   })
 
   test('votes that end in a moment make no lease', async () => {
-    // The clocks may differ by a hundredth of the TTL, a minute here, which is more than the votes still last. Both are
-    // long, so that no vote ends before the store has asked for it.
+    // The clocks may differ by a hundredth of the TTL, a minute here, which is more than the votes
+    // still last. Both are long, so that no vote ends before the store has asked for it.
     const claim = claimOf(LOCK, { ttlMs: 6_000_000 })
     for (const index of [0, 1, 2]) {
       expect(await attempt(world.node(index), { ...claim, ttlMs: 50_000 })).toBe('granted')
@@ -214,7 +234,10 @@ describe('over three nodes', () => {
     const claim = claimOf(LOCK)
     expect(await attempt(store, claim)).toBe('granted')
     for (const server of world.servers.slice(1)) server.pause()
-    await expect(store.withdraw(claim)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', lock: LOCK })
+    await expect(store.withdraw(claim)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      lock: LOCK,
+    })
     for (const server of world.servers) server.resume()
     await soon(async () => expect(await store.withdraw(claim)).toBe('released'))
   })
@@ -242,7 +265,8 @@ describe('over three nodes', () => {
     expect(await attempt(store, claim)).toBe('granted')
     expect(await holders(world, LOCK)).toEqual([claim.id, claim.id, claim.id])
     await world.servers[1]!.kill()
-    // The last one still has the vote of the first attempt, but soon it will not: one of three is no majority.
+    // The last one still has the vote of the first attempt, but soon it will not: one of three is
+    // no majority.
     expect(await store.renew([claim])).toMatchObject([{ outcome: 'unknown' }])
     refusing = false
     await soon(async () => expect(await holderAt(world, 2, LOCK)).toBeUndefined())
@@ -313,18 +337,23 @@ describe('over three nodes', () => {
     const store = world.open()
     const claim = claimOf(LOCK)
     expect(await attempt(store, claim)).toBe('granted')
-    await soon(async () => expect(await holders(world, LOCK)).toEqual([claim.id, claim.id, claim.id]))
+    await soon(async () =>
+      expect(await holders(world, LOCK)).toEqual([claim.id, claim.id, claim.id]),
+    )
     // As after its TTL. The last node has forgotten all about it.
     for (const index of [0, 1]) expect(await world.node(index).withdraw(claim)).toBe('released')
     await world.servers[2]!.command('FLUSHALL')
     // Whoever is told so begins again with another claim, and withdraws nothing.
     expect(await attempt(store, claim)).toBe('withdrawn')
-    await soon(async () => expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]))
+    await soon(async () =>
+      expect(await holders(world, LOCK)).toEqual([undefined, undefined, undefined]),
+    )
     expect(await attempt(store, claimOf(LOCK))).toBe('granted')
   })
 
   test('a wrong password at all nodes is told as such', async () => {
-    for (const server of world.servers) await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
+    for (const server of world.servers)
+      await server.command('CONFIG', 'SET', 'requirepass', 'open sesame')
     await expect(attempt(world.open(), claimOf(LOCK))).rejects.toMatchObject({ code: 'STORE_AUTH' })
   })
 
@@ -335,7 +364,12 @@ describe('over three nodes', () => {
 
   test('options that make no sense are refused', () => {
     // Of the shape of a client; nothing is sent to it.
-    const client = { isReady: false, sendCommand: () => undefined, on: () => undefined, off: () => undefined }
+    const client = {
+      isReady: false,
+      sendCommand: () => undefined,
+      on: () => undefined,
+      off: () => undefined,
+    }
     refused({ clients: [client, client] })
     refused({ clients: [client, client, client] })
     refused({ clients: client })
@@ -357,5 +391,7 @@ describe('over three nodes', () => {
 })
 
 function refused(options: object): void {
-  expect(() => redlockStore(options as never)).toThrow(expect.objectContaining({ code: 'LOCK_USAGE' }))
+  expect(() => redlockStore(options as never)).toThrow(
+    expect.objectContaining({ code: 'LOCK_USAGE' }),
+  )
 }

@@ -15,15 +15,16 @@ function refusal(make: () => unknown): Error {
   throw new Error('it was expected to be refused')
 }
 
-test.each([[`http://root:${SECRET}@10.0.0.1:2379`], [`root:${SECRET}@10.0.0.1:2379`], [`root:${SECRET}@`]])(
-  'etcdStore with the endpoint %s',
-  (endpoint) => {
-    const error = refusal(() => etcdStore({ endpoints: [endpoint] }))
-    expect(error).toBeInstanceOf(LockUsageError)
-    expect(error.message).not.toContain(SECRET)
-    expect(error.message).toContain('credentials')
-  },
-)
+test.each([
+  [`http://root:${SECRET}@10.0.0.1:2379`],
+  [`root:${SECRET}@10.0.0.1:2379`],
+  [`root:${SECRET}@`],
+])('etcdStore with the endpoint %s', (endpoint) => {
+  const error = refusal(() => etcdStore({ endpoints: [endpoint] }))
+  expect(error).toBeInstanceOf(LockUsageError)
+  expect(error.message).not.toContain(SECRET)
+  expect(error.message).toContain('credentials')
+})
 
 test.each([
   [`admin:${SECRET}@127.0.0.1:2181`],

@@ -25,7 +25,9 @@ test('permits: a waiter goes when the sum of all weights before it lets it', () 
   for (let seed = 1; seed <= 300; seed += 1) {
     const below = numbers(seed)
     const capacity = 1 + below(6)
-    const places = Array.from({ length: below(12) + 1 }, (_, key) => place(key, 1 + below(capacity)))
+    const places = Array.from({ length: below(12) + 1 }, (_, key) =>
+      place(key, 1 + below(capacity)),
+    )
     const view = new QueueView(places)
     for (const [number, { key, weight }] of places.entries()) {
       const claim: Weighed = { kind: 'semaphore', capacity, weight }
@@ -35,7 +37,8 @@ test('permits: a waiter goes when the sum of all weights before it lets it', () 
       if (!standing) throw new Error('It is not in the queue.')
       expect(mayGo(claim, standing)).toBe(sum + weight <= capacity)
       if (weight === capacity) expect(standing.before).toEqual(all.slice(-1))
-      else expect(standing.before).toEqual(everyoneHolds(claim, { weight: sum }) ? all : all.slice(-1))
+      else
+        expect(standing.before).toEqual(everyoneHolds(claim, { weight: sum }) ? all : all.slice(-1))
       expect(standing).toEqual(standingOf(claim, weight === capacity ? all.slice(-1) : all, sum))
     }
   }

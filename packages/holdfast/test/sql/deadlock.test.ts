@@ -1,4 +1,7 @@
-/** A statement of the store that the database chose as the victim of a deadlock is sent again, and nobody notices. */
+/**
+ * A statement of the store that the database chose as the victim of a deadlock is sent again, and
+ * nobody notices.
+ */
 import { createLocks } from 'holdfast'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
@@ -35,7 +38,9 @@ interface Kit {
   readonly rival: () => Promise<Rival>
   /** What makes the rival survive. */
   readonly favour: readonly string[]
-  /** What the rival has that the store needs once it has the first row, and then what the store has. */
+  /**
+   * What the rival has that the store needs once it has the first row, and then what the store has.
+   */
   readonly first: string
   readonly second: string
   readonly waiting: () => Promise<number>
@@ -61,7 +66,10 @@ const KITS: Kit[] = [
     store: () => mysqlStore({ pool: mysqlPool, requestTimeoutMs: 15_000 }),
     rival: () => mysqlPool.getConnection(),
     // The one that has changed less is undone.
-    favour: ['create temporary table heavy (n int)', `insert into heavy values ${'(1), '.repeat(499)}(1)`],
+    favour: [
+      'create temporary table heavy (n int)',
+      `insert into heavy values ${'(1), '.repeat(499)}(1)`,
+    ],
     first: `select name from holdfast_locks where name = 'row 2' for update`,
     second: `select name from holdfast_locks where name = 'row 1' for update`,
     async waiting() {

@@ -1,4 +1,7 @@
-/** A schema that a later version of Holdfast migrated: refused by each call and by the migration, and left as it is. */
+/**
+ * A schema that a later version of Holdfast migrated: refused by each call and by the migration,
+ * and left as it is.
+ */
 import { migrateMysql, mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import { migratePostgres, postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
@@ -67,7 +70,9 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, r
     const parameters = sql(
       "select count(*) from information_schema.parameters where specific_name = 'holdfast_one_2'",
     )
-    const list = Array.from({ length: Number(parameters) }, (_, index) => `p${index} text`).join(', ')
+    const list = Array.from({ length: Number(parameters) }, (_, index) => `p${index} text`).join(
+      ', ',
+    )
     sql(later.replace('LIST', list))
     const before = sql(routines)
     const refused = {
@@ -76,9 +81,11 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, r
     }
     for (const one of [store(false), store(true)]) {
       const claim = makeClaim('a')
-      for (const how of [TRY, QUEUE]) await expect(one.attempt(claim, how)).rejects.toMatchObject(refused)
+      for (const how of [TRY, QUEUE])
+        await expect(one.attempt(claim, how)).rejects.toMatchObject(refused)
       const both = ['b', 'c'].map(async (name) => one.attempt(makeClaim(name), TRY))
-      for (const each of await Promise.allSettled(both)) expect(each).toMatchObject({ reason: refused })
+      for (const each of await Promise.allSettled(both))
+        expect(each).toMatchObject({ reason: refused })
       await expect(one.withdraw(claim)).rejects.toMatchObject(refused)
       await expect(one.inspect({ lock: 'a' })).rejects.toMatchObject(refused)
       await one.close()

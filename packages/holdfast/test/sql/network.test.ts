@@ -1,4 +1,7 @@
-/** The way to the database, and the database itself, going away and coming back: on both in the same way. */
+/**
+ * The way to the database, and the database itself, going away and coming back: on both in the same
+ * way.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLocks, isLockError, type Lease, type Locks, type LocksOptions } from 'holdfast'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
@@ -134,7 +137,8 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     expect(lease.held).toBe(false)
     expect(performance.now() - startMs).toBeLessThan(TTL_MS + 500)
     proxy.heal()
-    // The connections that swallowed a statement are not used again: nobody would ever answer there.
+    // The connections that swallowed a statement are not used again: nobody would ever answer
+    // there.
     const waited = await waiting
     // A waiter that could not be heard of for long is told so; one that noticed nothing is served.
     if (isLockError(waited)) expect(waited.code).toBe('STORE_UNAVAILABLE')
@@ -168,7 +172,10 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     const lease = await locks.mutex('idle').tryAcquire()
     expect(lease?.held).toBe(true)
     endAllConnections()
-    expect(await Promise.all(leases.map((held) => held.release()))).toEqual(['released', 'released'])
+    expect(await Promise.all(leases.map((held) => held.release()))).toEqual([
+      'released',
+      'released',
+    ])
     expect(await lease?.release()).toBe('released')
   })
 

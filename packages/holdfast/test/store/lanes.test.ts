@@ -96,7 +96,9 @@ test('attempts that do not queue travel together, behind the ones that queue', a
 test('an attempt that fails lets the next one go, and other locks do not wait at all', async () => {
   const lanes = new Lanes(false)
   const claim = { lock: 'a', weight: 1, capacity: 1 } as Claim
-  const failing = lanes.run(claim, { enqueue: true, tokens: 1 }, () => Promise.reject(new Error('down')))
+  const failing = lanes.run(claim, { enqueue: true, tokens: 1 }, () =>
+    Promise.reject(new Error('down')),
+  )
   const next = lanes.run(claim, { enqueue: true, tokens: 1 }, () => Promise.resolve(WAITING))
   await expect(failing).rejects.toThrow('down')
   await expect(next).resolves.toBe(WAITING)

@@ -37,7 +37,11 @@ test.each(WRONG)('%s is an owner that nobody can read', (text) => {
   const holder = ['id', text, '1', '5', '10', '20', '1', '{not json']
   const redis = readLock('lock', ['mutex', '1', '5', [holder], [['id', text, '1', '10']]])
   const row = { claimId: 'id', owner: text, weight: 1, token: '5', because: '{not json' }
-  const answer = { lock: { kind: 'mutex', capacity: 1, lastToken: '5' }, holders: [row], waiters: [row] }
+  const answer = {
+    lock: { kind: 'mutex', capacity: 1, lastToken: '5' },
+    holders: [row],
+    waiters: [row],
+  }
   for (const info of [redis, lockInfo('lock', answer)]) {
     expect(info?.holders[0]).toMatchObject({ claimId: 'id', owner: UNREADABLE_OWNER })
     expect(info?.holders[0]?.stolenBecause).toBeUndefined()
@@ -45,24 +49,27 @@ test.each(WRONG)('%s is an owner that nobody can read', (text) => {
   }
 })
 
-test.each(['null', '7', '{}'])('the entry of a queue and the line of a file with the owner %s', (text) => {
-  const owner: unknown = JSON.parse(text)
-  const entry = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000, sinceMs: 1, owner }
-  expect(decodeEntry(JSON.stringify(entry))?.owner).toBe(UNREADABLE_OWNER)
-  const line = {
-    k: 'mutex',
-    c: 1,
-    t: 5,
-    o: [['s', owner]],
-    h: [['~x', 0, 0, 5, 1, 0, 1000, 1000, 0]],
-    q: [],
-    w: [],
-    d: [],
-  }
-  const read = unpack(JSON.stringify(line))
-  expect(read.state.holders.get('unreadable.x')?.owner).toBe(UNREADABLE_OWNER)
-  expect(unpack(pack(read)).state.holders.size).toBe(1)
-})
+test.each(['null', '7', '{}'])(
+  'the entry of a queue and the line of a file with the owner %s',
+  (text) => {
+    const owner: unknown = JSON.parse(text)
+    const entry = { kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000, sinceMs: 1, owner }
+    expect(decodeEntry(JSON.stringify(entry))?.owner).toBe(UNREADABLE_OWNER)
+    const line = {
+      k: 'mutex',
+      c: 1,
+      t: 5,
+      o: [['s', owner]],
+      h: [['~x', 0, 0, 5, 1, 0, 1000, 1000, 0]],
+      q: [],
+      w: [],
+      d: [],
+    }
+    const read = unpack(JSON.stringify(line))
+    expect(read.state.holders.get('unreadable.x')?.owner).toBe(UNREADABLE_OWNER)
+    expect(unpack(pack(read)).state.holders.size).toBe(1)
+  },
+)
 
 test('a reason that nobody can read leaves a theft without one', () => {
   expect(readRenewal('s {not json')).toEqual({ outcome: 'lost', reason: 'stolen' })

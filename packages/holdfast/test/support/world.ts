@@ -47,7 +47,8 @@ export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
 }
 
 function behindWire(store: Store<true>, wire: Wire, clock: VirtualClock): Store<true> {
-  const travel = (): Promise<void> => new Promise((resolve) => void clock.timer(wire.latencyMs, resolve))
+  const travel = (): Promise<void> =>
+    new Promise((resolve) => void clock.timer(wire.latencyMs, resolve))
 
   async function ask<T>(verb: Verb, argument: unknown, call: () => T | PromiseLike<T>): Promise<T> {
     const fate = wire.fate(verb, argument)
@@ -80,7 +81,10 @@ export function count(world: World, verb: Verb): number {
   return world.wire.sent.filter((request) => request.verb === verb).length
 }
 
-/** The outcome of a promise as a value, so that a rejection is never unhandled while a test looks elsewhere. */
+/**
+ * The outcome of a promise as a value, so that a rejection is never unhandled while a test looks
+ * elsewhere.
+ */
 export function outcomeOf<T>(promise: Promise<T>): Promise<{ value: T } | { error: unknown }> {
   return promise.then(
     (value) => ({ value }),

@@ -1,4 +1,7 @@
-/** A leader that has lost its followers and does not know it yet: it answers reads and `sync` by itself until it notices. */
+/**
+ * A leader that has lost its followers and does not know it yet: it answers reads and `sync` by
+ * itself until it notices.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -19,7 +22,8 @@ async function startLed(): Promise<{ connect: string; depose: () => Promise<void
     connect: `127.0.0.1:${ensemble.ports[leader]}`,
     async depose() {
       for (const server of followers) server.kill('SIGSTOP')
-      // The signal takes a moment to stop all threads, and one of them might still agree to something.
+      // The signal takes a moment to stop all threads, and one of them might still agree to
+      // something.
       await expect.poll(() => followers.every(({ pid }) => isStopped(pid))).toBe(true)
     },
   }
@@ -27,13 +31,18 @@ async function startLed(): Promise<{ connect: string; depose: () => Promise<void
 
 function isStopped(pid: number): boolean {
   const threads = readdirSync(`/proc/${pid}/task`)
-  return threads.every((thread) => /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')))
+  return threads.every((thread) =>
+    /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')),
+  )
 }
 
 test('leader without followers renews no lease and keeps no waiter', TIMEOUT, async () => {
   const { connect, depose } = await startLed()
   const store = openStore({ connect })
-  const [holder, waiter] = [makeClaim('led', { ttlMs: 20_000 }), makeClaim('led', { ttlMs: 20_000 })]
+  const [holder, waiter] = [
+    makeClaim('led', { ttlMs: 20_000 }),
+    makeClaim('led', { ttlMs: 20_000 }),
+  ]
   expect(await store.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   // The first renewal writes what `inspect` shows; the next ones write nothing.
@@ -53,17 +62,23 @@ test('leader without followers lists no queue', TIMEOUT, async () => {
   const store = openStore({ connect })
   expect(await store.attempt(makeClaim('listed'), QUEUE)).toMatchObject({ outcome: 'granted' })
   await depose()
-  await expect(store.inspect({ lock: 'listed' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(store.inspect({ lock: 'listed' })).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
 })
 
-test.each(['/absent', '/closed'])('session under the chroot %s is kept alive', TIMEOUT, async (chroot) => {
-  const { ports } = await start()
-  const connect = `127.0.0.1:${ports[0]}`
-  const auth = { scheme: 'digest', user: 'one', password: 'secret' } as const
-  const owner = await ZooKeeperSession.open({ connect, auth }, 10_000, 'exact')
-  after(() => owner.end())
-  await owner.ask(create('/closed', '', FLAGS.persistent, true))
-  const stranger = await openRaw(`${connect}${chroot}`)
-  after(() => stranger.end())
-  expect(await stranger.keepAlive()).toBe(true)
-})
+test.each(['/absent', '/closed'])(
+  'session under the chroot %s is kept alive',
+  TIMEOUT,
+  async (chroot) => {
+    const { ports } = await start()
+    const connect = `127.0.0.1:${ports[0]}`
+    const auth = { scheme: 'digest', user: 'one', password: 'secret' } as const
+    const owner = await ZooKeeperSession.open({ connect, auth }, 10_000, 'exact')
+    after(() => owner.end())
+    await owner.ask(create('/closed', '', FLAGS.persistent, true))
+    const stranger = await openRaw(`${connect}${chroot}`)
+    after(() => stranger.end())
+    expect(await stranger.keepAlive()).toBe(true)
+  },
+)

@@ -95,34 +95,39 @@ describe('three servers', () => {
     },
   )
 
-  test('serve on when the one in use is killed, and those who wait keep their places', TIMEOUT, async () => {
-    const ensemble = await start({ servers: 3 })
-    const { proxy, connect } = await openProxy(ensemble.ports[0])
-    // Whoever has begun at the first server, behind the proxy, finds the others.
-    const others = ensemble.ports.slice(1).map((port) => `127.0.0.1:${port}`)
-    const servers = { connect: [connect, ...others].join() }
-    const [one, two, three] = [openLocks(servers), openLocks(servers), openLocks(servers)]
-    const lease = await one.mutex('failover').acquire()
-    const raw = await openRaw(ensemble.connect)
-    const second = two.mutex('failover').acquire({ waitMs: 20_000 })
-    await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(2)
-    const third = three.mutex('failover').acquire({ waitMs: 20_000 })
-    await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(3)
-    proxy.faults.refuse = true
-    proxy.reset()
-    await ensemble.members[0]?.crash()
-    await renewed(lease)
-    expect(await lease.release()).toBe('released')
-    expect(await (await second).release()).toBe('released')
-    expect((await third).token).toBeGreaterThan((await second).token)
-    await raw.end()
-  })
+  test(
+    'serve on when the one in use is killed, and those who wait keep their places',
+    TIMEOUT,
+    async () => {
+      const ensemble = await start({ servers: 3 })
+      const { proxy, connect } = await openProxy(ensemble.ports[0])
+      // Whoever has begun at the first server, behind the proxy, finds the others.
+      const others = ensemble.ports.slice(1).map((port) => `127.0.0.1:${port}`)
+      const servers = { connect: [connect, ...others].join() }
+      const [one, two, three] = [openLocks(servers), openLocks(servers), openLocks(servers)]
+      const lease = await one.mutex('failover').acquire()
+      const raw = await openRaw(ensemble.connect)
+      const second = two.mutex('failover').acquire({ waitMs: 20_000 })
+      await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(2)
+      const third = three.mutex('failover').acquire({ waitMs: 20_000 })
+      await expect.poll(() => nodesOf(raw, 'failover')).toHaveLength(3)
+      proxy.faults.refuse = true
+      proxy.reset()
+      await ensemble.members[0]?.crash()
+      await renewed(lease)
+      expect(await lease.release()).toBe('released')
+      expect(await (await second).release()).toBe('released')
+      expect((await third).token).toBeGreaterThan((await second).token)
+      await raw.end()
+    },
+  )
 
   test('show what one of them was told of, also where another lags behind', TIMEOUT, async () => {
     const ensemble = await start({ servers: 3 })
     const leader = await ensemble.leader()
     const behind = (leader + 1) % 3
-    const at = (index: number): Store => openStore({ connect: `127.0.0.1:${ensemble.ports[index]}` })
+    const at = (index: number): Store =>
+      openStore({ connect: `127.0.0.1:${ensemble.ports[index]}` })
     const [ahead, late] = [at(leader), at(behind)]
     // Both have their sessions: only the reading itself is late.
     await ahead.inspect({ lock: 'warm' })
@@ -177,7 +182,11 @@ test(
     const open = () => port.openSession(10_000, 'exact')
     const [one, two, waiter] = [await open(), await open(), await open()]
     const enter = (claim: Claim, holder: ZooKeeperSession) =>
-      port.enter(claim, newEntryData(claim, Date.now()), { holder, waiter, openWaiter: async () => waiter })
+      port.enter(claim, newEntryData(claim, Date.now()), {
+        holder,
+        waiter,
+        openWaiter: async () => waiter,
+      })
     // Whoever comes third expects to wait, and enters on the session for that.
     for (let place = 0; place < 2; place += 1) await enter(makeClaim('sought'), one)
     await one.end()
@@ -227,10 +236,17 @@ test(
     const raw = await openRaw(direct)
     const port = new ZooKeeperPort({ connect, tickMs: TICK_MS })
     after(() => port.close(0))
-    const [from, to] = [await port.openSession(20_000, 'exact'), await port.openSession(20_000, 'exact')]
+    const [from, to] = [
+      await port.openSession(20_000, 'exact'),
+      await port.openSession(20_000, 'exact'),
+    ]
     const claim = makeClaim('moved')
     const data = newEntryData(claim, Date.now())
-    const entered = await port.enter(claim, data, { holder: from, waiter: undefined, openWaiter: undefined })
+    const entered = await port.enter(claim, data, {
+      holder: from,
+      waiter: undefined,
+      openWaiter: undefined,
+    })
     if (entered.outcome !== 'entered') throw new Error(entered.outcome)
     proxy.faults.dropReplies = true
     await expect(port.amend(entered.entry, data, entered.version, to)).rejects.toMatchObject({
@@ -297,58 +313,72 @@ describe('behind an entry that it may not read', () => {
   )
 })
 
-test('whoever was killed while it waited is passed over after a few heartbeats', TIMEOUT, async () => {
-  const { ports, connect: direct } = await start()
-  const { proxy, connect } = await openProxy(ports[0])
-  const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
-  const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map((claim) => ({
-    ...claim,
-    ttlMs: 60_000 - 2000,
-  })) as [Claim, Claim, Claim]
-  await one.attempt(holder, QUEUE)
-  expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
-  expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
-  const granted: unknown[] = []
-  three.watch(waiter, (grant) => granted.push(grant))
-  proxy.faults.refuse = true
-  proxy.reset()
-  await one.withdraw(holder)
-  // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
-  await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
-})
+test(
+  'whoever was killed while it waited is passed over after a few heartbeats',
+  TIMEOUT,
+  async () => {
+    const { ports, connect: direct } = await start()
+    const { proxy, connect } = await openProxy(ports[0])
+    const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
+    const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map(
+      (claim) => ({
+        ...claim,
+        ttlMs: 60_000 - 2000,
+      }),
+    ) as [Claim, Claim, Claim]
+    await one.attempt(holder, QUEUE)
+    expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+    const granted: unknown[] = []
+    three.watch(waiter, (grant) => granted.push(grant))
+    proxy.faults.refuse = true
+    proxy.reset()
+    await one.withdraw(holder)
+    // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
+    await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
+  },
+)
 
-test('an attempt that gets through after its claim was given up leaves nothing behind', TIMEOUT, async () => {
-  const ensemble = await start()
-  const { proxy, connect } = await openProxy(ensemble.ports[0])
-  // The withdrawal is over before the attempt is, also where it has to look for another connection.
-  const one = openStore({ connect, connectTimeoutMs: 1000 })
-  const two = openStore({ connect: ensemble.connect })
-  // It has its session, which outlives what follows.
-  const first = longClaim('warm')
-  await one.attempt(first, QUEUE)
-  await one.withdraw(first)
-  const given = longClaim('given-up')
-  // The withdrawal is lost like the attempt, and is not made again; the attempt still is.
-  proxy.faults.dropRequests = true
-  const { packets } = proxy
-  const attempt = one.attempt(given, QUEUE)
-  await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
-  await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  proxy.heal()
-  proxy.reset()
-  expect(await attempt).toEqual({ outcome: 'withdrawn' })
-  const next = longClaim('given-up')
-  const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome
-  await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
-  await two.withdraw(next)
-})
+test(
+  'an attempt that gets through after its claim was given up leaves nothing behind',
+  TIMEOUT,
+  async () => {
+    const ensemble = await start()
+    const { proxy, connect } = await openProxy(ensemble.ports[0])
+    // The withdrawal is over before the attempt is, also where it has to look for another connection.
+    const one = openStore({ connect, connectTimeoutMs: 1000 })
+    const two = openStore({ connect: ensemble.connect })
+    // It has its session, which outlives what follows.
+    const first = longClaim('warm')
+    await one.attempt(first, QUEUE)
+    await one.withdraw(first)
+    const given = longClaim('given-up')
+    // The withdrawal is lost like the attempt, and is not made again; the attempt still is.
+    proxy.faults.dropRequests = true
+    const { packets } = proxy
+    const attempt = one.attempt(given, QUEUE)
+    await expect.poll(() => proxy.packets).toBeGreaterThan(packets)
+    await expect(one.withdraw(given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    proxy.heal()
+    proxy.reset()
+    expect(await attempt).toEqual({ outcome: 'withdrawn' })
+    const next = longClaim('given-up')
+    const granted = async (): Promise<string> => (await two.attempt(next, QUEUE)).outcome
+    await expect.poll(granted, { timeout: 10_000 }).toBe('granted')
+    await two.withdraw(next)
+  },
+)
 
-test('an attempt without an answer, given up without an answer, leaves nothing behind', TIMEOUT, async () => {
-  const ensemble = await start()
-  const { proxy, connect } = await openProxy(ensemble.ports[0])
-  const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
-  await leavesNothing(proxy, one, two)
-})
+test(
+  'an attempt without an answer, given up without an answer, leaves nothing behind',
+  TIMEOUT,
+  async () => {
+    const ensemble = await start()
+    const { proxy, connect } = await openProxy(ensemble.ports[0])
+    const [one, two] = [openStore({ connect }), openStore({ connect: ensemble.connect })]
+    await leavesNothing(proxy, one, two)
+  },
+)
 
 test(
   'who has to wait does so on a longer session where ZooKeeper grants no shorter one',

@@ -1,4 +1,7 @@
-/** Entries that a later version of Holdfast made: a process that does not know them refuses, and leaves them as they are. */
+/**
+ * Entries that a later version of Holdfast made: a process that does not know them refuses, and
+ * leaves them as they are.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startZooKeeper, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { parentOf } from '../../dist/stores/zookeeper/nodes.js'
@@ -19,7 +22,10 @@ afterAll(async () => {
   await ensemble.stop()
 })
 
-const refused = { code: 'STORE_FORMAT', message: expect.stringContaining('Update Holdfast') as string }
+const refused = {
+  code: 'STORE_FORMAT',
+  message: expect.stringContaining('Update Holdfast') as string,
+}
 
 /** Makes an entry among those of a lock. */
 async function enter(lock: string, name: string, data: string): Promise<string> {
@@ -61,7 +67,9 @@ test('an entry says its format', async () => {
   const store = openStore({ connect: ensemble.connect })
   await store.attempt(makeClaim('says'), TRY)
   const [name = ''] = await nodesOf(raw, 'says')
-  expect(JSON.parse((await readNode(raw, `${parentOf('says')}/${name}`))?.text ?? '')).toMatchObject({
+  expect(
+    JSON.parse((await readNode(raw, `${parentOf('says')}/${name}`))?.text ?? ''),
+  ).toMatchObject({
     format: 1,
   })
 })

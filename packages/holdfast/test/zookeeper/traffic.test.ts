@@ -71,7 +71,9 @@ describe.each([
     const store = openStore({ connect })
     const lock = `many-${what}`
     for (let held = 0; held < holders; held += 1) {
-      expect(await store.attempt(makeClaim(lock, shape), QUEUE)).toMatchObject({ outcome: 'granted' })
+      expect(await store.attempt(makeClaim(lock, shape), QUEUE)).toMatchObject({
+        outcome: 'granted',
+      })
     }
     const queue = {}
     const claims = Array.from({ length: WAITERS }, () => makeClaim(lock, shape))

@@ -28,8 +28,10 @@ afterAll(async () => {
 
 const openStore = (options: Partial<ZooKeeperOptions> = {}): Store<true> =>
   world.openStore({ connect: ensemble.connect, ...options })
-const openLocks = (options: Partial<ZooKeeperOptions> = {}, settings: LocksOptions = {}): Locks<true> =>
-  world.openLocks({ connect: ensemble.connect, ...options }, settings)
+const openLocks = (
+  options: Partial<ZooKeeperOptions> = {},
+  settings: LocksOptions = {},
+): Locks<true> => world.openLocks({ connect: ensemble.connect, ...options }, settings)
 const openProxy = () => world.openProxy(ensemble.ports[0])
 /** How many sessions the server has. */
 const sessions = async (): Promise<number> => {
@@ -41,7 +43,8 @@ const nodeOf = (claim: Claim): Promise<string> => world.nodeOf(raw, claim)
 
 test('the order of a queue survives the overflow of the sequence', () => {
   const names = [-2147483648, 2147483647, -2147483647, 2147483646].map(
-    (sequence, index) => `w+1+claim-${index}+${sequence < 0 ? sequence : String(sequence).padStart(10, '0')}`,
+    (sequence, index) =>
+      `w+1+claim-${index}+${sequence < 0 ? sequence : String(sequence).padStart(10, '0')}`,
   )
   expect(queueOf(names).map(({ sequence }) => sequence)).toEqual([
     2147483646, 2147483647, -2147483648, -2147483647,
@@ -91,7 +94,9 @@ test('a store that is closed while it connects leaves neither an entry nor a ses
   const before = await sessions()
   proxy.faults.replyMs = 300
   const store = openStore({ connect })
-  const attempt = Promise.resolve(store.attempt(makeClaim('early'), QUEUE)).catch((error: unknown) => error)
+  const attempt = Promise.resolve(store.attempt(makeClaim('early'), QUEUE)).catch(
+    (error: unknown) => error,
+  )
   await expect.poll(sessions).toBe(before + 1)
   await store.close()
   expect(await attempt).toMatchObject({ code: 'LOCKS_CLOSED' })
@@ -123,7 +128,8 @@ describe('an ambiguous attempt', () => {
     expect(await nodes('late')).toEqual([])
   })
 
-  // Without a connection the C client keeps requests, and sends them when it has one again: here after a third of 22 s.
+  // Without a connection the C client keeps requests, and sends them when it has one again: here
+  // after a third of 22 s.
   test('that was kept back without a connection and sent when nobody wanted it is taken out', async () => {
     const { proxy, connect } = await openProxy()
     const store = openStore({ connect })
@@ -138,13 +144,15 @@ describe('an ambiguous attempt', () => {
     await expect(store.attempt(claim, QUEUE)).rejects.toMatchObject(refused)
     proxy.heal()
     expect(await store.withdraw(claim)).toBe('absent')
-    const again = () => Promise.resolve(store.attempt(makeClaim('after', long), QUEUE)).catch(() => undefined)
+    const again = () =>
+      Promise.resolve(store.attempt(makeClaim('after', long), QUEUE)).catch(() => undefined)
     await expect.poll(again, { timeout: 15_000 }).toMatchObject({ outcome: 'granted' })
     await expect.poll(() => nodes('kept-back')).toEqual([])
   }, 40_000)
 })
 
-// Everybody who asks for the lock reads all that stands in its node: a few thousand such words ended the server.
+// Everybody who asks for the lock reads all that stands in its node: a few thousand such words
+// ended the server.
 test('a claim that is given up leaves no word in its lock when its attempt is answered', async () => {
   const { proxy, connect } = await openProxy()
   await leavesNoWord(proxy, openStore({ connect }), openStore())
@@ -184,7 +192,8 @@ test('a newcomer that has to wait keeps the place that it entered, on the sessio
   await openStore().attempt(holder, QUEUE)
   expect(await openStore().attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
   const path = await nodeOf(waiter)
-  // ZooKeeper numbers what was ever made here: had it left and come again, others might have passed it.
+  // ZooKeeper numbers what was ever made here: had it left and come again, others might have passed
+  // it.
   expect(path).toMatch(/0{9}1$/)
   expect((await readNode(raw, path))?.stat.version).toBe(0)
 })
@@ -206,25 +215,31 @@ test('a waiter watches only the one before it', async () => {
 test.each([
   ['before there is a session to watch with', false],
   ['with its watch set', true],
-])('a wait that is given up %s leaves nothing behind, however long the lock is held', async (_, watching) => {
-  const holder = makeClaim('patient')
-  const store = openStore()
-  await store.attempt(holder, QUEUE)
-  const key = await nodeOf(holder)
-  const port = new ZooKeeperPort({ connect: ensemble.connect, tickMs: TICK_MS })
-  after(() => port.close(0))
-  const wait = (changed: () => void): PortWatch =>
-    port.watch({ places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false }, changed)
-  let told = 0
-  const kept = watching ? wait(() => (told += 1)) : undefined
-  if (watching) await port.list({ lock: 'patient' })
-  const gone = await giveUp(wait, 20)
-  await expect.poll(() => left(gone)).toBe(0)
-  await store.withdraw(holder)
-  // Whoever still waits for that node is told.
-  if (watching) await expect.poll(() => told).toBe(1)
-  kept?.close()
-})
+])(
+  'a wait that is given up %s leaves nothing behind, however long the lock is held',
+  async (_, watching) => {
+    const holder = makeClaim('patient')
+    const store = openStore()
+    await store.attempt(holder, QUEUE)
+    const key = await nodeOf(holder)
+    const port = new ZooKeeperPort({ connect: ensemble.connect, tickMs: TICK_MS })
+    after(() => port.close(0))
+    const wait = (changed: () => void): PortWatch =>
+      port.watch(
+        { places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false },
+        changed,
+      )
+    let told = 0
+    const kept = watching ? wait(() => (told += 1)) : undefined
+    if (watching) await port.list({ lock: 'patient' })
+    const gone = await giveUp(wait, 20)
+    await expect.poll(() => left(gone)).toBe(0)
+    await store.withdraw(holder)
+    // Whoever still waits for that node is told.
+    if (watching) await expect.poll(() => told).toBe(1)
+    kept?.close()
+  },
+)
 
 /** Waits so often and gives up, in the next turn. Gives what was to be called. */
 async function giveUp(
@@ -260,7 +275,9 @@ describe('settings', () => {
       code: 'STORE_CONFIG',
       message: expect.stringContaining('create /no/such') as string,
     }
-    await expect(store.inspect({ prefix: '', cursor: undefined, limit: 10 })).rejects.toMatchObject(told)
+    await expect(store.inspect({ prefix: '', cursor: undefined, limit: 10 })).rejects.toMatchObject(
+      told,
+    )
     await expect(store.inspect({ lock: 'x' })).rejects.toMatchObject(told)
     await expect(store.steal('x', { now: true })).rejects.toMatchObject(told)
     // Where it is there, it may be empty.
@@ -286,7 +303,9 @@ describe('settings', () => {
       outcome: 'granted',
     })
     for (const wrong of [{}, { auth: { ...auth, password: 'wrong' } }]) {
-      await expect(openStore({ connect, ...wrong }).attempt(makeClaim('x'), QUEUE)).rejects.toMatchObject({
+      await expect(
+        openStore({ connect, ...wrong }).attempt(makeClaim('x'), QUEUE),
+      ).rejects.toMatchObject({
         code: 'STORE_AUTH',
       })
     }

@@ -83,7 +83,9 @@ describe('when no session is to be had, the error says why', () => {
 
   test('it ends the connection', async () => {
     const port = await portOf((socket) => socket.destroy())
-    await expect(opening(`127.0.0.1:${port}`)).rejects.toThrow(/the server ended the connection|ECONNRESET/)
+    await expect(opening(`127.0.0.1:${port}`)).rejects.toThrow(
+      /the server ended the connection|ECONNRESET/,
+    )
   })
 })
 
@@ -100,7 +102,8 @@ describe('a server that talks nonsense', () => {
       const first = sockets.length === 1
       let greeted = false
       socket.on('data', (bytes) => {
-        if (!greeted) socket.write(new Writer().int(0).int(10_000).long(7n).bytes(Buffer.alloc(16)).frame())
+        if (!greeted)
+          socket.write(new Writer().int(0).int(10_000).long(7n).bytes(Buffer.alloc(16)).frame())
         else if (first) socket.write(answer(bytes.readInt32BE(4)))
         else socket.write(new Writer().int(bytes.readInt32BE(4)).long(1n).int(0).text('/').frame())
         greeted = true
@@ -111,7 +114,11 @@ describe('a server that talks nonsense', () => {
     await once(server, 'listening')
     const address = server.address()
     if (address === null || typeof address === 'string') throw new Error('no port')
-    const session = await ZooKeeperSession.open({ connect: `127.0.0.1:${address.port}` }, 10_000, 'exact')
+    const session = await ZooKeeperSession.open(
+      { connect: `127.0.0.1:${address.port}` },
+      10_000,
+      'exact',
+    )
     after(async () => {
       await session.end()
       server.close()

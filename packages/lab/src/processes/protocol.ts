@@ -1,4 +1,7 @@
-/** What a process of the lab and the conductor say to each other, over the channel of `child_process.fork`. */
+/**
+ * What a process of the lab and the conductor say to each other, over the channel of
+ * `child_process.fork`.
+ */
 
 /** From the conductor. */
 export type Order =
@@ -12,7 +15,12 @@ export type Report =
   /** Its code is loaded. */
   | { readonly say: 'ready' }
   /** It has come to a point where the conductor decides when it goes on. */
-  | { readonly say: 'meet'; readonly meeting: number; readonly point: string; readonly detail: unknown }
+  | {
+      readonly say: 'meet'
+      readonly meeting: number
+      readonly point: string
+      readonly detail: unknown
+    }
   /** Something that the conductor counts, draws or shows. */
   | { readonly say: 'note'; readonly note: unknown }
   | { readonly say: 'done'; readonly result: unknown }
@@ -20,7 +28,9 @@ export type Report =
 
 /** What a part of a scenario, running in a process, may ask of the conductor. */
 export interface Stage {
-  /** Stops here until the conductor lets it go on. It may also stop or kill this process meanwhile. */
+  /**
+   * Stops here until the conductor lets it go on. It may also stop or kill this process meanwhile.
+   */
   readonly meet: (point: string, detail?: unknown) => Promise<void>
   readonly note: (note: unknown) => void
 }

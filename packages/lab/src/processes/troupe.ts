@@ -1,4 +1,7 @@
-/** Several processes that play a scenario together. Whoever was killed is replaced before the next one. */
+/**
+ * Several processes that play a scenario together. Whoever was killed is replaced before the next
+ * one.
+ */
 import { Actor, type Conduct } from '../actor.js'
 
 export class Troupe {
@@ -24,7 +27,9 @@ export class Troupe {
     settingsOf: (index: number) => unknown,
     conduct: Conduct = {},
   ): Promise<PromiseSettledResult<unknown>[]> {
-    return Promise.allSettled(this.actors.map((actor, index) => actor.run(part, settingsOf(index), conduct)))
+    return Promise.allSettled(
+      this.actors.map((actor, index) => actor.run(part, settingsOf(index), conduct)),
+    )
   }
 
   async end(): Promise<void> {

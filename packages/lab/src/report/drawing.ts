@@ -46,12 +46,19 @@ const LANE = 30
 const MARGIN = 28
 const NOTE = 18
 
-/** A lane for each process; what it holds, waits for or wrongly believes; and marks for what was done to it. */
+/**
+ * A lane for each process; what it holds, waits for or wrongly believes; and marks for what was
+ * done to it.
+ */
 export function timelineDrawing({ lanes, spans, marks, endMs }: Timeline, texts: Texts): Html {
   const scale = (ms: number): number => MARGIN + (ms / Math.max(1, endMs)) * (LINE - MARGIN - 8)
   const lane = (name: string): number => lanes.indexOf(name) * LANE
   const below = lanes.length * LANE + 6
-  return html`<svg class="timeline" viewBox="0 0 ${LINE} ${below + marks.length * NOTE + NOTE}" role="img">
+  return html`<svg
+    class="timeline"
+    viewBox="0 0 ${LINE} ${below + marks.length * NOTE + NOTE}"
+    role="img"
+  >
     ${lanes.map(
       (name) =>
         html`<text x="8" y="${lane(name) + LANE / 2}" class="lane">${name}</text>
@@ -106,7 +113,12 @@ export function legend(texts: Texts): Html {
 const KINDS: readonly SpanKind[] = ['holds', 'waits', 'believes', 'stopped']
 
 function wordOf(kind: SpanKind, { report }: Texts): string {
-  return { holds: report.holds, waits: report.waits, believes: report.works, stopped: report.stopped }[kind]
+  return {
+    holds: report.holds,
+    waits: report.waits,
+    believes: report.works,
+    stopped: report.stopped,
+  }[kind]
 }
 
 function seconds(ms: number): string {

@@ -1,4 +1,7 @@
-/** The page: everything in one file, nothing loaded from anywhere, readable on a phone, in light and in dark. */
+/**
+ * The page: everything in one file, nothing loaded from anywhere, readable on a phone, in light and
+ * in dark.
+ */
 import { SHOP_TITLES } from '../shop/shop.js'
 import type { OversellRow } from '../scenarios/oversell/oversell.js'
 import type { EverydayResult } from '../scenarios/everyday/everyday.js'
@@ -205,7 +208,9 @@ function choicePart({ choice }: LabReport, texts: Texts): Html {
       ${figures.map(
         ({ store, failOverMs }) =>
           html`<dt>${store}</dt>
-            <dd>${text.promises[store] ?? ''}. ${text.columns.failOver}: ${milliseconds(failOverMs)}</dd>`,
+            <dd>
+              ${text.promises[store] ?? ''}. ${text.columns.failOver}: ${milliseconds(failOverMs)}
+            </dd>`,
       )}
     </dl>
   </section>`
@@ -216,7 +221,8 @@ function leftOutPart({ leftOut }: LabReport, texts: Texts): Html {
   return html`<section>
     <ul>
       ${leftOut.map(
-        ({ service, command }) => html`<li>${fill(texts.leftOut.service, { what: service, command })}</li>`,
+        ({ service, command }) =>
+          html`<li>${fill(texts.leftOut.service, { what: service, command })}</li>`,
       )}
     </ul>
   </section>`

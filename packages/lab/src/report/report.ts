@@ -1,4 +1,7 @@
-/** Everything that one visit to the lab has brought: what `--json` prints, and what the page is made from. */
+/**
+ * Everything that one visit to the lab has brought: what `--json` prints, and what the page is made
+ * from.
+ */
 import type { Answers, Recommendation } from '../scenarios/choose/recommend.js'
 import type { StoreFigures } from '../scenarios/choose/measure.js'
 import type { EverydayResult } from '../scenarios/everyday/everyday.js'

@@ -1,4 +1,7 @@
-/** What happened, as something to look at: lanes, spans and marks, and how they are drawn in a terminal. */
+/**
+ * What happened, as something to look at: lanes, spans and marks, and how they are drawn in a
+ * terminal.
+ */
 
 export type SpanKind =
   /** Holds the lock, and has the right to. */
@@ -32,7 +35,12 @@ export interface Timeline {
   readonly endMs: number
 }
 
-const SYMBOLS: Readonly<Record<SpanKind, string>> = { holds: '█', waits: '·', believes: '▓', stopped: '░' }
+const SYMBOLS: Readonly<Record<SpanKind, string>> = {
+  holds: '█',
+  waits: '·',
+  believes: '▓',
+  stopped: '░',
+}
 const MARK = '✗'
 const WIDTH = 60
 

@@ -1,4 +1,6 @@
-/** Servers that the lab can start: how to see whether they are installed, and what installs them. */
+/**
+ * Servers that the lab can start: how to see whether they are installed, and what installs them.
+ */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
@@ -11,7 +13,10 @@ import { startZooKeeper } from '@holdfast/servers/zookeeper'
 export const SERVICES = ['postgres', 'mysql', 'redis', 'redlock', 'zookeeper', 'etcd'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
-/** A service that runs: where clients connect, and how to end it. Several addresses are separated by commas. */
+/**
+ * A service that runs: where clients connect, and how to end it. Several addresses are separated by
+ * commas.
+ */
 export interface Running {
   readonly address: string
   stop(): Promise<void>

@@ -1,4 +1,7 @@
-/** The servers of one visit to the lab: started when they are first needed, and all stopped at its end. */
+/**
+ * The servers of one visit to the lab: started when they are first needed, and all stopped at its
+ * end.
+ */
 import { StoreUnavailableError } from 'holdfast'
 import { CATALOGUE, lacking, type Running, type ServiceName } from './catalogue.js'
 

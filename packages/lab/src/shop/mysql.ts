@@ -23,7 +23,8 @@ export function openMysql(url: string): MysqlShop {
         await connection.query('start transaction')
         const tx = {
           ...sessionOf(connection),
-          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(connection, lease, lease.name),
+          fence: (lease: Parameters<typeof assertFence>[1]) =>
+            assertFence(connection, lease, lease.name),
         }
         const result = await work(tx).catch(async (error: unknown) => {
           await connection.query('rollback')

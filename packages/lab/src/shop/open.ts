@@ -1,4 +1,7 @@
-/** Opens the shop that an address names. The client library of a database is loaded only when it is needed. */
+/**
+ * Opens the shop that an address names. The client library of a database is loaded only when it is
+ * needed.
+ */
 import type { Shop } from './shop.js'
 
 export async function openShop(address: string): Promise<Shop> {

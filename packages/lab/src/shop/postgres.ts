@@ -13,7 +13,8 @@ export interface PostgresShop extends Shop {
 
 export function openPostgres(url: string): PostgresShop {
   const pool = new Pool({ connectionString: url, max: CONNECTIONS })
-  // A connection that breaks while nobody uses it; whoever uses one hears of it from the statement that fails.
+  // A connection that breaks while nobody uses it; whoever uses one hears of it from the statement
+  // that fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   return {
@@ -27,7 +28,8 @@ export function openPostgres(url: string): PostgresShop {
         await client.query('begin')
         const tx = {
           ...sessionOf(client),
-          fence: (lease: Parameters<typeof assertFence>[1]) => assertFence(client, lease, lease.name),
+          fence: (lease: Parameters<typeof assertFence>[1]) =>
+            assertFence(client, lease, lease.name),
         }
         const result = await work(tx).catch(async (error: unknown) => {
           await client.query('rollback')
@@ -51,7 +53,10 @@ export async function migratePostgres(shop: PostgresShop): Promise<void> {
 }
 
 interface Queryable {
-  query(text: string, values: Value[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  query(
+    text: string,
+    values: Value[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
 }
 
 export function sessionOf(client: Queryable): Session {

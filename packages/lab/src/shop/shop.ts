@@ -3,7 +3,10 @@ import type { Lease } from 'holdfast'
 
 export type Value = string | number
 
-/** Statements are written with `?`, whatever the database's own mark is. Names and numbers come back as columns. */
+/**
+ * Statements are written with `?`, whatever the database's own mark is. Names and numbers come back
+ * as columns.
+ */
 export interface Session {
   query(sql: string, values?: readonly Value[]): Promise<Record<string, unknown>[]>
   /** How many rows a statement changed. */
@@ -12,8 +15,8 @@ export interface Session {
 
 export interface Transaction extends Session {
   /**
-   * Refuses a lease whose token is smaller than one that the shop has seen of that lock: what protects it from a late
-   * holder. Tokens of different stores cannot be compared.
+   * Refuses a lease whose token is smaller than one that the shop has seen of that lock: what
+   * protects it from a late holder. Tokens of different stores cannot be compared.
    */
   fence(lease: Lease): Promise<void>
 }

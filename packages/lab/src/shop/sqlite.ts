@@ -15,7 +15,10 @@ interface Database {
 
 type Open = (path: string) => Database
 
-/** Statements that find the file busy come back after so long. Nothing waits inside SQLite: that would stop the process. */
+/**
+ * Statements that find the file busy come back after so long. Nothing waits inside SQLite: that
+ * would stop the process.
+ */
 const AGAIN_MS = 2
 
 export function openSqlite(path: string): Shop {
@@ -71,7 +74,8 @@ function fenceOf(session: Session): Transaction['fence'] {
       'update stock set token = cast(? as integer) where item = ? and token <= cast(? as integer)',
       [token, ITEM, token],
     )
-    if (noted === 0) throw new StaleTokenError(`The shop has seen a token that is larger than ${token}.`)
+    if (noted === 0)
+      throw new StaleTokenError(`The shop has seen a token that is larger than ${token}.`)
   }
 }
 
@@ -79,7 +83,8 @@ function sessionOf(database: Database): Session {
   return {
     query: (sql, values = []) =>
       whenFree(() => database.prepare(sql).all(...values) as Record<string, unknown>[]),
-    change: (sql, values = []) => whenFree(() => Number(database.prepare(sql).run(...values).changes)),
+    change: (sql, values = []) =>
+      whenFree(() => Number(database.prepare(sql).run(...values).changes)),
   }
 }
 
@@ -103,7 +108,8 @@ function findSqlite(): Open {
     const builtIn = process.getBuiltinModule('node:sqlite') as
       { DatabaseSync: new (path: string) => Database } | undefined
     const { DatabaseSync } =
-      builtIn ?? (createRequire(import.meta.url)('@photostructure/sqlite') as NonNullable<typeof builtIn>)
+      builtIn ??
+      (createRequire(import.meta.url)('@photostructure/sqlite') as NonNullable<typeof builtIn>)
     return (path) => new DatabaseSync(path)
   } finally {
     process.emitWarning = emit

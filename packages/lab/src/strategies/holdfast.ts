@@ -1,4 +1,7 @@
-/** Holdfast in a shop: on each store, with the fence where there is one, and the mistakes that can still be made with it. */
+/**
+ * Holdfast in a shop: on each store, with the fence where there is one, and the mistakes that can
+ * still be made with it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TransactionalDatabase } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
@@ -10,12 +13,16 @@ import type { Transaction, Value } from '../shop/shop.js'
 
 const NAME = 'shop'
 
-/** Tokens of different stores are no neighbours, so that each store's lock has a name of its own. */
+/**
+ * Tokens of different stores are no neighbours, so that each store's lock has a name of its own.
+ */
 function lockOf(store: StoreName): string {
   return `${NAME}:${store}`
 }
 
-/** An in-process lock: it keeps the buyers of one process apart, and knows nothing of the others. */
+/**
+ * An in-process lock: it keeps the buyers of one process apart, and knows nothing of the others.
+ */
 export const localLock: Strategy = {
   id: 'local-lock',
   sound: false,
@@ -24,13 +31,18 @@ export const localLock: Strategy = {
     const locks = createLocks(memoryStore())
     return {
       buy: (visit) =>
-        locks.mutex(NAME).run(() => readModifyWrite(shop.direct, visit), { signal: visit.patience }),
+        locks
+          .mutex(NAME)
+          .run(() => readModifyWrite(shop.direct, visit), { signal: visit.patience }),
       close: () => locks.close(),
     }
   },
 }
 
-/** The lock is given back first and the transaction commits then: in between the next one reads what was there before. */
+/**
+ * The lock is given back first and the transaction commits then: in between the next one reads what
+ * was there before.
+ */
 export const releasedBeforeCommit: Strategy = {
   id: 'released-before-commit',
   sound: false,
@@ -62,7 +74,10 @@ async function takeHome(tx: Transaction, visit: Visit): Promise<number> {
   return amount
 }
 
-/** In a database the lease covers the transaction; elsewhere the shop checks the token, or at least the clock. */
+/**
+ * In a database the lease covers the transaction; elsewhere the shop checks the token, or at least
+ * the clock.
+ */
 function onStore(store: StoreName): Strategy {
   const inDatabase = store === 'postgres' || store === 'mysql'
   return {
@@ -124,7 +139,10 @@ async function untilDone(visit: Visit, buy: () => Promise<Sale>): Promise<Sale> 
   }
 }
 
-/** One lock for the whole shop, each buyer in the order of arrival: what striping is measured against. */
+/**
+ * One lock for the whole shop, each buyer in the order of arrival: what striping is measured
+ * against.
+ */
 export const oneLockFifo: Strategy = {
   id: 'holdfast-fifo',
   sound: true,
@@ -132,7 +150,9 @@ export const oneLockFifo: Strategy = {
     const { locks, close } = await openLocks('embedded', premises, { fairness: 'fifo' })
     return {
       buy: (visit) =>
-        locks.mutex(NAME).run((lease) => sellFenced(premises, visit, lease), { signal: visit.patience }),
+        locks
+          .mutex(NAME)
+          .run((lease) => sellFenced(premises, visit, lease), { signal: visit.patience }),
       close,
     }
   },

@@ -4,7 +4,12 @@ import { REDIS_LADDER } from './redis-ladder.js'
 import { selectForUpdate, selectForUpdateUnindexed, uniqueRow } from './row-locks.js'
 import type { Strategy } from './strategy.js'
 import { stripedInventory } from './striped.js'
-import { checkThenDecrement, noLock, optimisticVersion, readModifyWriteAlone } from './without-lock.js'
+import {
+  checkThenDecrement,
+  noLock,
+  optimisticVersion,
+  readModifyWriteAlone,
+} from './without-lock.js'
 
 export const STRATEGIES: readonly Strategy[] = [
   noLock,

@@ -1,4 +1,6 @@
-/** The ladder of Redis locks, as the controls have them: each mends what broke the one before it. */
+/**
+ * The ladder of Redis locks, as the controls have them: each mends what broke the one before it.
+ */
 import {
   CONTROLS,
   type Control,
@@ -41,8 +43,8 @@ async function openRung(control: Control, premises: Premises): ReturnType<Strate
   const { ttlMs } = premises
   return {
     async buy(visit) {
-      // One handle for each buyer: a handle that is asked twice is a nested call of the same owner. And a lock of its own
-      // for each rung, since some leave one behind that never ends.
+      // One handle for each buyer: a handle that is asked twice is a nested call of the same owner.
+      // And a lock of its own for each rung, since some leave one behind that never ends.
       const lock = control.create(world, {
         lock: `shop:${control.id}`,
         ttlMs,

@@ -17,7 +17,12 @@ function forUpdate(id: string, sound: boolean, column: 'item' | 'title', value: 
   }
 }
 
-async function buyLocked(tx: Transaction, visit: Visit, column: string, value: string): Promise<Sale> {
+async function buyLocked(
+  tx: Transaction,
+  visit: Visit,
+  column: string,
+  value: string,
+): Promise<Sale> {
   const [row] = await tx.query(`select amount from stock where ${column} = ? for update`, [value])
   const amount = Number(row?.['amount'])
   visit.saw(amount)
@@ -32,13 +37,23 @@ async function buyLocked(tx: Transaction, visit: Visit, column: string, value: s
 /** By the primary key: one row is locked, until the commit. */
 export const selectForUpdate = forUpdate('select-for-update', true, 'item', ITEM)
 
-/** By a column without an index: every row that is read on the way is locked, which is all of them. */
-export const selectForUpdateUnindexed = forUpdate('select-for-update-no-index', false, 'title', 'A book')
+/**
+ * By a column without an index: every row that is read on the way is locked, which is all of them.
+ */
+export const selectForUpdateUnindexed = forUpdate(
+  'select-for-update-no-index',
+  false,
+  'title',
+  'A book',
+)
 
 const LOCK_ROW = 'shop'
 const RETRY_MS = 20
 
-/** A row with a unique key is the lock: who could insert it holds it, and deletes it in the end, if it lives so long. */
+/**
+ * A row with a unique key is the lock: who could insert it holds it, and deletes it in the end, if
+ * it lives so long.
+ */
 export const uniqueRow: Strategy = {
   id: 'unique-row',
   sound: false,

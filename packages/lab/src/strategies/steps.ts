@@ -1,4 +1,6 @@
-/** What a shop assistant does, step by step. Each strategy puts the steps in an order of its own. */
+/**
+ * What a shop assistant does, step by step. Each strategy puts the steps in an order of its own.
+ */
 import { ITEM, type Session } from '../shop/shop.js'
 import type { Sale, Visit } from './strategy.js'
 
@@ -21,8 +23,14 @@ export async function writeOrder(db: Session, { buyer }: Visit): Promise<void> {
   await db.change('insert into orders values (?, ?)', [ITEM, buyer])
 }
 
-/** Looks, thinks, and writes what it has worked out: right as long as nobody else does so meanwhile. */
-export async function readModifyWrite(db: Session, visit: Visit, check?: () => void): Promise<Sale> {
+/**
+ * Looks, thinks, and writes what it has worked out: right as long as nobody else does so meanwhile.
+ */
+export async function readModifyWrite(
+  db: Session,
+  visit: Visit,
+  check?: () => void,
+): Promise<Sale> {
   const amount = await look(db, visit)
   if (amount <= 0) return 'soldOut'
   await visit.think()

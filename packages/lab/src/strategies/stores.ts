@@ -6,7 +6,15 @@ import type { Premises } from './strategy.js'
 import type { MysqlShop } from '../shop/mysql.js'
 import type { PostgresShop } from '../shop/postgres.js'
 
-export const STORES = ['embedded', 'redis', 'redlock', 'zookeeper', 'etcd', 'postgres', 'mysql'] as const
+export const STORES = [
+  'embedded',
+  'redis',
+  'redlock',
+  'zookeeper',
+  'etcd',
+  'postgres',
+  'mysql',
+] as const
 export type StoreName = (typeof STORES)[number]
 
 export interface Opened {
@@ -57,7 +65,10 @@ const OPENERS: Readonly<Record<StoreName, (premises: Premises) => Promise<Opened
 
   async zookeeper({ addresses }) {
     const { zookeeperStore } = await import('holdfast/zookeeper')
-    return { store: zookeeperStore({ connect: addresses.zookeeper ?? '', tickMs: 500 }), end: nothing }
+    return {
+      store: zookeeperStore({ connect: addresses.zookeeper ?? '', tickMs: 500 }),
+      end: nothing,
+    }
   },
 
   async etcd({ addresses }) {
@@ -87,13 +98,14 @@ async function redisClients(
 }
 
 /** What a store has that not all have. */
-export const STORE_TRAITS: Readonly<Record<StoreName, { readonly fence: boolean; readonly queue: boolean }>> =
-  {
-    embedded: { fence: true, queue: true },
-    redis: { fence: true, queue: true },
-    redlock: { fence: false, queue: false },
-    zookeeper: { fence: true, queue: true },
-    etcd: { fence: true, queue: true },
-    postgres: { fence: true, queue: true },
-    mysql: { fence: true, queue: true },
-  }
+export const STORE_TRAITS: Readonly<
+  Record<StoreName, { readonly fence: boolean; readonly queue: boolean }>
+> = {
+  embedded: { fence: true, queue: true },
+  redis: { fence: true, queue: true },
+  redlock: { fence: false, queue: false },
+  zookeeper: { fence: true, queue: true },
+  etcd: { fence: true, queue: true },
+  postgres: { fence: true, queue: true },
+  mysql: { fence: true, queue: true },
+}

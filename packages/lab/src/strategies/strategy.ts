@@ -1,4 +1,7 @@
-/** A way to keep a shop from selling what it has not got: most of those that people try, and what became of them. */
+/**
+ * A way to keep a shop from selling what it has not got: most of those that people try, and what
+ * became of them.
+ */
 import type { ServiceName } from '../services/catalogue.js'
 import type { Shop, ShopKind } from '../shop/shop.js'
 
@@ -7,7 +10,9 @@ export type Sale = 'sold' | 'soldOut'
 /** One buyer at the counter. */
 export interface Visit {
   readonly buyer: number
-  /** Gives up waiting when it aborts: a lock that nobody frees must not hold the lab up for ever. */
+  /**
+   * Gives up waiting when it aborts: a lock that nobody frees must not hold the lab up for ever.
+   */
   readonly patience: AbortSignal
   /** What a shop does between looking and taking: it checks the payment. */
   think(): Promise<void>
@@ -48,7 +53,9 @@ export type Trouble = 'crowd' | 'pause' | 'kill' | 'bystander'
 
 export interface Strategy {
   readonly id: string
-  /** Whether it keeps its promise: never sells what is not there, and never stands still for good. */
+  /**
+   * Whether it keeps its promise: never sells what is not there, and never stands still for good.
+   */
   readonly sound: boolean
   readonly trouble?: Trouble
   readonly needs?: readonly ServiceName[]

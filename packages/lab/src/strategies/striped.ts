@@ -1,10 +1,11 @@
 /**
- * Striped inventory: the stock lies in segments, each under a lock of its own, so that buyers of different segments do
- * not wait for each other.
+ * Striped inventory: the stock lies in segments, each under a lock of its own, so that buyers of
+ * different segments do not wait for each other.
  *
- * The rule for a segment that has run dry: lock it together with the fullest one, both at once and in the order of their
- * names, and bring over half of what is there. Stock moves only in such transactions, so that a sum of zero over all
- * segments, read in one statement, means that everything is sold.
+ * The rule for a segment that has run dry: lock it together with the fullest one, both at once and
+ * in the order of their names, and bring over half of what is there. Stock moves only in such
+ * transactions, so that a sum of zero over all segments, read in one statement, means that
+ * everything is sold.
  */
 import type { Lease } from 'holdfast'
 import { ITEM, type Session } from '../shop/shop.js'
@@ -25,7 +26,11 @@ export const stripedInventory: Strategy = {
       const own = stripes.indexOf(String(visit.buyer))
       for (;;) {
         visit.patience.throwIfAborted()
-        if (await stripes.at(own).run((lease) => sellFrom(own, visit, lease), { signal: visit.patience }))
+        if (
+          await stripes
+            .at(own)
+            .run((lease) => sellFrom(own, visit, lease), { signal: visit.patience })
+        )
           return 'sold'
         const richest = await fullest(shop.direct)
         if (richest === undefined) return 'soldOut'
@@ -65,12 +70,19 @@ export const stripedInventory: Strategy = {
 }
 
 async function amountIn(db: Session, segment: number): Promise<number> {
-  const [row] = await db.query('select amount from segments where item = ? and segment = ?', [ITEM, segment])
+  const [row] = await db.query('select amount from segments where item = ? and segment = ?', [
+    ITEM,
+    segment,
+  ])
   return Number(row?.['amount'])
 }
 
 async function setAmount(db: Session, segment: number, amount: number): Promise<void> {
-  await db.change('update segments set amount = ? where item = ? and segment = ?', [amount, ITEM, segment])
+  await db.change('update segments set amount = ? where item = ? and segment = ?', [
+    amount,
+    ITEM,
+    segment,
+  ])
 }
 
 /** The segment with most in it, or undefined when there is nothing left anywhere. */

@@ -13,7 +13,9 @@ export const noLock: Strategy = {
   open: async ({ shop }) => ({
     async buy(visit) {
       const [stock] = await shop.direct.query('select amount from stock where item = ?', [ITEM])
-      const [sold] = await shop.direct.query('select count(*) as n from orders where item = ?', [ITEM])
+      const [sold] = await shop.direct.query('select count(*) as n from orders where item = ?', [
+        ITEM,
+      ])
       const left = Number(stock?.['amount']) - Number(sold?.['n'])
       visit.saw(left)
       if (left <= 0) return 'soldOut'
@@ -30,7 +32,10 @@ export const readModifyWriteAlone: Strategy = {
   id: 'read-modify-write',
   sound: false,
   trouble: 'crowd',
-  open: async ({ shop }) => ({ buy: (visit) => readModifyWrite(shop.direct, visit), close: nothingToClose }),
+  open: async ({ shop }) => ({
+    buy: (visit) => readModifyWrite(shop.direct, visit),
+    close: nothingToClose,
+  }),
 }
 
 /** The decrement is atomic, and the check before it is not a part of it. */
@@ -52,7 +57,10 @@ export const checkThenDecrement: Strategy = {
   }),
 }
 
-/** How long a buyer whose version was outdated waits before it looks again, at most, in milliseconds. */
+/**
+ * How long a buyer whose version was outdated waits before it looks again, at most, in
+ * milliseconds.
+ */
 const BACKOFF_MS = 20
 
 /** Takes one only if nobody has changed the row since it was read, and looks again otherwise. */
@@ -64,7 +72,9 @@ export const optimisticVersion: Strategy = {
     async buy(visit) {
       for (;;) {
         visit.patience.throwIfAborted()
-        const [row] = await shop.direct.query('select amount, version from stock where item = ?', [ITEM])
+        const [row] = await shop.direct.query('select amount, version from stock where item = ?', [
+          ITEM,
+        ])
         const amount = Number(row?.['amount'])
         visit.saw(amount)
         if (amount <= 0) return 'soldOut'

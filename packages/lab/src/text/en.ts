@@ -33,11 +33,13 @@ export const en: Texts = {
       },
       'read-modify-write': {
         title: 'read, modify, write',
-        lesson: 'Two buyers read the same number and both write one less: one of the two sales is forgotten.',
+        lesson:
+          'Two buyers read the same number and both write one less: one of the two sales is forgotten.',
       },
       'check-then-decrement': {
         title: 'check in memory, atomic decrement',
-        lesson: 'The decrement is atomic, and the check is not a part of it: the stock falls below zero.',
+        lesson:
+          'The decrement is atomic, and the check is not a part of it: the stock falls below zero.',
       },
       'local-lock': {
         title: 'lock inside each process',
@@ -49,7 +51,8 @@ export const en: Texts = {
       },
       'unique-row': {
         title: 'row with a unique key',
-        lesson: 'It excludes. But its holder was killed, nobody deletes the row, and the shop stands still.',
+        lesson:
+          'It excludes. But its holder was killed, nobody deletes the row, and the shop stands still.',
       },
       'redis-v1-setnx': {
         title: 'Redis V1: SETNX',
@@ -80,7 +83,8 @@ export const en: Texts = {
       },
       'select-for-update-no-index': {
         title: 'SELECT … FOR UPDATE, no index',
-        lesson: 'Without an index every row that is read is locked, so that buyers of other items wait too.',
+        lesson:
+          'Without an index every row that is read is locked, so that buyers of other items wait too.',
       },
       'select-for-update': {
         title: 'SELECT … FOR UPDATE by key',
@@ -89,7 +93,8 @@ export const en: Texts = {
       },
       'optimistic-version': {
         title: 'optimistic version',
-        lesson: 'No lock: whoever comes second has read an old version, changes nothing, and tries again.',
+        lesson:
+          'No lock: whoever comes second has read an old version, changes nothing, and tries again.',
       },
       'holdfast-embedded': {
         title: 'Holdfast, embedded file',
@@ -98,7 +103,8 @@ export const en: Texts = {
       },
       'holdfast-redis': {
         title: 'Holdfast, Redis',
-        lesson: 'The same on Redis: the lease has ended, the token is too small, the sale is rolled back.',
+        lesson:
+          'The same on Redis: the lease has ended, the token is too small, the sale is rolled back.',
       },
       'holdfast-redlock': {
         title: 'Holdfast, Redlock',
@@ -115,11 +121,13 @@ export const en: Texts = {
       },
       'holdfast-postgres': {
         title: 'Holdfast, PostgreSQL transaction',
-        lesson: 'The lock covers the commit: nobody else is granted it while the transaction is open.',
+        lesson:
+          'The lock covers the commit: nobody else is granted it while the transaction is open.',
       },
       'holdfast-mysql': {
         title: 'Holdfast, MariaDB transaction',
-        lesson: 'The lock covers the commit: nobody else is granted it while the transaction is open.',
+        lesson:
+          'The lock covers the commit: nobody else is granted it while the transaction is open.',
       },
       'holdfast-fifo': {
         title: 'Holdfast, one lock, strict order',
@@ -156,7 +164,8 @@ export const en: Texts = {
       'v3-plain-del': {
         title: 'V3: SET NX EX, and a plain DEL',
         fault: 'The work takes longer than the TTL; then the holder deletes the key.',
-        broke: 'It deleted the lock of the next holder, so that a third one came in beside that one.',
+        broke:
+          'It deleted the lock of the next holder, so that a third one came in beside that one.',
         cured: 'the owner’s id in the value, and a script that deletes only one’s own',
       },
       'v4-owner': {
@@ -180,7 +189,8 @@ export const en: Texts = {
       },
       'v6-failover': {
         title: 'V6 at a failover',
-        fault: 'The primary dies before its replica has heard of the grant; the replica is promoted.',
+        fault:
+          'The primary dies before its replica has heard of the grant; the replica is promoted.',
         broke: 'The replica knows nothing of the lock and grants it again. No client can know.',
         cured: 'a fencing token: the shop has seen a larger one, and refuses whoever comes late',
       },
@@ -190,7 +200,8 @@ export const en: Texts = {
   scenarios: {
     payment: {
       title: 'A payment callback that is retried',
-      story: 'The payment provider calls back three times at once, and three servers want to ship the order.',
+      story:
+        'The payment provider calls back three times at once, and three servers want to ship the order.',
       without: 'Each looks whether it was shipped, sees that it was not, and ships it.',
       withLock: 'One of them ships it; the others find it shipped.',
       damage: 'parcels too many',
@@ -205,20 +216,27 @@ export const en: Texts = {
     },
     cache: {
       title: 'A cache entry that expires under a thousand requests',
-      story: 'A popular entry expires, and a thousand requests in four processes find the cache empty.',
+      story:
+        'A popular entry expires, and a thousand requests in four processes find the cache empty.',
       without: 'Each of them asks the database to build it anew.',
       withLock: 'singleFlight: one request in each process asks, and one process builds.',
       damage: 'rebuilds too many',
     },
     config: {
       title: 'A configuration file that is shared',
-      story: 'Four programs each add their settings to one file: they read it, change it and write it.',
+      story:
+        'Four programs each add their settings to one file: they read it, change it and write it.',
       without: 'Each writes what it has read, and what the others wrote meanwhile is gone.',
       withLock: 'Every setting is there.',
       damage: 'settings lost',
     },
   },
-  scenario: { without: 'without a lock', withLock: 'with Holdfast', damage: 'damage', time: 'time' },
+  scenario: {
+    without: 'without a lock',
+    withLock: 'with Holdfast',
+    damage: 'damage',
+    time: 'time',
+  },
   choose: {
     title: 'Which store?',
     questions: {

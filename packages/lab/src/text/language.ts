@@ -12,7 +12,10 @@ export function textsOf(language: Language): Texts {
   return TEXTS[language]
 }
 
-/** As the environment's locale says, in the order in which POSIX reads it; English when it says nothing known. */
+/**
+ * As the environment's locale says, in the order in which POSIX reads it; English when it says
+ * nothing known.
+ */
 export function languageOf(env: Readonly<Record<string, string | undefined>>): Language {
   const locale = [env['LC_ALL'], env['LC_MESSAGES'], env['LANG']].find(
     (value) => value !== undefined && value !== '',

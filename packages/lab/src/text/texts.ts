@@ -1,4 +1,7 @@
-/** What the lab says, in each of its languages. Keys are the same everywhere, and the compiler sees to it. */
+/**
+ * What the lab says, in each of its languages. Keys are the same everywhere, and the compiler sees
+ * to it.
+ */
 
 /** What is told of a strategy: its name, and what happens with it. */
 export interface StrategyText {
@@ -79,7 +82,10 @@ export interface Texts {
     readonly reasons: Readonly<Record<string, string>>
     readonly measured: string
     readonly columns: Readonly<
-      Record<'store' | 'rate' | 'handOff' | 'p99' | 'failOver' | 'fence' | 'fair' | 'promise', string>
+      Record<
+        'store' | 'rate' | 'handOff' | 'p99' | 'failOver' | 'fence' | 'fair' | 'promise',
+        string
+      >
     >
     readonly promises: Readonly<Record<string, string>>
     readonly yes: string

@@ -45,7 +45,10 @@ export const zh: Texts = {
         title: '唯一键的一行',
         lesson: '它确实互斥。可是持有者被杀,没有人删掉那一行,商店就停住了。',
       },
-      'redis-v1-setnx': { title: 'Redis V1:SETNX', lesson: '持有者被杀。键没有过期时间,从此谁也进不来。' },
+      'redis-v1-setnx': {
+        title: 'Redis V1:SETNX',
+        lesson: '持有者被杀。键没有过期时间,从此谁也进不来。',
+      },
       'redis-v2-setnx-expire': {
         title: 'Redis V2:SETNX 之后 EXPIRE',
         lesson: '进程在两条命令之间被杀,键又没有过期时间。',
@@ -90,8 +93,14 @@ export const zh: Texts = {
         title: 'Holdfast,Redlock',
         lesson: '多数主节点同意才算。没有 fencing token,只有对截止时间的检查在保护写入。',
       },
-      'holdfast-zookeeper': { title: 'Holdfast,ZooKeeper', lesson: '持有者停顿时会话结束;它一醒来就知道。' },
-      'holdfast-etcd': { title: 'Holdfast,etcd', lesson: '持有者停顿时 etcd 的租约结束;它一醒来就知道。' },
+      'holdfast-zookeeper': {
+        title: 'Holdfast,ZooKeeper',
+        lesson: '持有者停顿时会话结束;它一醒来就知道。',
+      },
+      'holdfast-etcd': {
+        title: 'Holdfast,etcd',
+        lesson: '持有者停顿时 etcd 的租约结束;它一醒来就知道。',
+      },
       'holdfast-postgres': {
         title: 'Holdfast,PostgreSQL 事务',
         lesson: '锁覆盖到提交:事务没结束,锁就不会给别人。',

@@ -57,7 +57,8 @@ export class Lease implements ControlLease {
     note(this.#means.settings, 'release', 'invoke')
     const freed = await withdraw(this.#means, this.#claim)
     note(this.#means.settings, 'release', freed === undefined ? 'info' : freed ? 'ok' : 'fail')
-    if (freed === undefined) throw new UnclearError(`"${this.#means.settings.lock}" may still be locked.`)
+    if (freed === undefined)
+      throw new UnclearError(`"${this.#means.settings.lock}" may still be locked.`)
     return freed ? 'released' : 'lost'
   }
 
@@ -112,7 +113,9 @@ export class Lease implements ControlLease {
     return parts.believe({ base: asked.sent, ...asked }, settings.ttlMs, world.clock)
   }
 
-  /** What Redis may still hold for this claim is given back, for nobody believes in it any longer. */
+  /**
+   * What Redis may still hold for this claim is given back, for nobody believes in it any longer.
+   */
   #lose(): void {
     if (this.#state !== 'held') return
     this.#end('lost')

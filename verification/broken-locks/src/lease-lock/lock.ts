@@ -1,4 +1,7 @@
-/** A lock with leases: takes, waits, and gives up what it cannot be sure of. What exactly it does is in its parts. */
+/**
+ * A lock with leases: takes, waits, and gives up what it cannot be sure of. What exactly it does is
+ * in its parts.
+ */
 import { ask, jittered, pause, type Moment } from '../ask.js'
 import { note } from '../notes.js'
 import type { ControlLease, ControlLock, ControlSettings, ControlWorld } from '../port.js'
@@ -32,7 +35,10 @@ export class LeaseLock implements ControlLock {
     }
   }
 
-  /** Tries one claim until it is granted. Undefined if it came to nothing, so that a new one must be made. */
+  /**
+   * Tries one claim until it is granted. Undefined if it came to nothing, so that a new one must be
+   * made.
+   */
   async #pursue(claim: Claim, wakeUps: WakeUps, signal?: AbortSignal): Promise<Lease | undefined> {
     try {
       const grant = await this.#attempts(claim, wakeUps, signal)
@@ -48,10 +54,15 @@ export class LeaseLock implements ControlLock {
   }
 
   /**
-   * Sends the claim until it is answered with a grant. That answer may report a grant that an earlier, unanswered
-   * request brought. Then the lease began at the earliest after the last request that was still told "busy".
+   * Sends the claim until it is answered with a grant. That answer may report a grant that an
+   * earlier, unanswered request brought. Then the lease began at the earliest after the last
+   * request that was still told "busy".
    */
-  async #attempts(claim: Claim, wakeUps: WakeUps, signal?: AbortSignal): Promise<Grant | undefined> {
+  async #attempts(
+    claim: Claim,
+    wakeUps: WakeUps,
+    signal?: AbortSignal,
+  ): Promise<Grant | undefined> {
     const { parts, world, settings } = this.#means
     let earliest: Moment | undefined
     for (;;) {
@@ -67,7 +78,12 @@ export class LeaseLock implements ControlLock {
       const { value: answer, replied } = asked
       if (answer.outcome === 'withdrawn') return undefined
       if (answer.outcome !== 'busy') {
-        return { base: answer.outcome === 'granted' ? sent : earliest, sent, replied, token: answer.token }
+        return {
+          base: answer.outcome === 'granted' ? sent : earliest,
+          sent,
+          replied,
+          token: answer.token,
+        }
       }
       earliest = sent
       await wakeUps.wait(parts.patienceMs(answer.remainingMs, world, settings), signal)

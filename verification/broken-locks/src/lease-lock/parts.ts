@@ -1,5 +1,6 @@
 /**
- * The replaceable parts of a lock with leases. The good lock puts the right ones in; most controls replace one.
+ * The replaceable parts of a lock with leases. The good lock puts the right ones in; most controls
+ * replace one.
  */
 import type { Clock } from 'holdfast'
 import type { Moment } from '../ask.js'
@@ -21,14 +22,19 @@ export type Answer =
 
 /** When the request that was granted or renewed travelled. */
 export interface Timing {
-  /** A moment at which Redis had certainly not yet started the TTL, though the request may have been sent again since. */
+  /**
+   * A moment at which Redis had certainly not yet started the TTL, though the request may have been
+   * sent again since.
+   */
   readonly base: Moment
   /** When the request that got the answer was sent. */
   readonly sent: Moment
   readonly replied: Moment
 }
 
-/** How long a holder still believes: asked again and again, for it may depend on a clock that jumps. */
+/**
+ * How long a holder still believes: asked again and again, for it may depend on a clock that jumps.
+ */
 export type Belief = () => number
 
 export interface Parts {

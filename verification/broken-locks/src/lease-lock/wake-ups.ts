@@ -1,4 +1,7 @@
-/** Waiting for the message that a lock was freed. It is a hint: it may be lost, and the subscription may fail. */
+/**
+ * Waiting for the message that a lock was freed. It is a hint: it may be lost, and the subscription
+ * may fail.
+ */
 import { pause } from '../ask.js'
 import type { ControlWorld, Subscription } from '../port.js'
 
@@ -14,13 +17,19 @@ export class WakeUps {
     this.#channel = channel
   }
 
-  /** Resolves at a wake-up, also one since the last wait; after `ms`; or when the signal is aborted. */
+  /**
+   * Resolves at a wake-up, also one since the last wait; after `ms`; or when the signal is aborted.
+   */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     this.#subscribe()
     if (!this.#woken) {
       const over = new AbortController()
       this.#wake = () => over.abort()
-      await pause(this.#world.clock, ms, signal ? AbortSignal.any([signal, over.signal]) : over.signal)
+      await pause(
+        this.#world.clock,
+        ms,
+        signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+      )
       this.#wake = undefined
     }
     this.#woken = false

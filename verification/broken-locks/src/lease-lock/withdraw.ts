@@ -3,8 +3,9 @@ import { ask, jittered, pause } from '../ask.js'
 import type { Claim, Means } from './parts.js'
 
 /**
- * Asks until it is answered; a server that refuses, for want of memory say, may think better of it. Undefined if there was
- * no answer for a whole TTL: whatever the claim held has then expired. Never rejects.
+ * Asks until it is answered; a server that refuses, for want of memory say, may think better of it.
+ * Undefined if there was no answer for a whole TTL: whatever the claim held has then expired. Never
+ * rejects.
  */
 export async function withdraw(
   { parts, world, settings }: Means,

@@ -1,8 +1,9 @@
 /**
  * A fencing token from the client's own clock.
  *
- * The trap: clocks differ, and jump. The damage: a client whose clock is behind gets a smaller token than its predecessor,
- * so the fence refuses the rightful holder and lets the stale one in. The token must come from the store.
+ * The trap: clocks differ, and jump. The damage: a client whose clock is behind gets a smaller
+ * token than its predecessor, so the fence refuses the rightful holder and lets the stale one in.
+ * The token must come from the store.
  */
 import { attemptWithToken, mutant } from './mutant.js'
 
@@ -17,7 +18,8 @@ export const clientClockFence = mutant(
     fault: "The clients' wall clocks differ.",
     caught: {
       perSeed: 0.48,
-      directed: 'Let a client whose clock is a minute behind hold after another: its token is smaller.',
+      directed:
+        'Let a client whose clock is a minute behind hold after another: its token is smaller.',
     },
   },
   () => ({ attempt: attemptWithToken(({ clock }) => BigInt(Math.floor(clock.wallMs()))) }),

@@ -1,8 +1,9 @@
 /**
  * A deadline counted from when the answer came.
  *
- * The trap: the server started the TTL when it carried the request out, which may be long before. The damage: after a slow
- * answer the holder believes too long by just that delay. The deadline must start before the request left.
+ * The trap: the server started the TTL when it carried the request out, which may be long before.
+ * The damage: after a slow answer the holder believes too long by just that delay. The deadline
+ * must start before the request left.
  */
 import { GOOD } from './good.js'
 import { mutant } from './mutant.js'
@@ -23,6 +24,7 @@ export const deadlineFromReply = mutant(
     },
   },
   () => ({
-    believe: (timing, ttlMs, clock) => GOOD.believe({ ...timing, base: timing.replied }, ttlMs, clock),
+    believe: (timing, ttlMs, clock) =>
+      GOOD.believe({ ...timing, base: timing.replied }, ttlMs, clock),
   }),
 )

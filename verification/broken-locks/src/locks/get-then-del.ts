@@ -1,8 +1,9 @@
 /**
  * GET to see that the lock is one's own, then DEL.
  *
- * The trap: it may expire, and be taken, between the two. The damage: the DEL deletes the successor's lock, and a third
- * client comes in beside it. A script compares and deletes in one step.
+ * The trap: it may expire, and be taken, between the two. The damage: the DEL deletes the
+ * successor's lock, and a third client comes in beside it. A script compares and deletes in one
+ * step.
  */
 import type { ControlWorld } from '../port.js'
 import { channelOf, type Claim } from '../lease-lock/parts.js'

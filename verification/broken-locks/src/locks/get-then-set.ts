@@ -1,8 +1,8 @@
 /**
  * GET to see that the lock is free, then SET.
  *
- * The trap: between the two another client may do the same. The damage: both believe, at once and with no fault at all. SET
- * NX, or a script, looks and takes in one step.
+ * The trap: between the two another client may do the same. The damage: both believe, at once and
+ * with no fault at all. SET NX, or a script, looks and takes in one step.
  */
 import type { ControlWorld } from '../port.js'
 import type { Answer, Claim } from '../lease-lock/parts.js'
@@ -19,7 +19,10 @@ export const getThenSet = mutant(
     cure: 'SET NX, or one script.',
     breaks: 'exclusion',
     fault: 'None is needed: two clients ask at the same moment.',
-    caught: { perSeed: 0.99, directed: 'Let two clients look before either of them takes: both get in.' },
+    caught: {
+      perSeed: 0.99,
+      directed: 'Let two clients look before either of them takes: both get in.',
+    },
   },
   () => ({ attempt }),
 )

@@ -1,8 +1,10 @@
 /**
- * The good lock: the known-good subject, small but with every layer that a lease lock on one Redis needs.
+ * The good lock: the known-good subject, small but with every layer that a lease lock on one Redis
+ * needs.
  *
- * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders in, and then only the
- * fencing token tells them apart. Nor does it notice that the machine slept, while the monotonic clock stood still.
+ * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders
+ * in, and then only the fencing token tells them apart. Nor does it notice that the machine slept,
+ * while the monotonic clock stood still.
  */
 import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'
@@ -18,12 +20,15 @@ import {
 } from '../port.js'
 import { FREE, RENEW, TAKE } from '../scripts/good.js'
 
-/** The counter outlives every lease; should it get lost all the same, the server's time stands in. */
+/**
+ * The counter outlives every lease; should it get lost all the same, the server's time stands in.
+ */
 export const COUNTER_TTL_MS = 24 * 60 * 60 * 1000
 
 export const GOOD: Parts = {
   attempt: (world, claim) => take(world, claim, TAKE),
-  renew: async ({ redis }, { id, lock, ttlMs }) => (await redis.script(RENEW, [lock], [id, ttlMs])) === 1,
+  renew: async ({ redis }, { id, lock, ttlMs }) =>
+    (await redis.script(RENEW, [lock], [id, ttlMs])) === 1,
   free: async ({ redis }, { id, lock, ttlMs }) =>
     (await redis.script(FREE, [lock, tombstoneOf(lock, id)], [id, ttlMs, channelOf(lock)])) === 1,
   believe: ({ base }, ttlMs, clock) => until(base, ttlMs - marginMs(ttlMs), clock),

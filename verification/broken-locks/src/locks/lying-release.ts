@@ -1,8 +1,8 @@
 /**
  * A release that always says "released".
  *
- * The trap: nobody looks at the answer. The damage: work whose lock was lost half-way counts as done under the lock. The
- * answer must be what the server found.
+ * The trap: nobody looks at the answer. The damage: work whose lock was lost half-way counts as
+ * done under the lock. The answer must be what the server found.
  */
 import { GOOD } from './good.js'
 import { mutant } from './mutant.js'

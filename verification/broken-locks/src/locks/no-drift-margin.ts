@@ -1,8 +1,9 @@
 /**
  * A deadline without a margin.
  *
- * The trap: no two clocks run at the same rate. The damage: where the holder's runs slower than the server's, the lock
- * expires before the holder stops to believe, by the drift of a TTL. A margin of a hundredth covers any real clock.
+ * The trap: no two clocks run at the same rate. The damage: where the holder's runs slower than the
+ * server's, the lock expires before the holder stops to believe, by the drift of a TTL. A margin of
+ * a hundredth covers any real clock.
  */
 import { until } from './good.js'
 import { mutant } from './mutant.js'

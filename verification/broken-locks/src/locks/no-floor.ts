@@ -1,8 +1,9 @@
 /**
  * Waiting for a message, and for nothing else.
  *
- * The trap: publish/subscribe delivers at most once, and an expiry publishes nothing at all. The damage: a waiter whose
- * wake-up got lost, or whose holder died, waits for ever though the lock is free. It must also look by itself now and then.
+ * The trap: publish/subscribe delivers at most once, and an expiry publishes nothing at all. The
+ * damage: a waiter whose wake-up got lost, or whose holder died, waits for ever though the lock is
+ * free. It must also look by itself now and then.
  */
 import { mutant } from './mutant.js'
 
@@ -15,7 +16,10 @@ export const noFloor = mutant(
     cure: "Look again at the holder's expiry, and now and then in any case.",
     breaks: 'liveness',
     fault: 'The holder is killed, or the message is lost.',
-    caught: { perSeed: 0.73, directed: 'Lose the message of a release: the waiter never comes in.' },
+    caught: {
+      perSeed: 0.73,
+      directed: 'Lose the message of a release: the waiter never comes in.',
+    },
   },
   () => ({ patienceMs: () => Infinity }),
 )

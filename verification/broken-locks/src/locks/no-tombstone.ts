@@ -1,8 +1,9 @@
 /**
  * A withdraw that leaves no trace.
  *
- * The trap: messages can overtake one another, by a retry, a redirect or an offline queue. The damage: the attempt arrives
- * after its own withdraw, is granted, and a ghost holds the lock for a whole TTL. The withdraw must leave a tombstone.
+ * The trap: messages can overtake one another, by a retry, a redirect or an offline queue. The
+ * damage: the attempt arrives after its own withdraw, is granted, and a ghost holds the lock for a
+ * whole TTL. The withdraw must leave a tombstone.
  */
 import { TAKE_WITHOUT_TOMBSTONE } from '../scripts/mutants.js'
 import { take } from './good.js'

@@ -1,8 +1,9 @@
 /**
  * A lease that is neither renewed nor ever doubted.
  *
- * The trap: the TTL runs out on the server alone. The damage: work that takes longer runs on beside the next holder. A
- * watchdog makes that rare, only a deadline on the holder's own clock makes it known in time.
+ * The trap: the TTL runs out on the server alone. The damage: work that takes longer runs on beside
+ * the next holder. A watchdog makes that rare, only a deadline on the holder's own clock makes it
+ * known in time.
  */
 import { mutant, NO_DEADLINE } from './mutant.js'
 
@@ -15,7 +16,10 @@ export const noWatchdogNoDeadline = mutant(
     cure: 'A watchdog, and a deadline on the local clock.',
     breaks: 'exclusion',
     fault: 'The work takes longer than the TTL.',
-    caught: { perSeed: 0.99, directed: 'Work past the TTL: a second client gets in beside the first.' },
+    caught: {
+      perSeed: 0.99,
+      directed: 'Work past the TTL: a second client gets in beside the first.',
+    },
   },
   () => ({ ...NO_DEADLINE, renewEveryMs: () => Infinity }),
 )

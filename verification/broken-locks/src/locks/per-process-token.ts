@@ -1,8 +1,8 @@
 /**
  * A fencing token counted in each process.
  *
- * The trap: every process starts at one. The damage: tokens repeat, and the fence cannot tell the stale holder from the
- * rightful one. The counter must be where the lock is.
+ * The trap: every process starts at one. The damage: tokens repeat, and the fence cannot tell the
+ * stale holder from the rightful one. The counter must be where the lock is.
  */
 import { attemptWithToken, mutant } from './mutant.js'
 

@@ -1,8 +1,8 @@
 /**
  * A watchdog that goes on when it hears that the lock is another's.
  *
- * The trap: the answer to a renewal is thrown away. The damage: the holder works on beside the next one, and never learns
- * of it. A refused renewal must end the lease and tell the work.
+ * The trap: the answer to a renewal is thrown away. The damage: the holder works on beside the next
+ * one, and never learns of it. A refused renewal must end the lease and tell the work.
  */
 import { mutant, NO_DEADLINE } from './mutant.js'
 

@@ -1,8 +1,9 @@
 /**
  * A renewal that does not ask whose lock it renews: a plain PEXPIRE.
  *
- * The trap: any lock under that name will do. The damage: a holder that lost its lock keeps its successor's alive, is
- * told that all is well, and both believe for as long as they like. The owner must be compared in the renewal's script.
+ * The trap: any lock under that name will do. The damage: a holder that lost its lock keeps its
+ * successor's alive, is told that all is well, and both believe for as long as they like. The owner
+ * must be compared in the renewal's script.
  */
 import { mutant, NO_DEADLINE } from './mutant.js'
 
@@ -15,13 +16,16 @@ export const renewalWithoutOwner = mutant(
     cure: 'Compare the owner in the same script.',
     breaks: 'exclusion',
     fault: 'The holder is paused past the TTL.',
-    unmasked: 'The deadline is off as well: it ends a lease before it can renew what has become of another.',
+    unmasked:
+      'The deadline is off as well: it ends a lease before it can renew what has become of another.',
     caught: {
-      directed: 'Pause the holder past the TTL, let a second client in: the first is told that it renewed.',
+      directed:
+        'Pause the holder past the TTL, let a second client in: the first is told that it renewed.',
     },
   },
   () => ({
     ...NO_DEADLINE,
-    renew: async ({ redis }, { lock, ttlMs }) => (await redis.command('PEXPIRE', lock, ttlMs)) === 1,
+    renew: async ({ redis }, { lock, ttlMs }) =>
+      (await redis.command('PEXPIRE', lock, ttlMs)) === 1,
   }),
 )

@@ -1,8 +1,9 @@
 /**
  * An attempt that is sent again, and counts its deadline from then.
  *
- * The trap: the answer to the second request reports the grant that the first one brought. The damage: the holder believes
- * too long by the time between the two. A message that reports an existing grant never restarts the clock.
+ * The trap: the answer to the second request reports the grant that the first one brought. The
+ * damage: the holder believes too long by the time between the two. A message that reports an
+ * existing grant never restarts the clock.
  */
 import { GOOD } from './good.js'
 import { mutant } from './mutant.js'

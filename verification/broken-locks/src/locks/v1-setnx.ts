@@ -1,8 +1,8 @@
 /**
  * V1: SETNX, and DEL when done.
  *
- * The trap: nothing ever expires. The damage: a holder that crashes keeps the lock for ever, and everybody waits until
- * somebody deletes the key by hand. V2 gives the key an expiry.
+ * The trap: nothing ever expires. The damage: a holder that crashes keeps the lock for ever, and
+ * everybody waits until somebody deletes the key by hand. V2 gives the key an expiry.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'

@@ -1,8 +1,8 @@
 /**
  * V2: SETNX, then EXPIRE.
  *
- * The trap: two commands, and a process can die between them, or the second can get lost. The damage: as with V1, a key
- * without expiry that nobody deletes. V3 sets both in one command.
+ * The trap: two commands, and a process can die between them, or the second can get lost. The
+ * damage: as with V1, a key without expiry that nobody deletes. V3 sets both in one command.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'

@@ -1,8 +1,9 @@
 /**
  * V3: SET NX EX, and a plain DEL.
  *
- * The trap: DEL does not ask whose lock it deletes. The damage: a holder that took longer than the TTL deletes its
- * successor's lock, and a third one comes in beside that. V4 writes the owner into the lock and compares.
+ * The trap: DEL does not ask whose lock it deletes. The damage: a holder that took longer than the
+ * TTL deletes its successor's lock, and a third one comes in beside that. V4 writes the owner into
+ * the lock and compares.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'
@@ -24,7 +25,8 @@ export const v3PlainDel: Control = {
   fault: 'The holder is paused, or works, longer than the TTL.',
   caught: {
     perSeed: 0.5,
-    directed: 'Work past the TTL, let a second client in, release: a third one gets in beside the second.',
+    directed:
+      'Work past the TTL, let a second client in, release: a third one gets in beside the second.',
   },
   create: (world, settings) => new PlainLock(VERBS, world, settings),
 }

@@ -1,8 +1,8 @@
 /**
  * V4: the owner's id is in the lock, and a script releases only what is the owner's.
  *
- * The trap: the TTL is a guess, and nothing tells the holder when it was wrong. The damage: work that takes longer runs on
- * beside the next holder's. V5 renews the lock while the work runs.
+ * The trap: the TTL is a guess, and nothing tells the holder when it was wrong. The damage: work
+ * that takes longer runs on beside the next holder's. V5 renews the lock while the work runs.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'
@@ -11,7 +11,8 @@ import { COMPARE_AND_DELETE } from '../scripts/owner.js'
 export const OWNER_VERBS: Verbs = {
   take: async ({ redis }, { lock, owner, ttlMs }) =>
     (await redis.command('SET', lock, owner, 'NX', 'PX', ttlMs)) === 'OK',
-  free: async ({ redis }, { lock, owner }) => (await redis.script(COMPARE_AND_DELETE, [lock], [owner])) === 1,
+  free: async ({ redis }, { lock, owner }) =>
+    (await redis.script(COMPARE_AND_DELETE, [lock], [owner])) === 1,
 }
 
 export const v4Owner: Control = {
@@ -23,6 +24,9 @@ export const v4Owner: Control = {
   cure: 'Renewal while the work runs, a watchdog (V5).',
   breaks: 'exclusion',
   fault: 'The work takes longer than the TTL.',
-  caught: { perSeed: 0.99, directed: 'Work past the TTL: a second client gets in beside the first.' },
+  caught: {
+    perSeed: 0.99,
+    directed: 'Work past the TTL: a second client gets in beside the first.',
+  },
   create: (world, settings) => new PlainLock(OWNER_VERBS, world, settings),
 }

@@ -1,10 +1,10 @@
 /**
  * V5: V4 with a watchdog that renews the lock every third of its TTL.
  *
- * The first trap: an owner that wants the lock again, in a function called under it, waits for itself. The damage: a
- * deadlock that the watchdog keeps alive. V6 counts how often the owner holds the lock.
- * The second trap, which V6 shares: a paused process renews nothing, and on waking believes until its watchdog hears
- * otherwise. A deadline on the local clock cures that.
+ * The first trap: an owner that wants the lock again, in a function called under it, waits for
+ * itself. The damage: a deadlock that the watchdog keeps alive. V6 counts how often the owner holds
+ * the lock. The second trap, which V6 shares: a paused process renews nothing, and on waking
+ * believes until its watchdog hears otherwise. A deadline on the local clock cures that.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'
@@ -25,7 +25,8 @@ export const v5Watchdog: Control = {
   damage: 'A nested call waits for its own caller, and the watchdog keeps that deadlock alive.',
   cure: 'A hold count (V6); a deadline against pauses (the good lock).',
   breaks: 'liveness',
-  fault: 'None is needed: a nested call. A pause past the TTL also gives two believers, as it does with V6.',
+  fault:
+    'None is needed: a nested call. A pause past the TTL also gives two believers, as it does with V6.',
   caught: { perSeed: 0.73, directed: 'Acquire twice with one handle: the second never comes in.' },
   create: (world, settings) => new PlainLock(VERBS, world, settings),
 }

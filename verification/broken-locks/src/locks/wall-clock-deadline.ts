@@ -1,8 +1,8 @@
 /**
  * A deadline on the wall clock.
  *
- * The trap: wall clocks are set. The damage: set back by a minute, the holder believes a minute too long. Only the
- * monotonic clock measures how long a lease has lasted.
+ * The trap: wall clocks are set. The damage: set back by a minute, the holder believes a minute too
+ * long. Only the monotonic clock measures how long a lease has lasted.
  */
 import { marginMs } from './good.js'
 import { mutant } from './mutant.js'
@@ -18,7 +18,8 @@ export const wallClockDeadline = mutant(
     fault: "The holder's wall clock is set back.",
     caught: {
       perSeed: 0.63,
-      directed: "Set the holder's wall clock back by 5 s and cut it off: a second client gets in beside it.",
+      directed:
+        "Set the holder's wall clock back by 5 s and cut it off: a second client gets in beside it.",
     },
   },
   () => ({

@@ -20,7 +20,10 @@ export function takes(least: number, most: number, run: Run): ModelCommand {
   return { least, most, run }
 }
 
-/** Reads what Redis accepts as an integer. Beyond 2^53 the model would be wrong, and no control goes there. */
+/**
+ * Reads what Redis accepts as an integer. Beyond 2^53 the model would be wrong, and no control goes
+ * there.
+ */
 export function integer(text: string): number {
   const value = Number(text)
   if (!/^(0|-?[1-9]\d*)$/.test(text) || !Number.isSafeInteger(value)) throw notAnInteger()

@@ -1,4 +1,7 @@
-/** The commands that a modelled Redis knows, by name: what the controls use, and FLUSHALL as a fault. */
+/**
+ * The commands that a modelled Redis knows, by name: what the controls use, and FLUSHALL as a
+ * fault.
+ */
 import { takes, type ModelCommand } from './command.js'
 import { EXPIRY } from './expiry.js'
 import { HASHES } from './hashes.js'

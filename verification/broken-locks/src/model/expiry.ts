@@ -3,7 +3,9 @@ import type { Reply } from '../port.js'
 import { integer, takes, type ModelCommand, type Server } from './command.js'
 
 export const EXPIRY: Record<string, ModelCommand> = {
-  EXPIRE: takes(2, 2, (server, [key = '', seconds = '']) => expire(server, key, integer(seconds) * 1000)),
+  EXPIRE: takes(2, 2, (server, [key = '', seconds = '']) =>
+    expire(server, key, integer(seconds) * 1000),
+  ),
   PEXPIRE: takes(2, 2, (server, [key = '', ms = '']) => expire(server, key, integer(ms))),
   PTTL: takes(1, 1, ({ keys }, [key = '']) => {
     if (!keys.has(key)) return -2

@@ -17,10 +17,12 @@ export const HASHES: Record<string, ModelCommand> = {
 }
 
 function hset({ keys }: Server, [key = '', ...pairs]: readonly string[]): Reply {
-  if (pairs.length % 2 !== 0) throw new ReplyError("ERR wrong number of arguments for 'hset' command")
+  if (pairs.length % 2 !== 0)
+    throw new ReplyError("ERR wrong number of arguments for 'hset' command")
   const hash = new Map(keys.hash(key))
   const before = hash.size
-  for (let index = 0; index < pairs.length; index += 2) hash.set(pairs[index] ?? '', pairs[index + 1] ?? '')
+  for (let index = 0; index < pairs.length; index += 2)
+    hash.set(pairs[index] ?? '', pairs[index + 1] ?? '')
   keys.update(key, hash)
   return hash.size - before
 }

@@ -12,7 +12,10 @@ export class Keyspace {
   readonly #entries = new Map<string, Entry>()
   #nowMs = 0
 
-  /** The server looks at its clock once a command. Expired keys go at once: they must not come back when it jumps. */
+  /**
+   * The server looks at its clock once a command. Expired keys go at once: they must not come back
+   * when it jumps.
+   */
   begin(nowMs: number): void {
     this.#nowMs = nowMs
     for (const [key, { expiresAtMs }] of this.#entries) {

@@ -1,11 +1,17 @@
 /**
- * The skeleton of the ladder's rungs: try, sleep, try again. Its leases know no deadline, so a holder believes for ever,
- * or until a watchdog, if there is one, hears otherwise. An error reaches the caller as it is, and nothing is undone.
+ * The skeleton of the ladder's rungs: try, sleep, try again. Its leases know no deadline, so a
+ * holder believes for ever, or until a watchdog, if there is one, hears otherwise. An error reaches
+ * the caller as it is, and nothing is undone.
  */
 import type { Timer } from 'holdfast'
 import { ask, jittered, pause, UnclearError } from '../ask.js'
 import { note } from '../notes.js'
-import { type ControlLease, type ControlLock, type ControlSettings, type ControlWorld } from '../port.js'
+import {
+  type ControlLease,
+  type ControlLock,
+  type ControlSettings,
+  type ControlWorld,
+} from '../port.js'
 
 /** Who wants which lock, for how long. */
 export interface Wish {
@@ -93,7 +99,8 @@ class PlainLease implements ControlLease {
 
   #planRenewal(): void {
     const { verbs, world, wish } = this.#means
-    if (verbs.renew) this.#renewal = world.clock.timer(wish.ttlMs / 3, () => void this.#renew(verbs))
+    if (verbs.renew)
+      this.#renewal = world.clock.timer(wish.ttlMs / 3, () => void this.#renew(verbs))
   }
 
   async #renew({ renew }: Verbs): Promise<void> {

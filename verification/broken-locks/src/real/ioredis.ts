@@ -14,7 +14,8 @@ export function redisPort(url: string): RealPort {
   for (const client of [redis, listening]) client.on('error', () => {})
   return {
     command: async (name, ...args) => (await redis.call(name, ...args)) as Reply,
-    script: async ({ lua }, keys, args) => (await redis.eval(lua, keys.length, ...keys, ...args)) as Reply,
+    script: async ({ lua }, keys, args) =>
+      (await redis.eval(lua, keys.length, ...keys, ...args)) as Reply,
     async subscribe(channel, listener) {
       const hear = (from: string, message: string): void => {
         if (from === channel) listener(message)

@@ -1,8 +1,9 @@
 /**
  * The scripts of the good lock.
  *
- * The lock is a string, its value the claim's id. A counter beside it gives the fencing tokens, and a tombstone remembers a
- * claim that was given up, with what the release found: so both an attempt and a release may arrive twice, or late.
+ * The lock is a string, its value the claim's id. A counter beside it gives the fencing tokens, and
+ * a tombstone remembers a claim that was given up, with what the release found: so both an attempt
+ * and a release may arrive twice, or late.
  */
 import type { Script } from '../port.js'
 import { nextToken, NEXT_TOKEN_LUA } from './token.js'
@@ -23,15 +24,16 @@ export const takeRest: Script['run'] = (
   [id = '', ttlMs = '', counterTtlMs = ''],
 ) => {
   const owner = call('GET', lock)
-  if (owner === id) return ['existing', call('GET', counter) ?? nextToken(call, counter, counterTtlMs)]
+  if (owner === id)
+    return ['existing', call('GET', counter) ?? nextToken(call, counter, counterTtlMs)]
   if (owner !== null) return ['busy', call('PTTL', lock)]
   call('SET', lock, id, 'PX', ttlMs)
   return ['granted', nextToken(call, counter, counterTtlMs)]
 }
 
 /**
- * KEYS: lock, token counter, the claim's tombstone. ARGV: claim id, TTL in ms, TTL of the counter in ms.
- * Gives {'granted' or 'existing', token} · {'busy', ms until it expires} · {'withdrawn'}
+ * KEYS: lock, token counter, the claim's tombstone. ARGV: claim id, TTL in ms, TTL of the counter
+ * in ms. Gives {'granted' or 'existing', token} · {'busy', ms until it expires} · {'withdrawn'}
  */
 export const TAKE: Script = {
   name: 'take',

@@ -1,4 +1,7 @@
-/** Every script of the good lock and of the controls, for a server to load and for the test of the model. */
+/**
+ * Every script of the good lock and of the controls, for a server to load and for the test of the
+ * model.
+ */
 import type { Script } from '../port.js'
 import { FREE, RENEW, TAKE } from './good.js'
 import { TAKE_WITHOUT_TOKEN, TAKE_WITHOUT_TOMBSTONE } from './mutants.js'

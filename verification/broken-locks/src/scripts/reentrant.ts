@@ -1,7 +1,10 @@
 /** The scripts of V6, as Redisson has them: the lock is a hash from the owner to its hold count. */
 import type { Script } from '../port.js'
 
-/** KEYS: lock. ARGV: owner, TTL in ms. Gives 1 if the owner holds the lock now, once more or for the first time. */
+/**
+ * KEYS: lock. ARGV: owner, TTL in ms. Gives 1 if the owner holds the lock now, once more or for the
+ * first time.
+ */
 export const ENTER: Script = {
   name: 'enter',
   lua: `
@@ -18,7 +21,10 @@ return 1
   },
 }
 
-/** KEYS: lock. ARGV: owner, TTL in ms. Gives 1 if the owner held the lock, whether or not it still does. */
+/**
+ * KEYS: lock. ARGV: owner, TTL in ms. Gives 1 if the owner held the lock, whether or not it still
+ * does.
+ */
 export const LEAVE: Script = {
   name: 'leave',
   lua: `

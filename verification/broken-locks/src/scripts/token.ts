@@ -2,8 +2,8 @@
 import type { Call, Script } from '../port.js'
 
 /**
- * Larger than the last one, and at least the server's time in µs: so that tokens still grow when the counter got lost.
- * Lua must print it with %.0f, for `..` and tostring lose digits.
+ * Larger than the last one, and at least the server's time in µs: so that tokens still grow when
+ * the counter got lost. Lua must print it with %.0f, for `..` and tostring lose digits.
  */
 export const NEXT_TOKEN_LUA = `
 local function next_token(counter, ttl_ms)

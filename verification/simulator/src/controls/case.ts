@@ -1,4 +1,7 @@
-/** What the controls have to live through: four clients of one lock, and the faults that a lock on one Redis can bear. */
+/**
+ * What the controls have to live through: four clients of one lock, and the faults that a lock on
+ * one Redis can bear.
+ */
 import { DURATION_MS, drawClock, PROCESSES, TTL_MS } from '../case.js'
 import { drawAmong, type Fault, type FaultKind } from '../faults/plan.js'
 import { Dice } from '../world/dice.js'
@@ -26,8 +29,8 @@ export interface ControlCase {
 }
 
 /**
- * All that a lock on one Redis can bear, much of it in every run. A clock of the server that jumps it cannot bear, and no
- * control looks for a sleep of its machine.
+ * All that a lock on one Redis can bear, much of it in every run. A clock of the server that jumps
+ * it cannot bear, and no control looks for a sleep of its machine.
  */
 const KINDS: readonly FaultKind[] = [
   'storm',
@@ -44,7 +47,10 @@ const KINDS: readonly FaultKind[] = [
   'server-crash',
 ]
 const MOST_FAULTS = 32
-/** In how many runs the server loses its data, from some time on: then tokens and truthful releases are what is promised. */
+/**
+ * In how many runs the server loses its data, from some time on: then tokens and truthful releases
+ * are what is promised.
+ */
 const LOSES_DATA = 0.7
 const MOST_LOSSES = 16
 

@@ -13,7 +13,9 @@ import type { ControlCase } from './case.js'
 import { RedisServer } from './redis-server.js'
 import { ControlSite, LOCK, type ControlGround } from './site.js'
 
-/** After arrivals stopped and faults healed, everybody who waits must be served within this time. */
+/**
+ * After arrivals stopped and faults healed, everybody who waits must be served within this time.
+ */
 const DRAIN_MS = 5000
 const MOST_EVENTS = 200_000
 
@@ -22,7 +24,10 @@ export interface ControlOutcome {
   readonly findings: readonly Finding[]
 }
 
-export async function examineControl(create: Control['create'], plan: ControlCase): Promise<ControlOutcome> {
+export async function examineControl(
+  create: Control['create'],
+  plan: ControlCase,
+): Promise<ControlOutcome> {
   const agenda = new Agenda()
   const server = new RedisServer(agenda, new MachineClock(agenda, plan.serverClock))
   const circumstances = { closing: false, breach: () => undefined }

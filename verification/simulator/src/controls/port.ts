@@ -1,4 +1,7 @@
-/** A connection of one process to the modelled Redis: each command is a message there and a message back. */
+/**
+ * A connection of one process to the modelled Redis: each command is a message there and a message
+ * back.
+ */
 import { isReplyError, type RedisPort, type Reply, type Subscription } from '@holdfast/broken-locks'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
@@ -9,7 +12,8 @@ export function redisPort(process: Process, link: Link, server: RedisServer): Re
   function call<T>(handle: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const lane = link.lane()
-      const answer = (settle: () => void): void => void link.reply(lane, () => process.receive(settle))
+      const answer = (settle: () => void): void =>
+        void link.reply(lane, () => process.receive(settle))
       link.request(lane, () => {
         if (server.host.down) {
           answer(() => reject(new Error('The connection was refused.')))

@@ -1,4 +1,7 @@
-/** The server of the controls: the modelled Redis on a machine with a wall clock, and those that subscribed to channels. */
+/**
+ * The server of the controls: the modelled Redis on a machine with a wall clock, and those that
+ * subscribed to channels.
+ */
 import { ModelRedis, type Command, type Reply, type Script } from '@holdfast/broken-locks'
 import { Host } from '../server/host.js'
 import type { Agenda } from '../world/agenda.js'

@@ -7,7 +7,8 @@ const QUIET = { atMs: 0, loseRequest: 0, loseReply: 0, twice: 0, loseWake: 0 }
 
 /** By the id of the control. */
 export const CONTROL_SCENARIOS: ReadonlyMap<string, ControlCase> = new Map([
-  // The answers to an attempt are lost, and its caller gives up; the next one must not wait for a ghost.
+  // The answers to an attempt are lost, and its caller gives up; the next one must not wait for a
+  // ghost.
   [
     'no-withdraw',
     scenario(
@@ -18,7 +19,10 @@ export const CONTROL_SCENARIOS: ReadonlyMap<string, ControlCase> = new Map([
   // A copy of the attempt arrives after the release of its lease.
   [
     'no-tombstone',
-    scenario([[once(100)], [once(1200)]], [{ kind: 'storm', process: 0, ...QUIET, forMs: 105, twice: 1 }]),
+    scenario(
+      [[once(100)], [once(1200)]],
+      [{ kind: 'storm', process: 0, ...QUIET, forMs: 105, twice: 1 }],
+    ),
   ],
 ])
 

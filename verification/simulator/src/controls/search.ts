@@ -77,11 +77,19 @@ export async function searchControls(
 }
 
 function row(rate: Rate, expected: string, directed: readonly string[] | undefined): string[] {
-  const properties = [...rate.properties.entries()].sort((a, b) => b[1] - a[1]).map(([name]) => name)
+  const properties = [...rate.properties.entries()]
+    .sort((a, b) => b[1] - a[1])
+    .map(([name]) => name)
   const scenario = directed === undefined ? '' : `scenario: ${directed.join(', ') || 'nothing'}`
   const as = [properties.join(', '), scenario].filter((text) => text !== '').join('; ')
   const first = rate.first === undefined ? '—' : String(rate.first)
-  return [rate.id, expected, `${percent(rate.caught / rate.seeds)} of ${rate.seeds}`, first, as || '—']
+  return [
+    rate.id,
+    expected,
+    `${percent(rate.caught / rate.seeds)} of ${rate.seeds}`,
+    first,
+    as || '—',
+  ]
 }
 
 function percent(share: number): string {

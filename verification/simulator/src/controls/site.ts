@@ -1,4 +1,7 @@
-/** The place of one process that uses a control: like a site of the real runtime, with one lock and one thing to do. */
+/**
+ * The place of one process that uses a control: like a site of the real runtime, with one lock and
+ * one thing to do.
+ */
 import type { Control, ControlLease, ControlLock } from '@holdfast/broken-locks'
 import type { Site as FaultySite } from '../faults/apply.js'
 import { nanoseconds, type Chronicle } from '../workload/chronicle.js'
@@ -116,7 +119,8 @@ export class ControlSite implements FaultySite {
 
   async #perform(process: Process, { workMs, giveUpMs }: ControlOperation): Promise<void> {
     const patience = new AbortController()
-    if (giveUpMs !== undefined) process.timer(giveUpMs, () => patience.abort(new Error('It took too long.')))
+    if (giveUpMs !== undefined)
+      process.timer(giveUpMs, () => patience.abort(new Error('It took too long.')))
     let lease: ControlLease
     try {
       lease = await this.#lock.acquire(patience.signal)

@@ -51,7 +51,9 @@ export function arrange(stage: Stage, faults: readonly Fault[]): () => void {
 }
 
 type Undo = () => void
-type Begin = { readonly [Kind in FaultKind]: (stage: Stage, fault: FaultOf<Kind>) => Undo | undefined }
+type Begin = {
+  readonly [Kind in FaultKind]: (stage: Stage, fault: FaultOf<Kind>) => Undo | undefined
+}
 
 /** Begins a fault. Gives what ends it, for those that last. */
 function begin(stage: Stage, fault: Fault): Undo | undefined {
@@ -63,7 +65,8 @@ const BEGIN: Begin = {
   storm: (stage, { loseRequest, loseReply, twice, loseWake, ...where }) =>
     changeWeather(linksOf(stage, where), { loseRequest, loseReply, twice, loseWake }),
   slow: (stage, { meanMs, ...where }) => changeWeather(linksOf(stage, where), { meanMs }),
-  swell: (stage, { times, process }) => changeWeather(linksOf(stage, { process }), { swellsWakes: times }),
+  swell: (stage, { times, process }) =>
+    changeWeather(linksOf(stage, { process }), { swellsWakes: times }),
   cut(stage, { holds, ...where }) {
     const links = linksOf(stage, where)
     for (const { weather } of links) weather.cut = holds ? 'hold' : 'drop'
@@ -116,7 +119,10 @@ function siteOf({ sites }: Stage, process: number): Site {
   return site
 }
 
-function linksOf(stage: Stage, { process, node }: { process: number; node?: number }): readonly Link[] {
+function linksOf(
+  stage: Stage,
+  { process, node }: { process: number; node?: number },
+): readonly Link[] {
   const { links } = siteOf(stage, process)
   return node === undefined ? links : links.filter((_, index) => index === node)
 }

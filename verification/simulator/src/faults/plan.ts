@@ -1,4 +1,7 @@
-/** What goes wrong in a run: a list that is drawn from the seed before the run, so that it can be read and cut down. */
+/**
+ * What goes wrong in a run: a list that is drawn from the seed before the run, so that it can be
+ * read and cut down.
+ */
 import type { Dice } from '../world/dice.js'
 
 interface During {
@@ -10,7 +13,10 @@ interface OfProcess {
   readonly process: number
 }
 
-/** Of a store of several servers: which of them it strikes. Its way to all of them, or the first, where none is named. */
+/**
+ * Of a store of several servers: which of them it strikes. Its way to all of them, or the first,
+ * where none is named.
+ */
 interface OfNode {
   readonly node?: number
 }
@@ -50,7 +56,9 @@ export type Fault =
 export type FaultKind = Fault['kind']
 export type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
 
-/** What a run is drawn from. The last two break promises that no store can keep, so they are rarer. */
+/**
+ * What a run is drawn from. The last two break promises that no store can keep, so they are rarer.
+ */
 const USUAL: readonly FaultKind[] = [
   'storm',
   'slow',
@@ -79,8 +87,8 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
 }
 
 /**
- * The whole service is down, for longer than a lease lasts: when everybody starts, or later on. Callers that wait for so long
- * have to outlive it.
+ * The whole service is down, for longer than a lease lasts: when everybody starts, or later on.
+ * Callers that wait for so long have to outlive it.
  */
 export function drawOutage(dice: Dice, { durationMs }: FaultShape, nodes: number): Fault[] {
   if (!dice.chance(0.2)) return []
@@ -108,7 +116,10 @@ export function drawServiceFaults(dice: Dice, shape: FaultShape): Fault[] {
   ]
 }
 
-/** Over several servers: the usual faults strike one of them, or all ways of a process, and more befall the ways. */
+/**
+ * Over several servers: the usual faults strike one of them, or all ways of a process, and more
+ * befall the ways.
+ */
 export function drawNodeFaults(
   dice: Dice,
   shape: FaultShape,
@@ -126,7 +137,10 @@ export function drawNodeFaults(
   return [...struck, ...squeezes.flat()]
 }
 
-/** One server is away for a process, so that it depends on all others; and on the way to one of these much goes wrong. */
+/**
+ * One server is away for a process, so that it depends on all others; and on the way to one of
+ * these much goes wrong.
+ */
 function drawSqueeze(dice: Dice, shape: FaultShape, nodes: number): Fault[] {
   const process = dice.whole(0, shape.processes - 1)
   const away = dice.whole(0, nodes - 1)
@@ -186,7 +200,8 @@ export function drawAmong(
 function drawFault(dice: Dice, shape: FaultShape, kind: FaultKind, losesData: boolean): Fault {
   const atMs = dice.between(0.02, 0.95) * shape.durationMs
   const process = dice.whole(0, shape.processes - 1)
-  const forMs = (mostMs: number): number => Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
+  const forMs = (mostMs: number): number =>
+    Math.min(dice.between(50, mostMs), shape.durationMs - atMs)
   return DRAWS[kind]({ dice, atMs, process, forMs, losesData })
 }
 
@@ -230,7 +245,12 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
   }),
   stop: ({ atMs, process, forMs }) => ({ kind: 'stop', atMs, forMs: forMs(3000), process }),
   kill: ({ atMs, process, forMs }) => ({ kind: 'kill', atMs, forMs: forMs(3000), process }),
-  sleep: ({ atMs, process, forMs }) => ({ kind: 'sleep', atMs, forMs: Math.max(100, forMs(4000)), process }),
+  sleep: ({ atMs, process, forMs }) => ({
+    kind: 'sleep',
+    atMs,
+    forMs: Math.max(100, forMs(4000)),
+    process,
+  }),
   'clock-step': ({ dice, atMs, process }) => ({
     kind: 'clock-step',
     atMs,
@@ -261,7 +281,12 @@ const DRAWS: Readonly<Record<FaultKind, (drawn: Circumstances) => Fault>> = {
   }),
 }
 
-function drawStorm(dice: Dice): { loseRequest: number; loseReply: number; twice: number; loseWake: number } {
+function drawStorm(dice: Dice): {
+  loseRequest: number
+  loseReply: number
+  twice: number
+  loseWake: number
+} {
   const some = (most: number): number => (dice.chance(0.5) ? dice.between(0, most) : 0)
   return { loseRequest: some(0.3), loseReply: some(0.3), twice: some(0.3), loseWake: some(1) }
 }

@@ -33,7 +33,9 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   return [
     ...overlaps(outcome.events, exclusionUntilMs, tokens),
     // Where two may hold at once, the order of their grants cannot be told from when they held.
-    ...checkHistory(history, { promised }).filter(({ property }) => exclusion || property !== 'grant-order'),
+    ...checkHistory(history, { promised }).filter(
+      ({ property }) => exclusion || property !== 'grant-order',
+    ),
     ...overtakings(outcome, order),
     ...(liveness ? forgotten(outcome) : []),
     ...(exclusion ? outcome.risen.map(risen) : []),
@@ -43,10 +45,17 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
 }
 
 /** Two at a time, before the server lost its data: what comes after that was promised by nobody. */
-export function overlaps(events: readonly HistoryEvent[], untilMs: number, tokens = true): Finding[] {
+export function overlaps(
+  events: readonly HistoryEvent[],
+  untilMs: number,
+  tokens = true,
+): Finding[] {
   if (untilMs === 0) return []
-  const before = untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
-  return checkHistory(before, { promised: { exclusion: true, tokens: tokens && untilMs < Infinity } })
+  const before =
+    untilMs === Infinity ? events : events.filter(({ t_ns }) => t_ns < nanoseconds(untilMs))
+  return checkHistory(before, {
+    promised: { exclusion: true, tokens: tokens && untilMs < Infinity },
+  })
 }
 
 function truthEvent(hold: ServerHold): HistoryEvent {
@@ -66,8 +75,8 @@ function truthEvent(hold: ServerHold): HistoryEvent {
 }
 
 /**
- * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease that is handed on inside
- * a cohort may overtake. A row of them is bound in either.
+ * Claims of their own are served strictly in order, and so is a strict lock in any case. A lease
+ * that is handed on inside a cohort may overtake. A row of them is bound in either.
  */
 function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[] {
   const mayPass = ({ f, type, key, token, claim = '' }: HistoryEvent): boolean =>
@@ -75,14 +84,17 @@ function overtakings({ events, claimants }: Outcome, inOrder: boolean): Finding[
   const ordered = inOrder ? withoutWaits(events, mayPass) : []
   const unordered = events.filter(({ f }) => f !== 'enqueued')
   return [
-    ...checkHistory(ordered, { promised: { ...NOTHING_ELSE, fifo: { inARow: 0, slackNs: ROW_SLACK_NS } } }),
+    ...checkHistory(ordered, {
+      promised: { ...NOTHING_ELSE, fifo: { inARow: 0, slackNs: ROW_SLACK_NS } },
+    }),
     ...checkHistory(unordered, { promised: { ...NOTHING_ELSE, fifo: { slackNs: ROW_SLACK_NS } } }),
   ]
 }
 
 /**
- * The events without the grants that are named, and without the places in the queue that those callers had: a claim that
- * was stolen or lost before it was handed out is made again behind the others.
+ * The events without the grants that are named, and without the places in the queue that those
+ * callers had: a claim that was stolen or lost before it was handed out is made again behind the
+ * others.
  */
 function withoutWaits(
   events: readonly HistoryEvent[],

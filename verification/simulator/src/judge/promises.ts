@@ -1,13 +1,16 @@
 /**
- * What is promised under the faults of a case. A run is judged by this alone: no lock over a server that forgets or whose
- * clock jumps can promise exclusion, and the guarantees of Holdfast say so.
+ * What is promised under the faults of a case. A run is judged by this alone: no lock over a server
+ * that forgets or whose clock jumps can promise exclusion, and the guarantees of Holdfast say so.
  */
 import type { Case } from '../case.js'
 import { firstLossMs } from '../faults/plan.js'
 import { endsByWallClock } from '../server/models.js'
 
 export interface Promises {
-  /** Until when leases exclude, and whether they stay within what the server holds for as long as the run goes. */
+  /**
+   * Until when leases exclude, and whether they stay within what the server holds for as long as
+   * the run goes.
+   */
   readonly exclusionUntilMs: number
   readonly exclusion: boolean
   /** `released` is answered only if the server still held the lock. */
@@ -38,8 +41,8 @@ export function promisesOf({ store, faults }: Case): Promises {
   return {
     exclusionUntilMs: leasesJump ? 0 : lossMs,
     exclusion: !forgets && !leasesJump,
-    // A server that forgot all says so when it is asked. One that lost its latest writes may have lost a release that it
-    // had answered, and hold on to the lock for nobody.
+    // A server that forgot all says so when it is asked. One that lost its latest writes may have
+    // lost a release that it had answered, and hold on to the lock for nobody.
     release: !leasesJump && !undoes,
     tokens: store !== 'redlock' && !counterReturns,
     order: store !== 'poll' && store !== 'redlock' && !forgets && !leasesJump && !away,
@@ -49,5 +52,8 @@ export function promisesOf({ store, faults }: Case): Promises {
   }
 }
 
-/** Under other faults a waiter may be away for so long that the store forgets its place, as it should. */
+/**
+ * Under other faults a waiter may be away for so long that the store forgets its place, as it
+ * should.
+ */
 const IN_ORDER: ReadonlySet<string> = new Set(['clock-step', 'server-clock-step'])

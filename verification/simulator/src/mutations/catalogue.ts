@@ -1,6 +1,6 @@
 /**
- * What is broken on purpose, one promise at a time. Where one layer hides the failure of another, both are broken
- * together, and `masked` says which one hid it.
+ * What is broken on purpose, one promise at a time. Where one layer hides the failure of another,
+ * both are broken together, and `masked` says which one hid it.
  */
 import type { Mutation } from './mutation.js'
 import { ORDER_MUTATIONS } from './order.js'

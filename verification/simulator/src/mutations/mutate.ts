@@ -1,8 +1,8 @@
 /**
  * Makes a runtime that is broken on purpose: a copy of the built package with a few lines replaced.
  *
- * The product code knows nothing of it. A text that is not found exactly as often as expected is an error, so that a
- * mutation cannot go stale unseen.
+ * The product code knows nothing of it. A text that is not found exactly as often as expected is an
+ * error, so that a mutation cannot go stale unseen.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,10 @@ export function mutatedCopy(
 ): string {
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutation-'))
   try {
-    cpSync(source, copy, { recursive: true, filter: (path) => !path.endsWith('.map') && isCopied(path) })
+    cpSync(source, copy, {
+      recursive: true,
+      filter: (path) => !path.endsWith('.map') && isCopied(path),
+    })
     // Outside of its package the copy has to say itself that it is made of modules.
     writeFileSync(join(copy, 'package.json'), '{ "type": "module" }\n')
     for (const one of edits) edit(name, copy, one)
@@ -50,7 +53,11 @@ export function mutatedCopy(
   }
 }
 
-function edit(mutation: string, copy: string, { file: part, find, replace, times = 1 }: Edit): void {
+function edit(
+  mutation: string,
+  copy: string,
+  { file: part, find, replace, times = 1 }: Edit,
+): void {
   const file = join(copy, part)
   const text = readFileSync(file, 'utf8')
   const parts = text.split(find)

@@ -5,13 +5,23 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-bound-in-time',
     breaks: 'A row of hand-offs ends after 10 ms',
-    edits: [{ file: 'lease/hand-off.js', find: 'HAND_OFFS_FOR_MS = 10', replace: 'HAND_OFFS_FOR_MS = 1000' }],
+    edits: [
+      {
+        file: 'lease/hand-off.js',
+        find: 'HAND_OFFS_FOR_MS = 10',
+        replace: 'HAND_OFFS_FOR_MS = 1000',
+      },
+    ],
   },
   {
     name: 'cohort-bound-in-number',
     breaks: 'A row has at most 32 hand-offs',
     edits: [
-      { file: 'lease/hand-off.js', find: 'HAND_OFFS_IN_A_ROW = 32', replace: 'HAND_OFFS_IN_A_ROW = 3200' },
+      {
+        file: 'lease/hand-off.js',
+        find: 'HAND_OFFS_IN_A_ROW = 32',
+        replace: 'HAND_OFFS_IN_A_ROW = 3200',
+      },
     ],
     scenario: 'long-row',
   },
@@ -23,15 +33,25 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
-    edits: [{ file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' }],
+    edits: [
+      { file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' },
+    ],
   },
   {
     name: 'dead-grant-handed-on',
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
       { file: 'lease/hand-off.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
-      { file: 'lease/hand-off.js', find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&', replace: '' },
-      { file: 'lease/hand-off.js', find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2', replace: 'true' },
+      {
+        file: 'lease/hand-off.js',
+        find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&',
+        replace: '',
+      },
+      {
+        file: 'lease/hand-off.js',
+        find: 'grant.deadlineMs - nowMs > grant.ttlMs / 2',
+        replace: 'true',
+      },
     ],
     masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',
   },

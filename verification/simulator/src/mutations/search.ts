@@ -20,7 +20,11 @@ export interface Caught {
 }
 
 /** Looks for a seed that catches a mutation, or runs the scenario that is for it. */
-export async function catchMutation(mutation: Mutation, firstSeed = 1, seeds = MOST_SEEDS): Promise<Caught> {
+export async function catchMutation(
+  mutation: Mutation,
+  firstSeed = 1,
+  seeds = MOST_SEEDS,
+): Promise<Caught> {
   const runtime = await mutated(mutation)
   if (mutation.scenario !== undefined) {
     const { findings } = await examineScenario(scenarioNamed(mutation.scenario), runtime)

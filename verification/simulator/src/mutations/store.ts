@@ -1,7 +1,11 @@
 /** Mutations of the grant rule, which every store runs in one form or another. */
 import type { Edit, Mutation } from './mutation.js'
 
-const inRule = (find: string, replace: string): Edit => ({ file: 'store/grant-rule.js', find, replace })
+const inRule = (find: string, replace: string): Edit => ({
+  file: 'store/grant-rule.js',
+  find,
+  replace,
+})
 
 export const STORE_MUTATIONS: readonly Mutation[] = [
   {
@@ -53,7 +57,9 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'no-tombstone',
     breaks: 'An attempt that arrives after its own withdraw is refused',
-    edits: [inRule('return tombstone !== undefined && tombstone.untilMs > turn.nowMs;', 'return false;')],
+    edits: [
+      inRule('return tombstone !== undefined && tombstone.untilMs > turn.nowMs;', 'return false;'),
+    ],
   },
   {
     name: 'tombstone-not-renewed',
@@ -70,7 +76,9 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'resent-attempt-restarts',
     breaks: 'The same claim sent twice gives the same lease, and does not restart its clock',
-    edits: [inRule('return grantedTo(holder, true, turn);', 'return grantedTo(holder, false, turn);')],
+    edits: [
+      inRule('return grantedTo(holder, true, turn);', 'return grantedTo(holder, false, turn);'),
+    ],
   },
   {
     name: 'token-block-forgotten',

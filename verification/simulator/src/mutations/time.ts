@@ -18,7 +18,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'held-while-clocks-disagree',
-    breaks: 'When wall clock and monotonic clock part, as after a sleep of the machine, `held` is false',
+    breaks:
+      'When wall clock and monotonic clock part, as after a sleep of the machine, `held` is false',
     edits: [
       {
         file: 'lease/grant.js',

@@ -6,11 +6,22 @@ import type { Access, Customer } from '../server/service.js'
 import { ModelClient } from './client.js'
 import type { Endpoint } from './peer.js'
 
-export function openRedisAccess(server: Endpoint, customer: Customer, { redisStore }: Runtime): Access {
+export function openRedisAccess(
+  server: Endpoint,
+  customer: Customer,
+  { redisStore }: Runtime,
+): Access {
   const { process, links, dice, timeoutMs, claimants } = customer
   const [link] = links
   const connections = new Set<ModelClient>()
-  const client = new ModelClient({ server, process, link, dice, connections, retries: dice.pick([1, 20]) })
+  const client = new ModelClient({
+    server,
+    process,
+    link,
+    dice,
+    connections,
+    retries: dice.pick([1, 20]),
+  })
   const random = { next: () => dice.unit(), id: () => dice.id() }
   const store = redisStore({ client, timeoutMs, clock: process, random })
   return {

@@ -1,7 +1,7 @@
 /**
- * A client library as ioredis is one: a connection that is made again when it breaks, a queue for what is asked meanwhile,
- * and commands without an answer that are sent again over the next connection. What had been on its way over the old one
- * may still arrive, before that or after.
+ * A client library as ioredis is one: a connection that is made again when it breaks, a queue for
+ * what is asked meanwhile, and commands without an answer that are sent again over the next
+ * connection. What had been on its way over the old one may still arrive, before that or after.
  */
 import type { IoRedisClient } from 'holdfast/redis'
 import type { Dice } from '../world/dice.js'
@@ -32,7 +32,10 @@ interface Command {
 
 /** A connection on which something got lost is of no more use, and breaks within this time. */
 const STALLED_MS = 400
-/** How long the library waits for a connection to stand. The kernel would try again within this time when a packet is lost. */
+/**
+ * How long the library waits for a connection to stand. The kernel would try again within this time
+ * when a packet is lost.
+ */
 const CONNECT_TIMEOUT_MS = 250
 
 export class ModelClient implements IoRedisClient {
@@ -106,7 +109,8 @@ export class ModelClient implements IoRedisClient {
 
   #connect(): void {
     const { server, process, link } = this.#given
-    // Another path than the last connection had, if there is more than one: what is still on that one may be overtaken.
+    // Another path than the last connection had, if there is more than one: what is still on that
+    // one may be overtaken.
     this.#lane = link.lane()
     const lane = this.#lane
     const peer: Peer = {
@@ -192,7 +196,8 @@ export class ModelClient implements IoRedisClient {
       if (!arrives) this.#stall(peer)
     }
     const arrive = (): void => {
-      // A server that was started anew knows nothing of the connection. One that the client has closed it may still read.
+      // A server that was started anew knows nothing of the connection. One that the client has
+      // closed it may still read.
       if (server.host.down || server.life !== life) {
         peer.closed()
         return

@@ -1,4 +1,7 @@
-/** What the scripts answer, in the formats of `scripts/work.lua` and `scripts/admin.lua`, decided by the grant rule. */
+/**
+ * What the scripts answer, in the formats of `scripts/work.lua` and `scripts/admin.lua`, decided by
+ * the grant rule.
+ */
 import type { Claim, HolderInfo, Owner } from 'holdfast/store'
 import { isLockError } from 'holdfast'
 import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
@@ -104,12 +107,27 @@ export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
   })
 }
 
-function holderWords({ claimId, owner, weight, token, heldMs, remainingMs, ...rest }: HolderInfo): string[] {
+function holderWords({
+  claimId,
+  owner,
+  weight,
+  token,
+  heldMs,
+  remainingMs,
+  ...rest
+}: HolderInfo): string[] {
   const { stolen, stolenBecause } = rest
   const reason = stolenBecause === undefined ? '' : JSON.stringify(stolenBecause)
-  return [claimId, JSON.stringify(owner), weight, token, heldMs, remainingMs, Number(stolen), reason].map(
-    String,
-  )
+  return [
+    claimId,
+    JSON.stringify(owner),
+    weight,
+    token,
+    heldMs,
+    remainingMs,
+    Number(stolen),
+    reason,
+  ].map(String)
 }
 
 const VERBS = { a: attempt, r: renew, w: withdraw, t: retract }
@@ -134,7 +152,8 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
     if (wasIdle && claim.weight === claim.capacity) return `n${token}`
     return `g ${Number(existing)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
   } catch (error) {
-    if (isLockError(error) && error.code === 'LOCK_MISMATCH') return `m ${state.kind} ${state.capacity}`
+    if (isLockError(error) && error.code === 'LOCK_MISMATCH')
+      return `m ${state.kind} ${state.capacity}`
     throw error
   }
 }
@@ -174,7 +193,10 @@ function claimOf(
   key: string,
   id: string,
   shape: Shape,
-): { readonly claim: Claim; readonly options: { readonly enqueue: boolean; readonly tokens: number } } {
+): {
+  readonly claim: Claim
+  readonly options: { readonly enqueue: boolean; readonly tokens: number }
+} {
   const [kind, capacity, weight, ttlMs, heartbeatMs, tokens, enqueue, owner] = shape as [
     Claim['kind'],
     number,

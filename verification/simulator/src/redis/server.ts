@@ -1,7 +1,7 @@
 /**
- * The modelled Redis: connections, scripts that have to be known, channels that reach whoever listens now, a wall clock,
- * and the grant rule in place of the scripts. What the scripts decide is compared with that rule elsewhere, step by step;
- * here it is the real client side that is tried.
+ * The modelled Redis: connections, scripts that have to be known, channels that reach whoever
+ * listens now, a wall clock, and the grant rule in place of the scripts. What the scripts decide is
+ * compared with that rule elsewhere, step by step; here it is the real client side that is tried.
  */
 import { createHash } from 'node:crypto'
 import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
@@ -106,7 +106,8 @@ export class RedisServer implements Service, Endpoint, Keyspace {
 
   tombstones(key: string): CommonTombstones {
     let tombstones = this.#tombstones.get(key)
-    if (!tombstones) this.#tombstones.set(key, (tombstones = new CommonTombstones(this.#tombstonesKept)))
+    if (!tombstones)
+      this.#tombstones.set(key, (tombstones = new CommonTombstones(this.#tombstonesKept)))
     return tombstones
   }
 
@@ -114,7 +115,9 @@ export class RedisServer implements Service, Endpoint, Keyspace {
     for (const [peer, listened] of this.#peers) if (listened === channel) peer.push(text)
   }
 
-  /** @param args the script, how many keys there are, the keys, and what else the script is given */
+  /**
+   * @param args the script, how many keys there are, the keys, and what else the script is given
+   */
   #script([, count, ...rest]: readonly string[]): unknown {
     const keys = rest.slice(0, Number(count))
     const words = rest.slice(Number(count))

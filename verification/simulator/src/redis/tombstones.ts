@@ -1,6 +1,6 @@
 /**
- * The tombstones of claims all of whose attempts were answered. Redis keeps the last of them only, so that a busy lock
- * does not grow. A firm tombstone stays for its TTL.
+ * The tombstones of claims all of whose attempts were answered. Redis keeps the last of them only,
+ * so that a busy lock does not grow. A firm tombstone stays for its TTL.
  */
 import type { LockState } from '../../../../packages/holdfast/dist/store/grant-rule.js'
 

@@ -1,4 +1,7 @@
-/** The real Redlock store over several modelled Redis servers, each with a clock, connections and faults of its own. */
+/**
+ * The real Redlock store over several modelled Redis servers, each with a clock, connections and
+ * faults of its own.
+ */
 import type { Runtime } from '../runtime.js'
 import { noting } from '../redis/access.js'
 import { ModelClient } from '../redis/client.js'
@@ -27,7 +30,15 @@ export class RedlockService implements Service {
       const link = links[node] as Link
       const its = connections[node] as Set<ModelClient>
       const retries = dice.pick([1, 20])
-      return new ModelClient({ server, process, link, dice, connections: its, retries, resends: true })
+      return new ModelClient({
+        server,
+        process,
+        link,
+        dice,
+        connections: its,
+        retries,
+        resends: true,
+      })
     })
     const store = this.#runtime.redlockStore({
       clients,

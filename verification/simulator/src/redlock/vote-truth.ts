@@ -1,6 +1,7 @@
 /**
- * What a majority of the servers held: a lease begins with the vote that makes the majority, and ends with the one that
- * breaks it. What servers granted to withdrawn claims is judged for each of them.
+ * What a majority of the servers held: a lease begins with the vote that makes the majority, and
+ * ends with the one that breaks it. What servers granted to withdrawn claims is judged for each of
+ * them.
  */
 import type { HeldTruth, ServerHold, Truth } from '../server/truth.js'
 
@@ -25,10 +26,14 @@ export class VoteTruth implements HeldTruth {
     return this.#nodes.flatMap(({ risen }) => risen)
   }
 
-  /** A server that cannot be reached when its client closes keeps a vote for a TTL, and one vote keeps nobody out. */
+  /**
+   * A server that cannot be reached when its client closes keeps a vote for a TTL, and one vote
+   * keeps nobody out.
+   */
   leftOver(goneMs: number): ServerHold[] {
     const votes = this.#nodes.flatMap((node) => node.leftOver(goneMs))
-    const count = (claimId: string): number => votes.filter((vote) => vote.claimId === claimId).length
+    const count = (claimId: string): number =>
+      votes.filter((vote) => vote.claimId === claimId).length
     return votes.filter(({ claimId }) => count(claimId) >= this.#quorum)
   }
 

@@ -1,4 +1,7 @@
-/** Directed scenarios: small cases written by hand, where chance would take too long to find the one moment. */
+/**
+ * Directed scenarios: small cases written by hand, where chance would take too long to find the one
+ * moment.
+ */
 import type { HistoryEvent } from 'holdfast/conformance'
 import type { Case } from '../case.js'
 import { NODES, type StoreName } from '../server/models.js'
@@ -25,7 +28,10 @@ export interface Setting {
   readonly faults?: readonly Fault[]
   /** Over which store model; `memory` where none is named. */
   readonly store?: StoreName
-  /** Where messages have to overtake one another: how many connections, and which seed makes them do so. */
+  /**
+   * Where messages have to overtake one another: how many connections, and which seed makes them do
+   * so.
+   */
   readonly reorder?: { readonly lanes: number; readonly seed: number }
 }
 
@@ -33,7 +39,10 @@ export interface Setting {
 export const NO_LOSS = { loseRequest: 0, loseReply: 0, twice: 0, loseWake: 0 }
 const IN_ORDER = { lanes: 1, seed: 1 }
 
-/** Right clocks, one connection for each process unless told otherwise, and no faults but those that are named. */
+/**
+ * Right clocks, one connection for each process unless told otherwise, and no faults but those that
+ * are named.
+ */
 export function quietCase(setting: Setting): Case {
   const { processes, durationMs, ttlMs, timeoutMs = 300, actors, faults = [] } = setting
   const { reorder = IN_ORDER, store = 'memory' } = setting

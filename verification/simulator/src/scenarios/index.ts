@@ -1,4 +1,7 @@
-/** The directed scenarios. Each is clean on the real runtime, and red on the mutation that it is for. */
+/**
+ * The directed scenarios. Each is clean on the real runtime, and red on the mutation that it is
+ * for.
+ */
 import { examine, type Examined } from '../explore.js'
 import type { Runtime } from '../runtime.js'
 import { longWaits, NO_LOSS, once, quietCase, type Scenario } from './build.js'
@@ -56,7 +59,8 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'long-row',
-    about: 'Sixty callers of one process want a lock for no time at all, while another process waits',
+    about:
+      'Sixty callers of one process want a lock for no time at all, while another process waits',
     plan: quietCase({
       processes: 2,
       durationMs: 4000,
@@ -119,7 +123,8 @@ export const SCENARIOS: readonly Scenario[] = [
         once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
       ],
       faults: [
-        // A heartbeat is due between this and the grant, so that an attempt is on its way when it begins anew.
+        // A heartbeat is due between this and the grant, so that an attempt is on its way when it
+        // begins anew.
         { kind: 'stop', process: 1, atMs: 1150, forMs: 2250 },
         { kind: 'server-crash', atMs: 3300, forMs: 800, keepsData: true },
       ],
@@ -168,7 +173,8 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'sleeping-holder',
-    about: 'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
+    about:
+      'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
     plan: quietCase({
       processes: 2,
       durationMs: 8000,
@@ -187,7 +193,10 @@ export const SCENARIOS: readonly Scenario[] = [
 /** Runs a scenario: its own expectation counts beside all that every run is judged by. */
 export async function examineScenario(scenario: Scenario, runtime?: Runtime): Promise<Examined> {
   const examined = await examine(scenario.plan, runtime)
-  return { ...examined, findings: [...examined.findings, ...longWaits(scenario, examined.outcome.events)] }
+  return {
+    ...examined,
+    findings: [...examined.findings, ...longWaits(scenario, examined.outcome.events)],
+  }
 }
 
 export function scenarioNamed(name: string): Scenario {

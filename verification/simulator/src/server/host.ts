@@ -1,6 +1,6 @@
 /**
- * The machine of a server: what arrives is handled in the order in which it arrives, unless the server is stopped, when it
- * waits, or down, when it is refused.
+ * The machine of a server: what arrives is handled in the order in which it arrives, unless the
+ * server is stopped, when it waits, or down, when it is refused.
  */
 import type { Agenda } from '../world/agenda.js'
 import type { MachineClock } from '../world/machine-clock.js'

@@ -1,6 +1,6 @@
 /**
- * The stores that a server can run. All of them run the real grant rule, as the memory store does, in a server with a
- * clock of its own.
+ * The stores that a server can run. All of them run the real grant rule, as the memory store does,
+ * in a server with a clock of its own.
  */
 import type { Clock } from 'holdfast'
 import type { Store } from 'holdfast/store'
@@ -74,7 +74,11 @@ function storeModel(name: 'memory' | 'wall' | 'poll', runtime: Runtime): StoreMo
 }
 
 function machineTime(machine: MachineClock): Clock {
-  return { monotonicMs: () => machine.monotonicMs(), wallMs: () => machine.wallMs(), timer: noTimer }
+  return {
+    monotonicMs: () => machine.monotonicMs(),
+    wallMs: () => machine.wallMs(),
+    timer: noTimer,
+  }
 }
 
 function wallTime(machine: MachineClock): Clock {

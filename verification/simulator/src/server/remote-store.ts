@@ -1,6 +1,7 @@
 /**
- * A store as a process sees it: every verb is a message to the server and a message back, either of which may be late,
- * lost or doubled. After a while without an answer the outcome counts as unknown.
+ * A store as a process sees it: every verb is a message to the server and a message back, either of
+ * which may be late, lost or doubled. After a while without an answer the outcome counts as
+ * unknown.
  */
 import { isLockError, StoreUnavailableError } from 'holdfast'
 import type {
@@ -131,10 +132,15 @@ export class RemoteStore implements Store<true> {
     // The connections belong to the world.
   }
 
-  /** Sends a request and waits for its answer. The server looks at the locks that it touched once it is done. */
+  /**
+   * Sends a request and waits for its answer. The server looks at the locks that it touched once it
+   * is done.
+   */
   #call<T>(verb: string, locks: readonly string[], handle: (store: Store<true>) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = this.#process.timer(this.#timeoutMs, () => reject(this.#unknown(verb, 'no answer came')))
+      const timer = this.#process.timer(this.#timeoutMs, () =>
+        reject(this.#unknown(verb, 'no answer came')),
+      )
       const settle = (answer: Answer<T>): void => {
         timer.cancel()
         if ('error' in answer) reject(answer.error)
@@ -168,7 +174,9 @@ export class RemoteStore implements Store<true> {
   }
 
   #unknown(verb: string, why: string): StoreUnavailableError {
-    return new StoreUnavailableError(`Nobody knows what became of the ${verb}: ${why}.`, { store: this.name })
+    return new StoreUnavailableError(`Nobody knows what became of the ${verb}: ${why}.`, {
+      store: this.name,
+    })
   }
 }
 
@@ -176,7 +184,8 @@ function attemptTo<T>(step: () => T): Answer<T> {
   try {
     return { value: step() }
   } catch (error) {
-    // A refusal of the store is an answer; anything else is a mistake in the store or in the simulator.
+    // A refusal of the store is an answer; anything else is a mistake in the store or in the
+    // simulator.
     if (isLockError(error)) return { error }
     throw error
   }

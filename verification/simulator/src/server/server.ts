@@ -1,6 +1,6 @@
 /**
- * The server of a store: it runs a real one, whose verbs are the atomic steps of the service, and pushes wake-ups to
- * those that subscribed.
+ * The server of a store: it runs a real one, whose verbs are the atomic steps of the service, and
+ * pushes wake-ups to those that subscribed.
  */
 import type { Claim, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'
@@ -10,7 +10,10 @@ import { RemoteStore, type StoreServer, type WakeSender } from './remote-store.j
 import type { Access, Customer, Service } from './service.js'
 import type { Truth } from './truth.js'
 
-/** Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer at once. */
+/**
+ * Makes the store that a server runs, with the clock of the server's machine. Its verbs must answer
+ * at once.
+ */
 export type StoreModel = (clock: MachineClock) => Store<true>
 
 export class Server implements Service, StoreServer {

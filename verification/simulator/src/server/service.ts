@@ -1,4 +1,7 @@
-/** What a run needs of a service, whichever it is: a machine that faults strike, its truth, and a store for each process. */
+/**
+ * What a run needs of a service, whichever it is: a machine that faults strike, its truth, and a
+ * store for each process.
+ */
 import type { Store } from 'holdfast/store'
 import type { Claimants } from '../workload/claimants.js'
 import type { Dice } from '../world/dice.js'
@@ -21,8 +24,8 @@ export interface Customer {
 export interface Access {
   readonly store: Store
   /**
-   * The connections of the process break, those to one server or all, and nothing says whether what was under way has
-   * arrived.
+   * The connections of the process break, those to one server or all, and nothing says whether what
+   * was under way has arrived.
    */
   reset(node?: number): void
 }

@@ -1,6 +1,6 @@
 /**
- * What the server itself held: which claim, from when to when. It is read from the store after each step, through
- * `inspect`, so that it is right for any store, also for a broken one.
+ * What the server itself held: which claim, from when to when. It is read from the store after each
+ * step, through `inspect`, so that it is right for any store, also for a broken one.
  */
 import type { ClaimRef, HolderInfo, Store } from 'holdfast/store'
 import type { Agenda } from '../world/agenda.js'
@@ -33,7 +33,9 @@ export interface HeldTruth {
   holds(claimId: string): boolean
 }
 
-/** What is lost when a time is converted from one clock to another, and cut to whole microseconds. */
+/**
+ * What is lost when a time is converted from one clock to another, and cut to whole microseconds.
+ */
 const ROUNDING_MS = 0.01
 
 export class Truth implements HeldTruth {
@@ -89,14 +91,16 @@ export class Truth implements HeldTruth {
   }
 
   /**
-   * What the server held when all clients were gone, and nobody has given back since: a withdrawal may have been on its
-   * way. What is granted to an attempt that arrives later is nobody's to give back. A doubled request that arrives after its
-   * claim was told "busy" may find the lock free; that costs a TTL, and is not worth a withdraw after every busy answer.
+   * What the server held when all clients were gone, and nobody has given back since: a withdrawal
+   * may have been on its way. What is granted to an attempt that arrives later is nobody's to give
+   * back. A doubled request that arrives after its claim was told "busy" may find the lock free;
+   * that costs a TTL, and is not worth a withdraw after every busy answer.
    */
   leftOver(goneMs: number): ServerHold[] {
     return this.all.filter(({ claimId, startMs, endMs, ended }) => {
       const stood = startMs <= goneMs && endMs > goneMs
-      const givenBack = ended === 'withdrawn' || (this.#withdrawnMs.get(claimId) ?? -Infinity) >= startMs
+      const givenBack =
+        ended === 'withdrawn' || (this.#withdrawnMs.get(claimId) ?? -Infinity) >= startMs
       return stood && !givenBack && ended !== 'forgotten' && !this.#refused.has(claimId)
     })
   }

@@ -1,4 +1,7 @@
-/** One actor: does what its script says, one thing at a time, as a careful program would, and writes down all of it. */
+/**
+ * One actor: does what its script says, one thing at a time, as a careful program would, and writes
+ * down all of it.
+ */
 import { isLockError, type Lease, type WriteLease } from 'holdfast'
 import type { HistoryNote } from 'holdfast/conformance'
 import { AbortedByCaller, isExpected, type Client, type Target } from './client.js'
@@ -38,7 +41,11 @@ export class Actor {
       }
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      this.#circumstances.breach({ property: 'error', key: '', message: `${name} met an error: ${text}` })
+      this.#circumstances.breach({
+        property: 'error',
+        key: '',
+        message: `${name} met an error: ${text}`,
+      })
     }
     this.done = true
   }
@@ -81,7 +88,11 @@ export class Actor {
     }
   }
 
-  async #take(operation: Operation, target: Target, believe: (lease: Lease) => Belief): Promise<void> {
+  async #take(
+    operation: Operation,
+    target: Target,
+    believe: (lease: Lease) => Belief,
+  ): Promise<void> {
     const { lock } = target
     const options = this.#waitOptions(operation)
     const ask = <T>(call: () => Promise<T>): Promise<T> =>
@@ -96,7 +107,9 @@ export class Actor {
       )
       return
     }
-    const lease = await ask(() => (operation.how === 'try' ? lock.tryAcquire() : lock.acquire(options)))
+    const lease = await ask(() =>
+      operation.how === 'try' ? lock.tryAcquire() : lock.acquire(options),
+    )
     if (!lease) return
     const belief = believe(lease)
     await this.#work(operation, target, belief)
@@ -127,7 +140,10 @@ export class Actor {
     }
   }
 
-  /** While the clocks disagree a lease is in doubt: it may be held again when the store has answered. */
+  /**
+   * While the clocks disagree a lease is in doubt: it may be held again when the store has
+   * answered.
+   */
   async #lookAgain({ lease, key, client }: Belief): Promise<void> {
     await this.#client.sleep(LOOK_EVERY_MS)
     if (!lease.held || this.#client.serverHolds(lease.claimId)) return
@@ -146,7 +162,8 @@ export class Actor {
       } else if (twist === 'read' && how === 'run' && belief.exclusive) {
         const reader = this.#client.target({ ...operation, write: false })
         await reader.lock.run(() => this.#increment(belief))
-      } else if (twist === 'downgrade') await belief.downgrade(() => (lease as WriteLease).downgrade())
+      } else if (twist === 'downgrade')
+        await belief.downgrade(() => (lease as WriteLease).downgrade())
     } catch (error) {
       if (!isExpected(error)) throw error
     }

@@ -1,6 +1,7 @@
 /**
- * What a holder believes: from when to when it took the lock for its own. It asks the lease as a program would, at its
- * own steps, and writes down each answer; it is never told anything that a program could not know.
+ * What a holder believes: from when to when it took the lock for its own. It asks the lease as a
+ * program would, at its own steps, and writes down each answer; it is never told anything that a
+ * program could not know.
  */
 import type { Lease } from 'holdfast'
 import type { HistoryNote } from 'holdfast/conformance'
@@ -72,7 +73,13 @@ export class Belief {
     const { token, claimId: claim } = this.lease as Lease & { token: bigint | undefined }
     this.#deadlineMs = this.#localDeadlineMs()
     const deadline_ns = nanoseconds(this.#deadlineMs)
-    this.#note({ f: 'acquire', type: 'ok', claim, deadline_ns, ...(token === undefined ? {} : { token }) })
+    this.#note({
+      f: 'acquire',
+      type: 'ok',
+      claim,
+      deadline_ns,
+      ...(token === undefined ? {} : { token }),
+    })
   }
 
   /** A writer asks to go on as a reader. From the asking on it must not count on being alone. */
@@ -95,8 +102,10 @@ export class Belief {
       this.lost(sinceMs)
       return false
     }
-    // Looks are written down where they matter: after the end that was known. Times were converted, hence the tolerance.
-    if (this.#options.nowMs() > this.#deadlineMs + ROUNDING_MS) this.#note({ f: 'held', type: 'ok' })
+    // Looks are written down where they matter: after the end that was known. Times were converted,
+    // hence the tolerance.
+    if (this.#options.nowMs() > this.#deadlineMs + ROUNDING_MS)
+      this.#note({ f: 'held', type: 'ok' })
     return true
   }
 

@@ -1,6 +1,7 @@
 /**
- * Which actor made which claim for one wish of its own. A claim that a process makes for a whole cohort is nobody's own.
- * Actors with claims of their own may be served by each other's: such claims are interchangeable.
+ * Which actor made which claim for one wish of its own. A claim that a process makes for a whole
+ * cohort is nobody's own. Actors with claims of their own may be served by each other's: such
+ * claims are interchangeable.
  */
 export interface Asker {
   readonly actor: string
@@ -46,7 +47,10 @@ export class Claimants {
     }
   }
 
-  /** Whether the actor that got the lease had made a claim of its own, and was not handed the lease inside a cohort. */
+  /**
+   * Whether the actor that got the lease had made a claim of its own, and was not handed the lease
+   * inside a cohort.
+   */
   isOwn(claimId: string, token: bigint | undefined): boolean {
     return this.#served.has(leaseOf(claimId, token))
   }

@@ -101,7 +101,14 @@ export class Client {
 
   believe(client: string, lease: Lease, claimed: Claimed): Belief {
     const { process, chronicle, agenda } = this
-    const belief = new Belief({ client, process, chronicle, lease, claimed, nowMs: () => agenda.nowMs })
+    const belief = new Belief({
+      client,
+      process,
+      chronicle,
+      lease,
+      claimed,
+      nowMs: () => agenda.nowMs,
+    })
     belief.begin()
     this.#claimants.served(client, lease.claimId, (lease as { token: bigint | undefined }).token)
     this.#beliefs.add(belief)
@@ -110,7 +117,10 @@ export class Client {
     return belief
   }
 
-  /** Whoever holds a lease beyond its deadline must have been told by then, unless its process was stopped. */
+  /**
+   * Whoever holds a lease beyond its deadline must have been told by then, unless its process was
+   * stopped.
+   */
   #expectNews(belief: Belief): void {
     const { agenda, process } = this
     const dueMs = Math.max(belief.deadlineMs + TOLD_WITHIN_MS, agenda.nowMs + TOLD_WITHIN_MS)
@@ -169,13 +179,20 @@ function target(lock: Lockable, weight: number, capacity: number): Target {
   return { lock, claimed: { key: lock.name, mode, weight, capacity } }
 }
 
-/** Failures that an honest program has to live with; anything else is a mistake of the simulator or of Holdfast. */
+/**
+ * Failures that an honest program has to live with; anything else is a mistake of the simulator or
+ * of Holdfast.
+ */
 export function isExpected(error: unknown): boolean {
   if (error instanceof AbortedByCaller) return true
   if (!isLockError(error)) return false
-  return ['LOCK_TIMEOUT', 'LOCK_LOST', 'LOCKS_CLOSED', 'STORE_UNAVAILABLE', 'RELEASE_UNKNOWN'].includes(
-    error.code,
-  )
+  return [
+    'LOCK_TIMEOUT',
+    'LOCK_LOST',
+    'LOCKS_CLOSED',
+    'STORE_UNAVAILABLE',
+    'RELEASE_UNKNOWN',
+  ].includes(error.code)
 }
 
 export class AbortedByCaller extends Error {

@@ -1,8 +1,10 @@
 /**
- * The resource that the locks protect: one counter a lock, on a machine of its own that checks fencing tokens.
+ * The resource that the locks protect: one counter a lock, on a machine of its own that checks
+ * fencing tokens.
  *
- * To increment it a holder reads, goes home, and writes what it read plus one: without exclusion and without a fence an
- * increment is lost. Reads are fenced too, or an old holder could write between a new holder's read and its write.
+ * To increment it a holder reads, goes home, and writes what it read plus one: without exclusion
+ * and without a fence an increment is lost. Reads are fenced too, or an old holder could write
+ * between a new holder's read and its write.
  */
 export interface CounterState {
   value: number
@@ -44,7 +46,10 @@ export class FencedCounters {
   }
 }
 
-/** Refuses a smaller token, and an equal one of another owner. A lock without tokens gets no protection. */
+/**
+ * Refuses a smaller token, and an equal one of another owner. A lock without tokens gets no
+ * protection.
+ */
 function pass(counter: CounterState, owner: string, token: bigint | undefined): boolean {
   if (token === undefined) return true
   if (counter.fence !== undefined) {

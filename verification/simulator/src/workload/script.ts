@@ -1,4 +1,7 @@
-/** What the clients are going to do: a script that is drawn from the seed before the run, so that it can be cut down. */
+/**
+ * What the clients are going to do: a script that is drawn from the seed before the run, so that it
+ * can be cut down.
+ */
 import type { Dice } from '../world/dice.js'
 
 /** The lock that is taken strictly in the order of the store's queue. */
@@ -28,7 +31,10 @@ export interface Operation {
   readonly renew: boolean
   /** What else is done while it is held. */
   readonly twist: 'none' | 'downgrade' | 'renew' | 're-enter' | 'read'
-  /** Taken while this one is held; always a lock further down the list, so that nobody waits in a circle. */
+  /**
+   * Taken while this one is held; always a lock further down the list, so that nobody waits in a
+   * circle.
+   */
   readonly nested: Operation | undefined
 }
 
@@ -85,7 +91,9 @@ export function drawOperation(dice: Dice, locks: readonly LockName[], mayNest: b
     renew: dice.chance(0.85),
     twist: drawTwist(dice, lock, write),
     nested:
-      mayNest && further.length > 0 && dice.chance(0.1) ? drawOperation(dice, further, false) : undefined,
+      mayNest && further.length > 0 && dice.chance(0.1)
+        ? drawOperation(dice, further, false)
+        : undefined,
   }
 }
 

@@ -1,8 +1,9 @@
 /**
  * Virtual time: a heap of what is to happen, and the one loop that makes it happen.
  *
- * Time is the true time of the modelled world, in milliseconds; nobody inside it can read it but through a clock of
- * its own. What one event makes ready (promise callbacks, and what they make ready in turn) runs before the next one.
+ * Time is the true time of the modelled world, in milliseconds; nobody inside it can read it but
+ * through a clock of its own. What one event makes ready (promise callbacks, and what they make
+ * ready in turn) runs before the next one.
  */
 
 export interface Appointment {
@@ -37,7 +38,8 @@ export class Agenda {
       dueMs: Math.max(timeMs, this.#nowMs),
       order: this.#order,
       fire,
-      // A cancelled entry stays in the heap until its time comes; taking it out would cost a search.
+      // A cancelled entry stays in the heap until its time comes; taking it out would cost a
+      // search.
       cancel: () => (entry.fire = undefined),
     }
     push(this.#heap, entry)
@@ -48,7 +50,9 @@ export class Agenda {
     return this.at(this.#nowMs + delayMs, fire)
   }
 
-  /** Lets things happen until `done` says so, nothing is left to happen, or `untilMs` is reached. */
+  /**
+   * Lets things happen until `done` says so, nothing is left to happen, or `untilMs` is reached.
+   */
   async run(untilMs: number, done: () => boolean): Promise<void> {
     await drain()
     while (!done()) {
@@ -74,8 +78,8 @@ export class Agenda {
 }
 
 /**
- * Node runs every microtask that is ready before the next tick, so a tick comes when all has settled. It costs half of
- * what an immediate does, which goes through the operating system.
+ * Node runs every microtask that is ready before the next tick, so a tick comes when all has
+ * settled. It costs half of what an immediate does, which goes through the operating system.
  */
 function drain(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))

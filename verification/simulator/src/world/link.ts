@@ -1,9 +1,9 @@
 /**
- * The network between one process and the server: a few connections, each of which keeps its order, none of which keeps
- * the order of the others.
+ * The network between one process and the server: a few connections, each of which keeps its order,
+ * none of which keeps the order of the others.
  *
- * What is lost on the way is lost: a real connection would resend until it breaks, and what the sender then knows is
- * the same, namely nothing.
+ * What is lost on the way is lost: a real connection would resend until it breaks, and what the
+ * sender then knows is the same, namely nothing.
  */
 import type { Agenda } from './agenda.js'
 import type { Dice } from './dice.js'
@@ -35,7 +35,10 @@ export const FAIR_WEATHER: Readonly<Weather> = {
   cut: 'no',
 }
 
-/** A repeated message comes within this time: a tombstone is promised for a TTL, and the TTL of all runs is 1 s. */
+/**
+ * A repeated message comes within this time: a tombstone is promised for a TTL, and the TTL of all
+ * runs is 1 s.
+ */
 const LATEST_REPEAT_MS = 800
 
 interface Lane {
@@ -62,26 +65,32 @@ export class Link {
     return this.#lanes.length === 1 ? 0 : this.#dice.whole(0, this.#lanes.length - 1)
   }
 
-  /** Each of these says whether the message is on its way, or held back: false for one that is lost. */
+  /**
+   * Each of these says whether the message is on its way, or held back: false for one that is lost.
+   */
   request(lane: number, arrive: () => void): boolean {
     if (this.#dice.chance(this.weather.loseRequest)) return false
     const passes = this.#pass(() => this.#up(lane, arrive))
     if (this.#dice.chance(this.weather.twice)) {
       // The client library sends it again over another connection; nobody listens to that answer.
       const again = this.lane()
-      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () => this.#up(again, arrive))
+      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () =>
+        this.#up(again, arrive),
+      )
     }
     return passes
   }
 
   /**
-   * Likewise, of a client library that sends again what had no answer when its connection broke: a message that comes twice
-   * is late the first time, and its connection breaks.
+   * Likewise, of a client library that sends again what had no answer when its connection broke: a
+   * message that comes twice is late the first time, and its connection breaks.
    */
   requestOnce(lane: number, arrive: () => void): boolean {
     if (this.#dice.chance(this.weather.loseRequest)) return false
     if (this.#dice.chance(this.weather.twice)) {
-      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () => this.#up(lane, arrive))
+      this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () =>
+        this.#up(lane, arrive),
+      )
       return false
     }
     return this.#pass(() => this.#up(lane, arrive))
@@ -123,6 +132,8 @@ export class Link {
   }
 
   #latencyMs(): number {
-    return this.weather.leastMs + this.#dice.exponential(this.weather.meanMs, 20 * this.weather.meanMs)
+    return (
+      this.weather.leastMs + this.#dice.exponential(this.weather.meanMs, 20 * this.weather.meanMs)
+    )
   }
 }

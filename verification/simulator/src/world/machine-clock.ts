@@ -1,6 +1,7 @@
 /**
- * The clocks of one machine: a monotonic one with an offset and a rate of its own, and a wall clock that can be set.
- * While the machine sleeps the monotonic clock stands still and the wall clock goes on, as on Linux.
+ * The clocks of one machine: a monotonic one with an offset and a rate of its own, and a wall clock
+ * that can be set. While the machine sleeps the monotonic clock stands still and the wall clock
+ * goes on, as on Linux.
  */
 import type { Agenda } from './agenda.js'
 
@@ -41,7 +42,9 @@ export class MachineClock {
     return this.#wallOffMs + this.monotonicMs() + sleptMs
   }
 
-  /** The true time at which the monotonic clock will show `localMs`, if the machine does not sleep. */
+  /**
+   * The true time at which the monotonic clock will show `localMs`, if the machine does not sleep.
+   */
   trueMs(localMs: number): number {
     return this.#sinceMs + (localMs - this.#baseMs) / this.#rate
   }

@@ -1,8 +1,9 @@
 /**
- * A process of the modelled world: an event loop that can be stopped, put to sleep with its machine, and killed.
+ * A process of the modelled world: an event loop that can be stopped, put to sleep with its
+ * machine, and killed.
  *
- * What falls due while it is stopped waits: on waking the timers come first and then the messages, one after the other,
- * as Node's event loop has it, all with the clock far ahead of where it was.
+ * What falls due while it is stopped waits: on waking the timers come first and then the messages,
+ * one after the other, as Node's event loop has it, all with the clock far ahead of where it was.
  */
 import type { Clock, Timer } from 'holdfast'
 import type { Agenda } from './agenda.js'
@@ -22,7 +23,9 @@ export class Process implements Clock {
   readonly pid: number
   /** The monotonic clock and the wall clock of its machine. */
   readonly machine: MachineClock
-  /** Called on waking, before any timer or message has its turn: what does the process believe now? */
+  /**
+   * Called on waking, before any timer or message has its turn: what does the process believe now?
+   */
   onWake: () => void = () => undefined
   readonly #agenda: Agenda
   readonly #dice: Dice
@@ -98,7 +101,8 @@ export class Process implements Clock {
     this.#late = []
     this.#inbox = []
     this.onWake()
-    // Each in a turn of its own, so that promises settle in between; a second stop catches what is left.
+    // Each in a turn of its own, so that promises settle in between; a second stop catches what is
+    // left.
     for (const timer of late) this.#arm(timer)
     for (const handle of inbox) this.#agenda.after(0, () => this.receive(handle))
   }

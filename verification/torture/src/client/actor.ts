@@ -51,7 +51,11 @@ export class Actor {
       }
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      this.#site.log.breach({ property: 'error', key: '', message: `${this.#name} met an error: ${text}` })
+      this.#site.log.breach({
+        property: 'error',
+        key: '',
+        message: `${this.#name} met an error: ${text}`,
+      })
     }
   }
 
@@ -84,7 +88,11 @@ export class Actor {
     }
   }
 
-  async #hold(target: Target, taking: Taking, work: (belief: Belief) => Promise<void>): Promise<void> {
+  async #hold(
+    target: Target,
+    taking: Taking,
+    work: (belief: Belief) => Promise<void>,
+  ): Promise<void> {
     const site = this.#site
     this.#note({ ...target.claimed, f: 'acquire', type: 'invoke' })
     let begun = false
@@ -136,7 +144,10 @@ export class Actor {
     await this.#increment(belief)
   }
 
-  /** Renews when there is just time for a member that does not answer and another one, and never again. */
+  /**
+   * Renews when there is just time for a member that does not answer and another one, and never
+   * again.
+   */
   async #renewLate(belief: Belief): Promise<void> {
     const { lease } = belief
     await this.#workFor(lease.remainingMs - LATE_MS, belief)
@@ -161,7 +172,8 @@ export class Actor {
       if (twist === 'renew') await lease.renew()
       else if (twist === 're-enter' && how === 'run' && belief.exclusive) {
         await target.lock.run(() => this.#increment(belief))
-      } else if (twist === 'downgrade') await belief.downgrade(() => (lease as WriteLease).downgrade())
+      } else if (twist === 'downgrade')
+        await belief.downgrade(() => (lease as WriteLease).downgrade())
     } catch (error) {
       await this.#endure(error)
     }
@@ -181,7 +193,12 @@ export class Actor {
     }
     this.#note({ key, f: 'read', type: 'invoke', ...shown })
     const { accepted, value = 0 } = await resource.ask(asking)
-    this.#note({ key, f: 'read', ...(accepted ? { type: 'ok', value } : { type: 'fail' }), ...shown })
+    this.#note({
+      key,
+      f: 'read',
+      ...(accepted ? { type: 'ok', value } : { type: 'fail' }),
+      ...shown,
+    })
     if (!accepted || !belief.look()) return
     const write = { key, f: 'write', value: value + 1, ...shown } as const
     this.#note({ type: 'invoke', ...write })

@@ -1,6 +1,6 @@
 /**
- * What a holder believes: from when to when it took the lock for its own. It asks the lease as a program would, at its own
- * steps, and writes down each answer.
+ * What a holder believes: from when to when it took the lock for its own. It asks the lease as a
+ * program would, at its own steps, and writes down each answer.
  */
 import type { Lease } from 'holdfast'
 import type { HistoryNote, Recorder } from 'holdfast/conformance'
@@ -59,7 +59,13 @@ export class Belief {
     const { token, claimId: claim, signal } = this.lease
     this.#deadlineNs = this.#readDeadline()
     const deadline_ns = this.#deadlineNs
-    this.#note({ f: 'acquire', type: 'ok', claim, deadline_ns, ...(token === undefined ? {} : { token }) })
+    this.#note({
+      f: 'acquire',
+      type: 'ok',
+      claim,
+      deadline_ns,
+      ...(token === undefined ? {} : { token }),
+    })
     if (signal.aborted) this.#hear()
     else signal.addEventListener('abort', () => this.#hear(), { once: true })
   }
@@ -100,7 +106,10 @@ export class Belief {
     this.#note({ f: 'renew', type: 'ok', deadline_ns: deadlineNs })
   }
 
-  /** Called at each turn of the event loop's clock: a lease that is over must have been told of by now. */
+  /**
+   * Called at each turn of the event loop's clock: a lease that is over must have been told of by
+   * now.
+   */
   turn(): void {
     if (this.#over || this.#told || nowNs() < this.#deadlineNs + TOLD_WITHIN_NS) return
     this.#turnsSince += 1
@@ -140,7 +149,10 @@ export class Belief {
     this.#note({ f: 'lost', type: 'info' })
   }
 
-  /** When the lease ends, on the shared clock. A process can be stopped between two readings, so they must lie close. */
+  /**
+   * When the lease ends, on the shared clock. A process can be stopped between two readings, so
+   * they must lie close.
+   */
   #readDeadline(): bigint {
     let deadlineNs = 0n
     for (let tries = 0; tries < MOST_READINGS; tries += 1) {

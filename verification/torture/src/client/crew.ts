@@ -24,7 +24,17 @@ export interface Crew {
 const GRACE_MS = 200
 
 export async function startCrew(assignment: Assignment, log: Log): Promise<Crew> {
-  const { store: name, connection, copy, seed, index, generation, actors, ttlMs, resource } = assignment
+  const {
+    store: name,
+    connection,
+    copy,
+    seed,
+    index,
+    generation,
+    actors,
+    ttlMs,
+    resource,
+  } = assignment
   const library = await loadLibrary(copy)
   const { store, end } = await openStore(name, connection, index, library)
   const locks = library.createLocks(store, { ttlMs, requestTimeoutMs: Math.max(1000, ttlMs) })
@@ -42,7 +52,11 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),
     async close() {
-      await Promise.all([locks.close({ graceMs: GRACE_MS }), vigils?.close(GRACE_MS), late?.close(GRACE_MS)])
+      await Promise.all([
+        locks.close({ graceMs: GRACE_MS }),
+        vigils?.close(GRACE_MS),
+        late?.close(GRACE_MS),
+      ])
       await end()
       site.end()
     },

@@ -1,6 +1,6 @@
 /**
- * A crowd: many waiters of one client on two locks, each held for a moment only. What waiting costs grows with them, and
- * must not cost anybody a lease.
+ * A crowd: many waiters of one client on two locks, each held for a moment only. What waiting costs
+ * grows with them, and must not cost anybody a lease.
  */
 import { Dice } from '@holdfast/simulator'
 import type { Assignment } from '../protocol.js'
@@ -11,8 +11,13 @@ const PERMITS = 3
 /** How long one is held, in milliseconds. */
 const HELD_MS = [0, 4] as const
 
-/** Starts the waiters of a client: half of them want a mutex in strict order, the others a permit. */
-export function startCrowd({ waiters, index, seed, generation }: Assignment, site: Site): Promise<unknown> {
+/**
+ * Starts the waiters of a client: half of them want a mutex in strict order, the others a permit.
+ */
+export function startCrowd(
+  { waiters, index, seed, generation }: Assignment,
+  site: Site,
+): Promise<unknown> {
   const targets = targetsOf(site)
   const actors = Array.from({ length: waiters }, (_, number) => {
     const vigil = targets[number % targets.length] as Target

@@ -1,6 +1,6 @@
 /**
- * Leases that are renewed once, by hand and late, and then run out. A renewal that counted for nothing in the service shows only
- * where no other one follows.
+ * Leases that are renewed once, by hand and late, and then run out. A renewal that counted for
+ * nothing in the service shows only where no other one follows.
  */
 import { Dice } from '@holdfast/simulator'
 import { CAPACITY_ALL } from 'holdfast/store'
@@ -14,7 +14,9 @@ import type { Vigils } from './vigils.js'
 const LOCKS = 8
 /** Each has a store of its own, which begins with another member than that of the one before it. */
 const POSTS = 4
-/** Longer than the election that a fault leads to, and a request to a member that does not answer. */
+/**
+ * Longer than the election that a fault leads to, and a request to a member that does not answer.
+ */
 const TTL_MS = 8000
 
 export async function startLateRenewers(
@@ -31,7 +33,12 @@ export async function startLateRenewers(
       const dice = Dice.named(seed, `${actor} ${generation}`)
       const targets = Array.from({ length: LOCKS }, (__, lock): Target => {
         const key = `late-${lock}`
-        const claimed = { key, mode: 'exclusive', weight: CAPACITY_ALL, capacity: CAPACITY_ALL } as const
+        const claimed = {
+          key,
+          mode: 'exclusive',
+          weight: CAPACITY_ALL,
+          capacity: CAPACITY_ALL,
+        } as const
         return { claimed, lock: locks.mutex(key, { renew: false }) }
       })
       const draw = () => ({

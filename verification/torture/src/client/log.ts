@@ -1,4 +1,7 @@
-/** The files that a client writes while things happen: what a killed process had seen must be on record. */
+/**
+ * The files that a client writes while things happen: what a killed process had seen must be on
+ * record.
+ */
 import { openSync, writeSync } from 'node:fs'
 import { formatEvent, type HistoryEvent } from 'holdfast/conformance'
 import type { BackgroundNote, BreachNote, LossNote, Note } from '../protocol.js'

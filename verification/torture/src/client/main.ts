@@ -1,4 +1,7 @@
-/** A client process: starts its crew, tells the conductor how it goes, and does what it is told until it is killed. */
+/**
+ * A client process: starts its crew, tells the conductor how it goes, and does what it is told
+ * until it is killed.
+ */
 import type { Assignment, FromClient, ToClient } from '../protocol.js'
 import { startCrew } from './crew.js'
 import { Log } from './log.js'
@@ -10,7 +13,8 @@ const log = new Log(assignment.history, assignment.notes)
 
 // The conductor is gone: what is held is left to expire.
 process.on('disconnect', () => process.exit(0))
-// The terminal sends its interrupt to the whole group; the conductor decides what becomes of its clients.
+// The terminal sends its interrupt to the whole group; the conductor decides what becomes of its
+// clients.
 process.on('SIGINT', () => undefined)
 process.on('uncaughtException', (error, origin) => {
   log.breach({

@@ -91,8 +91,14 @@ async function openPostgres(port: number, index: number, library: Library): Prom
     return { store: postgresStore({ pool }), end: () => pool.end() }
   }
   const { default: postgres } = await import('postgres')
-  // The library asks for the types of arrays first, and nobody hears it if the connection breaks meanwhile: docs/stores.md.
-  const pool = postgres(url, { max: 6, onnotice: () => undefined, backoff: () => 0.1, fetch_types: false })
+  // The library asks for the types of arrays first, and nobody hears it if the connection breaks
+  // meanwhile: docs/stores.md.
+  const pool = postgres(url, {
+    max: 6,
+    onnotice: () => undefined,
+    backoff: () => 0.1,
+    fetch_types: false,
+  })
   return { store: postgresStore({ pool }), end: () => pool.end({ timeout: 1 }) }
 }
 

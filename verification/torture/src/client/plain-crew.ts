@@ -1,4 +1,7 @@
-/** The actors of one process over another lock than Holdfast's: a few contended locks, one thing at a time. */
+/**
+ * The actors of one process over another lock than Holdfast's: a few contended locks, one thing at
+ * a time.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Dice } from '@holdfast/simulator'
 import { Recorder } from 'holdfast/conformance'
@@ -43,12 +46,15 @@ class PlainActor {
     while (!this.closing) {
       await sleep(this.#dice.exponential(30, 200))
       const { name, lock } = this.#dice.pick(locks)
-      const workMs = this.#dice.chance(0.1) ? this.#dice.between(300, 1500) : this.#dice.exponential(30, 200)
+      const workMs = this.#dice.chance(0.1)
+        ? this.#dice.between(300, 1500)
+        : this.#dice.exponential(30, 200)
       this.waiting = true
       try {
         await lock.run((hold) => this.#work(name, hold, workMs))
       } catch {
-        // It gave up, was refused, or does not know: it has written that down, and nobody else is to be told.
+        // It gave up, was refused, or does not know: it has written that down, and nobody else is
+        // to be told.
         await sleep(REFUSED_MS)
       }
       this.waiting = false
@@ -73,7 +79,11 @@ class PlainActor {
     if (!hold.believed()) return
     const { token } = hold
     const shown = token === undefined ? {} : { token }
-    const asking = { key, owner: this.#name, ...(token === undefined ? {} : { token: String(token) }) }
+    const asking = {
+      key,
+      owner: this.#name,
+      ...(token === undefined ? {} : { token: String(token) }),
+    }
     this.#recorder.note({ key, f: 'read', type: 'invoke', ...shown })
     const { accepted, value = 0 } = await this.#resource.ask(asking)
     this.#recorder.note({
@@ -127,5 +137,7 @@ export async function startPlainCrew(assignment: Assignment, log: Log): Promise<
 function open({ subject, connection, ttlMs }: Assignment): PlainSubject {
   const [port = 0] = connection.ports
   const [kind, name = ''] = subject.split(':')
-  return kind === 'control' ? controlSubject(name, port, ttlMs) : peerSubject(name as PeerName, port, ttlMs)
+  return kind === 'control'
+    ? controlSubject(name, port, ttlMs)
+    : peerSubject(name as PeerName, port, ttlMs)
 }

@@ -5,7 +5,10 @@ import type { Target } from './site.js'
 
 export type Wish =
   | (Operation & { readonly patient?: undefined; readonly vigil?: undefined })
-  /** A lock that is held for seconds, or whose lease is renewed once, and late: see `vigils.ts` and `late.ts`. */
+  /**
+   * A lock that is held for seconds, or whose lease is renewed once, and late: see `vigils.ts` and
+   * `late.ts`.
+   */
   | {
       readonly vigil: Target
       readonly patient?: undefined
@@ -13,7 +16,10 @@ export type Wish =
       readonly workMs: number
       readonly late?: boolean
     }
-  /** A lock with a long lease that is mostly free: what an unclear attempt leaves behind stays to be found. */
+  /**
+   * A lock with a long lease that is mostly free: what an unclear attempt leaves behind stays to be
+   * found.
+   */
   | {
       readonly patient: string
       readonly vigil?: undefined

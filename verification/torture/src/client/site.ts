@@ -38,7 +38,13 @@ export class Site {
   readonly #turns: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
 
-  constructor(library: Library, locks: Locks, log: Log, resource: ResourceClient, assignment: Assignment) {
+  constructor(
+    library: Library,
+    locks: Locks,
+    log: Log,
+    resource: ResourceClient,
+    assignment: Assignment,
+  ) {
     this.#library = library
     this.locks = locks
     this.log = log
@@ -100,7 +106,10 @@ export class Site {
     this.#recorder(client).note(note)
   }
 
-  /** Failures that an honest program has to live with; anything else is a mistake of this harness or of Holdfast. */
+  /**
+   * Failures that an honest program has to live with; anything else is a mistake of this harness or
+   * of Holdfast.
+   */
   isExpected(error: unknown): boolean {
     return (
       error instanceof AbortedByCaller ||
@@ -148,7 +157,13 @@ function describe(error: unknown): string {
   return `${error.name}${typeof code === 'string' ? ` (${code})` : ''}: ${error.message}${cause}`
 }
 
-const EXPECTED = ['LOCK_TIMEOUT', 'LOCK_LOST', 'LOCKS_CLOSED', 'STORE_UNAVAILABLE', 'RELEASE_UNKNOWN']
+const EXPECTED = [
+  'LOCK_TIMEOUT',
+  'LOCK_LOST',
+  'LOCKS_CLOSED',
+  'STORE_UNAVAILABLE',
+  'RELEASE_UNKNOWN',
+]
 
 export class AbortedByCaller extends Error {
   override readonly name = 'AbortedByCaller'

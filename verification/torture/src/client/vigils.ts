@@ -1,8 +1,10 @@
 /**
- * Vigils: leases that are held for seconds, with waiters of the same client behind them and one of another client at the end.
+ * Vigils: leases that are held for seconds, with waiters of the same client behind them and one of
+ * another client at the end.
  *
- * A session that writes something leaves a leader without followers at once, since its writes are not answered. One that is only
- * kept alive stays there for as long as it believes the leader. So each vigil has a store of its own, where nothing else happens.
+ * A session that writes something leaves a leader without followers at once, since its writes are
+ * not answered. One that is only kept alive stays there for as long as it believes the leader. So
+ * each vigil has a store of its own, where nothing else happens.
  */
 import { Dice } from '@holdfast/simulator'
 import { CAPACITY_ALL } from 'holdfast/store'
@@ -22,7 +24,10 @@ interface Vigil {
   readonly guestMs: number
 }
 
-/** Longer than sessions of waiters, so that these have one of their own. Callers of unequal leases wait each for itself. */
+/**
+ * Longer than sessions of waiters, so that these have one of their own. Callers of unequal leases
+ * wait each for itself.
+ */
 const [LONG_MS, OTHER_MS] = [8000, 7000]
 /** Over before a leader that hears nothing has noticed. */
 const SHORT_MS = 2000
@@ -31,7 +36,10 @@ const VIGILS: readonly Vigil[] = [
   { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'alone', fairness: 'cohort', homeMs: [SHORT_MS], guestMs: SHORT_MS },
 ]
-/** How long one is held, in milliseconds: for longer than it takes to choose a leader and to end a session. */
+/**
+ * How long one is held, in milliseconds: for longer than it takes to choose a leader and to end a
+ * session.
+ */
 const HELD_MS = [9000, 12_000] as const
 
 export interface Vigils {
@@ -39,8 +47,15 @@ export interface Vigils {
   readonly close: (graceMs: number) => Promise<void>
 }
 
-/** Starts the actors of a client: at home of its own vigils, and guest of those of the client before it. */
-export async function startVigils(assignment: Assignment, library: Library, site: Site): Promise<Vigils> {
+/**
+ * Starts the actors of a client: at home of its own vigils, and guest of those of the client before
+ * it.
+ */
+export async function startVigils(
+  assignment: Assignment,
+  library: Library,
+  site: Site,
+): Promise<Vigils> {
   const { store, index } = assignment
   const { clients } = STORES[store]
   const before = (index + clients - 1) % clients
@@ -73,7 +88,11 @@ async function startPost(
     const target: Target = { claimed, lock: locks.mutex(key, { ttlMs, fairness: vigil.fairness }) }
     const actor = `c${index}.${key}.${number}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
-    const draw = () => ({ vigil: target, thinkMs: dice.between(0, 500), workMs: dice.between(...HELD_MS) })
+    const draw = () => ({
+      vigil: target,
+      thinkMs: dice.between(0, 500),
+      workMs: dice.between(...HELD_MS),
+    })
     return new Actor(actor, site, dice, draw).run()
   })
   return {

@@ -1,6 +1,7 @@
 /**
- * One run of the torture over the command line: several `holdfast run` contend, each through proxies of its own, and the
- * commands hold files by flock(2). The faults of networks and servers are those of the library's torture.
+ * One run of the torture over the command line: several `holdfast run` contend, each through
+ * proxies of its own, and the commands hold files by flock(2). The faults of networks and servers
+ * are those of the library's torture.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -71,7 +72,14 @@ class CommandLineRun {
   async conduct(): Promise<Outcome> {
     const { store, seconds, seed, kinds } = this.#options
     const { places, ttlMs } = this.#shape
-    const plan = drawPlan({ seed, seconds, kinds, clients: places, servers: STORES[store].servers, ttlMs })
+    const plan = drawPlan({
+      seed,
+      seconds,
+      kinds,
+      clients: places,
+      servers: STORES[store].servers,
+      ttlMs,
+    })
     const timers = [
       setInterval(() => this.#look(), LOOK_EVERY_MS),
       setInterval(() => this.#report(), PROGRESS_EVERY_MS),
@@ -153,9 +161,15 @@ class CommandLineRun {
     setTimeout(() => rmSync(file, { force: true }), stayMs(this.#shape.ttlMs)).unref()
   }
 
-  /** The guardian takes only PATH from the wrapper, so that the mark by which all are found is there. */
+  /**
+   * The guardian takes only PATH from the wrapper, so that the mark by which all are found is
+   * there.
+   */
   #env(): NodeJS.ProcessEnv {
-    return { ...process.env, PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${this.#folder}/mark` }
+    return {
+      ...process.env,
+      PATH: `${process.env['PATH'] ?? '/usr/bin:/bin'}:${this.#folder}/mark`,
+    }
   }
 
   async #torture(plan: readonly Fault[], target: Target): Promise<void> {
@@ -168,7 +182,10 @@ class CommandLineRun {
         void this.#chronicle.losses.push({ grantedBeforeNs, lostNs: now() }),
     }
     const own = Object.fromEntries(
-      Object.entries(RUN_FAULTS).map(([kind, drive]) => [kind, (fault: Fault) => drive(fault, this.#places)]),
+      Object.entries(RUN_FAULTS).map(([kind, drive]) => [
+        kind,
+        (fault: Fault) => drive(fault, this.#places),
+      ]),
     )
     const ground = { clients: this.#places, wires, target, tools, own }
     this.#weather = new Weather(plan, ground, this.#chronicle, signal)
@@ -176,20 +193,27 @@ class CommandLineRun {
     this.#assertGoesOn()
   }
 
-  /** No more runs are started; those that are there must end within the bound, each after those before it. */
+  /**
+   * No more runs are started; those that are there must end within the bound, each after those
+   * before it.
+   */
   async #drain(): Promise<void> {
     const { boundMs, ttlMs } = this.#shape
     const mostMs = boundMs + this.#places.length * longestHoldMs(ttlMs) + PATIENCE_MS
     await Promise.race([Promise.all(this.#places.map((place) => place.end())), sleep(mostMs)])
   }
 
-  /** A killed guardian leaves its countdown for a TTL, and a command that nobody ends works to its own end. */
+  /**
+   * A killed guardian leaves its countdown for a TTL, and a command that nobody ends works to its
+   * own end.
+   */
   async #leftOver(): Promise<string[]> {
     const { ttlMs } = this.#shape
     const endMs = performance.now() + ttlMs + longestHoldMs(ttlMs) + PATIENCE_MS
     for (;;) {
       const found = this.#processes()
-      if (found.length === 0 || performance.now() > endMs) return found.map(({ pid }) => commandLineOf(pid))
+      if (found.length === 0 || performance.now() > endMs)
+        return found.map(({ pid }) => commandLineOf(pid))
       await sleep(100)
     }
   }

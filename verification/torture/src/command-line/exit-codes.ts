@@ -1,4 +1,6 @@
-/** Whether a wrapper ended with a code that `docs/command-line.md` names for what happened to it. */
+/**
+ * Whether a wrapper ended with a code that `docs/command-line.md` names for what happened to it.
+ */
 import { constants } from 'node:os'
 import { FAULTS } from '../faults/catalogue.js'
 import type { Happening } from '../run/chronicle.js'
@@ -42,7 +44,11 @@ export function wrongExitOf(
     if (struck(run, 'wrapper', signal === 'SIGKILL' ? 'kill' : signal)) return undefined
   } else if (code != null && allowed.has(code)) return undefined
   const did =
-    trace.exit !== undefined ? `exited with ${trace.exit}` : trace.entered ? 'entered' : 'never entered'
+    trace.exit !== undefined
+      ? `exited with ${trace.exit}`
+      : trace.entered
+        ? 'entered'
+        : 'never entered'
   const asked = [...allowed].sort((one, other) => one - other).join(', ')
   return `The wrapper of run ${id} ended with ${signal ?? code}, not with one of ${asked}; its command ${did}. It said: ${output.trim() || 'nothing'}`
 }

@@ -8,7 +8,10 @@ import type { Wrapper } from './wrapper.js'
 
 const ENDINGS: readonly Ending[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 const PARTS: readonly Part[] = ['wrapper', 'guardian', 'command']
-/** So long the guardian keeps its answer back: by then everything else that stands before the start is done. */
+/**
+ * So long the guardian keeps its answer back: by then everything else that stands before the start
+ * is done.
+ */
 const HOLD_BACK_MS = 120
 /** A kill during the start falls within so many milliseconds. */
 const START_MS = 12
@@ -45,7 +48,10 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
     wrapper?.kill(PARTS[Math.floor(byMs / START_MS)] ?? 'wrapper')
     return NOTHING
   },
-  /** The wrapper finds everything ready as it wakes, and must notice by itself that its lease is over. */
+  /**
+   * The wrapper finds everything ready as it wakes, and must notice by itself that its lease is
+   * over.
+   */
   async 'late-gate'(_fault, places) {
     const endMs = performance.now() + STARTING_MS
     while (performance.now() < endMs) {
@@ -64,7 +70,11 @@ export const RUN_FAULTS: Readonly<Record<RunFaultKind, Drive>> = {
 }
 
 /** Lets a late run go on when another one has the lock, if that comes soon. */
-async function besideAnother(places: readonly Place[], late: Place, goOn: () => void): Promise<void> {
+async function besideAnother(
+  places: readonly Place[],
+  late: Place,
+  goOn: () => void,
+): Promise<void> {
   const endMs = performance.now() + STARTING_MS
   const isAtWork = (place: Place): boolean =>
     place !== late && place.atWork && place.wrapper?.record.wish.lock === 'mutex'
@@ -77,7 +87,10 @@ async function besideAnother(places: readonly Place[], late: Place, goOn: () => 
   goOn()
 }
 
-/** Resolves to the next run for the mutex whose guardian appears: it has the lock, and its command is about to start. */
+/**
+ * Resolves to the next run for the mutex whose guardian appears: it has the lock, and its command
+ * is about to start.
+ */
 async function nextStart(places: readonly Place[]): Promise<Place | undefined> {
   const endMs = performance.now() + STARTING_MS
   look(places)
@@ -86,7 +99,8 @@ async function nextStart(places: readonly Place[]): Promise<Place | undefined> {
   while (performance.now() < endMs) {
     look(places)
     const found = places.find(
-      ({ wrapper }) => wrapper?.guarded && !past.has(wrapper) && wrapper.record.wish.lock === 'mutex',
+      ({ wrapper }) =>
+        wrapper?.guarded && !past.has(wrapper) && wrapper.record.wish.lock === 'mutex',
     )
     if (found) return found
     await sleep(1)

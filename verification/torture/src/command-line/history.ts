@@ -1,4 +1,7 @@
-/** What the witness saw, as a history: for the drawing and the file of a run. The witness judges, not the checkers. */
+/**
+ * What the witness saw, as a history: for the drawing and the file of a run. The witness judges,
+ * not the checkers.
+ */
 import type { HistoryEvent, HistoryMode } from 'holdfast/conformance'
 import { PERMITS, type RunRecord, type RunWish, type Witnessed } from './record.js'
 
@@ -31,7 +34,11 @@ function eventOf(
   return { t_ns, pid, client: `r${id}`, key: wish.lock, f, type, ...claimOf(wish) }
 }
 
-function claimOf({ lock, shared }: RunWish): { mode: HistoryMode; weight: number; capacity: number } {
+function claimOf({ lock, shared }: RunWish): {
+  mode: HistoryMode
+  weight: number
+  capacity: number
+} {
   return {
     mode: shared || lock === 'permits' ? 'shared' : 'exclusive',
     weight: 1,

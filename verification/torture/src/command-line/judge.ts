@@ -14,7 +14,10 @@ import { longestHoldMs } from './wish.js'
 /** With what the witness saw. */
 export type WitnessedOutcome = Outcome & { readonly witnessed: Witnessed }
 
-type Found = Omit<Finding, 'promised'> & { readonly property: RunProperty; readonly promised?: boolean }
+type Found = Omit<Finding, 'promised'> & {
+  readonly property: RunProperty
+  readonly promised?: boolean
+}
 
 /** What wrappers print on stderr begins so. */
 const MESSAGE = /^holdfast: /
@@ -27,7 +30,9 @@ export function judgeCommandLine(
   const { witnessed, chronicle, ghosts } = outcome
   const { runs, lines } = witnessed
   const fenced = lines.some(({ token }) => token !== undefined)
-  const waived = new Map(waivers(store, kinds, fenced).map((one) => [one.property as string, one.because]))
+  const waived = new Map(
+    waivers(store, kinds, fenced).map((one) => [one.property as string, one.because]),
+  )
   // An overlap needs a cause of its own.
   waived.delete('exclusion')
   const found = [
@@ -78,10 +83,17 @@ function waits(outcome: WitnessedOutcome, store: RunOptions['store']): Found[] {
   const atEnd = runs.filter(({ endNs }) => endNs === undefined || endNs > outcome.healedNs)
   const mostMs = boundMs + atEnd.length * longestHoldMs(ttlMs)
   return runs.flatMap((run) => {
-    if (run.endNs === undefined) return [plain('liveness', `Run ${run.id} did not end.`, run.wish.lock)]
+    if (run.endNs === undefined)
+      return [plain('liveness', `Run ${run.id} did not end.`, run.wish.lock)]
     const ms = waitedMs(run, outcome)
     if (ms <= mostMs) return []
-    return [plain('liveness', `Run ${run.id} waited for ${ms.toFixed(0)} ms after healing.`, run.wish.lock)]
+    return [
+      plain(
+        'liveness',
+        `Run ${run.id} waited for ${ms.toFixed(0)} ms after healing.`,
+        run.wish.lock,
+      ),
+    ]
   })
 }
 
@@ -99,7 +111,9 @@ function ofRun(run: RunRecord, { witnessed, chronicle }: WitnessedOutcome): Foun
   const strange = run.output.split('\n').find((line) => line !== '' && !MESSAGE.test(line))
   return [
     ...(wrong === undefined ? [] : [plain('exit-code', wrong, run.wish.lock)]),
-    ...(strange === undefined ? [] : [plain('error', `Run ${run.id} printed: ${strange}`, run.wish.lock)]),
+    ...(strange === undefined
+      ? []
+      : [plain('error', `Run ${run.id} printed: ${strange}`, run.wish.lock)]),
   ]
 }
 

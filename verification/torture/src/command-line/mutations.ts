@@ -39,8 +39,13 @@ export const COMMAND_LINE_MUTATIONS: readonly TortureMutation[] = [
     of: 'cli',
     name: 'gate-without-lease',
     breaks: 'The lease is asserted in the tick that opens the gate',
-    edits: [{ file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' }, NO_STRIKE, NO_END],
-    masked: 'wrapper and guardian end a late command within milliseconds, often before it has taken its file',
+    edits: [
+      { file: 'dist/run/execute.js', find: 'lease.assertHeld();', replace: '' },
+      NO_STRIKE,
+      NO_END,
+    ],
+    masked:
+      'wrapper and guardian end a late command within milliseconds, often before it has taken its file',
     store: 'embedded',
     faults: ['late-gate'],
     shows: ['exclusion', 'tokens'],

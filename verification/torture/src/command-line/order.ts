@@ -14,15 +14,22 @@ interface Entry {
   readonly token: bigint
 }
 
-/** Of two that exclude each other the first to enter has the smaller token; so has one that entered before another began. */
+/**
+ * Of two that exclude each other the first to enter has the smaller token; so has one that entered
+ * before another began.
+ */
 export function disordersOf({ runs, lines }: Witnessed, world: World): Disorder[] {
   const byId = new Map(runs.map((run) => [run.id, run]))
   const entries: Entry[] = lines.flatMap((line) => {
     const run = byId.get(line.run)
-    return line.kind === 'ENTER' && run && line.token !== undefined ? [{ run, line, token: line.token }] : []
+    return line.kind === 'ENTER' && run && line.token !== undefined
+      ? [{ run, line, token: line.token }]
+      : []
   })
   return entries.flatMap((later, index) => {
-    const earlier = entries.slice(0, index).find((one) => mustGrow(one, later) && one.token >= later.token)
+    const earlier = entries
+      .slice(0, index)
+      .find((one) => mustGrow(one, later) && one.token >= later.token)
     if (!earlier) return []
     const message = `Run ${later.run.id} entered "${later.run.wish.lock}" with token ${later.token}, after run ${earlier.run.id} with ${earlier.token}.`
     const because = excuseOfLate(later.run, later.line.atNs, world)

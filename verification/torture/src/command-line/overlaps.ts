@@ -1,13 +1,21 @@
 /**
- * Two commands at work at once. Each overlap needs a cause of its own that the documentation names: a fault that was done to
- * one of these two runs, or a server that forgot. Everything else is a violation.
+ * Two commands at work at once. Each overlap needs a cause of its own that the documentation names:
+ * a fault that was done to one of these two runs, or a server that forgot. Everything else is a
+ * violation.
  */
 import { FAULTS, isFaultKind } from '../faults/catalogue.js'
 import { PROMISES } from '../promised.js'
 import type { Happening } from '../run/chronicle.js'
 import type { StoreName } from '../stores.js'
 import { MENDED_IN_NEWEST } from './shape.js'
-import { PERMITS, type Blow, type Line, type Part, type RunRecord, type Witnessed } from './record.js'
+import {
+  PERMITS,
+  type Blow,
+  type Line,
+  type Part,
+  type RunRecord,
+  type Witnessed,
+} from './record.js'
 
 export interface Overlap {
   readonly key: string
@@ -93,13 +101,24 @@ function excuse(
   return explained ? causes.find((cause) => cause !== undefined) : undefined
 }
 
-/** Why a run may enter late: only if nothing of it could act. Its wrapper, awake, asserts the lease before it starts the command. */
+/**
+ * Why a run may enter late: only if nothing of it could act. Its wrapper, awake, asserts the lease
+ * before it starts the command.
+ */
 export function excuseOfLate(late: RunRecord, atNs: bigint, world: World): string | undefined {
   return causeOf(late, ['wrapper', 'guardian', 'command'], atNs, world)
 }
 
-/** @param parts those that could have kept the command from working on, if any of them was able to act */
-function causeOf(run: RunRecord, parts: readonly Part[], atNs: bigint, world: World): string | undefined {
+/**
+ * @param parts those that could have kept the command from working on, if any of them was able to
+ * act
+ */
+function causeOf(
+  run: RunRecord,
+  parts: readonly Part[],
+  atNs: bigint,
+  world: World,
+): string | undefined {
   if (wereDisabled(run, parts, atNs)) {
     return `The ${parts.join(' and the ')} of run ${run.id} were all killed or stopped.`
   }
@@ -107,7 +126,9 @@ function causeOf(run: RunRecord, parts: readonly Part[], atNs: bigint, world: Wo
   return happening && `Before run ${run.id} could know: ${FAULTS[happening.fault.kind].title}.`
 }
 
-/** Whether there was a moment, just before or at the overlap, at which none of the parts could act. */
+/**
+ * Whether there was a moment, just before or at the overlap, at which none of the parts could act.
+ */
 function wereDisabled({ blows }: RunRecord, parts: readonly Part[], atNs: bigint): boolean {
   const its = parts.map((part) => blows.filter((blow) => blow.part === part))
   const fromNs = atNs - WAKING_NS

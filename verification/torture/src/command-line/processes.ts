@@ -36,7 +36,10 @@ export function processesWith(text: string): ProcessName[] {
     .filter((found) => found !== undefined)
 }
 
-/** Sends a signal to a process, or to a group when the number is negative. Says whether anybody was there. */
+/**
+ * Sends a signal to a process, or to a group when the number is negative. Says whether anybody was
+ * there.
+ */
 export function send(id: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(id, signal)

@@ -1,4 +1,7 @@
-/** What is known of the runs of the command line: what each was asked to do, what was done to it, and what the witness wrote. */
+/**
+ * What is known of the runs of the command line: what each was asked to do, what was done to it,
+ * and what the witness wrote.
+ */
 
 /** Each has a kind of its own. */
 export const LOCKS = ['mutex', 'shared', 'permits'] as const
@@ -58,7 +61,9 @@ export interface Line {
   readonly token: bigint | undefined
   /** The command, which leads its group. */
   readonly pid: number
-  /** The slot of an ENTER, the exit code of an EXIT, the groups that have the file of an OVERLAP. */
+  /**
+   * The slot of an ENTER, the exit code of an EXIT, the groups that have the file of an OVERLAP.
+   */
   readonly rest: string
 }
 

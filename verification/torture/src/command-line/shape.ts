@@ -22,7 +22,10 @@ export function shapeOf(store: StoreName): CommandLineShape {
   return { places: PLACES, ttlMs: Math.max(LEAST_TTL_MS, ttlMs), boundMs, newest }
 }
 
-/** What an old etcd that stands still may do by itself, a newer one does not: then everything is promised. */
+/**
+ * What an old etcd that stands still may do by itself, a newer one does not: then everything is
+ * promised.
+ */
 export const MENDED_IN_NEWEST: readonly FaultKind[] = ['stall', 'quorum-loss']
 
 /** What is left out, and what to do about it; undefined when nothing is. */

@@ -14,7 +14,9 @@ const STAY_TTLS = 2.2
 export function drawWish(dice: Dice, ttlMs: number): RunWish {
   const lock = dice.pick(LOCKS)
   const long = dice.chance(0.05)
-  const holdMs = long ? dice.between(LONG_TTLS, LONGEST_TTLS) * ttlMs : 50 + dice.exponential(120, ttlMs)
+  const holdMs = long
+    ? dice.between(LONG_TTLS, LONGEST_TTLS) * ttlMs
+    : 50 + dice.exponential(120, ttlMs)
   const temper = dice.pick(TEMPERS)
   return {
     lock,

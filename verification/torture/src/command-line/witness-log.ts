@@ -51,7 +51,8 @@ export class WitnessLog {
 
 function parseLine(text: string, offsetNs: bigint): Line {
   const [uptime = '', kind, run = '', token = '-', pid = '', rest = ''] = text.split(' ')
-  if (kind !== 'ENTER' && kind !== 'OVERLAP' && kind !== 'EXIT') throw new Error(`The witness wrote: ${text}`)
+  if (kind !== 'ENTER' && kind !== 'OVERLAP' && kind !== 'EXIT')
+    throw new Error(`The witness wrote: ${text}`)
   return {
     atNs: BigInt(Math.round(Number(uptime) * NS_PER_S)) + offsetNs,
     kind,
@@ -62,7 +63,10 @@ function parseLine(text: string, offsetNs: bigint): Line {
   }
 }
 
-/** What a shell can read without another process counts in hundredths of a second: the shared clock less that one. */
+/**
+ * What a shell can read without another process counts in hundredths of a second: the shared clock
+ * less that one.
+ */
 function offsetOfUptime(): bigint {
   const before = uptime()
   let after = before

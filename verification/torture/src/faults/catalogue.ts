@@ -12,7 +12,10 @@ export interface FaultKindInfo {
 }
 
 const CATALOGUE = {
-  pause: { lane: 'process', title: 'a holder’s process is stopped (SIGSTOP), often for longer than a lease' },
+  pause: {
+    lane: 'process',
+    title: 'a holder’s process is stopped (SIGSTOP), often for longer than a lease',
+  },
   kill: { lane: 'process', title: 'a holder’s process is killed; another one takes its place' },
   abandon: {
     lane: 'process',
@@ -21,13 +24,19 @@ const CATALOGUE = {
     needs: 'gcc',
   },
   latency: { lane: 'network', title: 'messages take up to a third of the TTL' },
-  'drop-replies': { lane: 'network', title: 'requests arrive, replies vanish; then the connections break' },
+  'drop-replies': {
+    lane: 'network',
+    title: 'requests arrive, replies vanish; then the connections break',
+  },
   'black-hole': {
     lane: 'network',
     title: 'what clients send vanishes in silence; then the connections break',
   },
   reset: { lane: 'network', title: 'all connections of a client break' },
-  stall: { lane: 'server', title: 'the server is stopped (SIGSTOP) and goes on, often after the lease' },
+  stall: {
+    lane: 'server',
+    title: 'the server is stopped (SIGSTOP) and goes on, often after the lease',
+  },
   'server-kill': {
     lane: 'server',
     title: 'the server is killed (SIGKILL) and restarts with what it had kept',
@@ -48,7 +57,10 @@ const CATALOGUE = {
   },
   'replica-kill': { lane: 'server', title: 'a replica is killed, and comes back' },
   'leader-kill': { lane: 'server', title: 'the member that leads is killed, and comes back' },
-  'quorum-loss': { lane: 'server', title: 'all members but one are stopped: what is left is a minority' },
+  'quorum-loss': {
+    lane: 'server',
+    title: 'all members but one are stopped: what is left is a minority',
+  },
   'leader-isolated': {
     lane: 'server',
     title: 'the member that leads is cut off from the others, and clients reach all of them',
@@ -56,7 +68,8 @@ const CATALOGUE = {
   },
   'leader-deposed': {
     lane: 'server',
-    title: 'the others lose the member that leads and choose another; it hears nothing of that, and leads on',
+    title:
+      'the others lose the member that leads and choose another; it hears nothing of that, and leads on',
     needs: 'network',
   },
   'leader-reset': {
@@ -66,17 +79,24 @@ const CATALOGUE = {
   },
   'disk-stalled': {
     lane: 'server',
-    title: 'the disks of the member that leads and of one that follows it stall: what they write waits',
+    title:
+      'the disks of the member that leads and of one that follows it stall: what they write waits',
     needs: 'disks',
   },
   'disk-full': { lane: 'server', title: 'the disk of the state is full', needs: 'root' },
 } as const satisfies Record<string, FaultKindInfo>
 
-/** What only a run of the command line can meet: it is made of a wrapper, its guardian, and the command. */
+/**
+ * What only a run of the command line can meet: it is made of a wrapper, its guardian, and the
+ * command.
+ */
 const OF_RUNS = {
   'command-kill': { lane: 'process', title: 'the command is killed with its group' },
   'guardian-kill': { lane: 'process', title: 'the guardian is killed' },
-  orphan: { lane: 'process', title: 'the wrapper and the guardian are both killed; the command works on' },
+  orphan: {
+    lane: 'process',
+    title: 'the wrapper and the guardian are both killed; the command works on',
+  },
   'command-pause': { lane: 'process', title: 'the command is stopped with its group' },
   'guardian-pause': { lane: 'process', title: 'the guardian is stopped' },
   freeze: {
@@ -91,7 +111,8 @@ const OF_RUNS = {
   },
   'late-gate': {
     lane: 'process',
-    title: 'the wrapper is stopped between the grant and the start of the command, for longer than the lease',
+    title:
+      'the wrapper is stopped between the grant and the start of the command, for longer than the lease',
   },
 } as const satisfies Record<string, FaultKindInfo>
 
@@ -154,7 +175,10 @@ type Size = readonly [forMs: number, byMs: number]
 
 /** Half of a window is about the length of a lease, where the races are. */
 const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
-  pause: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs, 0],
+  pause: (dice, ttlMs) => [
+    (dice.chance(0.7) ? dice.between(1, 1.9) : dice.between(0.2, 1)) * ttlMs,
+    0,
+  ],
   kill: (dice) => [dice.between(50, 800), 0],
   // Redis keeps the state of a lock for 60 s beyond a lease, and helper keys for up to a TTL more.
   abandon: (dice, ttlMs) => [dice.between(1.5, 3) * ttlMs, 60_000 + dice.between(0.9, 2.2) * ttlMs],
@@ -163,7 +187,10 @@ const SIZES: Record<AnyFaultKind, (dice: Dice, ttlMs: number) => Size> = {
   'black-hole': (dice, ttlMs) => [dice.between(50, 1.3 * ttlMs), 0],
   reset: () => [0, 0],
   // Some come back when all that they knew of has ended.
-  stall: (dice, ttlMs) => [(dice.chance(0.7) ? dice.between(0.1, 1.4) : dice.between(1.4, 2.5)) * ttlMs, 0],
+  stall: (dice, ttlMs) => [
+    (dice.chance(0.7) ? dice.between(0.1, 1.4) : dice.between(1.4, 2.5)) * ttlMs,
+    0,
+  ],
   'server-kill': (dice) => [dice.between(50, 1200), 0],
   'restart-empty': (dice) => [dice.between(50, 400), 0],
   flush: () => [0, 0],

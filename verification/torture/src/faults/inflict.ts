@@ -35,61 +35,65 @@ export async function inflict(fault: Fault, ground: Ground): Promise<Heal> {
   return general(fault, ground)
 }
 
-const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promise<Heal> | Heal>> = {
-  async pause({ client }, { clients }) {
-    const its = clients[Number(client)]
-    await its?.holding()
-    its?.pause()
-    return () => its?.resume()
-  },
-  async kill({ client }, { clients }) {
-    const its = clients[Number(client)]
-    await its?.holding()
-    await its?.kill()
-    return () => its?.start()
-  },
-  /** The clock goes on while nobody is there, so that it ends no lease early. Those who come then are left alone for a while. */
-  async abandon(fault, { clients, target, tools }) {
-    await clients[Number(fault.client)]?.holding()
-    await Promise.all(clients.map((client) => client.kill()))
-    const step = target.actions['clock-forward']
-    for (const server of target.nodes.keys()) await step?.({ ...fault, server }, tools)
-    await Promise.all(clients.map((client) => client.start()))
-    return () => undefined
-  },
-  latency({ client, byMs }, { wires }) {
-    for (const { faults } of wires.of(client))
-      Object.assign(faults, { requestMs: byMs / 2, replyMs: byMs / 2 })
-    return () => heal(client, wires)
-  },
-  'drop-replies'({ client }, { wires }) {
-    for (const { faults } of wires.of(client)) faults.dropReplies = true
-    return () => healBroken(client, wires)
-  },
-  'black-hole'({ client }, { wires }) {
-    for (const { faults } of wires.of(client)) faults.dropRequests = true
-    return () => healBroken(client, wires)
-  },
-  reset({ client }, { wires }) {
-    for (const proxy of wires.of(client)) proxy.reset()
-    return () => undefined
-  },
-  stall({ server }, { target }) {
-    const node = nodeAt(target, server)
-    node.signal('SIGSTOP')
-    return () => node.signal('SIGCONT')
-  },
-  async 'server-kill'({ server }, { target }) {
-    const node = nodeAt(target, server)
-    await node.crash()
-    return async () => void (await node.start())
-  },
-  'quorum-loss'({ server }, { target }) {
-    const others = target.nodes.filter((_, index) => index !== server)
-    for (const node of others) node.signal('SIGSTOP')
-    return () => others.forEach((node) => node.signal('SIGCONT'))
-  },
-}
+const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promise<Heal> | Heal>> =
+  {
+    async pause({ client }, { clients }) {
+      const its = clients[Number(client)]
+      await its?.holding()
+      its?.pause()
+      return () => its?.resume()
+    },
+    async kill({ client }, { clients }) {
+      const its = clients[Number(client)]
+      await its?.holding()
+      await its?.kill()
+      return () => its?.start()
+    },
+    /**
+     * The clock goes on while nobody is there, so that it ends no lease early. Those who come then
+     * are left alone for a while.
+     */
+    async abandon(fault, { clients, target, tools }) {
+      await clients[Number(fault.client)]?.holding()
+      await Promise.all(clients.map((client) => client.kill()))
+      const step = target.actions['clock-forward']
+      for (const server of target.nodes.keys()) await step?.({ ...fault, server }, tools)
+      await Promise.all(clients.map((client) => client.start()))
+      return () => undefined
+    },
+    latency({ client, byMs }, { wires }) {
+      for (const { faults } of wires.of(client))
+        Object.assign(faults, { requestMs: byMs / 2, replyMs: byMs / 2 })
+      return () => heal(client, wires)
+    },
+    'drop-replies'({ client }, { wires }) {
+      for (const { faults } of wires.of(client)) faults.dropReplies = true
+      return () => healBroken(client, wires)
+    },
+    'black-hole'({ client }, { wires }) {
+      for (const { faults } of wires.of(client)) faults.dropRequests = true
+      return () => healBroken(client, wires)
+    },
+    reset({ client }, { wires }) {
+      for (const proxy of wires.of(client)) proxy.reset()
+      return () => undefined
+    },
+    stall({ server }, { target }) {
+      const node = nodeAt(target, server)
+      node.signal('SIGSTOP')
+      return () => node.signal('SIGCONT')
+    },
+    async 'server-kill'({ server }, { target }) {
+      const node = nodeAt(target, server)
+      await node.crash()
+      return async () => void (await node.start())
+    },
+    'quorum-loss'({ server }, { target }) {
+      const others = target.nodes.filter((_, index) => index !== server)
+      for (const node of others) node.signal('SIGSTOP')
+      return () => others.forEach((node) => node.signal('SIGCONT'))
+    },
+  }
 
 function heal(client: number | 'all', wires: Wires): void {
   for (const proxy of wires.of(client)) proxy.heal()

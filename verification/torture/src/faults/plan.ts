@@ -1,6 +1,16 @@
-/** The schedule of faults: drawn from the seed before the run, so that the same seed gives the same schedule. */
+/**
+ * The schedule of faults: drawn from the seed before the run, so that the same seed gives the same
+ * schedule.
+ */
 import { Dice } from '@holdfast/simulator'
-import { drawFault, FAULTS, type Fault, type AnyFaultKind, type FaultShape, type Lane } from './catalogue.js'
+import {
+  drawFault,
+  FAULTS,
+  type Fault,
+  type AnyFaultKind,
+  type FaultShape,
+  type Lane,
+} from './catalogue.js'
 
 export interface PlanOptions extends FaultShape {
   readonly seed: number

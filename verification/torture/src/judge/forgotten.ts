@@ -1,6 +1,7 @@
 /**
- * A lease that the server has lost is never renewed: its holder is told at its next renewal, so that two holders believe at
- * once for no longer than until then. This is what is left of exclusion when a server forgets.
+ * A lease that the server has lost is never renewed: its holder is told at its next renewal, so
+ * that two holders believe at once for no longer than until then. This is what is left of exclusion
+ * when a server forgets.
  */
 import type { HistoryEvent, Hold } from 'holdfast/conformance'
 import type { Loss } from '../run/chronicle.js'

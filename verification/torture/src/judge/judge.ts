@@ -1,4 +1,7 @@
-/** Judges a run: the published checkers, and what only the conductor can see; a verdict for each promise. */
+/**
+ * Judges a run: the published checkers, and what only the conductor can see; a verdict for each
+ * promise.
+ */
 import { checkHistory, tellStory, type Violation } from 'holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
@@ -27,15 +30,22 @@ const PROPERTY_OF: Readonly<Record<string, Property>> = {
   increments: 'counter',
 }
 
-export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, outcome: Outcome): Judgement {
+export function judge(
+  options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>,
+  outcome: Outcome,
+): Judgement {
   const { store } = options
   const { events, healedNs, watchedNs, notes, chronicle } = outcome
   const { boundMs } = STORES[store]
   // Other locks than Holdfast's may have none.
   const fenced =
-    STORES[store].fenced && events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
+    STORES[store].fenced &&
+    events.some(({ f, type, token }) => isGrant(f, type) && token !== undefined)
   const waived = new Map(
-    waivers(store, options.kinds, fenced).map(({ property, because }) => [property as AnyProperty, because]),
+    waivers(store, options.kinds, fenced).map(({ property, because }) => [
+      property as AnyProperty,
+      because,
+    ]),
   )
   const liveness = { healedNs, boundNs: BigInt(boundMs) * 1_000_000n, watchedNs }
   const promised = { ...ALL, liveness }
@@ -70,7 +80,8 @@ export function judge(options: Pick<RunOptions, 'store' | 'subject' | 'kinds'>, 
 
 export function describeGhost({ key, claim, pid, waits }: Ghost, notes: readonly Note[]): string {
   const failure = notes.find((note) => note.note === 'background' && note.claim === claim)
-  const why = failure?.note === 'background' ? ` During the ${failure.during} of it: ${failure.error}` : ''
+  const why =
+    failure?.note === 'background' ? ` During the ${failure.during} of it: ${failure.error}` : ''
   const state = waits ? 'waited for' : 'held'
   return `"${key}" is still ${state} by claim ${claim} of process ${pid}, which gave everything back.${why}`
 }
@@ -103,7 +114,8 @@ interface Sight {
 
 function canBeSeen(property: Property, { store, subject, fenced }: Sight): boolean {
   if (property === 'tokens') return fenced
-  if (property === 'ghost') return subject === 'holdfast' && store !== 'memory' && STORES[store].inspects
+  if (property === 'ghost')
+    return subject === 'holdfast' && store !== 'memory' && STORES[store].inspects
   if (property === 'held' || property === 'loss-told' || property === 'forgotten')
     return subject === 'holdfast'
   return true

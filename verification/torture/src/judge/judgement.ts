@@ -16,7 +16,10 @@ export interface Finding {
 
 export interface Verdict {
   readonly property: AnyProperty
-  /** `kept` and `broken` where it was promised, `waived` where it was not, `none` where there was nothing to judge. */
+  /**
+   * `kept` and `broken` where it was promised, `waived` where it was not, `none` where there was
+   * nothing to judge.
+   */
   readonly outcome: 'kept' | 'broken' | 'waived' | 'none'
   readonly violations: number
   readonly because?: string

@@ -27,7 +27,9 @@ export function toldOf(notes: readonly Note[], stops: readonly Stop[]): Told {
   for (const { pid, reason, deadline_ns, told_ns } of losses) {
     reasons[reason] = (reasons[reason] ?? 0) + 1
     const [deadlineNs, toldNs] = [BigInt(deadline_ns), BigInt(told_ns)]
-    const stop = stops.find((one) => one.pid === pid && one.startNs <= deadlineNs && deadlineNs <= one.endNs)
+    const stop = stops.find(
+      (one) => one.pid === pid && one.startNs <= deadlineNs && deadlineNs <= one.endNs,
+    )
     if (stop) woken.push(milliseconds(toldNs - stop.endNs))
     else awake.push(milliseconds(toldNs - deadlineNs))
   }

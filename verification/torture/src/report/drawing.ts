@@ -1,4 +1,7 @@
-/** Draws a stretch of a run: the faults, and for each lock and process who held it and who waited, with the tokens. */
+/**
+ * Draws a stretch of a run: the faults, and for each lock and process who held it and who waited,
+ * with the tokens.
+ */
 import type { Hold, Wait } from 'holdfast/conformance'
 import { FAULTS, type Lane } from '../faults/catalogue.js'
 import type { Happening } from '../run/chronicle.js'
@@ -67,7 +70,12 @@ function rowsOf({ fromNs, toNs, holds, waits }: Scene): Row[] {
   })
 }
 
-function drawRow(scene: Scene, { label, head, holds, waits }: Row, y: number, width: number): string[] {
+function drawRow(
+  scene: Scene,
+  { label, head, holds, waits }: Row,
+  y: number,
+  width: number,
+): string[] {
   const line = head ? `<line class="rule" x1="0" x2="${width}" y1="${y}" y2="${y}"/>` : ''
   return [
     line,
@@ -89,13 +97,20 @@ function drawHold(scene: Scene, hold: Hold, y: number): string {
   const { weight, capacity, token, client, release } = hold
   const shared = weight < capacity
   const lost = release === undefined || release.answer === 'fail'
-  const kinds = ['hold', shared ? 'shared' : '', lost ? 'lost' : '', scene.marked.has(hold) ? 'marked' : '']
+  const kinds = [
+    'hold',
+    shared ? 'shared' : '',
+    lost ? 'lost' : '',
+    scene.marked.has(hold) ? 'marked' : '',
+  ]
   const width = Math.max(1.5, x2 - x1)
   const facts =
     `${hold.key}, ${client} (pid ${hold.pid}), token ${token ?? 'none'}, from ${time(scene, hold.startNs)} ` +
     `to ${time(scene, hold.endNs)}${lost ? ', lost or given up' : ''}`
   const text =
-    width < LABEL_FROM ? '' : `<text class="token" x="${x1 + 3}" y="${y + BAR}">${shortToken(token)}</text>`
+    width < LABEL_FROM
+      ? ''
+      : `<text class="token" x="${x1 + 3}" y="${y + BAR}">${shortToken(token)}</text>`
   return `<g><title>${escape(facts)}</title><rect class="${kinds.filter(Boolean).join(' ')}" x="${x1}" y="${y + 2}" width="${width.toFixed(1)}" height="${BAR}" rx="2"/>${text}</g>`
 }
 
@@ -117,7 +132,9 @@ function drawLane(scene: Scene, lane: Lane, y: number): string[] {
       const [x1, x2] = span(scene, startNs, endNs)
       const width = Math.max(3, x2 - x1)
       const text =
-        width < LABEL_FROM ? '' : `<text class="fault-name" x="${x1 + 3}" y="${y + BAR}">${fault.kind}</text>`
+        width < LABEL_FROM
+          ? ''
+          : `<text class="fault-name" x="${x1 + 3}" y="${y + BAR}">${fault.kind}</text>`
       const facts = `${fault.kind}: ${FAULTS[fault.kind].title}; from ${time(scene, startNs)} to ${time(scene, endNs)}`
       return `<g><title>${escape(facts)}</title><rect class="fault ${lane}" x="${x1}" y="${y + 2}" width="${width.toFixed(1)}" height="${BAR}" rx="2"/>${text}</g>`
     }),
@@ -131,13 +148,19 @@ function ticks({ fromNs, toNs, originNs, pixelsPerSecond }: Scene, height: numbe
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
     const x = LEFT + (at - from) * pixelsPerSecond
     const text = `${Number(at.toFixed(2))} s`
-    parts.push(`<line class="tick" x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="14" y2="${height}"/>`)
+    parts.push(
+      `<line class="tick" x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="14" y2="${height}"/>`,
+    )
     parts.push(`<text class="time" x="${x.toFixed(1)}" y="10">${text}</text>`)
   }
   return parts
 }
 
-function span({ fromNs, toNs, pixelsPerSecond }: Scene, startNs: bigint, endNs: bigint): [number, number] {
+function span(
+  { fromNs, toNs, pixelsPerSecond }: Scene,
+  startNs: bigint,
+  endNs: bigint,
+): [number, number] {
   const clamp = (ns: bigint): bigint => (ns < fromNs ? fromNs : ns > toNs ? toNs : ns)
   const place = (ns: bigint): number =>
     LEFT + Number((seconds(clamp(ns) - fromNs) * pixelsPerSecond).toFixed(1))

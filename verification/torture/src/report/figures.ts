@@ -16,7 +16,10 @@ export interface Figure {
   violations: number
 }
 
-export function figuresOf({ options, outcome, judgement }: JudgedRun, { holds, waits }: Story): Figure[] {
+export function figuresOf(
+  { options, outcome, judgement }: JudgedRun,
+  { holds, waits }: Story,
+): Figure[] {
   const figures = new Map<AnyFaultKind, Figure>()
   const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
   const told = outcome.notes.flatMap((note) => (note.note === 'loss' ? [BigInt(note.told_ns)] : []))

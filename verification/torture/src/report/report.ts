@@ -1,4 +1,7 @@
-/** A report on one page: what was promised and seen in each run, drawn, with the piece of history that shows each violation. */
+/**
+ * A report on one page: what was promised and seen in each run, drawn, with the piece of history
+ * that shows each violation.
+ */
 import { formatEvent, tellStory, type Hold, type Story } from 'holdfast/conformance'
 import { FAULTS } from '../faults/catalogue.js'
 import type { JudgedRun } from '../judge/judged-run.js'
@@ -48,7 +51,15 @@ function overview(runs: readonly JudgedRun[]): string {
       countOf(judgement, false),
     ]
   })
-  const head = ['run', 'seed', 'faults', 'leases', 'operations', 'promises broken', 'not promised, seen']
+  const head = [
+    'run',
+    'seed',
+    'faults',
+    'leases',
+    'operations',
+    'promises broken',
+    'not promised, seen',
+  ]
   return table(head, rows)
 }
 
@@ -77,7 +88,12 @@ function section(ran: JudgedRun, index: number): string {
 }
 
 function verdicts({ verdicts: all }: Judgement): string {
-  const words = { kept: 'kept', broken: 'broken', waived: 'not promised', none: 'cannot be seen here' }
+  const words = {
+    kept: 'kept',
+    broken: 'broken',
+    waived: 'not promised',
+    none: 'cannot be seen here',
+  }
   const rows = all.map(({ property, outcome, violations: seen, because }) => [
     property,
     `<span class="${outcome}">${words[outcome]}</span>`,
@@ -90,7 +106,11 @@ function verdicts({ verdicts: all }: Judgement): string {
 function told({ told: { awake, woken, reasons } }: Judgement): string {
   const rows: string[][] = []
   if (awake) rows.push(['told − deadline', distribution(awake)])
-  if (woken) rows.push(['told − waking, of processes that were stopped at the deadline', distribution(woken)])
+  if (woken)
+    rows.push([
+      'told − waking, of processes that were stopped at the deadline',
+      distribution(woken),
+    ])
   if (rows.length === 0) return '<p class="quiet">No lease was lost.</p>'
   const why = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`)
   return `<h3>When losses were told</h3><p class="quiet">${why.join(', ')}</p>${table(['', 'distribution'], rows)}`
@@ -133,7 +153,9 @@ function timeline({ outcome, judgement }: JudgedRun, story: Story): string {
     pixelsPerSecond: 120,
   }
   const cut =
-    toNs < watchedNs ? ` <span class="quiet">(the first ${Number(DRAWN_NS / 1_000_000_000n)} s)</span>` : ''
+    toNs < watchedNs
+      ? ` <span class="quiet">(the first ${Number(DRAWN_NS / 1_000_000_000n)} s)</span>`
+      : ''
   return `<h3>Timeline${cut}</h3>${draw(scene)}`
 }
 
@@ -153,7 +175,9 @@ function violations(ran: JudgedRun, story: Story): string {
 
 function violation(ran: JudgedRun, story: Story, finding: Finding): string {
   const { kind, message, promised, events } = finding
-  const mark = promised ? '<span class="broken">broken</span>' : '<span class="waived">not promised</span>'
+  const mark = promised
+    ? '<span class="broken">broken</span>'
+    : '<span class="waived">not promised</span>'
   const shown = events.slice(0, MOST_EVENTS).map(formatEvent)
   const left = events.length > shown.length ? `\n… ${events.length - shown.length} more events` : ''
   const piece = shown.length === 0 ? '' : `<pre>${escape(shown.join('\n') + left)}</pre>`
@@ -195,6 +219,8 @@ function markedBy(findings: readonly Finding[], holds: readonly Hold[]): Set<Hol
     }
   }
   return new Set(
-    holds.filter(({ pid, client, key, startNs }) => begun.has(`${pid} ${client} ${key} ${startNs}`)),
+    holds.filter(({ pid, client, key, startNs }) =>
+      begun.has(`${pid} ${client} ${key} ${startNs}`),
+    ),
   )
 }

@@ -1,4 +1,7 @@
-/** The conductor's side of a client: one place among those that contend, whoever stands in it at the moment. */
+/**
+ * The conductor's side of a client: one place among those that contend, whoever stands in it at the
+ * moment.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -89,7 +92,10 @@ export class ClientProcess {
     if (this.#child?.connected === true) this.#child.send(message, () => undefined)
   }
 
-  /** Resolves when one of its actors holds a lock for itself alone, or after a while: faults are to meet holders. */
+  /**
+   * Resolves when one of its actors holds a lock for itself alone, or after a while: faults are to
+   * meet holders.
+   */
   async holding(): Promise<void> {
     this.#said.delete('holding')
     this.tell({ ask: 'holding' })
@@ -109,7 +115,10 @@ export class ClientProcess {
     this.#child?.kill('SIGCONT')
   }
 
-  /** Resolves when the process is gone. Written down just before the signal: what it did in between is not held against it. */
+  /**
+   * Resolves when the process is gone. Written down just before the signal: what it did in between
+   * is not held against it.
+   */
   async kill(): Promise<void> {
     if (!this.#child || this.pid === undefined) return
     this.#expectedToEnd = true

@@ -1,6 +1,7 @@
 /**
- * One run: starts the private service and the clients, lets the faults happen, heals everything, lets everybody who waits be
- * served, closes the clients, and gives back what was seen. Whatever happens, nothing is left running and no file stays.
+ * One run: starts the private service and the clients, lets the faults happen, heals everything,
+ * lets everybody who waits be served, closes the clients, and gives back what was seen. Whatever
+ * happens, nothing is left running and no file stays.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -115,7 +116,15 @@ class Run {
       const ghosts = await this.#ghosts(target)
       this.#phase = 'judging'
       this.#report()
-      return { plan, chronicle: this.#chronicle, startNs, healedNs, watchedNs, ghosts, ...this.#read() }
+      return {
+        plan,
+        chronicle: this.#chronicle,
+        startNs,
+        healedNs,
+        watchedNs,
+        ghosts,
+        ...this.#read(),
+      }
     } finally {
       clearInterval(reporting)
     }
@@ -224,7 +233,10 @@ class Run {
         for (const line of whole) notes.push(JSON.parse(line) as Note)
       }
     }
-    return { events: [...afterLastEvents(this.#chronicle.events, histories), ...histories.flat()], notes }
+    return {
+      events: [...afterLastEvents(this.#chronicle.events, histories), ...histories.flat()],
+      notes,
+    }
   }
 
   #assertGoesOn(): void {

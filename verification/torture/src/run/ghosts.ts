@@ -1,4 +1,7 @@
-/** Looks, past all proxies, for what is still held or waited for by clients that gave everything back. */
+/**
+ * Looks, past all proxies, for what is still held or waited for by clients that gave everything
+ * back.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockInfo, Store } from 'holdfast/store'
 import { loadLibrary } from '../client/library.js'
@@ -15,7 +18,10 @@ export interface Ghost {
   readonly remainingMs: number | undefined
 }
 
-/** A withdrawal that was not answered is repeated in the background; so long it may take after the end. */
+/**
+ * A withdrawal that was not answered is repeated in the background; so long it may take after the
+ * end.
+ */
 const PATIENCE_MS = 3000
 const LOOK_EVERY_MS = 200
 /** How much longer the service itself may take to answer again. */
@@ -43,8 +49,15 @@ export async function findGhosts(
   }
 }
 
-/** A service that was just healed may not answer at once: then undefined, for as long as there is patience. */
-async function look(store: Store, killed: ReadonlySet<number>, endMs: number): Promise<Ghost[] | undefined> {
+/**
+ * A service that was just healed may not answer at once: then undefined, for as long as there is
+ * patience.
+ */
+async function look(
+  store: Store,
+  killed: ReadonlySet<number>,
+  endMs: number,
+): Promise<Ghost[] | undefined> {
   try {
     const { locks } = await store.inspect({ prefix: '', limit: MOST_LOCKS })
     return locks.flatMap((lock) => ghostsOf(lock, killed))

@@ -8,7 +8,10 @@ import { FAULTS, type AnyFaultKind } from '../faults/catalogue.js'
 import type { SubjectName } from '../protocol.js'
 import type { StoreName } from '../stores.js'
 
-/** What a store needs beside Node: a program on the path or a file, and Debian's package that has it. */
+/**
+ * What a store needs beside Node: a program on the path or a file, and Debian's package that has
+ * it.
+ */
 type Needs = readonly (readonly [needed: string, debian: string])[]
 
 const REDIS: Needs = [['redis-server', 'redis-server']]
@@ -52,7 +55,9 @@ export function preflight(
   for (const kind of kinds) {
     const { needs } = FAULTS[kind]
     if ((needs === 'root' || needs === 'network') && process.getuid?.() !== 0) {
-      throw new MissingError(`The fault ${kind} needs root. Run this as root, or leave it out of --faults.`)
+      throw new MissingError(
+        `The fault ${kind} needs root. Run this as root, or leave it out of --faults.`,
+      )
     }
     if (needs === 'network' && !canHaveNetwork()) {
       throw new MissingError(
@@ -82,5 +87,7 @@ export function preflight(
 
 export function isThere(needed: string): boolean {
   if (needed.startsWith('/')) return existsSync(needed)
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, needed)))
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .some((folder) => existsSync(join(folder, needed)))
 }

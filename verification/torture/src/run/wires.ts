@@ -1,4 +1,7 @@
-/** The network between clients and servers: one proxy for each pair, so that faults can meet one client alone. */
+/**
+ * The network between clients and servers: one proxy for each pair, so that faults can meet one
+ * client alone.
+ */
 import { Proxy } from '@holdfast/servers/proxy'
 import type { ServerNode } from '../targets/target.js'
 

@@ -1,4 +1,7 @@
-/** The controls of `verification/broken-locks/` on a real server: they write their history themselves. */
+/**
+ * The controls of `verification/broken-locks/` on a real server: they write their history
+ * themselves.
+ */
 import {
   CONTROLS,
   goodLock,
@@ -23,7 +26,13 @@ export function controlSubject(id: string, port: number, ttlMs: number): PlainSu
   const world = { clock: systemClock, random: systemRandom, redis }
   return {
     lock(lock, recorder) {
-      const settings = { lock, ttlMs, timeoutMs: TIMEOUT_MS, retryMs: RETRY_MS, history: readable(recorder) }
+      const settings = {
+        lock,
+        ttlMs,
+        timeoutMs: TIMEOUT_MS,
+        retryMs: RETRY_MS,
+        history: readable(recorder),
+      }
       return plainLock(control ? control.create(world, settings) : goodLock(world, settings))
     },
     close: () => redis.close(),
@@ -34,7 +43,8 @@ export function controlSubject(id: string, port: number, ttlMs: number): PlainSu
 function readable(recorder: Recorder): HistoryWriter {
   return {
     note(note) {
-      if (note.f !== 'renew' || note.type !== 'ok' || note.deadline_ns !== undefined) recorder.note(note)
+      if (note.f !== 'renew' || note.type !== 'ok' || note.deadline_ns !== undefined)
+        recorder.note(note)
     },
     deadlineNs: (remainingMs) => recorder.deadlineNs(remainingMs),
   }

@@ -1,4 +1,7 @@
-/** Other libraries on the same Redis, used as a careful program would: with renewal and the news of a loss where they have it. */
+/**
+ * Other libraries on the same Redis, used as a careful program would: with renewal and the news of
+ * a loss where they have it.
+ */
 import { LockFactory } from '@verrou/core'
 import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
 import type { HistoryNote, Recorder } from 'holdfast/conformance'
@@ -14,7 +17,10 @@ const RETRY_MS = 50
 const PATIENCE_MS = 60_000
 const RETRIES = PATIENCE_MS / RETRY_MS
 
-/** Calls back while the lock is held, with what says whether it still is, and until when it surely is where that is known. */
+/**
+ * Calls back while the lock is held, with what says whether it still is, and until when it surely
+ * is where that is known.
+ */
 type Using = (
   name: string,
   work: (believed: () => boolean, remainingMs?: number) => Promise<void>,
@@ -24,12 +30,19 @@ export function peerSubject(name: PeerName, port: number, ttlMs: number): PlainS
   const client = new Redis(port, '127.0.0.1')
   client.on('error', () => undefined)
   const using = USING[name](client, ttlMs)
-  return { lock: (lock, recorder) => noted(lock, recorder, using), close: () => client.disconnect() }
+  return {
+    lock: (lock, recorder) => noted(lock, recorder, using),
+    close: () => client.disconnect(),
+  }
 }
 
 const USING: Readonly<Record<PeerName, (client: Redis, ttlMs: number) => Using>> = {
   redlock(client, ttlMs) {
-    const settings = { retryDelay: RETRY_MS, retryCount: RETRIES, automaticExtensionThreshold: ttlMs / 3 }
+    const settings = {
+      retryDelay: RETRY_MS,
+      retryCount: RETRIES,
+      automaticExtensionThreshold: ttlMs / 3,
+    }
     const redlock = new Redlock([client], settings)
     redlock.on('error', () => undefined)
     return (name, work) => redlock.using([name], ttlMs, (signal) => work(() => !signal.aborted))

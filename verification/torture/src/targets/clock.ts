@@ -1,6 +1,17 @@
-/** A wall clock for one server alone, which can be set: a small library that is loaded into it, made by the C compiler. */
+/**
+ * A wall clock for one server alone, which can be set: a small library that is loaded into it, made
+ * by the C compiler.
+ */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +31,9 @@ export class ServerClock {
   constructor() {
     // Databases run as users of their own.
     chmodSync(this.#folder, 0o755)
-    execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', this.#library, SOURCE, '-ldl'], { stdio: 'pipe' })
+    execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', this.#library, SOURCE, '-ldl'], {
+      stdio: 'pipe',
+    })
     writeFileSync(this.#file, Buffer.alloc(8), { mode: 0o644 })
   }
 

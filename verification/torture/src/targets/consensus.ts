@@ -27,7 +27,10 @@ export interface EtcdNeeds {
   readonly newest: boolean
 }
 
-export async function etcdTarget(members: number, { apart, disks, newest }: EtcdNeeds): Promise<Target> {
+export async function etcdTarget(
+  members: number,
+  { apart, disks, newest }: EtcdNeeds,
+): Promise<Target> {
   const count = disks ? MEMBERS_WITH_DISKS : members
   const homes = apart ? HOMES.slice(0, count) : []
   const cluster = await startEtcd({
@@ -54,11 +57,18 @@ const SYNC_LIMIT = 20
 /** @param apart in a network where the way between members can be cut */
 export async function zookeeperTarget(servers: number, apart: boolean): Promise<Target> {
   const homes = apart ? HOMES.slice(0, servers) : []
-  const ensemble = await startZooKeeper({ servers, homes, config: apart ? { syncLimit: SYNC_LIMIT } : {} })
+  const ensemble = await startZooKeeper({
+    servers,
+    homes,
+    config: apart ? { syncLimit: SYNC_LIMIT } : {},
+  })
   return targetOf(ensemble, 'zookeeper', ensemble.ports, homes)
 }
 
-/** Another fault may have ended a leader a moment ago: then there is none until the next one is chosen. */
+/**
+ * Another fault may have ended a leader a moment ago: then there is none until the next one is
+ * chosen.
+ */
 async function leaderOf(cluster: Cluster): Promise<number> {
   let leader = 0
   await eventually('a member leads', async () => {
@@ -68,7 +78,12 @@ async function leaderOf(cluster: Cluster): Promise<number> {
   return leader
 }
 
-function targetOf(cluster: Cluster, name: string, ports: readonly number[], homes: readonly Home[]): Target {
+function targetOf(
+  cluster: Cluster,
+  name: string,
+  ports: readonly number[],
+  homes: readonly Home[],
+): Target {
   const killLeader: Action = async () => {
     const leader = cluster.members[await leaderOf(cluster)]
     await leader?.crash()
@@ -85,7 +100,9 @@ function targetOf(cluster: Cluster, name: string, ports: readonly number[], home
       )
     }
   return {
-    nodes: cluster.members.map((member, index) => nodeOf(`${name} ${index + 1}`, ports[index] ?? 0, member)),
+    nodes: cluster.members.map((member, index) =>
+      nodeOf(`${name} ${index + 1}`, ports[index] ?? 0, member),
+    ),
     connection: (its) => ({ ports: its }),
     actions: {
       'leader-kill': killLeader,

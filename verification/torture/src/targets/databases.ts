@@ -8,7 +8,9 @@ import { ServerClock } from './clock.js'
 import { nodeOf, type Action, type Target } from './target.js'
 
 /** Sets the clock of the one server. */
-function steps(clock: ServerClock | undefined): Partial<Record<'clock-forward' | 'clock-back', Action>> {
+function steps(
+  clock: ServerClock | undefined,
+): Partial<Record<'clock-forward' | 'clock-back', Action>> {
   if (!clock) return {}
   const step: Action = ({ byMs }) => {
     clock.step(byMs)

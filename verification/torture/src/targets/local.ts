@@ -1,4 +1,6 @@
-/** Stores without a server: the embedded one in a folder of its own, and the memory of one process. */
+/**
+ * Stores without a server: the embedded one in a folder of its own, and the memory of one process.
+ */
 import { makeFolder, removeFolder } from '@holdfast/servers/service'
 import { fillDisk } from './disk.js'
 import type { Target } from './target.js'
@@ -6,7 +8,12 @@ import type { Target } from './target.js'
 const DISK_MB = 8
 
 export function memoryTarget(): Target {
-  return { nodes: [], connection: () => ({ ports: [] }), actions: {}, stop: () => Promise.resolve() }
+  return {
+    nodes: [],
+    connection: () => ({ ports: [] }),
+    actions: {},
+    stop: () => Promise.resolve(),
+  }
 }
 
 /** @param small on a disk of its own that can be filled, which needs root */

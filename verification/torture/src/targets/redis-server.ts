@@ -1,4 +1,7 @@
-/** What all Redis deployments have in common: servers as nodes, and what can be done to one of them while it runs. */
+/**
+ * What all Redis deployments have in common: servers as nodes, and what can be done to one of them
+ * while it runs.
+ */
 import type { RedisServer } from '@holdfast/servers/redis'
 import type { Fault } from '../faults/catalogue.js'
 import { now } from '../run/chronicle.js'
@@ -37,7 +40,10 @@ export function refusals(which: Which): Record<'script-flush' | 'oom', Action> {
 }
 
 /** Deletes all data of these servers. */
-export async function flushAll(servers: readonly RedisServer[], forgot: Tools['forgot']): Promise<void> {
+export async function flushAll(
+  servers: readonly RedisServer[],
+  forgot: Tools['forgot'],
+): Promise<void> {
   const beforeNs = now()
   await Promise.all(servers.map((server) => expectOk(server, 'FLUSHALL', 'SYNC')))
   forgot(beforeNs)

@@ -21,14 +21,18 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
   const servers = await startAll(count, times, diskMb)
   const of = ({ server }: Fault): RedisServer => servers[server] as RedisServer
   const start = (index: number): Promise<RedisServer> => startOne(times[index], diskMb)
-  // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives it its vote again.
-  const forgetting = ({ forgot }: Tools): Tools['forgot'] => (count === 1 ? forgot : () => undefined)
+  // Of several servers that vote, one that forgets loses no lease: its holder's next renewal gives
+  // it its vote again.
+  const forgetting = ({ forgot }: Tools): Tools['forgot'] =>
+    count === 1 ? forgot : () => undefined
   const step: Action = ({ server, byMs }) => {
     times[server]?.step(byMs)
     return () => undefined
   }
   return {
-    nodes: servers.map((_, index) => redisNode(() => servers[index] as RedisServer, `redis ${index + 1}`)),
+    nodes: servers.map((_, index) =>
+      redisNode(() => servers[index] as RedisServer, `redis ${index + 1}`),
+    ),
     connection: (ports) => ({ ports }),
     actions: {
       ...refusals(of),
@@ -101,7 +105,9 @@ function startOne(time: ServerClock | undefined, diskMb: number | undefined): Pr
   })
 }
 
-/** Makes one server the replica of another, and gives the way between them once it has caught up. */
+/**
+ * Makes one server the replica of another, and gives the way between them once it has caught up.
+ */
 async function follow(replica: RedisServer, master: RedisServer): Promise<Proxy> {
   const link = await Proxy.to(master.port)
   // A master waits for more replicas to come, by default for five seconds.

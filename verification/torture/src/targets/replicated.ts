@@ -1,4 +1,7 @@
-/** Redis whose primaries have replicas that take over: one watched by three Sentinels, or three in a Cluster. */
+/**
+ * Redis whose primaries have replicas that take over: one watched by three Sentinels, or three in a
+ * Cluster.
+ */
 import type { RedisServer } from '@holdfast/servers/redis'
 import { SHARDS, startCluster } from '@holdfast/servers/redis-cluster'
 import { startSentinels } from '@holdfast/servers/redis-sentinel'
@@ -89,8 +92,14 @@ export async function clusterTarget(): Promise<Target> {
 }
 
 /** Servers tell clients of each other by their own addresses; this is how a client gets there. */
-function routesOf(own: readonly number[], ports: readonly number[]): NonNullable<Connection['routes']> {
-  const routes = own.map((port, index) => [`${HOST}:${port}`, { host: HOST, port: ports[index] ?? 0 }])
+function routesOf(
+  own: readonly number[],
+  ports: readonly number[],
+): NonNullable<Connection['routes']> {
+  const routes = own.map((port, index) => [
+    `${HOST}:${port}`,
+    { host: HOST, port: ports[index] ?? 0 },
+  ])
   return Object.fromEntries(routes) as NonNullable<Connection['routes']>
 }
 
@@ -155,7 +164,10 @@ async function replace(group: Group, dead: RedisServer): Promise<void> {
   await group.untilWhole()
 }
 
-/** From here on the replicas of this server get nothing, and nobody is told. Its clients notice nothing. */
+/**
+ * From here on the replicas of this server get nothing, and nobody is told. Its clients notice
+ * nothing.
+ */
 async function starve(primary: RedisServer): Promise<void> {
   await expectOk(primary, 'ACL', 'SETUSER', 'default', '-psync', '-sync')
   await primary.command('CLIENT', 'KILL', 'TYPE', 'replica')

@@ -1,4 +1,7 @@
-/** What is tortured: a private service with its servers, and what can be done to it beyond killing and stopping. */
+/**
+ * What is tortured: a private service with its servers, and what can be done to it beyond killing
+ * and stopping.
+ */
 import type { AnyFaultKind, Fault } from '../faults/catalogue.js'
 import type { Connection } from '../protocol.js'
 
@@ -22,7 +25,10 @@ export interface Tools {
   /** Makes all connections of the clients break and lead to another port from now on. */
   redirect(server: number, port: number): void
   reset(): void
-  /** The server has lost, by now, the leases that were granted before this moment of the shared clock. */
+  /**
+   * The server has lost, by now, the leases that were granted before this moment of the shared
+   * clock.
+   */
   readonly forgot: (grantedBeforeNs: bigint) => void
 }
 
@@ -41,7 +47,11 @@ export interface Target {
 export function nodeOf(
   name: string,
   port: number,
-  service: { crash(): Promise<void>; start(): Promise<unknown>; kill(signal: NodeJS.Signals): void },
+  service: {
+    crash(): Promise<void>
+    start(): Promise<unknown>
+    kill(signal: NodeJS.Signals): void
+  },
 ): ServerNode {
   return {
     name,

@@ -36,7 +36,11 @@ async function withWorkers(
 }
 
 /** A worker that holds the lock of the context. */
-async function holding(context: Context, worker: WorkerProcess, ttlMs: number): Promise<bigint | undefined> {
+async function holding(
+  context: Context,
+  worker: WorkerProcess,
+  ttlMs: number,
+): Promise<bigint | undefined> {
   const answer = await context.time.within(
     worker.ask({ ask: 'acquire', lock: context.name(), ttlMs }),
     START_MS,
@@ -54,7 +58,11 @@ processes.test('a killed holder costs its TTL at most', async (context) => {
     const waiting = (await context.locks()).mutex(context.name()).acquire()
     await context.time.pass(200)
     await worker.kill()
-    const lease = await context.time.within(waiting, ttlMs + 1000 + context.slackMs, 'the lock of the dead')
+    const lease = await context.time.within(
+      waiting,
+      ttlMs + 1000 + context.slackMs,
+      'the lock of the dead',
+    )
     if (token !== undefined) assert.ok((lease.token as bigint) > token)
   })
 })
@@ -74,35 +82,42 @@ processes.test(
       await worker.kill()
       await holder.release()
       // Three heartbeats of a second, and the floor of the one behind.
-      const lease = await context.time.within(next, 5000 + context.slackMs, 'the lock behind the dead waiter')
+      const lease = await context.time.within(
+        next,
+        5000 + context.slackMs,
+        'the lock behind the dead waiter',
+      )
       assert.equal(lease.held, true)
     })
   },
   { needs: [queue, inspect], alone: true },
 )
 
-processes.test('a stopped holder is passed over after its TTL, and knows when it wakes', async (context) => {
-  await withWorkers(context, async (start) => {
-    const worker = start()
-    const ttlMs = Math.max(500, context.shortMs)
-    await holding(context, worker, ttlMs)
-    worker.signal('SIGSTOP')
-    const waiting = (await context.locks()).mutex(context.name()).acquire()
-    const lease = await context.time.within(
-      waiting,
-      ttlMs + 1000 + context.slackMs,
-      'the lock of the stopped',
-    )
-    worker.signal('SIGCONT')
-    const answer = await context.soon(worker.ask({ ask: 'held', lock: context.name() }))
-    assert.ok(answer.answer === 'held')
-    assert.equal(answer.held, false)
-    const released = await context.soon(worker.ask({ ask: 'release', lock: context.name() }))
-    assert.deepEqual(released, { answer: 'released', outcome: 'lost' })
-    assert.equal(lease.held, true)
-    assert.equal(await context.soon(lease.release()), 'released')
-  })
-})
+processes.test(
+  'a stopped holder is passed over after its TTL, and knows when it wakes',
+  async (context) => {
+    await withWorkers(context, async (start) => {
+      const worker = start()
+      const ttlMs = Math.max(500, context.shortMs)
+      await holding(context, worker, ttlMs)
+      worker.signal('SIGSTOP')
+      const waiting = (await context.locks()).mutex(context.name()).acquire()
+      const lease = await context.time.within(
+        waiting,
+        ttlMs + 1000 + context.slackMs,
+        'the lock of the stopped',
+      )
+      worker.signal('SIGCONT')
+      const answer = await context.soon(worker.ask({ ask: 'held', lock: context.name() }))
+      assert.ok(answer.answer === 'held')
+      assert.equal(answer.held, false)
+      const released = await context.soon(worker.ask({ ask: 'release', lock: context.name() }))
+      assert.deepEqual(released, { answer: 'released', outcome: 'lost' })
+      assert.equal(lease.held, true)
+      assert.equal(await context.soon(lease.release()), 'released')
+    })
+  },
+)
 
 processes.test(
   'contending processes exclude each other',
@@ -114,18 +129,23 @@ processes.test(
   'contending processes that are killed at random never hold together, and no token is given twice',
   async (context) => {
     const rounds = context.subject.killRounds ?? 30
-    // Killed faster than the dead are forgotten, nobody would live to hold the lock where the shortest lease is long.
+    // Killed faster than the dead are forgotten, nobody would live to hold the lock where the
+    // shortest lease is long.
     const events = await contest(context, async ({ workers, replace, holds }) => {
       for (let round = 0; round < rounds; round += 1) {
         await context.time.pass(context.shortMs * (1 / 6 + context.random.next() / 2))
-        // On a busy machine most of the time goes by while the dead are waited for: nobody is killed before somebody held it.
+        // On a busy machine most of the time goes by while the dead are waited for: nobody is
+        // killed before somebody held it.
         const goesOn = async (): Promise<boolean> => (await holds()) > round
         await context.time.eventually('somebody has held the lock again', START_MS, goesOn)
         await replace(workers[Math.floor(context.random.next() * workers.length)])
       }
     })
     assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
-    assert.ok(holdsOf(events).length >= rounds, 'the lock was held more often than processes were killed')
+    assert.ok(
+      holdsOf(events).length >= rounds,
+      'the lock was held more often than processes were killed',
+    )
   },
   { limitMs: 180_000, alone: true },
 )

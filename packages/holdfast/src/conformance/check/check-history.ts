@@ -15,13 +15,21 @@ import type { Violation } from './violation.js'
 export interface Promised {
   /** At no moment do holders weigh more than the capacity. On where it is missing. */
   readonly exclusion?: boolean
-  /** Tokens are unique and grow in the order of grants; leases without one are passed over. On where it is missing. */
+  /**
+   * Tokens are unique and grow in the order of grants; leases without one are passed over. On where
+   * it is missing.
+   */
   readonly tokens?: boolean
   /** Nobody sees `held` true when the lease is over. Needs every renewal in the history. */
   readonly held?: boolean
-  /** Whoever believes to hold does hold it in the server. Needs the server's truth in the history. */
+  /**
+   * Whoever believes to hold does hold it in the server. Needs the server's truth in the history.
+   */
   readonly truth?: boolean | TruthOptions
-  /** `released` is answered only if the server still held it. Finds more with the server's truth in the history. */
+  /**
+   * `released` is answered only if the server still held it. Finds more with the server's truth in
+   * the history.
+   */
   readonly release?: boolean | TruthOptions
   /** Waiters are overtaken so often at most. Needs `enqueued` in the history. */
   readonly fifo?: boolean | FifoOptions
@@ -36,14 +44,23 @@ export interface CheckOptions {
 }
 
 /**
- * Gives every violation of what was promised, at most a hundred of each lock and kind. An empty list says that the
- * history keeps the promises, not that the lock does.
+ * Gives every violation of what was promised, at most a hundred of each lock and kind. An empty
+ * list says that the history keeps the promises, not that the lock does.
  */
 export function checkHistory(
   history: readonly HistoryEvent[],
   { promised = {} }: CheckOptions = {},
 ): Violation[] {
-  const { exclusion = true, tokens = true, held, truth, release, fifo, liveness, counter } = promised
+  const {
+    exclusion = true,
+    tokens = true,
+    held,
+    truth,
+    release,
+    fifo,
+    liveness,
+    counter,
+  } = promised
   const story = tellStory(history)
   return [
     exclusion ? checkExclusion(story.holds) : [],

@@ -1,13 +1,14 @@
 /**
- * End to end: a counter that is read and set under a lock, in a store that keeps the fence, loses no increment.
+ * End to end: a counter that is read and set under a lock, in a store that keeps the fence, loses
+ * no increment.
  *
- * The counter begins at 0; each holder reads it and sets it to one more, with the token of its lease. The store must
- * refuse a token that is smaller than one it has seen, and an equal one that comes from another owner. `fence` judges the
- * store, `increments` what came of it:
+ * The counter begins at 0; each holder reads it and sets it to one more, with the token of its
+ * lease. The store must refuse a token that is smaller than one it has seen, and an equal one that
+ * comes from another owner. `fence` judges the store, `increments` what came of it:
  *
  * - No two accepted writes set the same value.
- * - Whoever reads sees every increment that was acknowledged before it asked, and none that nobody had asked for. To set
- *   the counter to n is to have read n - 1.
+ * - Whoever reads sees every increment that was acknowledged before it asked, and none that nobody
+ *   had asked for. To set the counter to n is to have read n - 1.
  */
 import { byKey } from './hold.js'
 import { operationsOf, type Operation } from './operations.js'
@@ -34,25 +35,39 @@ export function checkCounter({ events }: Story): Violation[] {
   })
 }
 
-/** The store accepted a token though it had accepted a larger one before this was sent, or says so itself. */
+/**
+ * The store accepted a token though it had accepted a larger one before this was sent, or says so
+ * itself.
+ */
 function stale(writes: readonly Fenced[]): Violation[] {
   const found: Violation[] = []
   const byAnswer = writes.toSorted((a, b) => compare(a.answeredNs, b.answeredNs))
   let largest: Fenced | undefined
   let next = 0
   for (const write of writes.toSorted((a, b) => compare(a.invokedNs, b.invokedNs))) {
-    for (let told = byAnswer[next]; told && told.answeredNs < write.invokedNs; told = byAnswer[next]) {
+    for (
+      let told = byAnswer[next];
+      told && told.answeredNs < write.invokedNs;
+      told = byAnswer[next]
+    ) {
       if (!largest || told.token > largest.token) largest = told
       next += 1
     }
     if (largest && largest.token > write.token) {
       const than = `${largest.token} of ${name(largest)} before that was sent`
       found.push(
-        violation('fence', write, `was accepted under the token ${write.token}, after ${than}`, largest),
+        violation(
+          'fence',
+          write,
+          `was accepted under the token ${write.token}, after ${than}`,
+          largest,
+        ),
       )
     } else if (write.fence !== undefined && write.fence > write.token) {
       const than = `the store says that it had seen ${write.fence}`
-      found.push(violation('fence', write, `was accepted under the token ${write.token}, though ${than}`))
+      found.push(
+        violation('fence', write, `was accepted under the token ${write.token}, though ${than}`),
+      )
     }
   }
   return found.slice(0, MOST_VIOLATIONS)
@@ -120,7 +135,12 @@ function invented(all: readonly Counted[], operations: readonly Operation[]): Vi
   return found.slice(0, MOST_VIOLATIONS)
 }
 
-function violation(property: string, one: Operation, what: string, ...others: Operation[]): Violation {
+function violation(
+  property: string,
+  one: Operation,
+  what: string,
+  ...others: Operation[]
+): Violation {
   const message = `"${one.key}": the ${one.f} of ${name(one)} ${what}.`
   return { property, key: one.key, message, events: piece(...others, one) }
 }

@@ -1,9 +1,11 @@
 /**
- * Exclusion: at no moment do the holders of a lock weigh more than its capacity, and they agree on the capacity.
+ * Exclusion: at no moment do the holders of a lock weigh more than its capacity, and they agree on
+ * the capacity.
  *
- * Sort and sweep: the holds in the order in which they begin, and in a heap the ends of those that are on. Weight only
- * grows where a hold begins, so looking there is enough. For holds with a beginning and an end this is exact: a history
- * passes if and only if an exhaustive search finds an order of grants and releases that explains it.
+ * Sort and sweep: the holds in the order in which they begin, and in a heap the ends of those that
+ * are on. Weight only grows where a hold begins, so looking there is enough. For holds with a
+ * beginning and an end this is exact: a history passes if and only if an exhaustive search finds an
+ * order of grants and releases that explains it.
  */
 import { byKey, describe, type Hold } from './hold.js'
 import { Heap } from './heap.js'
@@ -41,7 +43,10 @@ function sweep(holds: readonly Hold[]): Violation[] {
   return found
 }
 
-/** Lets those go whose time is over. At the same moment ends come first: one may begin just when another ends. */
+/**
+ * Lets those go whose time is over. At the same moment ends come first: one may begin just when
+ * another ends.
+ */
 function leave(current: Heap<Part>, nowNs: bigint): number {
   let gone = 0
   for (let part = current.first; part && part.endNs <= nowNs; part = current.first) {

@@ -1,13 +1,14 @@
 /**
  * FIFO bound: whoever waits is overtaken so often at most.
  *
- * An overtake is a hold that was asked for after the store had acknowledged that I wait, and granted before mine. In a
- * strict queue there is none, whoever hands the lock on to whom. Where the waiters of a process hand it
- * on among themselves past others, each process may overtake me by one row of hand-offs: it stood before me when I came,
- * and goes behind me when its row is over.
+ * An overtake is a hold that was asked for after the store had acknowledged that I wait, and
+ * granted before mine. In a strict queue there is none, whoever hands the lock on to whom. Where
+ * the waiters of a process hand it on among themselves past others, each process may overtake me by
+ * one row of hand-offs: it stood before me when I came, and goes behind me when its row is over.
  *
- * Only waits with an `enqueued` event are judged. Two that may hold side by side are told of it in either order, so
- * there the tokens say who was first; where there are none, such a pair is passed over.
+ * Only waits with an `enqueued` event are judged. Two that may hold side by side are told of it in
+ * either order, so there the tokens say who was first; where there are none, such a pair is passed
+ * over.
  */
 import { byKey, describe, placeAfter, type Hold, type Wait } from './hold.js'
 import type { Story } from './story.js'
@@ -32,7 +33,9 @@ export function checkFifo(
   const found: Violation[] = []
   const waiting = byKey(waits)
   for (const [key, its] of byKey(holds)) {
-    const overtaken = [...its, ...(waiting.get(key) ?? [])].flatMap((mine) => overtakenBy(mine, its, inARow))
+    const overtaken = [...its, ...(waiting.get(key) ?? [])].flatMap((mine) =>
+      overtakenBy(mine, its, inARow),
+    )
     // In a strict queue, too, the store has its turn after a row that passed nobody.
     const rows = rowsTooLong(its, inARow || IN_A_ROW, forNs + slackNs)
     found.push(...overtaken.slice(0, MOST_VIOLATIONS), ...rows)
@@ -40,7 +43,10 @@ export function checkFifo(
   return found
 }
 
-/** Stops at the first process that overtakes too often: what a starved waiter sees would fill the day. */
+/**
+ * Stops at the first process that overtakes too often: what a starved waiter sees would fill the
+ * day.
+ */
 function overtakenBy(mine: Hold | Wait, byStart: readonly Hold[], inARow: number): Violation[] {
   const { enqueuedNs } = mine
   if (enqueuedNs === undefined) return []
@@ -60,7 +66,8 @@ function overtakenBy(mine: Hold | Wait, byStart: readonly Hold[], inARow: number
 
 function isOvertake(other: Hold, mine: Hold | Wait): boolean {
   if (other.weight + mine.weight > mine.capacity) return true
-  // A wait that ended may have been granted by then, side by side with the other. One that never ended was not.
+  // A wait that ended may have been granted by then, side by side with the other. One that never
+  // ended was not.
   if (!('startNs' in mine)) return mine.endNs === undefined
   return other.token !== undefined && mine.token !== undefined && other.token < mine.token
 }
@@ -73,7 +80,10 @@ function tooOften(mine: Hold | Wait, row: readonly Hold[]): Violation {
   return { property: 'fifo', key, message, events: piece(...row, mine) }
 }
 
-/** Leases under one claim, one after the other, are a row: it has a most in number, and an end in time. */
+/**
+ * Leases under one claim, one after the other, are a row: it has a most in number, and an end in
+ * time.
+ */
 function rowsTooLong(holds: readonly Hold[], inARow: number, forNs: bigint): Violation[] {
   const found: Violation[] = []
   let first: Hold | undefined

@@ -48,7 +48,10 @@ export class Heap<Item> {
     for (;;) {
       let child = 2 * at + 1
       if (child >= items.length) break
-      if (child + 1 < items.length && this.#isBefore(items[child + 1] as Item, items[child] as Item))
+      if (
+        child + 1 < items.length &&
+        this.#isBefore(items[child + 1] as Item, items[child] as Item)
+      )
         child += 1
       if (!this.#isBefore(items[child] as Item, item)) break
       items[at] = items[child] as Item

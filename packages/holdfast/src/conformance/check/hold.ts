@@ -21,7 +21,9 @@ export interface Hold {
   readonly enqueuedNs: bigint | undefined
   /** When the holder was told. */
   readonly startNs: bigint
-  /** When the holder gave it up, was told of the loss, saw it, was killed, or had to stop believing. */
+  /**
+   * When the holder gave it up, was told of the loss, saw it, was killed, or had to stop believing.
+   */
   readonly endNs: bigint
   /** Until when the holder was to believe in it without news. */
   readonly deadlineNs: bigint
@@ -49,13 +51,18 @@ export interface Wait {
   readonly capacity: number
   readonly invokedNs: bigint
   readonly enqueuedNs: bigint | undefined
-  /** When it failed, became unclear, or its process was killed; missing when it waits to the end of the history. */
+  /**
+   * When it failed, became unclear, or its process was killed; missing when it waits to the end of
+   * the history.
+   */
   readonly endNs: bigint | undefined
   readonly trail: Trail
 }
 
 /** Groups what is of one lock each, in the order given. */
-export function byKey<Item extends { readonly key: string }>(items: readonly Item[]): Map<string, Item[]> {
+export function byKey<Item extends { readonly key: string }>(
+  items: readonly Item[],
+): Map<string, Item[]> {
   const groups = new Map<string, Item[]>()
   for (const item of items) {
     const group = groups.get(item.key)

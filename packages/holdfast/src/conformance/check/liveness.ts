@@ -1,9 +1,9 @@
 /**
- * Liveness after healing: once nothing is broken any more, every waiter that lives is granted the lock, or its wait ends,
- * within a bound.
+ * Liveness after healing: once nothing is broken any more, every waiter that lives is granted the
+ * lock, or its wait ends, within a bound.
  *
- * The run must keep to its part: from the time of healing on no faults, short holds, and no more arrivals than the bound
- * has room for.
+ * The run must keep to its part: from the time of healing on no faults, short holds, and no more
+ * arrivals than the bound has room for.
  */
 import type { Hold, Wait } from './hold.js'
 import type { Story } from './story.js'
@@ -12,9 +12,14 @@ import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violatio
 export interface LivenessOptions {
   /** From when on nothing is broken, on the clock of the history, in nanoseconds. */
   readonly healedNs: bigint
-  /** How long a wait may last from then on, or from its beginning if that is later, in nanoseconds. */
+  /**
+   * How long a wait may last from then on, or from its beginning if that is later, in nanoseconds.
+   */
   readonly boundNs: bigint
-  /** Until when the run was watched, in nanoseconds: waits whose bound ends later are not judged. Default: for ever. */
+  /**
+   * Until when the run was watched, in nanoseconds: waits whose bound ends later are not judged.
+   * Default: for ever.
+   */
   readonly watchedNs?: bigint
 }
 

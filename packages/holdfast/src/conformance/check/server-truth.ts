@@ -24,7 +24,9 @@ export class Truth {
 
   constructor(parts: readonly Tenure[]) {
     const fenced = parts.filter((part): part is Fenced => part.token !== undefined)
-    this.#byToken = joined(fenced.sort((a, b) => compare(a.token, b.token) || compare(a.startNs, b.startNs)))
+    this.#byToken = joined(
+      fenced.sort((a, b) => compare(a.token, b.token) || compare(a.startNs, b.startNs)),
+    )
     const plain = parts.filter(({ token }) => token === undefined)
     for (const part of plain.sort((a, b) => compare(a.startNs, b.startNs))) {
       this.#byOwner.set(part.owner, joined([...(this.#byOwner.get(part.owner) ?? []), part]))
@@ -58,20 +60,31 @@ export function truthOf(events: readonly HistoryEvent[]): Map<string, Truth> {
   return new Map([...byKey(events)].map(([key, its]) => [key, new Truth(its.map(tenure))]))
 }
 
-/** Joins neighbours of one claim that follow each other without a gap, as after a restart of the server with its data. */
+/**
+ * Joins neighbours of one claim that follow each other without a gap, as after a restart of the
+ * server with its data.
+ */
 function joined<Part extends Tenure>(parts: readonly Part[]): Part[] {
   const result: Part[] = []
   for (const part of parts) {
     const before = result.at(-1)
     const isSame = before?.token === part.token && before?.owner === part.owner
-    if (before && isSame && part.startNs <= before.endNs) result[result.length - 1] = join(before, part)
+    if (before && isSame && part.startNs <= before.endNs)
+      result[result.length - 1] = join(before, part)
     else result.push(part)
   }
   return result
 }
 
 function tenure(event: HistoryEvent): Tenure {
-  const { key, owner = '', token, tokens = 1, start_ns: startNs = 0n, end_ns: endNs = NEVER } = event
+  const {
+    key,
+    owner = '',
+    token,
+    tokens = 1,
+    start_ns: startNs = 0n,
+    end_ns: endNs = NEVER,
+  } = event
   return { key, owner, token, tokens, startNs, endNs, trail: { event, before: undefined } }
 }
 

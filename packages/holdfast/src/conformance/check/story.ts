@@ -55,7 +55,10 @@ class Teller {
   readonly waits: OpenWait[] = []
   readonly truths: HistoryEvent[] = []
   readonly #holds: OpenHold[] = []
-  /** By process, client and lock: maps in maps, since joining the three to one name costs more than all else. */
+  /**
+   * By process, client and lock: maps in maps, since joining the three to one name costs more than
+   * all else.
+   */
   readonly #processes = new Map<number, Map<string, Map<string, Actor>>>()
 
   take(event: HistoryEvent): void {
@@ -167,7 +170,11 @@ function begun(event: HistoryEvent): OpenWait {
   }
 }
 
-function sizeOf({ mode, weight = 1, capacity = 1 }: HistoryEvent): Pick<Hold, 'weight' | 'capacity'> {
+function sizeOf({
+  mode,
+  weight = 1,
+  capacity = 1,
+}: HistoryEvent): Pick<Hold, 'weight' | 'capacity'> {
   return { weight: mode === 'exclusive' ? capacity : weight, capacity }
 }
 

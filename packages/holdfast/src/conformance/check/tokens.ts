@@ -2,9 +2,10 @@
  * Fencing tokens: none is given twice, and they grow in the order of the grants.
  *
  * - If one grant was reported before another was asked for, then its token is smaller.
- * - Grants that were asked for side by side may be reported in either order, but a holder whose token is smaller had the
- *   lock no later than anybody with a larger one was told of it. If the two exclude each other at that time, then no
- *   order of grants explains the tokens: `grant-order`.
+ * - Grants that were asked for side by side may be reported in either order, but a holder whose
+ *   token is smaller had the lock no later than anybody with a larger one was told of it. If the
+ *   two exclude each other at that time, then no order of grants explains the tokens:
+ *   `grant-order`.
  */
 import { checkExclusion } from './exclusion.js'
 import { byKey, type Hold } from './hold.js'
@@ -37,7 +38,10 @@ function repeated(byToken: readonly Fenced[]): Violation[] {
   return found
 }
 
-/** Goes through the requests in the order of time with the largest token that had been reported by then. */
+/**
+ * Goes through the requests in the order of time with the largest token that had been reported by
+ * then.
+ */
 function disordered(byStart: readonly Fenced[]): Violation[] {
   const found: Violation[] = []
   const byInvoke = byStart.toSorted((a, b) => compare(a.invokedNs, b.invokedNs))
@@ -59,8 +63,9 @@ function disordered(byStart: readonly Fenced[]): Violation[] {
 }
 
 /**
- * Moves the beginning of each hold to where a larger token was first told of, and looks for exclusion again. Since
- * nothing overtakes in a store's queue, that is true of stores whose token is a place in the queue as well.
+ * Moves the beginning of each hold to where a larger token was first told of, and looks for
+ * exclusion again. Since nothing overtakes in a store's queue, that is true of stores whose token
+ * is a place in the queue as well.
  */
 function explained(byStart: readonly Fenced[], byToken: readonly Fenced[]): Violation[] {
   const moved = movedForward(byToken)

@@ -1,9 +1,10 @@
 /**
- * Claim within server truth: whoever believes to hold a lock does hold it in the server, from the first moment to the
- * last.
+ * Claim within server truth: whoever believes to hold a lock does hold it in the server, from the
+ * first moment to the last.
  *
- * Per token, or per claim where there are no tokens. It finds more than overlap alone: a holder that believes on after
- * its lease ended in the server breaks this promise also when nobody else comes.
+ * Per token, or per claim where there are no tokens. It finds more than overlap alone: a holder
+ * that believes on after its lease ended in the server breaks this promise also when nobody else
+ * comes.
  */
 import { byKey, describe, NEVER, type Hold } from './hold.js'
 import type { Tenure } from './server-truth.js'
@@ -50,7 +51,8 @@ function beyond(hold: Hold, tenures: readonly Tenure[]): Violation {
   const { endNs } = tenures.at(-1) as Tenure
   let when = 'at times at which the server did not hold it for this claim'
   if (hold.endNs === NEVER) when = `though the server ended that at ${endNs} ns`
-  else if (hold.endNs > endNs) when = `${milliseconds(hold.endNs - endNs)} longer than the server held it`
+  else if (hold.endNs > endNs)
+    when = `${milliseconds(hold.endNs - endNs)} longer than the server held it`
   return {
     property: 'truth',
     key: hold.key,

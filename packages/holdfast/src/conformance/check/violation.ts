@@ -13,12 +13,15 @@ export interface Violation {
 }
 
 /**
- * As many violations a checker lists of one lock. A lock that excludes nobody breaks its promise at every grant, and
- * nobody reads the second hundred.
+ * As many violations a checker lists of one lock. A lock that excludes nobody breaks its promise at
+ * every grant, and nobody reads the second hundred.
  */
 export const MOST_VIOLATIONS = 100
 
-/** The events that something was learnt from, the latest first. A list in links: a million arrays cost four times that. */
+/**
+ * The events that something was learnt from, the latest first. A list in links: a million arrays
+ * cost four times that.
+ */
 export interface Trail {
   readonly event: HistoryEvent
   readonly before: Trail | undefined
@@ -28,17 +31,22 @@ export interface Trail {
 export function piece(...parts: readonly { readonly trail: Trail }[]): HistoryEvent[] {
   const all = new Set<HistoryEvent>()
   for (const part of parts) {
-    for (let trail: Trail | undefined = part.trail; trail; trail = trail.before) all.add(trail.event)
+    for (let trail: Trail | undefined = part.trail; trail; trail = trail.before)
+      all.add(trail.event)
   }
   return [...all].sort((a, b) => compare(a.t_ns, b.t_ns))
 }
 
-/** Events in the order of time; those of one moment stay as they are. Gives the very array where it is in order. */
+/**
+ * Events in the order of time; those of one moment stay as they are. Gives the very array where it
+ * is in order.
+ */
 export function inOrder(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   let before: HistoryEvent | undefined
   for (const event of events) {
     // Sorting costs a second for a million events, and mostly they come sorted.
-    if (before && event.t_ns < before.t_ns) return events.toSorted((a, b) => compare(a.t_ns, b.t_ns))
+    if (before && event.t_ns < before.t_ns)
+      return events.toSorted((a, b) => compare(a.t_ns, b.t_ns))
     before = event
   }
   return events

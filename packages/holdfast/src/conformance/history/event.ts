@@ -1,8 +1,9 @@
 /**
  * One event of a history: what a client asked, what it was told, or what the server itself held.
  *
- * A client is one actor that does one thing at a time on a lock, so that its events come in pairs: `invoke`, then `ok`,
- * `fail` (certainly not done) or `info` (nobody knows). What stands alone is marked so in this table:
+ * A client is one actor that does one thing at a time on a lock, so that its events come in pairs:
+ * `invoke`, then `ok`, `fail` (certainly not done) or `info` (nobody knows). What stands alone is
+ * marked so in this table:
  *
  * | f         | type                | what it says                                                  | it needs             |
  * | --------- | ------------------- | ------------------------------------------------------------- | -------------------- |
@@ -27,8 +28,9 @@
  * | kill      | info, alone         | the process `pid` ends now, whoever writes this down          |                      |
  * | truth     | info, alone         | what the server held for an owner, from when to when          | owner, start_ns      |
  *
- * `mode`, `weight`, `capacity`, `claim` and `note` may stand in every event. Weight and capacity count where a lease
- * begins (`acquire ok`) and are 1 where they are missing; an exclusive claim weighs the whole capacity.
+ * `mode`, `weight`, `capacity`, `claim` and `note` may stand in every event. Weight and capacity
+ * count where a lease begins (`acquire ok`) and are 1 where they are missing; an exclusive claim
+ * weighs the whole capacity.
  */
 
 export const HISTORY_ACTIONS = [
@@ -53,8 +55,9 @@ export type HistoryMode = (typeof HISTORY_MODES)[number]
 
 export interface HistoryEvent {
   /**
-   * When it was written down: nanoseconds of a monotonic clock that all processes of the history share, such as
-   * `process.hrtime` on one machine. Events of one process stand in the order of its clock.
+   * When it was written down: nanoseconds of a monotonic clock that all processes of the history
+   * share, such as `process.hrtime` on one machine. Events of one process stand in the order of its
+   * clock.
    */
   readonly t_ns: bigint
   readonly pid: number
@@ -70,7 +73,9 @@ export interface HistoryEvent {
   readonly capacity?: number
   /** The id of the claim in the store. Leases that were handed on inside a cohort share it. */
   readonly claim?: string
-  /** The fencing token: of a lease, of a write, or the first one of a grant that the server held. */
+  /**
+   * The fencing token: of a lease, of a write, or the first one of a grant that the server held.
+   */
   readonly token?: bigint
   /** How many tokens the grant reserved, beginning with `token`; 1 where it is missing. */
   readonly tokens?: number
@@ -78,11 +83,17 @@ export interface HistoryEvent {
   readonly fence?: bigint
   /** The value of the locked counter. */
   readonly value?: number
-  /** Until when the holder believes in its lease, as it knew then; missing when it believes without an end. */
+  /**
+   * Until when the holder believes in its lease, as it knew then; missing when it believes without
+   * an end.
+   */
   readonly deadline_ns?: bigint
   /** The id of the claim that the server held. */
   readonly owner?: string
-  /** From when to when the server held it, on the clock of `t_ns`; without an end it held on to the last. */
+  /**
+   * From when to when the server held it, on the clock of `t_ns`; without an end it held on to the
+   * last.
+   */
   readonly start_ns?: bigint
   readonly end_ns?: bigint
   /** For people; no checker reads it. */

@@ -24,7 +24,9 @@ const big = (unit: string): Field => ({
   read: (value) => {
     if (typeof value === 'string') return DIGITS.test(value) ? BigInt(value) : undefined
     // A larger JSON number has lost its last digits by now, and which ones nobody can tell.
-    return Number.isSafeInteger(value) && (value as number) >= 0 ? BigInt(value as number) : undefined
+    return Number.isSafeInteger(value) && (value as number) >= 0
+      ? BigInt(value as number)
+      : undefined
   },
 })
 

@@ -1,5 +1,6 @@
 /**
- * Histories: what clients asked and were told, one line of JSON an event, to be judged after the run.
+ * Histories: what clients asked and were told, one line of JSON an event, to be judged after the
+ * run.
  *
  * `event.ts` says what an event is; `docs/internals/history.md` shows a whole one.
  */

@@ -2,8 +2,9 @@
 import type { HistoryEvent } from './event.js'
 
 /**
- * A kill is written down before the signal is sent, so that nothing is held against a dead process. It may go on for a
- * moment after that, and even be granted a lock: it lived at least until its last event, and the kill counts from there.
+ * A kill is written down before the signal is sent, so that nothing is held against a dead process.
+ * It may go on for a moment after that, and even be granted a lock: it lived at least until its
+ * last event, and the kill counts from there.
  * @param kills the kills, as they were written down
  * @param histories what each process wrote, one list each
  */

@@ -20,8 +20,10 @@ export function parseHistory(text: string, options: ReadOptions = {}): HistoryEv
 }
 
 /**
- * Reads a history from a stream, such as `createReadStream(path)`, which may be longer than a string can be.
- * @throws HistoryError with the number of the first line that makes no sense, or what the stream failed with.
+ * Reads a history from a stream, such as `createReadStream(path)`, which may be longer than a
+ * string can be.
+ * @throws HistoryError with the number of the first line that makes no sense, or what the stream
+ * failed with.
  */
 export async function readHistory(
   source: AsyncIterable<string | Uint8Array>,
@@ -77,7 +79,9 @@ class Reader {
     this.events.push(event)
   }
 
-  /** A kill and the server's truth are told by others, who may write them down in their own time. */
+  /**
+   * A kill and the server's truth are told by others, who may write them down in their own time.
+   */
   #assertForward({ pid, t_ns, f }: HistoryEvent): void {
     if (f === 'kill' || f === 'truth') return
     const latest = this.#latest.get(pid)
@@ -111,12 +115,20 @@ function readFields(raw: Record<string, unknown>, line: number): Fields {
   for (const name in raw) {
     if (!Object.hasOwn(FIELDS, name)) {
       const known = Object.keys(FIELDS).join(', ')
-      throw new HistoryError(line, `has an unknown field "${name}"`, `no other fields than ${known}`)
+      throw new HistoryError(
+        line,
+        `has an unknown field "${name}"`,
+        `no other fields than ${known}`,
+      )
     }
     const field = FIELDS[name as FieldName]
     const value = field.read(raw[name])
     if (value === undefined) {
-      throw new HistoryError(line, `has ${shown(JSON.stringify(raw[name]))} as ${name}`, field.expected)
+      throw new HistoryError(
+        line,
+        `has ${shown(JSON.stringify(raw[name]))} as ${name}`,
+        field.expected,
+      )
     }
     event[name as FieldName] = value
   }
@@ -131,7 +143,11 @@ function assertComplete(event: Fields, line: number): void {
   const needs = EVENTS[f][type]
   if (!needs) {
     const types = Object.keys(EVENTS[f]).join(', ')
-    throw new HistoryError(line, `is an unknown event: ${f} ${type}`, `one of ${types} as type of ${f}`)
+    throw new HistoryError(
+      line,
+      `is an unknown event: ${f} ${type}`,
+      `one of ${types} as type of ${f}`,
+    )
   }
   for (const name of needs) {
     if (event[name] === undefined) throw lacks(name, line, ` for ${f} ${type}`)

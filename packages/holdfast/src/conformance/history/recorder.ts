@@ -26,7 +26,9 @@ export class Recorder {
     this.#write({ t_ns: this.#nowNs(), pid: this.#pid, client: this.#client, ...note })
   }
 
-  /** When a lease ends that lasts `remainingMs` from now: rather a little too early than too late. */
+  /**
+   * When a lease ends that lasts `remainingMs` from now: rather a little too early than too late.
+   */
   deadlineNs(remainingMs: () => number): bigint {
     const nowNs = this.#nowNs()
     return nowNs + BigInt(Math.floor(remainingMs() * 1e6))

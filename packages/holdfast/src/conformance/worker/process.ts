@@ -46,7 +46,8 @@ export class WorkerProcess {
     const answer = new Promise<WorkerAnswer>((resolve, reject) => {
       this.#waiting.set(envelope.id, { resolve, reject })
     })
-    // A worker that is killed while it is asked rejects a promise that a test may have no use for any more.
+    // A worker that is killed while it is asked rejects a promise that a test may have no use for
+    // any more.
     answer.catch(() => undefined)
     this.#child.stdin?.write(`${JSON.stringify(envelope)}\n`)
     return answer
@@ -58,7 +59,11 @@ export class WorkerProcess {
 
   /** Resolves when the process is gone. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null && this.#child.pid !== undefined) {
+    if (
+      this.#child.exitCode === null &&
+      this.#child.signalCode === null &&
+      this.#child.pid !== undefined
+    ) {
       this.#killed = true
       this.#child.kill('SIGKILL')
       await this.#exited

@@ -20,7 +20,12 @@ export type WorkerRequest =
   | { readonly ask: 'stop' }
 
 export type WorkerAnswer =
-  | { readonly answer: 'held'; readonly held: boolean; readonly aborted: boolean; readonly token?: string }
+  | {
+      readonly answer: 'held'
+      readonly held: boolean
+      readonly aborted: boolean
+      readonly token?: string
+    }
   | { readonly answer: 'released'; readonly outcome: string }
   | { readonly answer: 'done' }
   | { readonly answer: 'error'; readonly message: string }

@@ -1,7 +1,8 @@
 /**
  * The worker's side: a process that the suite starts, stops and kills.
  *
- * A worker program opens the store and hands it over: `await serveWorker(() => myStore(process.argv[2]))`.
+ * A worker program opens the store and hands it over: `await serveWorker(() =>
+ * myStore(process.argv[2]))`.
  */
 import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'

@@ -1,6 +1,7 @@
 /**
- * The state of a lock as one line of JSON, and back. Kept short, since the line is read and written at each grant: claims
- * of one process share its description and do not repeat its id in theirs, and waiters that ask for the same share that.
+ * The state of a lock as one line of JSON, and back. Kept short, since the line is read and written
+ * at each grant: claims of one process share its description and do not repeat its id in theirs,
+ * and waiters that ask for the same share that.
  */
 import type { LockKind, Owner, WithdrawOutcome } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'
@@ -28,7 +29,13 @@ type PackedHolder = [
   stolen: 0 | 1 | string,
 ]
 /** What a waiter asks for. */
-type PackedWish = [source: number, weight: number, ttlMs: number, heartbeatMs: number, tokens: number]
+type PackedWish = [
+  source: number,
+  weight: number,
+  ttlMs: number,
+  heartbeatMs: number,
+  tokens: number,
+]
 /** Whole milliseconds will do for heartbeats. */
 type PackedWaiter = [id: string, wish: number, sinceMs: number, seenAfterMs: number]
 type PackedTombstone = [id: string, untilMs: number, WithdrawOutcome]
@@ -107,11 +114,31 @@ export function unpack(text: string): StoredLock {
   state.lastToken = packed.t
   state.lastPlace = packed.n ?? 0
   const sources = packed.o.map(([station, owner]): PackedSource => [station, readOwner(owner)])
-  for (const [short, source, packedWeight, token, tokens, grantedMs, ttlMs, expiresMs, stolen] of packed.h) {
+  for (const [
+    short,
+    source,
+    packedWeight,
+    token,
+    tokens,
+    grantedMs,
+    ttlMs,
+    expiresMs,
+    stolen,
+  ] of packed.h) {
     const [station, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
-    const holder = { id, owner, weight, token, tokens, grantedMs, ttlMs, expiresMs, ...theft(stolen) }
+    const holder = {
+      id,
+      owner,
+      weight,
+      token,
+      tokens,
+      grantedMs,
+      ttlMs,
+      expiresMs,
+      ...theft(stolen),
+    }
     state.holders.set(id, holder)
     stations.set(id, station)
     state.heldWeight += weight
@@ -131,10 +158,15 @@ export function unpack(text: string): StoredLock {
 }
 
 function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stolenBecause'> {
-  return typeof stolen === 'string' ? { stolen: true, stolenBecause: stolen } : { stolen: stolen === 1 }
+  return typeof stolen === 'string'
+    ? { stolen: true, stolenBecause: stolen }
+    : { stolen: stolen === 1 }
 }
 
-/** The distinct owners of a lock's claims. Those of one process share one object, so identity tells them apart. */
+/**
+ * The distinct owners of a lock's claims. Those of one process share one object, so identity tells
+ * them apart.
+ */
 class Sources {
   readonly all: PackedSource[] = []
   readonly #stations: ReadonlyMap<string, string>
@@ -153,7 +185,10 @@ class Sources {
   }
 }
 
-/** Waiters of one process come one after the other more often than not: the last wish is looked at first. */
+/**
+ * Waiters of one process come one after the other more often than not: the last wish is looked at
+ * first.
+ */
 function indexOfWish(wishes: PackedWish[], wish: PackedWish): number {
   const index = wishes.findLastIndex((other) => wish.every((part, place) => part === other[place]))
   return index === -1 ? wishes.push(wish) - 1 : index
@@ -170,7 +205,9 @@ const OWN = '~'
 
 function shortId({ id, owner }: { readonly id: string; readonly owner: Owner }): string {
   const { clientId } = owner
-  return id.startsWith(clientId) && id[clientId.length] === '.' ? OWN + id.slice(clientId.length + 1) : id
+  return id.startsWith(clientId) && id[clientId.length] === '.'
+    ? OWN + id.slice(clientId.length + 1)
+    : id
 }
 
 function longId(short: string, owner: Owner): string {

@@ -1,5 +1,6 @@
 /**
- * What becomes of the claims of a station that died: they end, unless a command that was started under them may still work.
+ * What becomes of the claims of a station that died: they end, unless a command that was started
+ * under them may still work.
  */
 import { existsSync } from 'node:fs'
 import { systemRandom } from '../../clock/clock.js'
@@ -45,8 +46,9 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * A station died: its claims end, first on the locks that this store waits for, in each file by itself. The TTL ends
-   * what cannot be ended here. The socket goes last: as long as it is there, it proves the death to others.
+   * A station died: its claims end, first on the locks that this store waits for, in each file by
+   * itself. The TTL ends what cannot be ended here. The socket goes last: as long as it is there,
+   * it proves the death to others.
    */
   async takeOver(address: SocketAddress): Promise<void> {
     const ends = await Promise.allSettled(
@@ -65,10 +67,14 @@ export class DeadHolderCleanup {
     }
   }
 
-  /** Resolves to whether the station may be dead: then the lock may be free, whoever ended its claims. */
+  /**
+   * Resolves to whether the station may be dead: then the lock may be free, whoever ended its
+   * claims.
+   */
   async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
-    // A socket that is gone proves no death, but somebody may have buried the station since we read its row, our own
-    // upkeep for one. Its claims ended before its socket went, so another attempt tells, and harms nobody who lives.
+    // A socket that is gone proves no death, but somebody may have buried the station since we read
+    // its row, our own upkeep for one. Its claims ended before its socket went, so another attempt
+    // tells, and harms nobody who lives.
     if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
     await this.#end(lock, address)
     return true
@@ -101,8 +107,9 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All who ask for the lock
-   * meanwhile share the looks, each of which goes through the processes of the machine.
+   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All
+   * who ask for the lock meanwhile share the looks, each of which goes through the processes of the
+   * machine.
    */
   #recheck(lock: string, address: SocketAddress): void {
     const key = `${address.id} ${lock}`
@@ -119,8 +126,9 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Ends claims of a dead station on locks that this store does not wait for: a process that promoted a waiter that had
-   * died need not wait for the lock. Without such claims it removes the station's row from the file.
+   * Ends claims of a dead station on locks that this store does not wait for: a process that
+   * promoted a waiter that had died need not wait for the lock. Without such claims it removes the
+   * station's row from the file.
    */
   async #sweep(file: LockFile, address: SocketAddress): Promise<'clean' | 'more' | 'kept'> {
     const names = await file.transactions.do({

@@ -1,5 +1,6 @@
 /**
- * The folder that holds the state: where it is, whether it will do, and where the sockets of its processes go.
+ * The folder that holds the state: where it is, whether it will do, and where the sockets of its
+ * processes go.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -58,7 +59,10 @@ function homeFolder(): string {
   )
 }
 
-/** How many database files a folder has. A process that stops while it writes blocks the locks of one file only. */
+/**
+ * How many database files a folder has. A process that stops while it writes blocks the locks of
+ * one file only.
+ */
 export const FILES = 8
 
 export interface Place {
@@ -84,7 +88,10 @@ export function filePlaces(place: Place): readonly FilePlace[] {
   }))
 }
 
-/** The index of the file that keeps a lock: FNV-1a over the UTF-8 bytes of its name. Part of the stored format. */
+/**
+ * The index of the file that keeps a lock: FNV-1a over the UTF-8 bytes of its name. Part of the
+ * stored format.
+ */
 export function fileIndexOf(lock: string): number {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(lock)) hash = Math.imul(hash ^ byte, 0x01000193)
@@ -97,7 +104,8 @@ export function choosePlace(
   machine: Machine,
 ): Place {
   const { directory, system = false } = options
-  // The text 'false' would count as true, and nobody who keeps locks in his own folder would be excluded.
+  // The text 'false' would count as true, and nobody who keeps locks in his own folder would be
+  // excluded.
   if (typeof system !== 'boolean') {
     throw new LockUsageError('The option system of embeddedStore must be true or false.', {
       store: 'embedded',
@@ -112,7 +120,9 @@ export function choosePlace(
     directory !== undefined &&
     (typeof directory !== 'string' || directory === '' || directory.includes('\0'))
   ) {
-    throw new LockUsageError('The directory of embeddedStore must be a path.', { store: 'embedded' })
+    throw new LockUsageError('The directory of embeddedStore must be a path.', {
+      store: 'embedded',
+    })
   }
   const common = machine.systemDirectory ?? SYSTEM_DIRECTORY
   const path = resolve(system ? common : (directory ?? defaultDirectory()))
@@ -165,8 +175,9 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /**
- * Step by step: Node's own way to make them all loops for ever where folders are refused as if there were none above, as
- * in /proc, and says "no such file" of a file system that may only be read.
+ * Step by step: Node's own way to make them all loops for ever where folders are refused as if
+ * there were none above, as in /proc, and says "no such file" of a file system that may only be
+ * read.
  */
 function makeWithThoseAbove(path: string, mode: number): void {
   const above = dirname(path)
@@ -182,15 +193,18 @@ function makeWithThoseAbove(path: string, mode: number): void {
   chmodSync(path, mode)
 }
 
-/** Makes the database readable for nobody else, before SQLite makes it readable for all. Its log gets the same rights. */
+/**
+ * Makes the database readable for nobody else, before SQLite makes it readable for all. Its log
+ * gets the same rights.
+ */
 export function makeDatabaseFile(path: string, { shared }: Place): void {
   if (!shared) makeFile(path, 0o600)
 }
 
 /**
- * Makes an empty file where there is none. One that is there is never opened: by the rules of POSIX a process that closes
- * any descriptor of a file loses all its locks on it, those of another thread included. For that reason the new one is
- * closed before it has its name.
+ * Makes an empty file where there is none. One that is there is never opened: by the rules of POSIX
+ * a process that closes any descriptor of a file loses all its locks on it, those of another thread
+ * included. For that reason the new one is closed before it has its name.
  */
 function makeFile(path: string, mode: number): void {
   if (statSync(path, { throwIfNoEntry: false })) return
@@ -209,8 +223,9 @@ function makeFile(path: string, mode: number): void {
 }
 
 /**
- * The files for all users are root's, and all may write to them. In a folder that all may write to, Linux refuses to open
- * a file that another user made (fs.protected_regular), so none is made there but the sockets.
+ * The files for all users are root's, and all may write to them. In a folder that all may write to,
+ * Linux refuses to open a file that another user made (fs.protected_regular), so none is made there
+ * but the sockets.
  */
 function prepareShared(place: Place): void {
   const uid = process.getuid?.()
@@ -242,7 +257,10 @@ function socketFolder(directory: string): string {
 function checkTemporary(folder: string, directory: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   const mine = process.getuid?.()
-  if (found && (!found.isDirectory() || (mine !== undefined && found.uid !== mine && found.uid !== 0))) {
+  if (
+    found &&
+    (!found.isDirectory() || (mine !== undefined && found.uid !== mine && found.uid !== 0))
+  ) {
     throw new StoreUnavailableError(
       `${folder} belongs to somebody else, and ${directory} is too long a path for sockets. Choose a shorter directory.`,
       { code: 'STORE_CONFIG', store: 'embedded' },
@@ -275,7 +293,9 @@ const LOCAL_FILE_SYSTEMS = new Map<number, string>([
 /** The kind of file system, in words. */
 export function fileSystemName(path: string): string {
   const type = typeOf(path)
-  return NETWORK_FILE_SYSTEMS.get(type) ?? LOCAL_FILE_SYSTEMS.get(type) ?? `type 0x${type.toString(16)}`
+  return (
+    NETWORK_FILE_SYSTEMS.get(type) ?? LOCAL_FILE_SYSTEMS.get(type) ?? `type 0x${type.toString(16)}`
+  )
 }
 
 function typeOf(path: string): number {

@@ -1,12 +1,13 @@
 /**
- * SQLite: the one in Node where there is one (22.13 and later), else `@photostructure/sqlite`, which has the same API.
+ * SQLite: the one in Node where there is one (22.13 and later), else `@photostructure/sqlite`,
+ * which has the same API.
  */
 import { createRequire } from 'node:module'
 import { StoreUnavailableError } from '../../errors.js'
 
 /**
- * What is used of `node:sqlite`. A closed database of `@photostructure/sqlite` keeps its files open until its statements
- * are collected as garbage; it holds no lock on them.
+ * What is used of `node:sqlite`. A closed database of `@photostructure/sqlite` keeps its files open
+ * until its statements are collected as garbage; it holds no lock on them.
  */
 export interface Statement {
   all(...values: readonly SqlValue[]): unknown[]
@@ -42,7 +43,9 @@ export function findEngine(): Engine {
 }
 
 function load(): Engine {
-  const builtIn = withoutWarning(() => process.getBuiltinModule('node:sqlite') as SqliteModule | undefined)
+  const builtIn = withoutWarning(
+    () => process.getBuiltinModule('node:sqlite') as SqliteModule | undefined,
+  )
   if (builtIn) return { name: 'node:sqlite', open: (path) => new builtIn.DatabaseSync(path) }
   try {
     const module = createRequire(import.meta.url)('@photostructure/sqlite') as SqliteModule
@@ -55,7 +58,10 @@ function load(): Engine {
   }
 }
 
-/** Node calls its SQLite experimental, on standard error, in every process. What is used here has been stable. */
+/**
+ * Node calls its SQLite experimental, on standard error, in every process. What is used here has
+ * been stable.
+ */
 function withoutWarning<T>(load: () => T): T {
   const emitWarning = process.emitWarning.bind(process)
   process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
@@ -79,7 +85,10 @@ export const NOT_A_DATABASE = 26
 /** The kind of `IO_ERROR` that a file gives which is shorter than it should be. */
 export const SHORT_READ = IO_ERROR | (2 << 8)
 
-/** `@photostructure/sqlite` forgets the code when a query fails in its first step; these texts are SQLite's own. */
+/**
+ * `@photostructure/sqlite` forgets the code when a query fails in its first step; these texts are
+ * SQLite's own.
+ */
 const CODES = new Map<unknown, number>([
   ['database is locked', BUSY],
   ['database table is locked', LOCKED],

@@ -1,7 +1,9 @@
 /**
- * What the database forgets: who held and waited before the machine was started, and locks that nobody has used for a day.
+ * What the database forgets: who held and waited before the machine was started, and locks that
+ * nobody has used for a day.
  *
- * A row that is deleted takes its last token along, so a floor is raised first that later tokens have to exceed.
+ * A row that is deleted takes its last token along, so a floor is raised first that later tokens
+ * have to exceed.
  */
 import { single, type Database } from './engine.js'
 import type { Machine } from './machine.js'
@@ -27,8 +29,9 @@ export function isOfEarlierBoot(db: Database, machine: Machine): boolean {
 }
 
 /**
- * Looks at some rows, and forgets those that are old. Whoever comes next goes on where this one stopped, until all rows
- * were looked at; that is so cheap that no index has to be kept for it at each lock. Returns whether there is more to do.
+ * Looks at some rows, and forgets those that are old. Whoever comes next goes on where this one
+ * stopped, until all rows were looked at; that is so cheap that no index has to be kept for it at
+ * each lock. Returns whether there is more to do.
  */
 export function forgetSomeIdle(db: Database, machine: Machine): boolean {
   if (!isForgettingDue(db, machine)) return false
@@ -62,7 +65,10 @@ export function readTokenFloor(db: Database): number {
 }
 
 function raiseTokenFloor(db: Database, condition: string): void {
-  const last = single(db, `SELECT max(json_extract(state, '$.t')) AS value FROM locks WHERE ${condition}`)
+  const last = single(
+    db,
+    `SELECT max(json_extract(state, '$.t')) AS value FROM locks WHERE ${condition}`,
+  )
   writeFact(db, 'token_floor', Math.max(readTokenFloor(db), Number(last ?? 0)))
 }
 

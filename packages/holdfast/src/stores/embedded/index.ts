@@ -1,5 +1,6 @@
 /**
- * `holdfast/embedded`: locks among the processes of one machine, kept in a SQLite file. Nothing to install.
+ * `holdfast/embedded`: locks among the processes of one machine, kept in a SQLite file. Nothing to
+ * install.
  */
 import { accessSync, constants } from 'node:fs'
 import { LockUsageError } from '../../errors.js'
@@ -11,7 +12,10 @@ import { EmbeddedStore } from './store.js'
 export { defaultDirectory, SYSTEM_DIRECTORY } from './directory.js'
 
 export interface EmbeddedStoreOptions {
-  /** The folder of the state. Programs that are to exclude each other must use the same one. Default: the user's own. */
+  /**
+   * The folder of the state. Programs that are to exclude each other must use the same one.
+   * Default: the user's own.
+   */
   readonly directory?: string
   /** One folder for all users of this machine, `/var/lib/holdfast`, made by root. Default false. */
   readonly system?: boolean
@@ -20,16 +24,20 @@ export interface EmbeddedStoreOptions {
 }
 
 /**
- * Makes a store on this machine. The folder and the file are opened, and made, when the store is first used.
+ * Makes a store on this machine. The folder and the file are opened, and made, when the store is
+ * first used.
  * @throws LockUsageError when the options make no sense or contradict each other.
- * @throws StoreUnavailableError (`STORE_CONFIG`) without a directory for a user who has no home folder.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) without a directory for a user who has no home
+ * folder.
  */
 export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
   const machine = machineOf(options)
   return new EmbeddedStore(choosePlace(options, machine), machine)
 }
 
-/** A path in place of the options would be overlooked, and the locks kept in the user's own folder. */
+/**
+ * A path in place of the options would be overlooked, and the locks kept in the user's own folder.
+ */
 function machineOf(options: EmbeddedStoreOptions | null): Machine {
   if (typeof options === 'object' && options !== null) return options.machine ?? thisMachine()
   throw new LockUsageError('The options of embeddedStore must be an object, as { directory } is.', {

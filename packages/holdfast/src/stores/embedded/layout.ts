@@ -1,16 +1,26 @@
 /**
- * The layout of the folder, as `locks.db` says it: how many database files keep the locks. It holds no locks itself, so
- * nobody writes to it once it is made, and a process that stopped in a transaction blocks one of the other files only.
+ * The layout of the folder, as `locks.db` says it: how many database files keep the locks. It holds
+ * no locks itself, so nobody writes to it once it is made, and a process that stopped in a
+ * transaction blocks one of the other files only.
  *
- * The first format kept all locks in `locks.db`. Its `user_version` makes a process of that format refuse the folder, and
- * the tables that are gone end what such a process has under way: old and new processes never use different files.
+ * The first format kept all locks in `locks.db`. Its `user_version` makes a process of that format
+ * refuse the folder, and the tables that are gone end what such a process has under way: old and
+ * new processes never use different files.
  */
 import { StoreUnavailableError } from '../../errors.js'
 import { FILES, fileIndexOf, filePlaces, type FilePlace, type Place } from './directory.js'
 import { single, type Database } from './engine.js'
 import { writeFact } from './forgetting.js'
 import type { Machine } from './machine.js'
-import { headerOf, inodeOf, openDatabase, openFile, rollBack, SIGNATURE, VERSION } from './schema.js'
+import {
+  headerOf,
+  inodeOf,
+  openDatabase,
+  openFile,
+  rollBack,
+  SIGNATURE,
+  VERSION,
+} from './schema.js'
 
 export class Layout {
   readonly #place: Place
@@ -24,8 +34,10 @@ export class Layout {
   }
 
   /**
-   * Makes the layout file where it is missing, and splits a database of the first format. Cheap when nothing has changed.
-   * @throws StoreUnavailableError (`STORE_FORMAT`) for a layout that this version does not know; nothing is changed then.
+   * Makes the layout file where it is missing, and splits a database of the first format. Cheap
+   * when nothing has changed.
+   * @throws StoreUnavailableError (`STORE_FORMAT`) for a layout that this version does not know;
+   * nothing is changed then.
    * @throws SQLite's own error while another process does the same; see `isBusy`.
    */
   check(): void {
@@ -33,7 +45,8 @@ export class Layout {
     const inode = inodeOf(path)
     if (inode !== 0n && inode === this.#checkedInode) return
     const files = openFile(path, this.#place, this.#machine, (db, { version }) => {
-      // The next statement gives the file up again. The engine for Node 20 keeps what is closed open for a while.
+      // The next statement gives the file up again. The engine for Node 20 keeps what is closed
+      // open for a while.
       if (this.#place.shared) db.exec('PRAGMA journal_mode = persist; PRAGMA locking_mode = NORMAL')
       if (version < VERSION) this.#make(db)
       const count = Number(single(db, "SELECT value FROM facts WHERE name = 'files'"))
@@ -65,11 +78,13 @@ export class Layout {
   }
 
   /**
-   * Moves what the first format knows into the files, leases and queues included. Until the end commits, nobody reads
-   * the files: an attempt that was killed half-way is repeated from the beginning.
+   * Moves what the first format knows into the files, leases and queues included. Until the end
+   * commits, nobody reads the files: an attempt that was killed half-way is repeated from the
+   * beginning.
    */
   #split(db: Database): void {
-    const all = (table: string): readonly Row[] => db.prepare(`SELECT * FROM ${table}`).all() as Row[]
+    const all = (table: string): readonly Row[] =>
+      db.prepare(`SELECT * FROM ${table}`).all() as Row[]
     const [locks, stations, facts] = [all('locks'), all('stations'), all('facts')]
     for (const [index, place] of filePlaces(this.#place).entries()) {
       const own = locks.filter(({ name }) => fileIndexOf(String(name)) === index)
@@ -107,5 +122,7 @@ type Row = Readonly<Record<string, string | number>>
 function insert(db: Database, table: string, row: Row): void {
   const columns = Object.keys(row)
   const values = columns.map(() => '?').join(', ')
-  db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(...Object.values(row))
+  db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(
+    ...Object.values(row),
+  )
 }

@@ -9,7 +9,10 @@ import { Transactions, type Promotion, type Transaction } from './transactions.j
 export class LockFile {
   readonly transactions: Transactions
   readonly #path: string
-  /** The opening of the database in which the row of this store's station stands; 0 where it does not. */
+  /**
+   * The opening of the database in which the row of this store's station stands; 0 where it does
+   * not.
+   */
   #registered = 0
 
   constructor(
@@ -37,14 +40,16 @@ export class LockFile {
   }
 
   /**
-   * Writes the row of a station where it is missing. Returns what to pass to `confirmRegistration` after the commit: a
-   * transaction may be tried again.
+   * Writes the row of a station where it is missing. Returns what to pass to `confirmRegistration`
+   * after the commit: a transaction may be tried again.
    */
   register(transaction: Transaction, { id, socket, inode, pidNamespace }: SocketAddress): number {
     const { generation } = this.transactions
     if (this.#registered === generation) return generation
     transaction.db
-      .prepare('INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)')
+      .prepare(
+        'INSERT OR REPLACE INTO stations (id, socket, inode, pid_namespace) VALUES (?, ?, ?, ?)',
+      )
       .run(id, socket, inode, pidNamespace)
     return generation
   }
@@ -58,7 +63,8 @@ export class LockFile {
 
   async unregister(id: string): Promise<void> {
     if (!this.isRegistered) return
-    const remove = ({ db }: Transaction): unknown => db.prepare('DELETE FROM stations WHERE id = ?').run(id)
+    const remove = ({ db }: Transaction): unknown =>
+      db.prepare('DELETE FROM stations WHERE id = ?').run(id)
     // A row that stays behind is found dead by another store.
     await this.transactions.do({ work: remove }).catch(() => undefined)
   }

@@ -1,4 +1,7 @@
-/** All database files of the folder, as one open store uses them: which one keeps a lock, and what stands in all. */
+/**
+ * All database files of the folder, as one open store uses them: which one keeps a lock, and what
+ * stands in all.
+ */
 import type { InspectPage, LockInfo } from '../../store/contract.js'
 import * as rule from '../../store/grant-rule.js'
 import { fileIndexOf, filePlaces, type Place } from './directory.js'
@@ -40,11 +43,16 @@ export class LockFiles {
     return (this.all[0] as LockFile).transactions.ready()
   }
 
-  /** Finds a station in the file that names it, or else in the others. Undefined when no file knows it. */
+  /**
+   * Finds a station in the file that names it, or else in the others. Undefined when no file knows
+   * it.
+   */
   async findStation(id: string, first?: LockFile): Promise<SocketAddress | undefined> {
     const files = first ? [first] : this.existing()
     const found = await Promise.allSettled(
-      files.map((file) => file.transactions.read((transaction) => addressesOf(transaction, [id], ''))),
+      files.map((file) =>
+        file.transactions.read((transaction) => addressesOf(transaction, [id], '')),
+      ),
     )
     return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))[0]
   }
@@ -54,7 +62,8 @@ export class LockFiles {
   }
 
   async inspectPage(prefix: string, cursor: string, limit: number): Promise<InspectPage> {
-    // A folder that cannot be used is not an empty one, and one of the first format is taken over before it is read.
+    // A folder that cannot be used is not an empty one, and one of the first format is taken over
+    // before it is read.
     await this.ready()
     const files = this.existing()
     const found = await Promise.all(
@@ -86,7 +95,12 @@ export class LockFiles {
   }
 }
 
-function busyNames({ db }: Transaction, prefix: string, cursor: string, limit: number): readonly string[] {
+function busyNames(
+  { db }: Transaction,
+  prefix: string,
+  cursor: string,
+  limit: number,
+): readonly string[] {
   const names = db
     .prepare(
       'SELECT name FROM locks WHERE busy = 1 AND name >= ? AND name > ? AND substr(name, 1, length(?)) = ? ' +
@@ -97,8 +111,8 @@ function busyNames({ db }: Transaction, prefix: string, cursor: string, limit: n
 }
 
 /**
- * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, that happens first, in a
- * transaction that writes: a holder that is shown has been granted the lock.
+ * Describes locks as they are now. Where a waiter is to be promoted because a lease has ended, that
+ * happens first, in a transaction that writes: a holder that is shown has been granted the lock.
  */
 async function describe(file: LockFile, names: readonly string[]): Promise<readonly LockInfo[]> {
   if (names.length === 0) return []

@@ -1,4 +1,7 @@
-/** Which process holds the write lock of a database file, as Linux shows it. For error messages: a guess never decides. */
+/**
+ * Which process holds the write lock of a database file, as Linux shows it. For error messages: a
+ * guess never decides.
+ */
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 
@@ -10,12 +13,21 @@ export interface LockOwner {
   readonly stopped: boolean
 }
 
-/** SQLite's write lock in WAL mode: this byte of the `-shm` file. https://sqlite.org/walformat.html#locks */
+/**
+ * SQLite's write lock in WAL mode: this byte of the `-shm` file.
+ * https://sqlite.org/walformat.html#locks
+ */
 const WAL_WRITE_LOCK = 120n
-/** In other journal modes: the bytes from PENDING on, in the database itself. https://sqlite.org/lockingv3.html */
+/**
+ * In other journal modes: the bytes from PENDING on, in the database itself.
+ * https://sqlite.org/lockingv3.html
+ */
 const PENDING = 0x40000000n
 
-/** Returns the process that writes to the database now, where the system can say it. Undefined elsewhere. */
+/**
+ * Returns the process that writes to the database now, where the system can say it. Undefined
+ * elsewhere.
+ */
 export function whoLocks(database: string): LockOwner | undefined {
   try {
     const table = readFileSync('/proc/locks', 'utf8').split('\n')
@@ -30,7 +42,10 @@ export function whoLocks(database: string): LockOwner | undefined {
   }
 }
 
-/** A line: `1: POSIX  ADVISORY  WRITE 1234 fd:00:5768 120 120`. A process that only waits has `->` before its kind. */
+/**
+ * A line: `1: POSIX  ADVISORY  WRITE 1234 fd:00:5768 120 120`. A process that only waits has `->`
+ * before its kind.
+ */
 function find(
   table: readonly string[],
   path: string,
@@ -41,8 +56,10 @@ function find(
     const [, type, , access, pid = '', file = '', from = '', to = ''] = line.split(/\s+/)
     if (type !== 'POSIX' || access !== 'WRITE' || file.split(':').at(-1) !== inode) continue
     const end = to === 'EOF' ? 1n << 63n : BigInt(to)
-    // Inodes of two file systems can be equal, and the device is shown differently by some: the open file decides.
-    if (fits(BigInt(from), end) && Number(pid) > 0 && hasOpen(pid, path)) return describe(Number(pid))
+    // Inodes of two file systems can be equal, and the device is shown differently by some: the
+    // open file decides.
+    if (fits(BigInt(from), end) && Number(pid) > 0 && hasOpen(pid, path))
+      return describe(Number(pid))
   }
   return undefined
 }

@@ -1,18 +1,23 @@
 /**
- * What the processes of one machine have in common: its clock, its boot, and the namespaces they live in.
+ * What the processes of one machine have in common: its clock, its boot, and the namespaces they
+ * live in.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 
 export interface Machine {
   /**
-   * Milliseconds on a clock that is the same for all processes of this machine and that nobody can set. It stands still
-   * while the machine sleeps. So do all processes that share this store, so no lease ends earlier for one than for
-   * another; that is why it is preferred to the uptime, which has a resolution of 10 ms.
+   * Milliseconds on a clock that is the same for all processes of this machine and that nobody can
+   * set. It stands still while the machine sleeps. So do all processes that share this store, so no
+   * lease ends earlier for one than for another; that is why it is preferred to the uptime, which
+   * has a resolution of 10 ms.
    */
   monotonicMs(): number
   /** Milliseconds since the Unix epoch, for tokens and for telling people when. */
   wallMs(): number
-  /** Another one means that no process of before can be alive. The same one proves nothing where boots have no name. */
+  /**
+   * Another one means that no process of before can be alive. The same one proves nothing where
+   * boots have no name.
+   */
   readonly bootId: string
   /** Two processes in different pid namespaces cannot see each other's process groups. */
   readonly pidNamespace: string
@@ -22,10 +27,16 @@ export interface Machine {
   readonly systemDirectory?: string
 }
 
-/** `performance.now()` counts from the start of the process; `hrtime` from the boot. Both are CLOCK_MONOTONIC. */
+/**
+ * `performance.now()` counts from the start of the process; `hrtime` from the boot. Both are
+ * CLOCK_MONOTONIC.
+ */
 const startMs = differenceMs() - namespaceOffsetMs()
 
-/** The largest of some looks: a process that loses the processor between the two clocks finds too little. */
+/**
+ * The largest of some looks: a process that loses the processor between the two clocks finds too
+ * little.
+ */
 function differenceMs(): number {
   return Math.max(...Array.from({ length: 8 }, () => hrtimeMs() - performance.now()))
 }
@@ -35,7 +46,10 @@ function hrtimeMs(): number {
   return seconds * 1000 + nanoseconds / 1e6
 }
 
-/** A process in another time namespace of Linux counts from another zero; this much more than the others. */
+/**
+ * A process in another time namespace of Linux counts from another zero; this much more than the
+ * others.
+ */
 function namespaceOffsetMs(): number {
   try {
     const offsets = readFileSync('/proc/self/timens_offsets', 'utf8')
@@ -62,8 +76,9 @@ function readBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Elsewhere nothing names the boot, and a moment computed from clocks that may be set would differ between two
-    // processes, each of which would then void the other's claims. Leases of an earlier boot are known by their times.
+    // Elsewhere nothing names the boot, and a moment computed from clocks that may be set would
+    // differ between two processes, each of which would then void the other's claims. Leases of an
+    // earlier boot are known by their times.
     return 'a boot without a name'
   }
 }

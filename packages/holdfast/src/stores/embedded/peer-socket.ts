@@ -1,9 +1,10 @@
 /**
  * A connection to another station, made anew for as long as that may live.
  *
- * A process that is being torn down may lose its connections before its listening socket, which then still lets a new one
- * queue. That one ends in a moment, and the next is refused. So an end is followed by another look, at once; but a process
- * that is out of file descriptors ends each connection as soon as it is made, perhaps for hours, so the looks become rarer.
+ * A process that is being torn down may lose its connections before its listening socket, which
+ * then still lets a new one queue. That one ends in a moment, and the next is refused. So an end is
+ * followed by another look, at once; but a process that is out of file descriptors ends each
+ * connection as soon as it is made, perhaps for hours, so the looks become rarer.
  */
 import { statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -31,7 +32,10 @@ export class PeerSocket {
   #early = 0
   #closed = false
 
-  /** @param onOver called once, unless it was closed before: the station cannot be reached any more, and may be dead */
+  /**
+   * @param onOver called once, unless it was closed before: the station cannot be reached any more,
+   * and may be dead
+   */
   constructor(address: SocketAddress, onOver: (isDead: boolean) => void) {
     this.#address = address
     this.#onOver = onOver
@@ -87,12 +91,18 @@ export class PeerSocket {
   }
 }
 
-/** The station ended after the kernel let us connect to it and before we heard of that: the next look tells more. */
+/**
+ * The station ended after the kernel let us connect to it and before we heard of that: the next
+ * look tells more.
+ */
 export function wasInBacklog(code: string | undefined): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE'
 }
 
-/** Whether a station's socket is still there. Once it is gone, a connection that is refused proves nothing. */
+/**
+ * Whether a station's socket is still there. Once it is gone, a connection that is refused proves
+ * nothing.
+ */
 export function isSocketOf(address: SocketAddress): boolean {
   return inodeOf(address.socket) === address.inode
 }

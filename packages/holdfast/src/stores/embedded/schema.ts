@@ -1,12 +1,19 @@
 /**
  * A database file: what is in it, how it is opened, and what happens to a file that is not ours.
  *
- * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations` has one row for each
- * open store that has used this file. `facts` has what all of them must agree on.
+ * `locks` has one row a lock, whose state is read and written whole by the grant rule. `stations`
+ * has one row for each open store that has used this file. `facts` has what all of them must agree
+ * on.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { LockError, newerFormat, StoreUnavailableError } from '../../errors.js'
-import { makeDatabaseFile, preparePlace, unusable, type FilePlace, type Place } from './directory.js'
+import {
+  makeDatabaseFile,
+  preparePlace,
+  unusable,
+  type FilePlace,
+  type Place,
+} from './directory.js'
 import {
   BUSY,
   CANNOT_OPEN,
@@ -22,7 +29,12 @@ import {
   type Database,
   type Engine,
 } from './engine.js'
-import { forgetEarlierBoot, forgetSomeIdle, isForgettingDue, isOfEarlierBoot } from './forgetting.js'
+import {
+  forgetEarlierBoot,
+  forgetSomeIdle,
+  isForgettingDue,
+  isOfEarlierBoot,
+} from './forgetting.js'
 import type { Machine } from './machine.js'
 
 /** "hold" in ASCII: tells our files from other programs' databases. */
@@ -31,7 +43,10 @@ const APPLICATION_ID = 0x686f6c64
 export const VERSION = 2
 /** Marks a file as ours, of this format. */
 export const SIGNATURE = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION};`
-/** Before this version SQLite could corrupt a database in WAL mode when a checkpoint met a reset of the log. */
+/**
+ * Before this version SQLite could corrupt a database in WAL mode when a checkpoint met a reset of
+ * the log.
+ */
 const WAL_SAFE = '3.51.3'
 
 export interface OpenedDatabase {
@@ -45,7 +60,8 @@ export interface OpenedDatabase {
 
 /**
  * Opens the database, and makes it where there is none.
- * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing
+ * is changed then.
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
 export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase {
@@ -53,7 +69,8 @@ export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase
     const sqliteVersion = String(single(db, 'SELECT sqlite_version() AS value'))
     const journal = chooseJournal(db, header, sqliteVersion, place)
     if (place.shared) db.exec('PRAGMA locking_mode = NORMAL')
-    // Looks before it writes: a process that stopped while it writes to this file does not keep others from reading it.
+    // Looks before it writes: a process that stopped while it writes to this file does not keep
+    // others from reading it.
     if (header.version < VERSION || isOfEarlierBoot(db, machine)) createTables(db, machine)
     forgetWhatIsDue(db, machine)
     return { db, engine: findEngine().name, sqliteVersion, journal, inode: inodeOf(place.database) }
@@ -61,8 +78,10 @@ export function openDatabase(place: FilePlace, machine: Machine): OpenedDatabase
 }
 
 /**
- * Opens a database file of ours, and makes it where there is none. Closes it again when `prepare` throws.
- * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing is changed then.
+ * Opens a database file of ours, and makes it where there is none. Closes it again when `prepare`
+ * throws.
+ * @throws StoreUnavailableError (`STORE_CONFIG`) for a folder or file that cannot be used; nothing
+ * is changed then.
  * @throws SQLite's own error while the file is locked by another process; see `isBusy`.
  */
 export function openFile<R>(
@@ -81,8 +100,9 @@ export function openFile<R>(
     db.exec('PRAGMA page_size = 1024')
     // The event loop must not stand still while another process writes: we wait ourselves.
     db.exec('PRAGMA busy_timeout = 0')
-    // What a killed process left in the journal is undone by the first look. In this mode the journal is then blanked;
-    // in the normal one it would be deleted, and among several users only root could make it again.
+    // What a killed process left in the journal is undone by the first look. In this mode the
+    // journal is then blanked; in the normal one it would be deleted, and among several users only
+    // root could make it again.
     if (place.shared) db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const header = readHeader(db)
     checkOurs(header, path)
@@ -122,7 +142,11 @@ export function explain(error: unknown, place: Place, path: string): LockError {
     )
   }
   // SQLite calls a full disk an I/O error where it cannot grow the index of its log.
-  if (code === FULL || code === IO_ERROR || (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC') {
+  if (
+    code === FULL ||
+    code === IO_ERROR ||
+    (error as NodeJS.ErrnoException | null)?.code === 'ENOSPC'
+  ) {
     return new StoreUnavailableError(
       `The disk with ${place.directory} is full, or it fails. Make room and try again.`,
       { store: 'embedded', cause: error },
@@ -149,7 +173,10 @@ export interface Header {
   readonly journal: string
 }
 
-/** Read in one transaction: others may be making the file at this moment, and half of it must not be taken for a whole. */
+/**
+ * Read in one transaction: others may be making the file at this moment, and half of it must not be
+ * taken for a whole.
+ */
 function readHeader(db: Database): Header {
   db.exec('BEGIN')
   try {
@@ -182,14 +209,20 @@ function checkOurs({ application, version, tables }: Header, path: string): void
 }
 
 /**
- * WAL is three times as fast. It makes and deletes files as it goes, which several users cannot do in one folder: they
- * share a rollback journal that stays. Where SQLite is too old for WAL the rollback journal serves, and whoever comes later follows
- * what the file says: an old engine in a WAL file turns it back, or refuses while others use it.
+ * WAL is three times as fast. It makes and deletes files as it goes, which several users cannot do
+ * in one folder: they share a rollback journal that stays. Where SQLite is too old for WAL the
+ * rollback journal serves, and whoever comes later follows what the file says: an old engine in a
+ * WAL file turns it back, or refuses while others use it.
  *
- * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is harmless: after a boot no
- * lease of before counts, and tokens go on from the wall clock.
+ * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is
+ * harmless: after a boot no lease of before counts, and tokens go on from the wall clock.
  */
-function chooseJournal(db: Database, header: Header, sqliteVersion: string, place: FilePlace): string {
+function chooseJournal(
+  db: Database,
+  header: Header,
+  sqliteVersion: string,
+  place: FilePlace,
+): string {
   db.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
   const safe = compareVersions(sqliteVersion, WAL_SAFE) >= 0
   const wanted =
@@ -198,7 +231,8 @@ function chooseJournal(db: Database, header: Header, sqliteVersion: string, plac
   try {
     return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
   } catch (error) {
-    // Somebody else makes the file in this very moment: the caller comes back when that is done. Or the disk is full.
+    // Somebody else makes the file in this very moment: the caller comes back when that is done. Or
+    // the disk is full.
     if (safe || !isBusy(error)) throw error
     throw new StoreUnavailableError(
       `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,
@@ -229,7 +263,10 @@ function createTables(db: Database, machine: Machine): void {
   }
 }
 
-/** Stores that live for a moment do their part, too. One that finds the file locked leaves it to another. */
+/**
+ * Stores that live for a moment do their part, too. One that finds the file locked leaves it to
+ * another.
+ */
 function forgetWhatIsDue(db: Database, machine: Machine): void {
   if (!isForgettingDue(db, machine)) return
   try {
@@ -242,7 +279,10 @@ function forgetWhatIsDue(db: Database, machine: Machine): void {
   }
 }
 
-/** What went wrong before is what counts: a second error in its place would say that asking again is of no use. */
+/**
+ * What went wrong before is what counts: a second error in its place would say that asking again is
+ * of no use.
+ */
 export function rollBack(db: Database): void {
   try {
     db.exec('ROLLBACK')

@@ -1,6 +1,6 @@
 /**
- * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and the death of a
- * holder noticed by the end of its connection.
+ * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and
+ * the death of a holder noticed by the end of its connection.
  */
 import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -83,7 +83,10 @@ export class EmbeddedStore implements Store<true> {
     this.#burials = new DeadHolderCleanup(machine, this.#files, this.#station, this.#interests)
     this.#upkeep = new Upkeep(place, machine, this.#station, async (dead) => {
       const address = await this.#files.findStation(dead.id)
-      await this.#burials.takeOver({ ...dead, pidNamespace: address?.pidNamespace ?? dead.pidNamespace })
+      await this.#burials.takeOver({
+        ...dead,
+        pidNamespace: address?.pidNamespace ?? dead.pidNamespace,
+      })
     })
   }
 
@@ -131,7 +134,8 @@ export class EmbeddedStore implements Store<true> {
 
   steal(lock: string, options: StealOptions): Promise<StealResult> {
     return this.#files.of(lock).transactions.do({
-      work: (transaction) => transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
+      work: (transaction) =>
+        transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
     })
   }
 
@@ -176,8 +180,9 @@ export class EmbeddedStore implements Store<true> {
   }
 
   /**
-   * Attempts when a look is over, unless that brought an answer. A claim that was withdrawn meanwhile is not attempted any
-   * more: its withdrawal was done before, and of those a lock remembers so few that nobody might be granted it.
+   * Attempts when a look is over, unless that brought an answer. A claim that was withdrawn
+   * meanwhile is not attempted any more: its withdrawal was done before, and of those a lock
+   * remembers so few that nobody might be granted it.
    */
   async #attemptAfter(
     look: Promise<Answer | undefined>,
@@ -214,7 +219,10 @@ export class EmbeddedStore implements Store<true> {
     return answer
   }
 
-  /** The folder for sockets is made by opening the database, which also says first what is wrong with the place. */
+  /**
+   * The folder for sockets is made by opening the database, which also says first what is wrong
+   * with the place.
+   */
   async #listen(lock: string): Promise<undefined> {
     await this.#files.of(lock).transactions.ready()
     try {
@@ -225,7 +233,10 @@ export class EmbeddedStore implements Store<true> {
     }
   }
 
-  /** Our row is in a file that was opened just now. A user who deleted the last one may have deleted our socket, too. */
+  /**
+   * Our row is in a file that was opened just now. A user who deleted the last one may have deleted
+   * our socket, too.
+   */
   async #moveIn(file: LockFile): Promise<void> {
     this.#upkeep.begin(file)
     try {
@@ -258,7 +269,8 @@ export class EmbeddedStore implements Store<true> {
   #wake(promotions: readonly Promotion[], file: LockFile): void {
     for (const { holder, station } of promotions) {
       const { id, token, tokens, ttlMs } = holder
-      if (station === this.#station.id) this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
+      if (station === this.#station.id)
+        this.#watchers.get(id)?.({ token: BigInt(token), tokens, ttlMs })
       else void this.#send(station, JSON.stringify([id, String(token), tokens, ttlMs]), file)
     }
   }
@@ -273,12 +285,16 @@ export class EmbeddedStore implements Store<true> {
   #deliver(text: string): void {
     const grant = parseGrant(text)
     if (!grant) return
-    // Where other users can write to our socket a message is only a hint: the database says whether it is true.
+    // Where other users can write to our socket a message is only a hint: the database says whether
+    // it is true.
     this.#watchers.get(grant.id)?.(this.#place.shared ? undefined : grant)
   }
 }
 
-/** Undefined for what is not one of our messages: anybody who may open the folder can write to a socket. */
+/**
+ * Undefined for what is not one of our messages: anybody who may open the folder can write to a
+ * socket.
+ */
 function parseGrant(text: string): (PushedGrant & { readonly id: string }) | undefined {
   let message: unknown
   try {
@@ -288,7 +304,8 @@ function parseGrant(text: string): (PushedGrant & { readonly id: string }) | und
   }
   if (!Array.isArray(message)) return undefined
   const [id, token, tokens, ttlMs] = message as readonly unknown[]
-  if (typeof id !== 'string' || typeof token !== 'string' || !/^\d{1,16}$/.test(token)) return undefined
+  if (typeof id !== 'string' || typeof token !== 'string' || !/^\d{1,16}$/.test(token))
+    return undefined
   if (!Number.isSafeInteger(tokens) || typeof ttlMs !== 'number' || !(ttlMs > 0)) return undefined
   return { id, token: BigInt(token), tokens: tokens as number, ttlMs }
 }

@@ -1,9 +1,10 @@
 /**
- * The queue of one process in front of the database: what is asked in one turn of the event loop becomes one
- * transaction, and while another process writes the queue waits without holding up the event loop.
+ * The queue of one process in front of the database: what is asked in one turn of the event loop
+ * becomes one transaction, and while another process writes the queue waits without holding up the
+ * event loop.
  *
- * The order is kept: an operation never runs before an earlier one on the same claim, so an attempt cannot be overtaken
- * by its own withdraw. Otherwise withdrawals go first, since they make room.
+ * The order is kept: an operation never runs before an earlier one on the same claim, so an attempt
+ * cannot be overtaken by its own withdraw. Otherwise withdrawals go first, since they make room.
  */
 import { systemRandom } from '../../clock/clock.js'
 import { storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
@@ -20,13 +21,22 @@ import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './s
 
 /** So many operations share a transaction at most. */
 const LARGEST_BATCH = 128
-/** An operation that found the database locked for so long is given up. It has not been done, and never will be. */
+/**
+ * An operation that found the database locked for so long is given up. It has not been done, and
+ * never will be.
+ */
 const PATIENCE_MS = 4000
 /** How often the file is looked at, in case somebody replaced it. */
 const LOOK_AT_FILE_MS = 250
-/** So often to look at once whether a busy database is free again. Fewer cost a hot lock a tenth of its hand-offs. */
+/**
+ * So often to look at once whether a busy database is free again. Fewer cost a hot lock a tenth of
+ * its hand-offs.
+ */
 const EAGER_TRIES = 24
-/** Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few suffice. */
+/**
+ * Withdrawn claims that a lock remembers. Operations of one process keep their order, so a few
+ * suffice.
+ */
 const TOMBSTONES = 4
 /** Two processes of one boot may read the clock so differently, at the very most. */
 const CLOCK_SLACK_MS = 1000
@@ -115,7 +125,9 @@ export class Transaction {
     let lock = this.#locks.get(name)
     if (lock) return lock
     const [row] = this.#statements.load.all(name) as [{ state: string }?]
-    lock = row ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state)) : newStoredLock()
+    lock = row
+      ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state))
+      : newStoredLock()
     forgetFuture(lock.state, this.#turn.nowMs)
     // A row that was forgotten may have had larger tokens than the wall clock now says.
     if (!row) lock.state.lastToken = readTokenFloor(this.db)
@@ -133,8 +145,9 @@ interface Statements {
 }
 
 /**
- * Drops what was written later than now, by the clock of an earlier boot. Where boots have a name the rows were deleted;
- * elsewhere such a lease would last until this boot is as old as that one was.
+ * Drops what was written later than now, by the clock of an earlier boot. Where boots have a name
+ * the rows were deleted; elsewhere such a lease would last until this boot is as old as that one
+ * was.
  */
 function forgetFuture(state: LockState, nowMs: number): void {
   const latestMs = nowMs + CLOCK_SLACK_MS
@@ -143,7 +156,8 @@ function forgetFuture(state: LockState, nowMs: number): void {
     state.holders.delete(holder.id)
     state.heldWeight -= holder.weight
   }
-  for (const waiter of state.waiters.values()) if (waiter.seenMs > latestMs) state.waiters.delete(waiter.id)
+  for (const waiter of state.waiters.values())
+    if (waiter.seenMs > latestMs) state.waiters.delete(waiter.id)
 }
 
 /** Claims come and go; the stations of those that are gone are of no use. */
@@ -188,7 +202,10 @@ export class Transactions {
   #tries = 0
   #lookedMs = 0
   #closed = false
-  /** Counts how often the database was opened: whoever keeps rows in it writes them anew after a change. */
+  /**
+   * Counts how often the database was opened: whoever keeps rows in it writes them anew after a
+   * change.
+   */
   generation = 0
 
   constructor(
@@ -219,7 +236,8 @@ export class Transactions {
           try {
             result = { value: operation.work(transaction) }
           } catch (error) {
-            // The engine may have rolled back what the others of this turn did: then all fail together.
+            // The engine may have rolled back what the others of this turn did: then all fail
+            // together.
             if (resultCode(error) !== undefined) throw error
             result = { error }
           }
@@ -235,8 +253,8 @@ export class Transactions {
   }
 
   /**
-   * Reads without the file's write lock, so that a process that stopped while it writes does not block it. What `work`
-   * changes is not written back.
+   * Reads without the file's write lock, so that a process that stopped while it writes does not
+   * block it. What `work` changes is not written back.
    * @throws StoreUnavailableError when the file cannot be read for four seconds.
    */
   async read<R>(work: (transaction: Transaction) => R): Promise<R> {
@@ -337,7 +355,10 @@ export class Transactions {
     }
   }
 
-  /** The database is locked: nothing of the batch was done. It goes back to the head of the queue, and waits a moment. */
+  /**
+   * The database is locked: nothing of the batch was done. It goes back to the head of the queue,
+   * and waits a moment.
+   */
   #retry(batch: readonly Item[]): void {
     const nowMs = this.#machine.monotonicMs()
     const patient: Item[] = []
@@ -350,7 +371,8 @@ export class Transactions {
     this.#scheduled = true
     this.#tries += 1
     const drain = (): void => this.#drain()
-    // Another process writes for a hundred microseconds or so: look again at once, then less and less eagerly.
+    // Another process writes for a hundred microseconds or so: look again at once, then less and
+    // less eagerly.
     if (this.#tries <= EAGER_TRIES) setImmediate(drain)
     else setTimeout(drain, 1 + systemRandom.next() * Math.min(8, this.#tries / 2))
   }
@@ -369,7 +391,8 @@ export class Transactions {
 
   #fail(batch: readonly Item[], error: unknown): void {
     const explained = explain(error, this.#place, this.#place.database)
-    // A full disk or a damaged file may be mended from outside: the next operation opens the file anew.
+    // A full disk or a damaged file may be mended from outside: the next operation opens the file
+    // anew.
     this.#discard()
     for (const item of batch) item.settle(explained)
   }

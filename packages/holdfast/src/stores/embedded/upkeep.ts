@@ -1,8 +1,9 @@
 /**
- * Upkeep of the folder: the sockets and rows of processes that ended without closing, and locks that nobody uses any more.
+ * Upkeep of the folder: the sockets and rows of processes that ended without closing, and locks
+ * that nobody uses any more.
  *
- * Every store does a little of it, after its first lock and apart from it: no lock waits for it. What is left is done by
- * those that come later.
+ * Every store does a little of it, after its first lock and apart from it: no lock waits for it.
+ * What is left is done by those that come later.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +29,10 @@ export class Upkeep {
   readonly #timers = new Map<LockFile, NodeJS.Timeout>()
   #closed = false
 
-  /** @param bury ends the claims of a dead station, then takes away its row, which may be gone, and its socket */
+  /**
+   * @param bury ends the claims of a dead station, then takes away its row, which may be gone, and
+   * its socket
+   */
   constructor(
     place: Place,
     machine: Machine,
@@ -44,7 +48,8 @@ export class Upkeep {
   /** Begins with a file, each time that it was opened. */
   begin(file: LockFile): void {
     if (this.#closed) return
-    // Once: the sockets are the same for all files. What cannot be looked at now is looked at by another store.
+    // Once: the sockets are the same for all files. What cannot be looked at now is looked at by
+    // another store.
     this.#burying ??= this.#buryTheDead().catch(() => undefined)
     this.#forgetAfter(file, PAUSE_MS)
   }
@@ -57,7 +62,9 @@ export class Upkeep {
   }
 
   async #buryTheDead(): Promise<void> {
-    const names = (await readdir(this.#place.sockets)).filter((name) => name.endsWith(SOCKET_SUFFIX))
+    const names = (await readdir(this.#place.sockets)).filter((name) =>
+      name.endsWith(SOCKET_SUFFIX),
+    )
     await Promise.all(someOf(names).map((name) => this.#buryIfDead(name)))
   }
 

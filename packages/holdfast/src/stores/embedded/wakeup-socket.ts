@@ -1,10 +1,11 @@
 /**
  * A station: one open store, as the others on this machine see it. It listens on a unix socket.
  *
- * The socket serves two ends. Whoever promotes a waiter of another process sends it the grant, so that it starts without
- * looking. And whoever waits for a lock keeps a connection to its holder: when that ends, the holder may have died. It
- * certainly has when its socket refuses a new connection, since a stopped process still lets connections queue. A socket
- * file that is gone proves nothing.
+ * The socket serves two ends. Whoever promotes a waiter of another process sends it the grant, so
+ * that it starts without looking. And whoever waits for a lock keeps a connection to its holder:
+ * when that ends, the holder may have died. It certainly has when its socket refuses a new
+ * connection, since a stopped process still lets connections queue. A socket file that is gone
+ * proves nothing.
  */
 import { renameSync, unlinkSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
@@ -31,7 +32,10 @@ export class WakeupSocket {
   readonly #path: string
   readonly #shared: boolean
   readonly #events: WakeupSocketEvents
-  /** Each goes when its station cannot be reached any more, or a service would keep every process that it woke. */
+  /**
+   * Each goes when its station cannot be reached any more, or a service would keep every process
+   * that it woke.
+   */
   readonly #peers = new Map<string, PeerSocket>()
   readonly #incoming = new Set<Socket>()
   #server: Server | undefined
@@ -44,7 +48,10 @@ export class WakeupSocket {
     this.#events = events
   }
 
-  /** Listens, and tells the inode of the socket. Begins again when it failed, or when the socket was taken away since. */
+  /**
+   * Listens, and tells the inode of the socket. Begins again when it failed, or when the socket was
+   * taken away since.
+   */
   listen(): Promise<string> {
     const again = (): Promise<string> => this.#listen()
     const present = (inode: string): string | Promise<string> =>
@@ -57,7 +64,10 @@ export class WakeupSocket {
     return this.#path
   }
 
-  /** Sends a line to a station that we have a connection to. False when we have none, and its address is needed. */
+  /**
+   * Sends a line to a station that we have a connection to. False when we have none, and its
+   * address is needed.
+   */
   sendTo(id: string, text: string): boolean {
     const link = this.#peers.get(id)
     link?.send(text)
@@ -96,9 +106,9 @@ export class WakeupSocket {
   }
 
   /**
-   * The name goes first. Who is refused while it is there takes this process for dead and ends its claims, and work may
-   * go on under a lease that was left to expire. No other station has this name, and one that is just being made for it
-   * is removed by the server's end.
+   * The name goes first. Who is refused while it is there takes this process for dead and ends its
+   * claims, and work may go on under a lease that was left to expire. No other station has this
+   * name, and one that is just being made for it is removed by the server's end.
    */
   close(): void {
     this.#closed = true
@@ -114,16 +124,18 @@ export class WakeupSocket {
     this.#server?.close()
     const server = createServer((socket) => this.#receive(socket))
     this.#server = server
-    // A process that ends without closing, by an exception perhaps, removes the name that it bound. A refused connection
-    // proves its death and a missing file does not, so the socket gets another name, which stays.
+    // A process that ends without closing, by an exception perhaps, removes the name that it bound.
+    // A refused connection proves its death and a missing file does not, so the socket gets another
+    // name, which stays.
     const bound = `${this.#path.slice(0, -SOCKET_SUFFIX.length)}.new`
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       // The store may be closed at any moment: then the server never listens.
       server.once('close', () => reject(closedError()))
       if (this.#closed) throw closedError()
-      // In a worker of a cluster the primary would listen in its place: the socket would tell of the primary's life, and
-      // refuse connections as soon as the worker is disconnected, which may work on.
+      // In a worker of a cluster the primary would listen in its place: the socket would tell of
+      // the primary's life, and refuse connections as soon as the worker is disconnected, which may
+      // work on.
       server.listen({ path: bound, exclusive: true }, resolve)
     })
     renameSync(bound, this.#path)

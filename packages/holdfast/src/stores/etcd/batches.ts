@@ -1,16 +1,21 @@
 /**
- * Transactions that were asked for in one turn of the event loop travel in one: etcd agrees on it once, however many it holds.
+ * Transactions that were asked for in one turn of the event loop travel in one: etcd agrees on it
+ * once, however many it holds.
  *
- * etcd judges the conditions of all transactions inside a transaction before any of them changes something, and everything
- * made in one has the same revision. So there is at most one for each lock, and none of them can tell that it has company. When
- * etcd refuses all for the sake of one of them, each is asked for alone.
+ * etcd judges the conditions of all transactions inside a transaction before any of them changes
+ * something, and everything made in one has the same revision. So there is at most one for each
+ * lock, and none of them can tell that it has company. When etcd refuses all for the sake of one of
+ * them, each is asked for alone.
  */
 import { TickQueue } from '../../collections/tick-queue.js'
 import type { Connection } from './connection.js'
 import { isRefusal, isTooLarge } from './failures.js'
 import { METHODS, op, readTxn, txn, type TxnAnswer } from './messages.js'
 
-/** etcd takes 128 operations in a transaction by default, those of the longest one inside it included. */
+/**
+ * etcd takes 128 operations in a transaction by default, those of the longest one inside it
+ * included.
+ */
 const MOST = 100
 /** Far below the 1.5 MiB that etcd takes. */
 const MOST_BYTES = 256 * 1024
@@ -34,7 +39,9 @@ export class Batches {
   }
 
   run(lock: string, body: Buffer, repeatable: boolean): Promise<TxnAnswer> {
-    return new Promise((resolve, reject) => this.#queue.add({ lock, body, repeatable, resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#queue.add({ lock, body, repeatable, resolve, reject }),
+    )
   }
 
   /** Sends the transactions of a tick. Those of one lock leave in the order of the calls. */
@@ -64,7 +71,9 @@ export class Batches {
     const body = txn({ when: [], then: asked.map((one) => op.txn(one.body)) })
     const repeatable = asked.every((one) => one.repeatable)
     try {
-      const { revision, answers } = readTxn(await this.#connection.request(METHODS.txn, body, { repeatable }))
+      const { revision, answers } = readTxn(
+        await this.#connection.request(METHODS.txn, body, { repeatable }),
+      )
       for (const [index, { resolve, reject }] of asked.entries()) {
         const inner = answers[index]?.inner
         if (inner) resolve({ ...inner, revision })

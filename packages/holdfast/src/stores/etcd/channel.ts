@@ -1,22 +1,26 @@
 /**
- * gRPC over HTTP/2 to one member, as much of it as etcd needs: requests with one answer, and streams in both directions.
+ * gRPC over HTTP/2 to one member, as much of it as etcd needs: requests with one answer, and
+ * streams in both directions.
  *
- * Node's own HTTP/2 carries it. A request costs the client less than half of what it does through a library of gRPC, with its
- * resolvers, balancers and filters; and a lock is two requests.
+ * Node's own HTTP/2 carries it. A request costs the client less than half of what it does through a
+ * library of gRPC, with its resolvers, balancers and filters; and a lock is two requests.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { Frames } from '../sequenced/frames.js'
 import { DEADLINE_EXCEEDED, GrpcFailure, INTERNAL, readStatus, UNAVAILABLE } from './grpc.js'
 import { parseEndpoint, type EtcdOptions } from './options.js'
 
-/** In a message of gRPC the length stands behind a byte that says whether it is compressed: ours never are. */
+/**
+ * In a message of gRPC the length stands behind a byte that says whether it is compressed: ours
+ * never are.
+ */
 const LENGTH_AT = 1
 const HEAD_BYTES = 5
 /** How much etcd may send ahead on one stream, in bytes. */
 const WINDOW_BYTES = 1 << 20
 /**
- * Streams of a connection are numbered, by twos and up to 2^31: after a thousand million requests it takes no more. From here on
- * others go over a new connection.
+ * Streams of a connection are numbered, by twos and up to 2^31: after a thousand million requests
+ * it takes no more. From here on others go over a new connection.
  */
 const LAST_STREAM = 2 ** 30
 
@@ -58,7 +62,11 @@ export class Channel {
   }
 
   /** Rejects with a `GrpcFailure`. */
-  request(method: string, message: Buffer, { timeoutMs, ...options }: RequestLimits): Promise<Buffer> {
+  request(
+    method: string,
+    message: Buffer,
+    { timeoutMs, ...options }: RequestLimits,
+  ): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined
       const heardBefore = this.#heard
@@ -140,7 +148,9 @@ export class Channel {
       over = true
       // Without a status the connection has broken, wherever in the answer that was.
       const why = failure ?? this.#broken ?? new Error('the connection has ended')
-      listener.over(status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message, why)))
+      listener.over(
+        status === 'ok' ? undefined : (status ?? new GrpcFailure(UNAVAILABLE, why.message, why)),
+      )
     }
     stream.on('error', (error) => (failure = error))
     stream.on('end', () => {

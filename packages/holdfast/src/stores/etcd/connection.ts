@@ -1,6 +1,6 @@
 /**
- * Requests to an etcd cluster: one channel for each endpoint, the next one when the present one does not answer, credentials,
- * and errors that say what to do.
+ * Requests to an etcd cluster: one channel for each endpoint, the next one when the present one
+ * does not answer, credentials, and errors that say what to do.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
@@ -112,7 +112,10 @@ export class Connection {
     for (const channel of this.#channels) channel.close()
   }
 
-  /** Logs in first, and again when etcd does not take the login any more: it ends without use, and with a change of users. */
+  /**
+   * Logs in first, and again when etcd does not take the login any more: it ends without use, and
+   * with a change of users.
+   */
   async #authorized(
     method: string,
     body: Buffer,
@@ -131,14 +134,20 @@ export class Connection {
     }
   }
 
-  /** Undefined without credentials. Whoever comes during a login waits for that one: etcd is slow to check a password. */
+  /**
+   * Undefined without credentials. Whoever comes during a login waits for that one: etcd is slow to
+   * check a password.
+   */
   #login(endpoint: number, endMs: number): Promise<string> | string | undefined {
     const { credentials } = this.#options
     if (!credentials || this.#token !== undefined) return this.#token
     let login = this.#logins.get(endpoint)
     if (!login) {
       const body = authRequest(credentials.user, credentials.password)
-      login = this.#ask(METHODS.authenticate, body, endpoint, endMs, { token: undefined, needsLeader: false })
+      login = this.#ask(METHODS.authenticate, body, endpoint, endMs, {
+        token: undefined,
+        needsLeader: false,
+      })
         .then((answer) => (this.#token = readToken(answer)))
         .finally(() => this.#logins.delete(endpoint))
       this.#logins.set(endpoint, login)
@@ -151,7 +160,13 @@ export class Connection {
     if (this.#token === token) this.#token = undefined
   }
 
-  #ask(method: string, body: Buffer, endpoint: number, endMs: number, options: CallOptions): Promise<Buffer> {
+  #ask(
+    method: string,
+    body: Buffer,
+    endpoint: number,
+    endMs: number,
+    options: CallOptions,
+  ): Promise<Buffer> {
     const leftMs = endMs - systemClock.monotonicMs()
     const timeoutMs = Math.max(1, Math.min(TRY_MS, leftMs))
     return this.#channel(endpoint).request(method, body, { ...options, timeoutMs })
@@ -165,7 +180,10 @@ export class Connection {
   #channel(endpoint: number): Channel {
     const channel = this.#channels[endpoint]
     if (!channel || this.#closed)
-      throw new LockUsageError('The etcd store was closed.', { code: 'LOCKS_CLOSED', store: 'etcd' })
+      throw new LockUsageError('The etcd store was closed.', {
+        code: 'LOCKS_CLOSED',
+        store: 'etcd',
+      })
     return channel
   }
 }

@@ -21,19 +21,26 @@ export interface EtcdMember {
 
 /**
  * Asks each member how it is.
- * @throws LockUsageError when the options make no sense; LockError when the credentials or the client library are wrong.
+ * @throws LockUsageError when the options make no sense; LockError when the credentials or the
+ * client library are wrong.
  */
 export async function diagnose(options: EtcdOptions): Promise<readonly EtcdMember[]> {
   checkOptions(options)
   const connection = new Connection(options)
   try {
-    return await Promise.all(options.endpoints.map((endpoint, index) => examine(connection, endpoint, index)))
+    return await Promise.all(
+      options.endpoints.map((endpoint, index) => examine(connection, endpoint, index)),
+    )
   } finally {
     connection.close()
   }
 }
 
-async function examine(connection: Connection, endpoint: string, index: number): Promise<EtcdMember> {
+async function examine(
+  connection: Connection,
+  endpoint: string,
+  index: number,
+): Promise<EtcdMember> {
   const startedMs = systemClock.monotonicMs()
   try {
     const body = await connection.request(METHODS.status, Buffer.alloc(0), {
@@ -57,12 +64,15 @@ async function examine(connection: Connection, endpoint: string, index: number):
 }
 
 /**
- * Why locks on this version of etcd are in danger, or undefined when no such fault is known of it. Faults of the server
- * are what a client cannot make up for. From etcd's change logs: "leases wrongly revoked by the leader" is fixed in 3.4.31
- * (pull request 17465) and 3.5.13 (17425); the data inconsistency of 3.5.0 to 3.5.2 in 3.5.3.
+ * Why locks on this version of etcd are in danger, or undefined when no such fault is known of it.
+ * Faults of the server are what a client cannot make up for. From etcd's change logs: "leases
+ * wrongly revoked by the leader" is fixed in 3.4.31 (pull request 17465) and 3.5.13 (17425); the
+ * data inconsistency of 3.5.0 to 3.5.2 in 3.5.3.
  */
 export function knownFault(version: string): string | undefined {
-  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  const [major = 0, minor = 0, patch = 0] = version
+    .split('.')
+    .map((part) => Number.parseInt(part, 10))
   if (major < 3 || (major === 3 && minor < 4)) return 'Holdfast needs etcd 3.4 or later'
   if (major > 3 || minor > 5) return undefined
   if (minor === 5 && patch < 3) return 'members may come to disagree after a crash (fixed in 3.5.3)'

@@ -1,6 +1,6 @@
 /**
- * Entering a queue in one transaction: it refuses a claim that was withdrawn or has another shape, makes the entry on the
- * session that fits, and reads what stands before it.
+ * Entering a queue in one transaction: it refuses a claim that was withdrawn or has another shape,
+ * makes the entry on the session that fits, and reads what stands before it.
  */
 import { StoreUnavailableError } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
@@ -25,7 +25,10 @@ interface Planned {
 
 /** What an attempt of many waiters of one client is made with. */
 export interface Crowd {
-  /** Reads what stands before an entry that was just made, for all entries that were made at the same time. */
+  /**
+   * Reads what stands before an entry that was just made, for all entries that were made at the
+   * same time.
+   */
   before(entry: Entry, claim: Claim): Promise<Standing | undefined>
 }
 
@@ -52,10 +55,13 @@ export async function enter(
     if (isLeaseGone(error)) return { outcome: 'no-session' }
     throw error
   }
-  throw new StoreUnavailableError(`The queue of "${claim.lock}" changed ${TRIES} times during one attempt.`, {
-    lock: claim.lock,
-    store: 'etcd',
-  })
+  throw new StoreUnavailableError(
+    `The queue of "${claim.lock}" changed ${TRIES} times during one attempt.`,
+    {
+      lock: claim.lock,
+      store: 'etcd',
+    },
+  )
 }
 
 /** Undefined when the queue changed meanwhile. */
@@ -96,8 +102,8 @@ async function tryToEnter(
 const BEHIND_MANY = { before: [], weight: Infinity }
 
 /**
- * Enters behind many others of this client, without reading the queue in the same step: etcd would pass all of it each
- * time. It is read once for all that have entered meanwhile.
+ * Enters behind many others of this client, without reading the queue in the same step: etcd would
+ * pass all of it each time. It is read once for all that have entered meanwhile.
  */
 async function tryToJoin(
   run: Run,
@@ -118,7 +124,10 @@ async function tryToJoin(
   return { ...entered(planned, answer.revision, BEHIND_MANY, true), later }
 }
 
-/** What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its shape. */
+/**
+ * What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its
+ * shape.
+ */
 function sound({ claim, key }: Planned): Buffer[] {
   const shapes = otherShapes(claim.lock, claim)
   return [
@@ -128,7 +137,10 @@ function sound({ claim, key }: Planned): Buffer[] {
   ]
 }
 
-/** Enters beside others without queueing: only if nobody has come since they were seen to leave room. */
+/**
+ * Enters beside others without queueing: only if nobody has come since they were seen to leave
+ * room.
+ */
 async function enterBeside(
   run: Run,
   planned: Planned,
@@ -168,7 +180,10 @@ async function refusal(
   return undefined
 }
 
-/** An earlier request made the entry, and its answer was lost. It keeps its place, on a session that is alive for certain. */
+/**
+ * An earlier request made the entry, and its answer was lost. It keeps its place, on a session that
+ * is alive for certain.
+ */
 async function reenter(
   run: Run,
   planned: Planned,
@@ -180,7 +195,10 @@ async function reenter(
   const session = waiter && own.lease === waiter.lease ? waiter : holder
   const { succeeded, answers, revision } = await run({
     when: [when.unchanged(own.key, own.modRevision)],
-    then: [...beforeOperations(claim.lock, claim, own.createRevision), op.put(own.key, value, session.lease)],
+    then: [
+      ...beforeOperations(claim.lock, claim, own.createRevision),
+      op.put(own.key, value, session.lease),
+    ],
   })
   if (!succeeded) return undefined
   const before = standingFrom(

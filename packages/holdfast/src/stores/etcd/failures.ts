@@ -35,9 +35,10 @@ export function isDown(error: unknown): boolean {
 }
 
 /**
- * Whether a request with a login has to be made again with a new one. A token of the JWT kind is good only for the users and
- * roles as they were when it was made: any change of them ends it. And where authentication was enabled just now, a
- * request may be taken for one without a user. None of them has done anything.
+ * Whether a request with a login has to be made again with a new one. A token of the JWT kind is
+ * good only for the users and roles as they were when it was made: any change of them ends it. And
+ * where authentication was enabled just now, a request may be taken for one without a user. None of
+ * them has done anything.
  */
 export function isAuthExpired(error: unknown): boolean {
   const status = statusOf(error)
@@ -74,7 +75,10 @@ export function asLockError(error: unknown, endpoint = 'etcd'): LockError {
   if (isLockError(error)) return error
   const status = statusOf(error)
   const details = status?.details ?? (error instanceof Error ? error.message : String(error))
-  const made = (code: 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG', advice: string): LockError =>
+  const made = (
+    code: 'STORE_UNAVAILABLE' | 'STORE_AUTH' | 'STORE_CONFIG',
+    advice: string,
+  ): LockError =>
     new StoreUnavailableError(`etcd at ${endpoint} failed: ${details}. ${advice}`, {
       code,
       store: 'etcd',
@@ -94,7 +98,10 @@ export function asLockError(error: unknown, endpoint = 'etcd'): LockError {
         return made('STORE_AUTH', 'etcd has authentication enabled: give credentials to etcdStore.')
       }
       if (isOldLogin(details)) {
-        return made('STORE_UNAVAILABLE', 'Its users or roles are being changed again and again: try later.')
+        return made(
+          'STORE_UNAVAILABLE',
+          'Its users or roles are being changed again and again: try later.',
+        )
       }
       return made('STORE_CONFIG', 'The server refused the request; it must be etcd 3.4 or later.')
     case FAILED_PRECONDITION:

@@ -32,7 +32,9 @@ export function readStatus(
 ): GrpcFailure | 'ok' | undefined {
   const status = headers['grpc-status']
   if (status !== undefined) {
-    return Number(status) === 0 ? 'ok' : new GrpcFailure(Number(status), decode(headers['grpc-message']))
+    return Number(status) === 0
+      ? 'ok'
+      : new GrpcFailure(Number(status), decode(headers['grpc-message']))
   }
   const http = headers[':status'] ?? 200
   if (http === 200) return undefined

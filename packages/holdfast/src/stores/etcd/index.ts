@@ -12,7 +12,10 @@ import { EtcdPort } from './port.js'
 export { diagnose, knownFault, type EtcdMember } from './diagnose.js'
 export type { EtcdOptions, EtcdTls } from './options.js'
 
-/** A session is a second longer than its leases, and etcd grants none below 2 s unless its election timeout is changed. */
+/**
+ * A session is a second longer than its leases, and etcd grants none below 2 s unless its election
+ * timeout is changed.
+ */
 const SHORTEST_TTL_MS = 1000
 /** The longest TTL that etcd takes, 9 000 000 000 s, is longer than any timer. */
 const LONGEST_TTL_MS = 2 ** 31 - 1

@@ -1,9 +1,10 @@
 /**
  * Where entries stand in etcd: `holdfast/locks/<lock>/<shape>/<slot>`.
  *
- * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of another shape, and separates
- * writers from readers, so that a reader need not read of a thousand others. Names are escaped, so that a slash in a name does
- * not put one lock inside another; the escape goes letter by letter, so a prefix of a name is a prefix of its key.
+ * The shape keeps locks of different kinds apart, so that a transaction can refuse a claim of
+ * another shape, and separates writers from readers, so that a reader need not read of a thousand
+ * others. Names are escaped, so that a slash in a name does not put one lock inside another; the
+ * escape goes letter by letter, so a prefix of a name is a prefix of its key.
  */
 import type { Claim } from '../../store/contract.js'
 
@@ -63,10 +64,15 @@ export function otherShapes(lock: string, claim: Shaped): Span[] {
   ]
 }
 
-/** What stands in a claim's way as long as it is there: for a reader the writers, for all others everybody. */
+/**
+ * What stands in a claim's way as long as it is there: for a reader the writers, for all others
+ * everybody.
+ */
 export function rivals(lock: string, claim: Shaped): Span {
   const { key } = queueOf(lock)
-  return claim.kind !== 'semaphore' && claim.weight < claim.capacity ? spanOf(`${key}w/`) : queueOf(lock)
+  return claim.kind !== 'semaphore' && claim.weight < claim.capacity
+    ? spanOf(`${key}w/`)
+    : queueOf(lock)
 }
 
 /** Whether the entry is a mutex or a writer, also one that was downgraded since. */
@@ -74,7 +80,9 @@ export function isWriterKey(key: string): boolean {
   return key.slice(0, key.lastIndexOf('/')).endsWith('/w')
 }
 
-/** The number of permits of the semaphore that an entry's key belongs to. Undefined for other locks. */
+/**
+ * The number of permits of the semaphore that an entry's key belongs to. Undefined for other locks.
+ */
 export function capacityOf(key: string): number | undefined {
   const permits = /\/s(\d+)\/[^/]*$/.exec(key)?.[1]
   return permits === undefined ? undefined : Number(permits)
@@ -95,6 +103,7 @@ export function after(lock: string): string {
 /** The lock of an entry's key; undefined for what is none. */
 export function lockOf(key: string): string | undefined {
   const [lock, shape, slot, ...rest] = key.startsWith(ROOT) ? key.slice(ROOT.length).split('/') : []
-  if (lock === undefined || shape === undefined || slot === undefined || rest.length > 0) return undefined
+  if (lock === undefined || shape === undefined || slot === undefined || rest.length > 0)
+    return undefined
   return unescapeName(lock)
 }

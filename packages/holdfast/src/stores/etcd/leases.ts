@@ -1,4 +1,6 @@
-/** Leases of etcd: the sessions of claims, and the one under which withdrawn claims are remembered. */
+/**
+ * Leases of etcd: the sessions of claims, and the one under which withdrawn claims are remembered.
+ */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { Exactness, PortSession } from '../sequenced/port.js'
@@ -35,7 +37,9 @@ export class EtcdSession implements PortSession {
 
   async end(): Promise<void> {
     try {
-      await this.#reads.connection.request(METHODS.revoke, leaseRequest(this.lease), { repeatable: true })
+      await this.#reads.connection.request(METHODS.revoke, leaseRequest(this.lease), {
+        repeatable: true,
+      })
     } catch (error) {
       if (!isLeaseGone(error)) throw error
     }
@@ -65,7 +69,9 @@ export async function grantLease(
   ttlSeconds: number,
   exactness: Exactness,
 ): Promise<EtcdSession> {
-  const body = await reads.connection.request(METHODS.grant, grantRequest(ttlSeconds), { repeatable: true })
+  const body = await reads.connection.request(METHODS.grant, grantRequest(ttlSeconds), {
+    repeatable: true,
+  })
   const { id, ttlSeconds: granted } = readLease(body)
   const session = new EtcdSession(id, granted * 1000, reads)
   if (granted === ttlSeconds || (granted > ttlSeconds && exactness === 'or longer')) return session
@@ -81,8 +87,8 @@ export async function grantLease(
 const GRAVE_SPARE_S = 60
 
 /**
- * The lease of tombstones: never kept alive, so that they vanish by themselves, and exchanged for a fresh one while it
- * still outlives the claims that it refuses.
+ * The lease of tombstones: never kept alive, so that they vanish by themselves, and exchanged for a
+ * fresh one while it still outlives the claims that it refuses.
  */
 export class Graveyard {
   readonly #reads: QuorumReads

@@ -12,7 +12,10 @@ const CHUNK = 500
 export async function listQueues(connection: Connection, query: InspectQuery): Promise<QueuesPage> {
   if ('lock' in query) {
     const { key, end } = queueOf(query.lock)
-    return { queues: await describe(connection, await readAll(connection, key, end)), cursor: undefined }
+    return {
+      queues: await describe(connection, await readAll(connection, key, end)),
+      cursor: undefined,
+    }
   }
   const { key, end } = queuesWith(query.prefix)
   const start = query.cursor === undefined ? key : after(query.cursor)
@@ -42,10 +45,15 @@ async function readAll(
   }
 }
 
-async function describe(connection: Connection, found: readonly KeyValue[]): Promise<ListedQueue[]> {
+async function describe(
+  connection: Connection,
+  found: readonly KeyValue[],
+): Promise<ListedQueue[]> {
   const leftMs = await leaseTimes(connection, new Set(found.map(({ lease }) => lease)))
   const queues = new Map<string, ListedEntry[]>()
-  const inOrder = found.toSorted((one, other) => (one.createRevision < other.createRevision ? -1 : 1))
+  const inOrder = found.toSorted((one, other) =>
+    one.createRevision < other.createRevision ? -1 : 1,
+  )
   // In the order of the keys for the locks, in that of their making for the entries.
   for (const { key } of found) queues.set(lockOf(key) ?? '', [])
   for (const kv of inOrder) {
@@ -59,10 +67,15 @@ async function describe(connection: Connection, found: readonly KeyValue[]): Pro
   return [...queues].flatMap(([lock, entries]) => (entries.length > 0 ? [{ lock, entries }] : []))
 }
 
-async function leaseTimes(connection: Connection, leases: ReadonlySet<bigint>): Promise<Map<bigint, number>> {
+async function leaseTimes(
+  connection: Connection,
+  leases: ReadonlySet<bigint>,
+): Promise<Map<bigint, number>> {
   const times = await Promise.all(
     [...leases].map(async (lease): Promise<[bigint, number]> => {
-      const body = await connection.request(METHODS.timeToLive, leaseRequest(lease), { repeatable: true })
+      const body = await connection.request(METHODS.timeToLive, leaseRequest(lease), {
+        repeatable: true,
+      })
       return [lease, Math.max(0, readLease(body).ttlSeconds * 1000)]
     }),
   )

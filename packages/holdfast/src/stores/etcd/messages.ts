@@ -1,6 +1,7 @@
 /**
- * The messages of etcd's v3 interface that Holdfast uses, with their field numbers as in etcd's `rpc.proto` and `kv.proto`.
- * int64 is a bigint throughout: revisions and lease ids do not fit a double.
+ * The messages of etcd's v3 interface that Holdfast uses, with their field numbers as in etcd's
+ * `rpc.proto` and `kv.proto`. int64 is a bigint throughout: revisions and lease ids do not fit a
+ * double.
  */
 import { Fields, message, repeated } from './wire.js'
 
@@ -56,7 +57,8 @@ export const op = {
   put: (key: string, value: string, lease: bigint): Buffer =>
     message([2, message([1, key], [2, value], [3, lease])]),
   /** Writes the value and leaves the lease as it is. */
-  rewrite: (key: string, value: string): Buffer => message([2, message([1, key], [2, value], [6, true])]),
+  rewrite: (key: string, value: string): Buffer =>
+    message([2, message([1, key], [2, value], [6, true])]),
   remove: (key: string): Buffer => message([3, message([1, key])]),
   txn: (txn: Buffer): Buffer => message([4, txn]),
 }
@@ -70,7 +72,8 @@ const MOD = 2
 export const when = {
   absent: (key: string): Buffer => message([1, EQUAL], [2, CREATE], [3, key]),
   /** Nothing at all is in the range. */
-  empty: (key: string, end: string): Buffer => message([1, EQUAL], [2, CREATE], [3, key], [64, end]),
+  empty: (key: string, end: string): Buffer =>
+    message([1, EQUAL], [2, CREATE], [3, key], [64, end]),
   created: (key: string, revision: bigint): Buffer =>
     message([1, EQUAL], [2, CREATE], [3, key], [5, revision]),
   /** Everything in the range was created before the revision. */
@@ -135,7 +138,11 @@ export interface RangeAnswer {
 
 export function readRange(bytes: Buffer): RangeAnswer {
   const fields = new Fields(bytes)
-  return { revision: fields.sub(1).int(3), found: fields.all(2).map(readKeyValue), more: fields.flag(3) }
+  return {
+    revision: fields.sub(1).int(3),
+    found: fields.all(2).map(readKeyValue),
+    more: fields.flag(3),
+  }
 }
 
 function readKeyValue(bytes: Buffer): KeyValue {
@@ -177,9 +184,13 @@ export interface WatchTarget {
   readonly deletesOnly: boolean
 }
 
-/** From now on. A watch that begins in the past is served a tenth of a second later: etcd gathers those. */
+/**
+ * From now on. A watch that begins in the past is served a tenth of a second later: etcd gathers
+ * those.
+ */
 export function watchRequest({ id, key, deletesOnly }: WatchTarget): Buffer {
-  // A filter is an enumeration whose value "no puts" is 0, so it has to be written out as a packed list.
+  // A filter is an enumeration whose value "no puts" is 0, so it has to be written out as a packed
+  // list.
   const filters = deletesOnly ? Uint8Array.of(0) : undefined
   return message([1, message([1, key], [5, filters], [7, id])])
 }

@@ -3,7 +3,10 @@ import { LockUsageError } from '../../errors.js'
 import { shownAddress } from '../sequenced/shown-address.js'
 
 export interface EtcdOptions {
-  /** Such as `http://10.0.0.1:2379` or `10.0.0.1:2379`; `https://` for TLS. All members, so that one may fail. */
+  /**
+   * Such as `http://10.0.0.1:2379` or `10.0.0.1:2379`; `https://` for TLS. All members, so that one
+   * may fail.
+   */
   readonly endpoints: readonly string[]
   /** User and password, where etcd has authentication enabled. */
   readonly credentials?: { readonly user: string; readonly password: string }
@@ -17,7 +20,10 @@ export interface EtcdTls {
   /** The client's own certificate and key, where the servers ask for one. */
   readonly cert?: string | Uint8Array
   readonly key?: string | Uint8Array
-  /** The name that the servers' certificates are made out to, where it is not the host of the endpoint. */
+  /**
+   * The name that the servers' certificates are made out to, where it is not the host of the
+   * endpoint.
+   */
   readonly serverName?: string
 }
 
@@ -29,7 +35,9 @@ export interface Endpoint {
 
 /** @throws LockUsageError when it is no address. */
 export function parseEndpoint(endpoint: string, { tls }: Pick<EtcdOptions, 'tls'> = {}): Endpoint {
-  const match = /^(?:(https?):\/\/)?((?:\[[0-9a-f:.]+\]|[^\s/:@[\]]+):(\d{1,5}))\/?$/i.exec(endpoint)
+  const match = /^(?:(https?):\/\/)?((?:\[[0-9a-f:.]+\]|[^\s/:@[\]]+):(\d{1,5}))\/?$/i.exec(
+    endpoint,
+  )
   const port = Number(match?.[3])
   if (!match?.[2] || !(port > 0 && port < 65_536)) {
     throw new LockUsageError(
@@ -55,9 +63,13 @@ export function checkOptions(options: EtcdOptions): void {
   }
   for (const endpoint of endpoints) parseEndpoint(String(endpoint), options)
   if (credentials && (!credentials.user || typeof credentials.password !== 'string')) {
-    throw new LockUsageError('The credentials of etcdStore need a user and a password.', { store: 'etcd' })
+    throw new LockUsageError('The credentials of etcdStore need a user and a password.', {
+      store: 'etcd',
+    })
   }
   if (tls && (tls.cert === undefined) !== (tls.key === undefined)) {
-    throw new LockUsageError('The tls of etcdStore needs both cert and key, or neither.', { store: 'etcd' })
+    throw new LockUsageError('The tls of etcdStore needs both cert and key, or neither.', {
+      store: 'etcd',
+    })
   }
 }

@@ -29,9 +29,15 @@ import { beforeOperations, MOST_BEFORE, standingFrom } from './standing.js'
 import { decodeValue, encodeValue } from './values.js'
 import { Watches } from './watches.js'
 
-/** etcd takes 128 operations in a transaction by default, and a look is two beside what stands before the entry. */
+/**
+ * etcd takes 128 operations in a transaction by default, and a look is two beside what stands
+ * before the entry.
+ */
 const LOOKS_AT_ONCE = Math.floor(128 / (2 + MOST_BEFORE))
-/** How long the word of a thief stays for its victim, and that of a claim that is gone for its own late request, in milliseconds. */
+/**
+ * How long the word of a thief stays for its victim, and that of a claim that is gone for its own
+ * late request, in milliseconds.
+ */
 const WORD_MS = 60_000
 
 /** More entries of this client than that in one queue enter without reading it. */
@@ -43,7 +49,10 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly #connection: Connection
   readonly #batches: Batches
   readonly #slots = new Slots()
-  /** Claims whose entry a lost request may make once more, by the key of the word that they are gone. */
+  /**
+   * Claims whose entry a lost request may make once more, by the key of the word that they are
+   * gone.
+   */
   readonly #doubted = new Set<string>()
   readonly #reads: QuorumReads
   readonly #queueReads: QueueReads
@@ -63,14 +72,25 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return grantLease(this.#reads, timeoutMs / 1000, exactness)
   }
 
-  async enter(claim: Claim, data: EntryData, sessions: EnterSessions<EtcdSession>): Promise<EnterResult> {
+  async enter(
+    claim: Claim,
+    data: EntryData,
+    sessions: EnterSessions<EtcdSession>,
+  ): Promise<EnterResult> {
     const key = this.#slots.take(claim)
     const unclear = this.#connection.unclear
     const run = (request: Txn): Promise<TxnAnswer> => this.#change(claim.lock, request, true)
     let result: EnterResult
     try {
       const isCrowded = this.#slots.used(claim) > CROWD
-      result = await enter(run, claim, key, data, sessions, isCrowded ? this.#queueReads : undefined)
+      result = await enter(
+        run,
+        claim,
+        key,
+        data,
+        sessions,
+        isCrowded ? this.#queueReads : undefined,
+      )
     } catch (error) {
       const inDoubt = this.#connection.unclear !== unclear || this.#doubted.has(goneKey(claim))
       if (inDoubt || !isRefusal(error)) throw error
@@ -92,7 +112,9 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     for (let from = 0; from < others.length; from += LOOKS_AT_ONCE) {
       const some = others.slice(from, from + LOOKS_AT_ONCE)
       const at = some.map((index) => entries[index] as LookedAt)
-      looks.push(this.#look(at).then((found) => found.map((look, place) => [some[place] as number, look])))
+      looks.push(
+        this.#look(at).then((found) => found.map((look, place) => [some[place] as number, look])),
+      )
     }
     const found = new Map<number, Look | Waits>([...waiting, ...(await Promise.all(looks)).flat()])
     return [...entries.keys()].map((index) => found.get(index) ?? { state: 'absent' })
@@ -139,7 +161,10 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     const { key, end } = queueOf(claim.lock)
     const { answers } = await this.#change(
       claim.lock,
-      { when: [], then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })] },
+      {
+        when: [],
+        then: [op.put(goneKey(claim), encodeGone(undefined), lease), op.range(key, { end })],
+      },
       true,
     )
     // From this moment on no entry of this claim can be made, so what is there now is all there is.
@@ -200,7 +225,10 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     })
   }
 
-  /** What was not entered must not be made later on, by a request that was not answered: nobody would take it out. */
+  /**
+   * What was not entered must not be made later on, by a request that was not answered: nobody
+   * would take it out.
+   */
   async #leaveOut(claim: Claim, { outcome }: EnterResult): Promise<void> {
     const inDoubt = this.#doubted.has(goneKey(claim))
     // Without a session it comes again, and finds under the same key what was made.
@@ -239,7 +267,10 @@ function readLook({ entry, claim }: LookedAt, answers: TxnAnswer['answers'], mom
   return { state: 'absent', ...(stolenBecause === undefined ? {} : { stolenBecause }) }
 }
 
-/** What stands under a claim that is no more: the reason of a thief, or nothing when it was withdrawn. */
+/**
+ * What stands under a claim that is no more: the reason of a thief, or nothing when it was
+ * withdrawn.
+ */
 function encodeGone(stolenBecause: string | undefined): string {
   return stolenBecause === undefined ? 'withdrawn' : `stolen:${stolenBecause}`
 }

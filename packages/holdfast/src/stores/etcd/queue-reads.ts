@@ -1,8 +1,10 @@
 /**
- * Looks of many claims of this client that wait for one lock: the queue is read once for all of them, without values.
+ * Looks of many claims of this client that wait for one lock: the queue is read once for all of
+ * them, without values.
  *
- * Without the values the weights are unknown. A weight is read where it decides: among the oldest entries of a
- * semaphore, and of the last writer before a reader. It is remembered for as long as the entry does not change.
+ * Without the values the weights are unknown. A weight is read where it decides: among the oldest
+ * entries of a semaphore, and of the last writer before a reader. It is remembered for as long as
+ * the entry does not change.
  */
 import type { Claim } from '../../store/contract.js'
 import type { Entry, LookedAt, Standing, Waits } from '../sequenced/port.js'
@@ -35,7 +37,10 @@ interface Queue {
 
 export class QueueReads {
   readonly #reads: QuorumReads
-  /** The weights that were read, by lock, by key and revision. The lock that was read last stands at the end. */
+  /**
+   * The weights that were read, by lock, by key and revision. The lock that was read last stands at
+   * the end.
+   */
   readonly #weights = new Map<string, Map<string, number>>()
   readonly #lengths = new Map<string, number>()
   readonly #queues: SharedReads<Queue>
@@ -45,7 +50,10 @@ export class QueueReads {
     this.#queues = new SharedReads((lock) => this.#read(lock))
   }
 
-  /** Finds the entries that still wait, by their place in `entries`. The others have to be looked at one by one. */
+  /**
+   * Finds the entries that still wait, by their place in `entries`. The others have to be looked at
+   * one by one.
+   */
   async stillWaiting(entries: readonly LookedAt[]): Promise<Map<number, Waits>> {
     const byLock = new Map<string, [number, Waiter][]>()
     for (const [index, at] of entries.entries()) {
@@ -81,7 +89,10 @@ export class QueueReads {
 
   async #read(lock: string): Promise<Queue> {
     const { key, end } = queueOf(lock)
-    const body = txn({ when: [], then: [op.range(key, { end, sort: 'oldest-first', keysOnly: true })] })
+    const body = txn({
+      when: [],
+      then: [op.range(key, { end, sort: 'oldest-first', keysOnly: true })],
+    })
     const { answers, revision } = await this.#reads.read(body)
     const queue = answers[0]?.found ?? []
     const weights = await this.#weigh(queue, this.#remember(lock, queue))
@@ -100,7 +111,10 @@ export class QueueReads {
   }
 
   /** Reads the weights that decide and are not known. */
-  async #weigh(queue: readonly KeyValue[], weights: Map<string, number>): Promise<Map<string, number>> {
+  async #weigh(
+    queue: readonly KeyValue[],
+    weights: Map<string, number>,
+  ): Promise<Map<string, number>> {
     const keys = deciding(queue)
       .filter((kv) => !weights.has(weightKey(kv)))
       .map(({ key }) => key)
@@ -134,7 +148,10 @@ export class QueueReads {
   }
 }
 
-function waitsIn({ view, entries, moment }: Queue, { entry, claim, seen }: Waiter): Waits | undefined {
+function waitsIn(
+  { view, entries, moment }: Queue,
+  { entry, claim, seen }: Waiter,
+): Waits | undefined {
   const kv = entries.get(entry.key)
   if (kv?.createRevision !== entry.number || kv.modRevision !== seen) return undefined
   const standing = view.before(entry.key, claim)
@@ -149,7 +166,10 @@ function weightKey({ key, modRevision }: KeyValue): string {
   return `${modRevision} ${key}`
 }
 
-/** The entries whose weights decide: of a semaphore as many as exceed its capacity, and the writers before readers. */
+/**
+ * The entries whose weights decide: of a semaphore as many as exceed its capacity, and the writers
+ * before readers.
+ */
 function deciding(queue: readonly KeyValue[]): readonly KeyValue[] {
   const [first] = queue
   const capacity = first && capacityOf(first.key)

@@ -1,11 +1,13 @@
 /**
- * Linearizable reads: a quorum confirms, after the read has left, that the leader which serves it still leads.
+ * Linearizable reads: a quorum confirms, after the read has left, that the leader which serves it
+ * still leads.
  *
- * A keep-alive has no such proof. A leader whose disk stalls answers keep-alives from memory while the others elect another,
- * which never hears of them; a follower whose disk stalls passes them on to that leader. Neither can answer a read. So a
- * session is kept alive through a member that has just answered one: that member knows the leader of the read's term, or of a
- * later one. Any leader that is elected after the read gives each lease its whole TTL again. Hence the lease lives for its TTL,
- * counted from the moment at which the read left.
+ * A keep-alive has no such proof. A leader whose disk stalls answers keep-alives from memory while
+ * the others elect another, which never hears of them; a follower whose disk stalls passes them on
+ * to that leader. Neither can answer a read. So a session is kept alive through a member that has
+ * just answered one: that member knows the leader of the read's term, or of a later one. Any leader
+ * that is elected after the read gives each lease its whole TTL again. Hence the lease lives for
+ * its TTL, counted from the moment at which the read left.
  */
 import type { Connection } from './connection.js'
 import { ROOT } from './keys.js'
@@ -24,7 +26,10 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/** Reads one key, which does not exist. A transaction without any operation is answered without a quorum. */
+/**
+ * Reads one key, which does not exist. A transaction without any operation is answered without a
+ * quorum.
+ */
 const SMALLEST_READ = txn({ when: [], then: [op.range(ROOT, { keysOnly: true })] })
 
 export class QuorumReads {
@@ -40,7 +45,9 @@ export class QuorumReads {
     const waiters = this.#waiters
     this.#waiters = []
     try {
-      const { body: answer, endpoint } = await this.connection.ask(METHODS.txn, body, { repeatable: true })
+      const { body: answer, endpoint } = await this.connection.ask(METHODS.txn, body, {
+        repeatable: true,
+      })
       const found = readTxn(answer)
       for (const { resolve } of waiters) resolve({ endpoint, term: found.term })
       return found
@@ -50,7 +57,10 @@ export class QuorumReads {
     }
   }
 
-  /** Resolves to the member that answers the next read. One is sent if nobody else reads in this turn of the event loop. */
+  /**
+   * Resolves to the member that answers the next read. One is sent if nobody else reads in this
+   * turn of the event loop.
+   */
   confirmedMember(): Promise<Confirmed> {
     return new Promise((resolve, reject) => {
       if (this.#waiters.length === 0) setImmediate(() => void this.#readForWaiters())

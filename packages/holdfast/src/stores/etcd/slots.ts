@@ -1,9 +1,10 @@
 /**
  * The keys of this client's entries, which are used again and again.
  *
- * etcd remembers every key that ever was until it is compacted, and whoever reads a queue passes all that stood there before.
- * With a key for each claim a busy lock would get slower with each hand-off. So a claim takes a key that an earlier one has left;
- * what tells two entries under one key apart is the revision that made them.
+ * etcd remembers every key that ever was until it is compacted, and whoever reads a queue passes
+ * all that stood there before. With a key for each claim a busy lock would get slower with each
+ * hand-off. So a claim takes a key that an earlier one has left; what tells two entries under one
+ * key apart is the revision that made them.
  */
 import { systemRandom } from '../../clock/clock.js'
 import type { Claim, ClaimRef } from '../../store/contract.js'
@@ -59,7 +60,10 @@ export class Slots {
     if (pool.used === 0) this.#pools.delete(slot.prefix)
   }
 
-  /** A request is under way that may use one of these keys at any later moment: none of them is given to another claim. */
+  /**
+   * A request is under way that may use one of these keys at any later moment: none of them is
+   * given to another claim.
+   */
   abandon(): void {
     this.#name = systemRandom.id()
     this.#pools.clear()

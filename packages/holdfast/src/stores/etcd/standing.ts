@@ -12,13 +12,17 @@ type Weighed = Pick<Claim, 'capacity' | 'weight' | 'kind'>
 export const MOST_BEFORE = 2
 
 /**
- * Reads as little as decides. For a writer and a mutex that is the last entry, for a reader the last writer: should that
- * one have been downgraded, it has held, and no writer before it can still wait. For permits it is the oldest entries,
- * as many as exceed the capacity in any case, and the last one, which is worth watching.
+ * Reads as little as decides. For a writer and a mutex that is the last entry, for a reader the
+ * last writer: should that one have been downgraded, it has held, and no writer before it can still
+ * wait. For permits it is the oldest entries, as many as exceed the capacity in any case, and the
+ * last one, which is worth watching.
  */
 export function beforeOperations(lock: string, claim: Weighed, number?: bigint): Buffer[] {
   const { key, end } = rivals(lock, claim)
-  const range: RangeOptions = { end, ...(number === undefined ? {} : { maxCreateRevision: number - 1n }) }
+  const range: RangeOptions = {
+    end,
+    ...(number === undefined ? {} : { maxCreateRevision: number - 1n }),
+  }
   const last = op.range(key, { ...range, sort: 'newest-first', limit: 1 })
   if (claim.kind !== 'semaphore' || claim.weight >= claim.capacity) return [last]
   return [last, op.range(key, { ...range, sort: 'oldest-first', limit: claim.capacity + 1 })]
@@ -36,5 +40,8 @@ export function standingFrom(
 }
 
 function asPlaces(found: readonly KeyValue[]): Place[] {
-  return found.map(({ key, value }) => ({ key, weight: decodeValue(value)?.data.weight ?? Infinity }))
+  return found.map(({ key, value }) => ({
+    key,
+    weight: decodeValue(value)?.data.weight ?? Infinity,
+  }))
 }

@@ -1,10 +1,12 @@
 /**
  * All watches of a client on one stream.
  *
- * A watch begins when etcd says so. Should the whole of etcd have moved on since the look that it follows, its key is read once
- * more: then nothing is missed however late the stream is. (A watch from the revision of the look on would need no reading,
- * and be told up to a tenth of a second late, since etcd serves those that begin in the past from time to time.) Whatever ends a
- * watch, be it an event, a compaction, a lost leader or a broken connection, ends in the same call: somebody should look again.
+ * A watch begins when etcd says so. Should the whole of etcd have moved on since the look that it
+ * follows, its key is read once more: then nothing is missed however late the stream is. (A watch
+ * from the revision of the look on would need no reading, and be told up to a tenth of a second
+ * late, since etcd serves those that begin in the past from time to time.) Whatever ends a watch,
+ * be it an event, a compaction, a lost leader or a broken connection, ends in the same call:
+ * somebody should look again.
  */
 import { TickQueue } from '../../collections/tick-queue.js'
 import type { Stream } from './channel.js'
@@ -20,7 +22,10 @@ import {
   type WatchTarget,
 } from './messages.js'
 
-/** The stream is kept for a moment when nobody watches any more: the next waiter is likely to come soon. */
+/**
+ * The stream is kept for a moment when nobody watches any more: the next waiter is likely to come
+ * soon.
+ */
 const LINGER_MS = 500
 
 interface Watcher {
@@ -86,7 +91,8 @@ export class Watches {
 
   #take(bytes: Buffer): void {
     const { id, created, revision, canceled, happened } = readWatch(bytes)
-    // Refused, whichever it was: etcd need not say. The stream has the login with which it began, and that may have ended.
+    // Refused, whichever it was: etcd need not say. The stream has the login with which it began,
+    // and that may have ended.
     if (created && canceled) return this.#replace()
     const watcher = this.#watchers.get(id)
     if (!watcher) return
@@ -109,11 +115,14 @@ export class Watches {
     const reads = behind.map(({ target }) => op.range(target.key, { keysOnly: true }))
     try {
       const body = txn({ when: [], then: reads })
-      const { answers } = readTxn(await this.#connection.request(METHODS.txn, body, { repeatable: true }))
+      const { answers } = readTxn(
+        await this.#connection.request(METHODS.txn, body, { repeatable: true }),
+      )
       for (const [index, watcher] of behind.entries()) {
         const found = answers[index]?.found[0]
         const { deletesOnly, id } = watcher.target
-        const changed = !found || (deletesOnly ? found.createRevision : found.modRevision) > watcher.moment
+        const changed =
+          !found || (deletesOnly ? found.createRevision : found.modRevision) > watcher.moment
         if (changed && this.#watchers.has(id)) this.#tell(watcher)
       }
     } catch {
@@ -139,7 +148,10 @@ export class Watches {
     }, LINGER_MS)
   }
 
-  /** Whoever still waits looks, with a new login where that is needed, and watches over another stream. */
+  /**
+   * Whoever still waits looks, with a new login where that is needed, and watches over another
+   * stream.
+   */
   #replace(): void {
     this.#stream?.cancel()
     this.#stream = undefined

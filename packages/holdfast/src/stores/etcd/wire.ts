@@ -1,12 +1,20 @@
-/** The protocol buffers encoding, as much of it as etcd's messages need: varints and length-delimited fields. */
+/**
+ * The protocol buffers encoding, as much of it as etcd's messages need: varints and
+ * length-delimited fields.
+ */
 
-/** What a field may be set to. What is undefined, zero, empty or false is left out, as proto3 has it. */
+/**
+ * What a field may be set to. What is undefined, zero, empty or false is left out, as proto3 has
+ * it.
+ */
 export type FieldValue = bigint | number | boolean | string | Uint8Array | undefined
 
 const EMPTY = Buffer.alloc(0)
 
 /** One message out of its fields. A repeated field is several pairs. */
-export function message(...fields: readonly (readonly [field: number, value: FieldValue])[]): Buffer {
+export function message(
+  ...fields: readonly (readonly [field: number, value: FieldValue])[]
+): Buffer {
   const parts: Uint8Array[] = []
   for (const [field, value] of fields) appendField(parts, field, value)
   return parts.length === 0 ? EMPTY : Buffer.concat(parts)
@@ -53,7 +61,10 @@ function varint(value: number | bigint): Uint8Array {
 }
 
 /** Calls back with each field of a message. Fields of kinds that etcd does not use are an error. */
-export function fieldsOf(bytes: Buffer, take: (field: number, value: bigint | Buffer) => void): void {
+export function fieldsOf(
+  bytes: Buffer,
+  take: (field: number, value: bigint | Buffer) => void,
+): void {
   let at = 0
   const readVarint = (): bigint => {
     let low = 0

@@ -1,8 +1,10 @@
 /**
- * `holdfast/memory`: locks among the async tasks of one process, and the reference for every other store.
+ * `holdfast/memory`: locks among the async tasks of one process, and the reference for every other
+ * store.
  *
- * Its verbs run to completion in the turn that calls them, so no message can be late or lost. All claims share one
- * token counter, which lets idle locks be forgotten without a token ever coming back.
+ * Its verbs run to completion in the turn that calls them, so no message can be late or lost. All
+ * claims share one token counter, which lets idle locks be forgotten without a token ever coming
+ * back.
  */
 import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -31,13 +33,16 @@ export interface MemoryStoreOptions {
   /** Time, for simulations. */
   readonly clock?: Clock
   /**
-   * How many withdrawn claims each lock remembers. In one process an attempt cannot be overtaken by its own withdraw,
-   * so a few suffice; a simulation that puts a network in front asks for more. Default 8.
+   * How many withdrawn claims each lock remembers. In one process an attempt cannot be overtaken by
+   * its own withdraw, so a few suffice; a simulation that puts a network in front asks for more.
+   * Default 8.
    */
   readonly tombstonesPerLock?: number
 }
 
-/** Idle locks are kept up to this number, since a lock just released is likely to be taken again. */
+/**
+ * Idle locks are kept up to this number, since a lock just released is likely to be taken again.
+ */
 const IDLE_LOCKS_KEPT = 1024
 /** So many locks are looked at for each step, to forget them: more than a step can add. */
 const LOOK_AT_OLDEST = 2
@@ -88,8 +93,14 @@ class MemoryStore implements Store<true> {
 
   constructor(options: MemoryStoreOptions) {
     this.#clock = options.clock ?? systemClock
-    this.#turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: options.tombstonesPerLock ?? 8, promoted: [] }
-    // A fenced resource outlives this process, so the first token must exceed those of earlier processes.
+    this.#turn = {
+      nowMs: 0,
+      tokenFloor: 0,
+      tombstoneLimit: options.tombstonesPerLock ?? 8,
+      promoted: [],
+    }
+    // A fenced resource outlives this process, so the first token must exceed those of earlier
+    // processes.
     this.#lastToken = Math.floor(this.#clock.wallMs() * 1000)
   }
 
@@ -158,7 +169,10 @@ class MemoryStore implements Store<true> {
       : undefined
   }
 
-  /** One atomic step on one lock. Whoever the step made a holder is woken, also when the step itself throws. */
+  /**
+   * One atomic step on one lock. Whoever the step made a holder is woken, also when the step itself
+   * throws.
+   */
   #step<R>(lock: string, verb: (state: rule.LockState, turn: rule.Turn) => R): R {
     const state = this.#begin(lock)
     try {
@@ -190,8 +204,8 @@ class MemoryStore implements Store<true> {
   }
 
   /**
-   * Forgets the locks that were used longest ago, if they are idle. Never the one just used: its withdrawn claims are the
-   * ones that may still be asked about.
+   * Forgets the locks that were used longest ago, if they are idle. Never the one just used: its
+   * withdrawn claims are the ones that may still be asked about.
    */
   #forgetOldest(lock: string, state: rule.LockState): void {
     this.#locks.delete(lock)

@@ -1,5 +1,6 @@
 /**
- * `mysql2` as the store uses it. Nothing is imported from it, and the pool that the caller passes in is never closed.
+ * `mysql2` as the store uses it. Nothing is imported from it, and the pool that the caller passes
+ * in is never closed.
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
@@ -8,7 +9,10 @@ import { tooLate, type TimeLimit } from '../sql/statements.js'
 export interface Statement {
   readonly sql: string
   readonly values: string[]
-  /** Whatever the pool is set to, rows come as objects, and their columns as the library itself reads them. */
+  /**
+   * Whatever the pool is set to, rows come as objects, and their columns as the library itself
+   * reads them.
+   */
   readonly rowsAsArray: false
   readonly nestTables: false
   readonly typeCast: (field: unknown, next: () => unknown) => unknown
@@ -69,8 +73,9 @@ export function poolOf(pool: unknown): Connections {
 }
 
 /**
- * Promises over the callbacks of `mysql2`. Those of its own take down for each call where it came from, and wrap each
- * connection anew, which takes a tenth of the time that a client spends on a lock.
+ * Promises over the callbacks of `mysql2`. Those of its own take down for each call where it came
+ * from, and wrap each connection anew, which takes a tenth of the time that a client spends on a
+ * lock.
  */
 class ThinPool implements Connections {
   readonly pool: CorePool
@@ -134,7 +139,11 @@ function asRead(_field: unknown, next: () => unknown): unknown {
 }
 
 /** Prepared: how the client would have to quote text depends on the mode of the session. */
-export async function execute(pool: Connections, of: Statement, limit: TimeLimit): Promise<unknown> {
+export async function execute(
+  pool: Connections,
+  of: Statement,
+  limit: TimeLimit,
+): Promise<unknown> {
   const connection = await pool.getConnection()
   if (limit.over) {
     connection.release()

@@ -3,7 +3,10 @@ import type { Cover } from '../../store/contract.js'
 import { makeSavepoint, releaseSavepoint } from '../../transaction/savepoint.js'
 import { hexOf } from './names.js'
 
-/** Ends with the transaction, also where a statement such as CREATE TABLE has committed it on the way. */
+/**
+ * Ends with the transaction, also where a statement such as CREATE TABLE has committed it on the
+ * way.
+ */
 const SAVEPOINT = 'holdfast_cover'
 
 export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {

@@ -1,4 +1,7 @@
-/** The database of the MySQL store: one call of a procedure for all that is asked, and a bell for those who wait. */
+/**
+ * The database of the MySQL store: one call of a procedure for all that is asked, and a bell for
+ * those who wait.
+ */
 import { systemRandom } from '../../clock/clock.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
@@ -76,6 +79,9 @@ export class MysqlDatabase implements Database {
   }
 
   #rows(sql: string, values: readonly string[], repeatable: boolean): Promise<unknown> {
-    return this.#statements.send((limit) => execute(this.#pool, statement(sql, values), limit), repeatable)
+    return this.#statements.send(
+      (limit) => execute(this.#pool, statement(sql, values), limit),
+      repeatable,
+    )
   }
 }

@@ -1,6 +1,12 @@
 /** What `doctor` tells about a MariaDB or MySQL database. */
 import { systemClock } from '../../clock/clock.js'
-import { poolOf, statement, type MysqlCallbackPool, type MysqlConnection, type MysqlPool } from './clients.js'
+import {
+  poolOf,
+  statement,
+  type MysqlCallbackPool,
+  type MysqlConnection,
+  type MysqlPool,
+} from './clients.js'
 import { explain, isDenied, isUnmigrated } from './errors.js'
 import { checkPrefix, DEFAULT_PREFIX } from './schema.js'
 
@@ -14,8 +20,8 @@ export interface MysqlDiagnosis {
   /** What the transactions of this session are by default. */
   readonly isolation: string
   /**
-   * In seconds: how long a session, a transaction (MariaDB alone has this limit; 0 is none) and a wait for a row may last
-   * without a sign of life.
+   * In seconds: how long a session, a transaction (MariaDB alone has this limit; 0 is none) and a
+   * wait for a row may last without a sign of life.
    */
   readonly timeouts: {
     readonly idleS: number
@@ -24,7 +30,10 @@ export interface MysqlDiagnosis {
   }
   /** Why a crash of the server may lose what was committed. */
   readonly notDurable: readonly string[]
-  /** How far the server's clock is ahead of this machine's, in milliseconds, and how exactly that is known. */
+  /**
+   * How far the server's clock is ahead of this machine's, in milliseconds, and how exactly that is
+   * known.
+   */
   readonly clock: { readonly aheadMs: number; readonly withinMs: number }
   /** Whether somebody in between answers in the place of the server. */
   readonly proxy: boolean
@@ -78,7 +87,10 @@ async function first(connection: MysqlConnection, sql: string): Promise<Fields> 
 async function variables(connection: MysqlConnection): Promise<ReadonlyMap<string, string>> {
   const [rows] = await connection.query(statement('show session variables'))
   return new Map(
-    (rows as { Variable_name: string; Value: string }[]).map((row) => [row.Variable_name, row.Value]),
+    (rows as { Variable_name: string; Value: string }[]).map((row) => [
+      row.Variable_name,
+      row.Value,
+    ]),
   )
 }
 
@@ -87,17 +99,22 @@ async function examineServer(
 ): Promise<Omit<MysqlDiagnosis, 'clock' | 'missing' | 'denied' | 'nameBytes'>> {
   const set = await variables(connection)
   const of = (name: string): string => set.get(name) ?? ''
-  const { user, id } = await first(connection, 'select current_user() as user, connection_id() as id')
+  const { user, id } = await first(
+    connection,
+    'select current_user() as user, connection_id() as id',
+  )
   const idleTransaction = set.get('idle_transaction_timeout')
   const flush = of('innodb_flush_log_at_trx_commit')
-  // What the server said when the connection was made; a proxy that shares connections says something of its own.
+  // What the server said when the connection was made; a proxy that shares connections says
+  // something of its own.
   const told = 'threadId' in connection ? connection.threadId : undefined
   return {
     product: of('version').includes('MariaDB') ? 'MariaDB' : 'MySQL',
     version: of('version').split('-')[0] ?? '',
     user: String(user),
     takesNoWrites:
-      of('read_only') === 'ON' || ['ON', '1'].includes(of('transaction_read_only') || of('tx_read_only')),
+      of('read_only') === 'ON' ||
+      ['ON', '1'].includes(of('transaction_read_only') || of('tx_read_only')),
     isolation: of('transaction_isolation') || of('tx_isolation'),
     timeouts: {
       idleS: Number(of('wait_timeout')),
@@ -119,7 +136,10 @@ async function compareClocks(connection: MysqlConnection): Promise<MysqlDiagnosi
   return { aheadMs: Number(us) / 1000 - sentMs - withinMs, withinMs }
 }
 
-/** Tries what changes nothing: the server checks rights before it looks for rows. In safe-updates mode it wants a key. */
+/**
+ * Tries what changes nothing: the server checks rights before it looks for rows. In safe-updates
+ * mode it wants a key.
+ */
 async function examineTables(
   connection: MysqlConnection,
   prefix: string,
@@ -141,14 +161,22 @@ async function examineTables(
     await attempt('SELECT', table, `select ${column} from ${table} limit 0`)
     if (missing.includes(table) || !writable) continue
     await attempt('INSERT', table, `insert into ${table} select * from ${table} where false`)
-    await attempt('UPDATE', table, `update ${table} set ${column} = ${column} where ${column} = '' limit 0`)
+    await attempt(
+      'UPDATE',
+      table,
+      `update ${table} set ${column} = ${column} where ${column} = '' limit 0`,
+    )
     await attempt('DELETE', table, `delete from ${table} where ${column} = '' limit 0`)
   }
-  if (writable) await attempt('EXECUTE', `${prefix}turn_2`, `call ${prefix}turn_2('[]', '[]', false)`)
+  if (writable)
+    await attempt('EXECUTE', `${prefix}turn_2`, `call ${prefix}turn_2('[]', '[]', false)`)
   return { missing, denied }
 }
 
-async function longestName(connection: MysqlConnection, prefix: string): Promise<number | undefined> {
+async function longestName(
+  connection: MysqlConnection,
+  prefix: string,
+): Promise<number | undefined> {
   const { bytes } = await first(
     connection,
     'select character_octet_length as bytes from information_schema.columns where table_schema = database() ' +

@@ -13,7 +13,10 @@ const STORE = 'mysql'
 /** The SQLSTATE that says that the schema is of a newer format; see format.ts. */
 const NEWER_FORMAT = 'HF002'
 
-/** A deadlock, and a row that changed after the snapshot: the transaction was rolled back, and may be sent again. */
+/**
+ * A deadlock, and a row that changed after the snapshot: the transaction was rolled back, and may
+ * be sent again.
+ */
 const RETRIABLE = new Set([1213, 1020])
 /** A table or a procedure that is not there. */
 const UNMIGRATED = new Set([1146, 1305])
@@ -31,7 +34,8 @@ const ADVICE: ReadonlyMap<number, string> = new Map([
 
 /** The number of the error; 0 for one that did not come from the server. */
 function numberOf(error: unknown): number {
-  const errno = typeof error === 'object' && error !== null && 'errno' in error ? error.errno : undefined
+  const errno =
+    typeof error === 'object' && error !== null && 'errno' in error ? error.errno : undefined
   return typeof errno === 'number' && errno > 0 ? errno : 0
 }
 
@@ -48,11 +52,15 @@ export function isRetriable(error: unknown): boolean {
 
 const CUT_OFF = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
 
-/** Whether the connection ended under the statement, or before it was sent, of which the library has no code. */
+/**
+ * Whether the connection ended under the statement, or before it was sent, of which the library has
+ * no code.
+ */
 export function isCutOff(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
-    CUT_OFF.has(String((error as NodeJS.ErrnoException).code)) || error.message.includes('in closed state')
+    CUT_OFF.has(String((error as NodeJS.ErrnoException).code)) ||
+    error.message.includes('in closed state')
   )
 }
 
@@ -86,16 +94,26 @@ export function explain(error: unknown, prefix: string): LockError {
   if (isUnmigrated(error)) {
     const advice =
       'Run holdfast migrate --store URL or the SQL of mysqlSchema() once, or create the store with autoMigrate: true'
-    return failed('STORE_CONFIG', `Tables or procedures "${prefix}…" are missing: ${reason}. ${advice}.`)
+    return failed(
+      'STORE_CONFIG',
+      `Tables or procedures "${prefix}…" are missing: ${reason}. ${advice}.`,
+    )
   }
   if (stateOf(error) === NEWER_FORMAT) {
-    return failed('STORE_FORMAT', `The database refused in "${prefix}…": ${reason}. ${UPDATE_ADVICE}`)
+    return failed(
+      'STORE_FORMAT',
+      `The database refused in "${prefix}…": ${reason}. ${UPDATE_ADVICE}`,
+    )
   }
   const advice = ADVICE.get(number)
-  if (advice !== undefined) return failed('STORE_CONFIG', `The database failed: ${reason}. ${advice}`)
+  if (advice !== undefined)
+    return failed('STORE_CONFIG', `The database failed: ${reason}. ${advice}`)
   // Columns, collations and keys that are not as they were made.
   if (number === 1054 || number === 1267 || number === 1364 || number === 1265 || number === 1318) {
-    return failed('STORE_CONFIG', `What is called "${prefix}…" is not Holdfast's, or was changed: ${reason}.`)
+    return failed(
+      'STORE_CONFIG',
+      `What is called "${prefix}…" is not Holdfast's, or was changed: ${reason}.`,
+    )
   }
   if (number === 1406 || number === 1366 || number === 3140 || number === 4038) {
     const text = `The database cannot read the request: ${reason}.`

@@ -1,11 +1,13 @@
 /**
- * The format of tables and procedures. Both are only added to, so most changes keep it. A change that processes of this
- * version must not meet gets a new number, and the migration to it does two things:
+ * The format of tables and procedures. Both are only added to, so most changes keep it. A change
+ * that processes of this version must not meet gets a new number, and the migration to it does two
+ * things:
  *
  * - It writes the number to `facts`, so that the migration of this version refuses.
- * - It puts procedures that signal `HF002` in the place of `turn_2`, `one_2` and `names_1`, and of `turn_1` and `one_1`. A
- *   process of this version then reports `STORE_FORMAT` at its next call, at no cost to any call before. An older version
- *   reports a failure, and does not replace them: its migration makes procedures only where there are none.
+ * - It puts procedures that signal `HF002` in the place of `turn_2`, `one_2` and `names_1`, and of
+ *   `turn_1` and `one_1`. A process of this version then reports `STORE_FORMAT` at its next call,
+ *   at no cost to any call before. An older version reports a failure, and does not replace them:
+ *   its migration makes procedures only where there are none.
  */
 import { newerFormat } from '../../errors.js'
 import { statement, type Connections } from './clients.js'
@@ -27,7 +29,10 @@ export async function checkFormat(session: Session, prefix: string): Promise<voi
   throw newerFormat(`The schema "${prefix}…"`, { found, known: SCHEMA_FORMAT, store: 'mysql' })
 }
 
-/** Before the first migration, and after that of a version that had no formats, there is no such table. */
+/**
+ * Before the first migration, and after that of a version that had no formats, there is no such
+ * table.
+ */
 function nothing(error: unknown): [never[]] {
   if (isUnmigrated(error)) return [[]]
   throw error

@@ -1,5 +1,11 @@
 import { StoreUnavailableError, type LockError } from '../../errors.js'
-import { poolOf, statement, type Connections, type MysqlCallbackPool, type MysqlPool } from './clients.js'
+import {
+  poolOf,
+  statement,
+  type Connections,
+  type MysqlCallbackPool,
+  type MysqlPool,
+} from './clients.js'
 import { explain, isDenied } from './errors.js'
 import { checkFormat } from './format.js'
 import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
@@ -8,8 +14,8 @@ import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
 const MIGRATION_LOCK = 'holdfast_migration'
 
 /**
- * Makes tables and procedures, as the SQL of `mysqlSchema()` does. Each statement commits by itself. All may be repeated,
- * so a migration that was cut short does no harm.
+ * Makes tables and procedures, as the SQL of `mysqlSchema()` does. Each statement commits by
+ * itself. All may be repeated, so a migration that was cut short does no harm.
  * @throws LockError when the prefix cannot be one, or the database does not let us make them.
  */
 export async function migrateMysql(

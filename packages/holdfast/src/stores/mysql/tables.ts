@@ -1,20 +1,24 @@
 /**
- * The tables. Append-only: what has once been released is never changed here, only added to, and each statement may run
- * again. `holdfast_` stands for the prefix that the user chose.
+ * The tables. Append-only: what has once been released is never changed here, only added to, and
+ * each statement may run again. `holdfast_` stands for the prefix that the user chose.
  *
- * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
- *   the lock is free, so that tokens only grow; rule/purge.ts says when it may go. `guarded` says that its guard is to be
- *   asked before the next grant. `sole_…` is the holder of a lock that has one and nobody who waits, and
- *   `turn` the call that last served such a lock; rule/plain.ts.
- * - `holders` and `waiters` are who holds and who queues, in the order of `seq`, of locks that are `listed`.
- * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
- * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
- *   renewals and releases never wait for a transaction.
+ * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock,
+ *   and it is kept when the lock is free, so that tokens only grow; rule/purge.ts says when it may
+ *   go. `guarded` says that its guard is to be asked before the next grant. `sole_…` is the holder
+ *   of a lock that has one and nobody who waits, and `turn` the call that last served such a lock;
+ *   rule/plain.ts.
+ * - `holders` and `waiters` are who holds and who queues, in the order of `seq`, of locks that are
+ *   `listed`.
+ * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come
+ *   any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
+ *   changes them, so that renewals and releases never wait for a transaction.
  * - `fences` remember the largest token that a resource has seen.
  * - `facts` has the format of all this, which migrations read; format.ts.
  *
- * Names are bytes: every collation takes some different names for one, be it for a blank at the end. Times are
- * microseconds since 1970 in UTC: a column of times depends on the session's time zone.
+ * Names are bytes: every collation takes some different names for one, be it for a blank at the
+ * end. Times are microseconds since 1970 in UTC: a column of times depends on the session's time
+ * zone.
  */
 export const TABLES: readonly string[] = [
   /* sql */ `

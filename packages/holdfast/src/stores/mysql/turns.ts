@@ -28,7 +28,9 @@ export function callOf(prefix: string, requests: readonly Request[]): Call {
   if (first && requests.length === 1 && PLAIN.has(first.verb)) return callOfOne(prefix, first)
   const names = [...new Set(requests.map(({ lock }) => hexOf(lock)))].sort()
   const apart = names.length === requests.length && requests.some(({ verb }) => PLAIN.has(verb))
-  const ordered = apart ? requests.toSorted((a, b) => (hexOf(a.lock) < hexOf(b.lock) ? -1 : 1)) : requests
+  const ordered = apart
+    ? requests.toSorted((a, b) => (hexOf(a.lock) < hexOf(b.lock) ? -1 : 1))
+    : requests
   return {
     sql: `call ${prefix}turn_2(?, ?, ?)`,
     values: [JSON.stringify(names), opsOf(ordered), apart ? '1' : '0'],
@@ -41,23 +43,46 @@ function opsOf(requests: readonly Request[]): string {
 }
 
 function callOfOne(prefix: string, request: Request): Call {
-  const { verb, lock, id, owner = '', kind = 'mutex', capacity = 1, weight = 0, tokens = 0, ttlMs } = request
+  const {
+    verb,
+    lock,
+    id,
+    owner = '',
+    kind = 'mutex',
+    capacity = 1,
+    weight = 0,
+    tokens = 0,
+    ttlMs,
+  } = request
   const numbers = [capacity, weight, tokens, ttlMs].map(String)
   return {
     sql: `call ${prefix}one_2(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)`,
-    values: [verb, hexOf(lock), String(id), String(owner), String(kind), ...numbers, opsOf([request])],
+    values: [
+      verb,
+      hexOf(lock),
+      String(id),
+      String(owner),
+      String(kind),
+      ...numbers,
+      opsOf([request]),
+    ],
     requests: [request],
   }
 }
 
-/** The answers to requests, in their order, from the results of the call that `callOf` made of them. */
+/**
+ * The answers to requests, in their order, from the results of the call that `callOf` made of them.
+ */
 export function answersOf(results: unknown, call: Call, requests: readonly Request[]): Answers {
   const rows = (results as unknown[]).filter(Array.isArray).flat() as (Served | Others)[]
   const [[row], [request]] = [rows, requests]
   // Most calls are for one.
-  if (row && request && requests.length === 1 && 'token' in row) return [servedAnswer(request, row.token)]
+  if (row && request && requests.length === 1 && 'token' in row)
+    return [servedAnswer(request, row.token)]
   const served = new Map(rows.flatMap((row) => ('token' in row ? [[row.place, row.token]] : [])))
-  const others = rows.flatMap((row) => ('answers' in row ? (JSON.parse(row.answers) as Answer[]) : []))
+  const others = rows.flatMap((row) =>
+    'answers' in row ? (JSON.parse(row.answers) as Answer[]) : [],
+  )
   const answers = new Map<Request, Answer>()
   call.requests.forEach((request, index) => {
     const token = served.get(index + 1)
@@ -68,6 +93,7 @@ export function answersOf(results: unknown, call: Call, requests: readonly Reque
 }
 
 function servedAnswer({ verb, tokens, ttlMs }: Request, token: string): Answer {
-  if (verb === 'attempt') return { outcome: 'granted', existing: 0, token, tokens, ttlMs, remainingMs: ttlMs }
+  if (verb === 'attempt')
+    return { outcome: 'granted', existing: 0, token, tokens, ttlMs, remainingMs: ttlMs }
   return { outcome: verb === 'renew' ? 'renewed' : 'released' }
 }

@@ -1,9 +1,10 @@
 /**
- * How a client is woken: one connection sleeps in a statement that has the client's channel in it, and whoever makes one
- * of its waiters a holder interrupts that statement. The connection is lent by the caller's pool while somebody waits.
+ * How a client is woken: one connection sleeps in a statement that has the client's channel in it,
+ * and whoever makes one of its waiters a holder interrupts that statement. The connection is lent
+ * by the caller's pool while somebody waits.
  *
- * A call that comes between two sleeps is missed. So the next sleep begins before anybody looks, and what the look does
- * not see happens while it sleeps.
+ * A call that comes between two sleeps is missed. So the next sleep begins before anybody looks,
+ * and what the look does not see happens while it sleeps.
  */
 import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -79,8 +80,9 @@ export class WakeupListener {
   }
 
   /**
-   * Tries for as long as somebody waits. The floor does meanwhile. Only one of it at a time: a connection can break while
-   * the bell is being hung, which the one who hangs it hears as well, and of two new connections one would be forgotten.
+   * Tries for as long as somebody waits. The floor does meanwhile. Only one of it at a time: a
+   * connection can break while the bell is being hung, which the one who hangs it hears as well,
+   * and of two new connections one would be forgotten.
    */
   async #replace(): Promise<void> {
     if (this.#replacing) return
@@ -92,7 +94,8 @@ export class WakeupListener {
         await this.start()
         this.#events.onHint()
       } catch {
-        // Either there is no connection, and the next round makes one, or there is one and only the look at it failed.
+        // Either there is no connection, and the next round makes one, or there is one and only the
+        // look at it failed.
       }
     }
     this.#replacing = false

@@ -1,15 +1,28 @@
-/** The two client libraries as one: `pg` and `postgres`. The pool that the caller passes in is never closed. */
+/**
+ * The two client libraries as one: `pg` and `postgres`. The pool that the caller passes in is never
+ * closed.
+ */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
 import { codeOf } from './errors.js'
 import { closeWithin } from './close-within.js'
 import { OwnConnection, type ListenEvents } from './own-connection.js'
-import { isPgPool, isPostgresJs, type PgPool, type PgStatement, type PostgresJs, type Row } from './pools.js'
+import {
+  isPgPool,
+  isPostgresJs,
+  type PgPool,
+  type PgStatement,
+  type PostgresJs,
+  type Row,
+} from './pools.js'
 import { checkTransform, untransformed } from './untransformed.js'
 
 /** A client that such a pool has lent. With an error it is ended in place of being used again. */
 interface PgPoolClient {
-  query(statement: PgStatement, done: (error: Error | null, answer: { rows: unknown[] }) => void): void
+  query(
+    statement: PgStatement,
+    done: (error: Error | null, answer: { rows: unknown[] }) => void,
+  ): void
   release(error?: Error): void
   once(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -27,7 +40,10 @@ export interface Client {
   rest(): Promise<void>
 }
 
-/** @throws LockUsageError for anything else than the two libraries' pools, and for one whose rows are transformed. */
+/**
+ * @throws LockUsageError for anything else than the two libraries' pools, and for one whose rows
+ * are transformed.
+ */
 export function clientOf(pool: unknown): Client {
   if (isPostgresJs(pool)) {
     checkTransform(pool)
@@ -48,7 +64,10 @@ class PostgresJsClient implements Client {
     this.#sql = sql
   }
 
-  /** The library gives the statement a name of its own, unless `prepare` is false among the options of the instance. */
+  /**
+   * The library gives the statement a name of its own, unless `prepare` is false among the options
+   * of the instance.
+   */
   query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
     // The library's type of a parameter does not admit plain strings where it cannot see the query.
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
@@ -80,7 +99,10 @@ class PostgresJsClient implements Client {
 /** With an error the rows mean nothing. */
 type OnRows = (error: Error | undefined, rows: readonly Row[]) => void
 
-/** A prepared statement that is not there, or is there already: what a pooler does that gives each transaction another connection. */
+/**
+ * A prepared statement that is not there, or is there already: what a pooler does that gives each
+ * transaction another connection.
+ */
 const UNPREPARED = new Set(['26000', '42P05'])
 
 class PgClient implements Client {
@@ -94,8 +116,9 @@ class PgClient implements Client {
   }
 
   /**
-   * The name of a prepared statement comes from its text, so that a connection that had it from somebody else runs the same. Where
-   * names do not last the server says so before it does anything, and from then on the text is sent.
+   * The name of a prepared statement comes from its text, so that a connection that had it from
+   * somebody else runs the same. Where names do not last the server says so before it does
+   * anything, and from then on the text is sent.
    */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
@@ -114,8 +137,9 @@ class PgClient implements Client {
   }
 
   /**
-   * A pool whose connections are all in use would keep a renewal waiting until the lease is lost: by long transactions,
-   * perhaps the very ones that the leases protect. Then the connection of our own serves.
+   * A pool whose connections are all in use would keep a renewal waiting until the lease is lost:
+   * by long transactions, perhaps the very ones that the leases protect. Then the connection of our
+   * own serves.
    */
   #send(statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
     if (isExhausted(this.#pool)) {
@@ -125,7 +149,8 @@ class PgClient implements Client {
       )
       return
     }
-    // By a callback: the loss of the connection can arrive together with it, before a promise would tell that it is there.
+    // By a callback: the loss of the connection can arrive together with it, before a promise would
+    // tell that it is there.
     this.#pool.connect((error, lent) => {
       if (error) return onRows(error, [])
       const client = lent as PgPoolClient
@@ -148,8 +173,16 @@ class PgClient implements Client {
   }
 }
 
-/** As the pool itself does it, but for the time limit: a connection that does not answer in time is ended. */
-function sendThrough(client: PgPoolClient, statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
+/**
+ * As the pool itself does it, but for the time limit: a connection that does not answer in time is
+ * ended.
+ */
+function sendThrough(
+  client: PgPoolClient,
+  statement: PgStatement,
+  limit: TimeLimit,
+  onRows: OnRows,
+): void {
   let released = false
   const end = (error?: Error): boolean => {
     if (released) return false

@@ -4,7 +4,10 @@ import { settlesWithin } from '../../clock/with-timeout.js'
 /** A goodbye takes no longer, in milliseconds. */
 const CLOSE_LIMIT_MS = 200
 
-/** Resolves when `goodbye` has ended one way or another, or is not worth waiting for any more: then `tear` is called. */
+/**
+ * Resolves when `goodbye` has ended one way or another, or is not worth waiting for any more: then
+ * `tear` is called.
+ */
 export async function closeWithin(
   goodbye: PromiseLike<unknown> | undefined,
   tear?: () => void,

@@ -1,4 +1,7 @@
-/** The database of the PostgreSQL store: one statement for all that is asked, and one connection that listens. */
+/**
+ * The database of the PostgreSQL store: one statement for all that is asked, and one connection
+ * that listens.
+ */
 import { createHash } from 'node:crypto'
 import { systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
@@ -28,7 +31,10 @@ export interface PostgresDatabaseOptions {
 export class PostgresDatabase implements Database {
   readonly name = 'postgres'
   readonly statements = 2
-  /** Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can be believed. */
+  /**
+   * Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can
+   * be believed.
+   */
   readonly channel = `holdfast_${systemRandom.id()}`
   readonly cover: Database['cover']
   readonly #options: PostgresDatabaseOptions
@@ -97,7 +103,10 @@ export class PostgresDatabase implements Database {
       if (again) events.onHint()
       else if (this.#listener) void this.#reconnect(this.#listener, 0)
     }
-    await this.#statements.send(() => this.#options.client.listen(this.channel, { onNotify, onLost }), false)
+    await this.#statements.send(
+      () => this.#options.client.listen(this.channel, { onNotify, onLost }),
+      false,
+    )
     // Whoever wanted it may have gone while it was made.
     if (!this.#listener) await this.#options.client.rest()
   }
@@ -116,7 +125,10 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Calls ourselves. A pooler that gives each transaction another connection lets us listen, and nothing ever comes. */
+  /**
+   * Calls ourselves. A pooler that gives each transaction another connection lets us listen, and
+   * nothing ever comes.
+   */
   async #probe(): Promise<void> {
     const probed = new Promise<void>((resolve) => (this.#probed = resolve))
     const heard = settlesWithin(probed, PROBE_MS, { background: true })
@@ -134,12 +146,24 @@ export class PostgresDatabase implements Database {
     // Not one of ours: who can read the table of waiters can also call.
     if (!call) return events.onHint()
     const [, id = '', token = '', tokens, ttlMs] = call
-    const grant: PushedGrant = { token: BigInt(token), tokens: Number(tokens), ttlMs: Number(ttlMs) }
+    const grant: PushedGrant = {
+      token: BigInt(token),
+      tokens: Number(tokens),
+      ttlMs: Number(ttlMs),
+    }
     events.onGrant(id, grant)
   }
 
-  #query(text: string, values: string[], repeatable: boolean, name?: string): Promise<readonly Row[]> {
+  #query(
+    text: string,
+    values: string[],
+    repeatable: boolean,
+    name?: string,
+  ): Promise<readonly Row[]> {
     const statement = { name, text, values }
-    return this.#statements.send((limit) => this.#options.client.query(statement, limit), repeatable)
+    return this.#statements.send(
+      (limit) => this.#options.client.query(statement, limit),
+      repeatable,
+    )
   }
 }

@@ -17,7 +17,10 @@ export interface PostgresDiagnosis {
   readonly timeouts: Readonly<Record<'statement' | 'lock' | 'idleInTransaction', string>>
   /** Why a crash of the server may lose what was committed. */
   readonly notDurable: readonly string[]
-  /** How far the server's clock is ahead of this machine's, in milliseconds, and how exactly that is known. */
+  /**
+   * How far the server's clock is ahead of this machine's, in milliseconds, and how exactly that is
+   * known.
+   */
   readonly clock: { readonly aheadMs: number; readonly withinMs: number }
   /** Whether a session is on another connection of the server from one transaction to the next. */
   readonly transactionPooler: boolean
@@ -128,18 +131,25 @@ async function examineServer(
 
 async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock']> {
   const sentMs = systemClock.wallMs()
-  const row = await first(session, 'select (extract(epoch from clock_timestamp()) * 1000)::text as now')
+  const row = await first(
+    session,
+    'select (extract(epoch from clock_timestamp()) * 1000)::text as now',
+  )
   const withinMs = (systemClock.wallMs() - sentMs) / 2
   return { aheadMs: Number(row['now']) - sentMs - withinMs, withinMs }
 }
 
-/** With a pooler in transaction mode, a session that asks again finds its connection taken by another's transaction. */
+/**
+ * With a pooler in transaction mode, a session that asks again finds its connection taken by
+ * another's transaction.
+ */
 async function changesConnections(session: Session, other: Session): Promise<boolean> {
   for (let tries = 0; tries < POOLER_TRIES; tries += 1) {
     const before = await backendOf(session)
     await other.query('begin')
     try {
-      // Where the pooler has this one only, the session would not be answered before the transaction ends.
+      // Where the pooler has this one only, the session would not be answered before the
+      // transaction ends.
       if ((await backendOf(other)) === before || (await backendOf(session)) !== before) return true
     } finally {
       await other.query('rollback')

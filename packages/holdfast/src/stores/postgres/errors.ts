@@ -17,7 +17,8 @@ const UNMIGRATED = new Set(['3F000', '42P01', '42883'])
 
 /** The SQLSTATE, or the code of a client library or of the system. */
 export function codeOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const code =
+    typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
 }
 
@@ -25,14 +26,18 @@ export function isRetriable(error: unknown): boolean {
   return RETRIABLE.has(codeOf(error))
 }
 
-/** A session that an operator or a crash ended, and what the system and `postgres` say of one that ended. */
+/**
+ * A session that an operator or a crash ended, and what the system and `postgres` say of one that
+ * ended.
+ */
 const CUT_OFF = new Set(['57P01', '57P02', 'ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED'])
 
 /** Whether the connection ended under the statement. `pg` has no code for that. */
 export function isCutOff(error: unknown): boolean {
   if (CUT_OFF.has(codeOf(error))) return true
   return (
-    error instanceof Error && /^Connection terminated unexpectedly$|is not queryable$/.test(error.message)
+    error instanceof Error &&
+    /^Connection terminated unexpectedly$|is not queryable$/.test(error.message)
   )
 }
 
@@ -51,7 +56,10 @@ const ADVICE: Readonly<Record<string, string>> = {
     `options: '-c default_transaction_isolation=read\\ committed'.`,
 }
 
-/** What comes from a server has a SQLSTATE, and all of these have a digit, which the codes of the system have not. */
+/**
+ * What comes from a server has a SQLSTATE, and all of these have a digit, which the codes of the
+ * system have not.
+ */
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
 const NOT_REACHED = 'Check that the server runs and can be reached, and that the pool is open.'
 
@@ -59,7 +67,10 @@ function adviceFor(code: string): string | undefined {
   return ADVICE[code] ?? (SQLSTATE.test(code) && !code.startsWith('08') ? undefined : NOT_REACHED)
 }
 
-/** PgBouncer gives whatever it does not let in the code of a broken protocol, and says in words what it is. */
+/**
+ * PgBouncer gives whatever it does not let in the code of a broken protocol, and says in words what
+ * it is.
+ */
 const BROKEN_PROTOCOL = '08P01'
 const REFUSED_BY_POOLER: readonly (readonly [RegExp, string])[] = [
   [/^no such database|^database ".*" does not exist$/, '3D000'],

@@ -1,11 +1,13 @@
 /**
- * The format of the schema. Tables and functions are only added to, so most changes keep it. A change that processes of this
- * version must not meet gets a new number, and the migration to it does two things:
+ * The format of the schema. Tables and functions are only added to, so most changes keep it. A
+ * change that processes of this version must not meet gets a new number, and the migration to it
+ * does two things:
  *
  * - It writes the number to `facts`, so that the migration of this version refuses.
- * - It puts a function in the place of `turn_1` that has another return type and raises `HF002`. A process of this version
- *   then reports `STORE_FORMAT` at its next call, at no cost to any call before. An older version reports a failure, and
- *   cannot replace that function: PostgreSQL refuses to change a return type.
+ * - It puts a function in the place of `turn_1` that has another return type and raises `HF002`. A
+ *   process of this version then reports `STORE_FORMAT` at its next call, at no cost to any call
+ *   before. An older version reports a failure, and cannot replace that function: PostgreSQL
+ *   refuses to change a return type.
  */
 export const SCHEMA_FORMAT = 1
 

@@ -1,6 +1,7 @@
 /**
- * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it carries what cannot
- * wait while the caller's pool is exhausted. It is made when it is first needed.
+ * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it
+ * carries what cannot wait while the caller's pool is exhausted. It is made when it is first
+ * needed.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { closeWithin } from './close-within.js'
@@ -29,7 +30,10 @@ interface WithClient {
   readonly options: { readonly password?: unknown }
 }
 
-/** How often to look whether the connection is alive: nobody else would notice that it ended in silence. */
+/**
+ * How often to look whether the connection is alive: nobody else would notice that it ended in
+ * silence.
+ */
 const LOOK_EVERY_MS = 5000
 const LOOK_LIMIT_MS = 3000
 /** Unless the pool has a limit of its own. */
@@ -86,7 +90,11 @@ export class OwnConnection {
     const { Client, options } = this.#pool as unknown as WithClient
     // The pool hides the password from whoever prints its options, and so from a copy of them, too.
     const { password } = options
-    const connection = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...options, password })
+    const connection = new Client({
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      ...options,
+      password,
+    })
     const lost = (): void => this.#lost(connection)
     connection.on('error', lost)
     connection.on('end', lost)
@@ -98,7 +106,8 @@ export class OwnConnection {
       throw error
     }
     this.#current = connection
-    // A process may end while it is idle. The limit of each request keeps the process for as long as it has to be.
+    // A process may end while it is idle. The limit of each request keeps the process for as long
+    // as it has to be.
     connection.unref()
     this.#tail = Promise.resolve()
     const look = (): Promise<unknown> =>

@@ -1,6 +1,6 @@
 /**
- * The pool that the caller passes in: one of `pg`, or an instance of `postgres`. Nothing is imported
- * from either library: these types describe what the store uses of them.
+ * The pool that the caller passes in: one of `pg`, or an instance of `postgres`. Nothing is
+ * imported from either library: these types describe what the store uses of them.
  */
 
 /** A row of an answer. */
@@ -25,7 +25,11 @@ export interface PgPool {
 
 /** As much of a `postgres` (postgres.js) instance as is used. */
 export interface PostgresJs {
-  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PromiseLike<readonly unknown[]>
+  unsafe(
+    text: string,
+    values?: never[],
+    options?: { prepare?: boolean },
+  ): PromiseLike<readonly unknown[]>
   listen(
     channel: string,
     onNotify: (payload: string) => void,
@@ -38,9 +42,16 @@ export function isPostgresJs(pool: unknown): pool is PostgresJs {
   return typeof pool === 'function' && 'unsafe' in pool && 'listen' in pool
 }
 
-/** A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after the other. */
+/**
+ * A client of `pg` alone has `query` too, but no pool's `totalCount`: it runs one statement after
+ * the other.
+ */
 export function isPgPool(pool: unknown): pool is PgPool {
   return (
-    typeof pool === 'object' && pool !== null && 'query' in pool && 'options' in pool && 'totalCount' in pool
+    typeof pool === 'object' &&
+    pool !== null &&
+    'query' in pool &&
+    'options' in pool &&
+    'totalCount' in pool
   )
 }

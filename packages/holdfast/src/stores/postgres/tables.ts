@@ -1,19 +1,22 @@
 /**
- * The tables. Append-only: what has once been released is never changed here, only added to, and each statement may run
- * again. `holdfast` stands for the schema and is replaced by the name that the user chose.
+ * The tables. Append-only: what has once been released is never changed here, only added to, and
+ * each statement may run again. `holdfast` stands for the schema and is replaced by the name that
+ * the user chose.
  *
- * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock, and it is kept when
- *   the lock is free, so that tokens only grow; rule/purge.ts says when it may go. `guarded` says that its guard is to be
- *   asked before the next grant.
+ * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock,
+ *   and it is kept when the lock is free, so that tokens only grow; rule/purge.ts says when it may
+ *   go. `guarded` says that its guard is to be asked before the next grant.
  * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
- * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come any more.
- * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant changes them, so that
- *   renewals and releases never wait for a transaction.
+ * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come
+ *   any more.
+ * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
+ *   changes them, so that renewals and releases never wait for a transaction.
  * - `fences` remember the largest token that a resource has seen.
  * - `facts` has the format of all this, which migrations read; format.ts.
  *
- * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters that a label may have.
- * Rows that change at each heartbeat and grant leave room on their page, so that the indexes need not change with them.
+ * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters
+ * that a label may have. Rows that change at each heartbeat and grant leave room on their page, so
+ * that the indexes need not change with them.
  */
 export const TABLES = /* sql */ `
 create table if not exists holdfast.locks (

@@ -1,6 +1,7 @@
 /**
- * Answers of `postgres` as the server gave them, whatever `transform` its caller has set: `postgres.pascal` would have our
- * columns renamed, and a lock that was taken be taken for one that was not.
+ * Answers of `postgres` as the server gave them, whatever `transform` its caller has set:
+ * `postgres.pascal` would have our columns renamed, and a lock that was taken be taken for one that
+ * was not.
  */
 import { LockUsageError } from '../../errors.js'
 import type { PostgresJs, Row } from './pools.js'
@@ -13,7 +14,10 @@ interface WithTransform {
   }
 }
 
-/** What a query is until it is awaited. Rows that are left raw are bytes by position, and no value is transformed. */
+/**
+ * What a query is until it is awaited. Rows that are left raw are bytes by position, and no value
+ * is transformed.
+ */
 interface Pending extends PromiseLike<readonly unknown[]> {
   raw?(): PromiseLike<readonly unknown[]>
 }
@@ -47,7 +51,11 @@ export async function untransformed(
   )
 }
 
-function namesOf(sql: PostgresJs, text: string, columns: readonly { readonly name: string }[]): string[] {
+function namesOf(
+  sql: PostgresJs,
+  text: string,
+  columns: readonly { readonly name: string }[],
+): string[] {
   const from = (sql.options as WithTransform).transform?.column?.from
   if (!from) return columns.map(({ name }) => name)
   const words = text.match(/[a-z_]+/g) ?? []
@@ -55,5 +63,7 @@ function namesOf(sql: PostgresJs, text: string, columns: readonly { readonly nam
 }
 
 function textOf(value: Uint8Array | null): string | null {
-  return value === null ? null : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+  return value === null
+    ? null
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
 }

@@ -3,7 +3,10 @@ import { LockUsageError } from '../../errors.js'
 import { STORE_NAME } from './errors.js'
 import { isPrefix, LONGEST_PREFIX } from './keys.js'
 
-/** What the scripts call; a test compares it with them. A user needs the right to each of these for itself. */
+/**
+ * What the scripts call; a test compares it with them. A user needs the right to each of these for
+ * itself.
+ */
 export const SCRIPT_COMMANDS: readonly string[] = [
   'get',
   'hdel',
@@ -53,7 +56,8 @@ export interface AclNeeds {
 
 /**
  * The least that a user must be allowed to, as what stands behind `ACL SETUSER name on >password`.
- * @throws LockUsageError for a version that has no ACL, a prefix that no store takes, or a key that there is not
+ * @throws LockUsageError for a version that has no ACL, a prefix that no store takes, or a key that
+ * there is not
  */
 export function aclRule(needs: AclNeeds): string {
   checkKeys(needs)
@@ -91,20 +95,31 @@ export function aclRule(needs: AclNeeds): string {
   ].join(' ')
 }
 
-const KEYS: readonly string[] = ['version', 'prefix', 'cluster', 'database'] satisfies (keyof AclNeeds)[]
+const KEYS: readonly string[] = [
+  'version',
+  'prefix',
+  'cluster',
+  'database',
+] satisfies (keyof AclNeeds)[]
 
 /** A key that was misspelt would be left out of the rule, and the rule would allow too little. */
 function checkKeys(needs: AclNeeds): void {
   const given: unknown = needs
   const isObject = typeof given === 'object' && given !== null
   if (!isObject || typeof needs.version !== 'string') {
-    throw new LockUsageError('aclRule needs the version of the server, such as { version: "7.0.15" }.', {
-      store: STORE_NAME,
-    })
+    throw new LockUsageError(
+      'aclRule needs the version of the server, such as { version: "7.0.15" }.',
+      {
+        store: STORE_NAME,
+      },
+    )
   }
   const wrong = Object.keys(needs).find((key) => !KEYS.includes(key))
   if (wrong === undefined) return
-  throw new LockUsageError(`aclRule has no ${JSON.stringify(wrong)}. It takes ${KEYS.join(', ')}.`, {
-    store: STORE_NAME,
-  })
+  throw new LockUsageError(
+    `aclRule has no ${JSON.stringify(wrong)}. It takes ${KEYS.join(', ')}.`,
+    {
+      store: STORE_NAME,
+    },
+  )
 }

@@ -1,4 +1,7 @@
-/** What the scripts answer, read. The formats are in the headers of `scripts/work.lua` and `scripts/admin.lua`. */
+/**
+ * What the scripts answer, read. The formats are in the headers of `scripts/work.lua` and
+ * `scripts/admin.lua`.
+ */
 import { lockMismatch } from '../../errors.js'
 import type {
   AttemptResult,
@@ -53,13 +56,20 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'x':
       return { outcome: 'withdrawn' }
     case 'm':
-      throw lockMismatch(claim, { kind: rest[0] as string, capacity: rest[1] as string }, STORE_NAME)
+      throw lockMismatch(
+        claim,
+        { kind: rest[0] as string, capacity: rest[1] as string },
+        STORE_NAME,
+      )
     default:
       throw strange(line)
   }
 }
 
-/** Whether the answer to an attempt is that the lock was not to be had: busy, or in use as something else. */
+/**
+ * Whether the answer to an attempt is that the lock was not to be had: busy, or in use as something
+ * else.
+ */
 export function isRefusal(line: string): boolean {
   return line.startsWith('b') || line.startsWith('m')
 }
@@ -80,7 +90,10 @@ export function readWithdrawal(line: string): WithdrawOutcome {
   throw strange(line)
 }
 
-/** A grant that was published. Undefined for anything else: whoever may publish can write what he likes. */
+/**
+ * A grant that was published. Undefined for anything else: whoever may publish can write what he
+ * likes.
+ */
 export function readGrant(line: string): (PushedGrant & { readonly claimId: string }) | undefined {
   const [claimId, token = '', tokens, ttl, ...more] = line.split(' ')
   const [tokenCount, ttlMs] = [Number(tokens), Number(ttl)]

@@ -1,10 +1,11 @@
 /**
- * Micro-batching: all attempts, renewals and withdrawals of one turn of the event loop travel as one script call. In a
- * Cluster there is one for each lock, since a script there may only touch keys of one slot: they leave together, and
- * those for one member travel together.
+ * Micro-batching: all attempts, renewals and withdrawals of one turn of the event loop travel as
+ * one script call. In a Cluster there is one for each lock, since a script there may only touch
+ * keys of one slot: they leave together, and those for one member travel together.
  *
- * Withdrawals go first, since they make room. An attempt that was made in the same turn as its own withdrawal then finds
- * itself withdrawn, which is as good an answer as any. Each item has a result of its own.
+ * Withdrawals go first, since they make room. An attempt that was made in the same turn as its own
+ * withdrawal then finds itself withdrawn, which is as good an answer as any. Each item has a result
+ * of its own.
  */
 import { explain } from './errors.js'
 import { textOf } from './replies.js'
@@ -19,15 +20,18 @@ export interface Item {
   /** The full name of the lock, for errors. */
   readonly lock: string
   readonly claimId: string
-  /** What the script needs to know besides the claim's id. Items of one shape share it in the message. */
+  /**
+   * What the script needs to know besides the claim's id. Items of one shape share it in the
+   * message.
+   */
   readonly shape: EncodedTerms
   done(line: string): void
   failed(error: unknown): void
 }
 
 /**
- * So many items go in one call at most. The call leaves as soon as it is full: then the server works on it while the rest
- * of the turn's work is still being done here.
+ * So many items go in one call at most. The call leaves as soon as it is full: then the server
+ * works on it while the rest of the turn's work is still being done here.
  */
 const LARGEST_BATCH = 32
 
@@ -68,7 +72,8 @@ export class Batches {
     }
     if (this.#scheduled) return
     this.#scheduled = true
-    // After the promises that are settled in this turn have had their say: they may have more to ask.
+    // After the promises that are settled in this turn have had their say: they may have more to
+    // ask.
     this.#settings.soon(this.#onTurnEnd)
   }
 
@@ -83,8 +88,9 @@ export class Batches {
   }
 
   /**
-   * Who asks for what this client gives up in the same turn goes to the end of the queue. That can wait until the one who
-   * is next has been told: the server tells nobody before it has done all that it was sent.
+   * Who asks for what this client gives up in the same turn goes to the end of the queue. That can
+   * wait until the one who is next has been told: the server tells nobody before it has done all
+   * that it was sent.
    */
   #sendBoth(withdrawals: readonly Item[], others: readonly Item[]): void {
     const freed = new Set(withdrawals.map(({ key }) => key))

@@ -1,6 +1,6 @@
 /**
- * Where the waiters of this client listen on one server: one channel for all locks, on a connection of the store's own that
- * is opened when somebody waits first.
+ * Where the waiters of this client listen on one server: one channel for all locks, on a connection
+ * of the store's own that is opened when somebody waits first.
  */
 import { notHeard } from './errors.js'
 import { Readiness } from './readiness.js'

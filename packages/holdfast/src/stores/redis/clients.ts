@@ -1,6 +1,7 @@
 /**
- * As much of the client libraries as is used, described by shape: nothing of them is imported, and any version that has
- * this shape will do. Tried with ioredis 5 and 6 and with node-redis (`redis`) 6.
+ * As much of the client libraries as is used, described by shape: nothing of them is imported, and
+ * any version that has this shape will do. Tried with ioredis 5 and 6 and with node-redis (`redis`)
+ * 6.
  */
 
 type Listener = (...args: unknown[]) => void
@@ -64,8 +65,8 @@ export interface IoRedisCluster {
 }
 
 /**
- * What tells version 6 of node-redis, whose clients do not show their version: this command came with it. After a break
- * version 5 may take the answer to one command for that to another.
+ * What tells version 6 of node-redis, whose clients do not show their version: this command came
+ * with it. After a break version 5 may take the answer to one command for that to another.
  */
 export interface SinceVersion6 {
   clientUnblock(...args: never[]): unknown
@@ -112,7 +113,9 @@ export interface NodeRedisOwnMember extends NodeRedisMember {
   destroy(): void
 }
 
-/** A member that a cluster of node-redis knows of. It may have no connection yet, or none any more. */
+/**
+ * A member that a cluster of node-redis knows of. It may have no connection yet, or none any more.
+ */
 export interface NodeRedisClusterNode {
   readonly client?: NodeRedisMember | undefined
 }
@@ -121,7 +124,11 @@ export interface NodeRedisClusterNode {
 export interface NodeRedisCluster extends SinceVersion6 {
   readonly isOpen: boolean
   readonly masters: readonly NodeRedisClusterNode[]
-  sendCommand(firstKey: string | undefined, isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  sendCommand(
+    firstKey: string | undefined,
+    isReadonly: boolean | undefined,
+    args: string[],
+  ): Promise<unknown>
   nodeClient(node: never): Promise<NodeRedisMember>
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
@@ -134,7 +141,10 @@ export interface NodeRedisSentinel extends SinceVersion6 {
   sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
   getMasterNode(): unknown
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
-  /** The library asks for a listener of text and of buffers at once, which none of ours is to its type. */
+  /**
+   * The library asks for a listener of text and of buffers at once, which none of ours is to its
+   * type.
+   */
   unsubscribe(channel: string, listener?: unknown): Promise<unknown>
   duplicate(override: { readonly masterPoolSize: number }): NodeRedisOwnSentinel
   on(event: string, listener: Listener): unknown
@@ -154,12 +164,21 @@ export type RedisClusterClient = IoRedisCluster | NodeRedisCluster
 export type RedisClient = RedisServerClient | RedisClusterClient
 
 export function isIoRedisCluster(client: RedisClient): client is IoRedisCluster {
-  return 'isCluster' in client && client.isCluster && 'nodes' in client && typeof client.nodes === 'function'
+  return (
+    'isCluster' in client &&
+    client.isCluster &&
+    'nodes' in client &&
+    typeof client.nodes === 'function'
+  )
 }
 
-/** Whether it stands for whichever server takes over: a vote that was given to one may be lost with it. */
+/**
+ * Whether it stands for whichever server takes over: a vote that was given to one may be lost with
+ * it.
+ */
 export function followsFailovers(client: RedisClient): boolean {
-  if (isIoRedisCluster(client) || isNodeRedisCluster(client) || isNodeRedisSentinel(client)) return true
+  if (isIoRedisCluster(client) || isNodeRedisCluster(client) || isNodeRedisSentinel(client))
+    return true
   const { options } = client
   return typeof options === 'object' && 'sentinels' in options && Array.isArray(options.sentinels)
 }
@@ -173,7 +192,11 @@ export function isNodeRedisCluster(client: RedisClient): client is NodeRedisClus
 }
 
 export function isNodeRedisSentinel(client: RedisClient): client is NodeRedisSentinel {
-  return 'getMasterNode' in client && typeof client.getMasterNode === 'function' && hasSendCommand(client)
+  return (
+    'getMasterNode' in client &&
+    typeof client.getMasterNode === 'function' &&
+    hasSendCommand(client)
+  )
 }
 
 export function isNodeRedis(client: RedisClient): client is NodeRedisClient {

@@ -1,4 +1,7 @@
-/** What the store runs on, as far as it has to know: one server at a time, or the members of a Cluster. */
+/**
+ * What the store runs on, as far as it has to know: one server at a time, or the members of a
+ * Cluster.
+ */
 import type { Clock } from '../../clock/clock.js'
 import { keyOf, withHelpers } from './keys.js'
 import { ResilientCaller } from './resilient-caller.js'
@@ -21,9 +24,14 @@ export interface Deployment {
   readonly oneLockACall: boolean
   /** The command with which scripts publish. */
   readonly publish: 'PUBLISH' | 'SPUBLISH'
-  /** How many connections have broken so far. What was asked meanwhile may have been sent twice, and come late. */
+  /**
+   * How many connections have broken so far. What was asked meanwhile may have been sent twice, and
+   * come late.
+   */
   readonly breaks: number
-  /** Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time. */
+  /**
+   * Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time.
+   */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** Likewise, and rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
   runReplicated(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
@@ -35,7 +43,9 @@ export interface Deployment {
   close(): void
 }
 
-/** One server, which may be another one after a failover: the client library follows the Sentinels. */
+/**
+ * One server, which may be another one after a failover: the client library follows the Sentinels.
+ */
 export function oneServer(
   transport: Transport,
   timeoutMs: number,
@@ -44,7 +54,10 @@ export function oneServer(
 ): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
   let breaks = 0
-  const link = new ResilientCaller(transport, timeoutMs, { clock, onLost: () => void (breaks += 1) })
+  const link = new ResilientCaller(transport, timeoutMs, {
+    clock,
+    onLost: () => void (breaks += 1),
+  })
   return {
     get breaks() {
       return breaks
@@ -74,10 +87,19 @@ export function cluster(
   clock: Clock,
 ): Deployment {
   let breaks = 0
-  const router = new Router(transport, { timeoutMs, replicas, clock, onLost: () => void (breaks += 1) })
+  const router = new Router(transport, {
+    timeoutMs,
+    replicas,
+    clock,
+    onLost: () => void (breaks += 1),
+  })
   const { keyPrefix } = transport
-  /** All keys are named: while a slot moves, the members then refuse what would find only some of them. */
-  const complete = (keys: readonly string[]): string[] => withHelpers(keys.map((key) => keyPrefix + key))
+  /**
+   * All keys are named: while a slot moves, the members then refuse what would find only some of
+   * them.
+   */
+  const complete = (keys: readonly string[]): string[] =>
+    withHelpers(keys.map((key) => keyPrefix + key))
   return {
     get breaks() {
       return breaks
@@ -109,7 +131,12 @@ export function cluster(
       return (await Promise.all(found)).flat()
     },
     subscriptions: (prefix, clientId, listener) =>
-      new Channels(router, listener, (lock) => `${keyPrefix}${keyOf(prefix, lock)}:${clientId}`, slotOf),
+      new Channels(
+        router,
+        listener,
+        (lock) => `${keyPrefix}${keyOf(prefix, lock)}:${clientId}`,
+        slotOf,
+      ),
     close: () => router.close(),
   }
 }

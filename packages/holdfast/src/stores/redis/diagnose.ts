@@ -1,4 +1,7 @@
-/** What there is to know about a server before locks are trusted to it. For `holdfast doctor`, and for whoever wants to look. */
+/**
+ * What there is to know about a server before locks are trusted to it. For `holdfast doctor`, and
+ * for whoever wants to look.
+ */
 import { systemClock } from '../../clock/clock.js'
 import { isLockError, LockUsageError } from '../../errors.js'
 import type { RedisClient } from './clients.js'
@@ -36,7 +39,10 @@ export interface RedisDiagnosis {
   /** How far the server's clock is ahead of this machine's, give or take half the round trip. */
   readonly clockOffsetMs: number
   readonly roundTripMs: number
-  /** Keys under the prefix that are none of ours, a few of them. A replica is not searched: its primary has the same. */
+  /**
+   * Keys under the prefix that are none of ours, a few of them. A replica is not searched: its
+   * primary has the same.
+   */
   readonly foreignKeys: readonly string[]
   /** What this user may not look at, and what was not seen therefore. */
   readonly denied: readonly string[]
@@ -55,7 +61,10 @@ const SCAN_COUNT = '1000'
 const MOST_LOCKS = 10_000
 const LOOKED_AT_TOGETHER = 64
 
-/** @throws StoreUnavailableError when the server does not answer, or refuses this user; LockUsageError for a Cluster */
+/**
+ * @throws StoreUnavailableError when the server does not answer, or refuses this user;
+ * LockUsageError for a Cluster
+ */
 export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis> {
   const { client, prefix = 'hf', timeoutMs = 5000 } = options
   if (clusterTransportOf(client)) {
@@ -82,8 +91,10 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
       ...facts,
       ...(await settings(ask)),
       ...(await clock(ask)),
-      // To look at a lock may write, which a replica refuses, and one in a Cluster refuses even to look.
-      foreignKeys: facts.role === 'slave' ? [] : await foreignKeys(store, ask, transport.keyPrefix + prefix),
+      // To look at a lock may write, which a replica refuses, and one in a Cluster refuses even to
+      // look.
+      foreignKeys:
+        facts.role === 'slave' ? [] : await foreignKeys(store, ask, transport.keyPrefix + prefix),
       denied,
     }
   } catch (error) {
@@ -99,7 +110,13 @@ type Ask = (name: string, ...args: string[]) => Promise<unknown>
 
 type Facts = Omit<
   RedisDiagnosis,
-  'appendFsync' | 'snapshots' | 'minReplicas' | 'clockOffsetMs' | 'roundTripMs' | 'foreignKeys' | 'denied'
+  | 'appendFsync'
+  | 'snapshots'
+  | 'minReplicas'
+  | 'clockOffsetMs'
+  | 'roundTripMs'
+  | 'foreignKeys'
+  | 'denied'
 >
 
 function factsOf(reply: unknown): Facts {
@@ -189,7 +206,8 @@ async function isSomebodyElses(store: RedisStore, lock: string): Promise<boolean
     await store.inspect({ lock })
     return false
   } catch (error) {
-    // The slot of a key may have moved to another member of the Cluster meanwhile, where it is looked at again.
+    // The slot of a key may have moved to another member of the Cluster meanwhile, where it is
+    // looked at again.
     if (isLockError(error) && error.code === 'STORE_CONFIG') return isForeign(error)
     throw error
   }

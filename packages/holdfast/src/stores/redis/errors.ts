@@ -1,8 +1,8 @@
 /**
  * Whatever a server or a client library says, as an error of Holdfast that tells what to do.
  *
- * The original is not passed on as the cause: the libraries attach the command that failed, and with a failed AUTH
- * that is the password.
+ * The original is not passed on as the cause: the libraries attach the command that failed, and
+ * with a failed AUTH that is the password.
  */
 import {
   isLockError,
@@ -36,23 +36,38 @@ const ADVICE = new Map<string, Advice>([
   ],
   [
     'WRONGTYPE',
-    config('Something else uses a key of this lock. Use another lock name, or another prefix for the store.'),
+    config(
+      'Something else uses a key of this lock. Use another lock name, or another prefix for the store.',
+    ),
   ],
   [
     'FOREIGN',
-    config('Something else uses a key of this lock. Use another lock name, or another prefix for the store.'),
+    config(
+      'Something else uses a key of this lock. Use another lock name, or another prefix for the store.',
+    ),
   ],
   ['FORMAT', { code: 'STORE_FORMAT', text: UPDATE_ADVICE }],
-  ['OOM', unavailable('The server is out of memory (maxmemory): no new locks until there is room.')],
-  ['READONLY', unavailable('The client is connected to a read-only replica: connect it to the primary.')],
+  [
+    'OOM',
+    unavailable('The server is out of memory (maxmemory): no new locks until there is room.'),
+  ],
+  [
+    'READONLY',
+    unavailable('The client is connected to a read-only replica: connect it to the primary.'),
+  ],
   [
     'MISCONF',
-    unavailable('The server refuses writes since it cannot save its data: look at its log and its disk.'),
+    unavailable(
+      'The server refuses writes since it cannot save its data: look at its log and its disk.',
+    ),
   ],
   ['NOREPLICAS', unavailable('The server refuses writes since too few replicas follow it.')],
   ['LOADING', unavailable('The server is still loading its data.')],
   ['MOVED', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
-  ['CROSSSLOT', config('The server is a member of a Cluster: give the store a client of the Cluster.')],
+  [
+    'CROSSSLOT',
+    config('The server is a member of a Cluster: give the store a client of the Cluster.'),
+  ],
   ['CLUSTERDOWN', unavailable('The Cluster has no primary for this lock at the moment.')],
   ['TRYAGAIN', unavailable('The slot of this lock is being moved, and that takes long.')],
   ['BUSY', unavailable('A script of somebody else keeps the server busy.')],
@@ -70,7 +85,10 @@ export function isUnknownScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
 
-/** Whether the answer tells of the state that the server is in, which may pass, and not of what was asked. */
+/**
+ * Whether the answer tells of the state that the server is in, which may pass, and not of what was
+ * asked.
+ */
 export function isOfState(answer: string): boolean {
   return ADVICE.get(SERVER_ERROR.exec(answer)?.[1] ?? '')?.code === 'STORE_UNAVAILABLE'
 }
@@ -79,7 +97,8 @@ export function isOfState(answer: string): boolean {
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
   const message = plain(redact(messageOf(error)))
-  // What a script may not do is told in a sentence, not by the word; since Redis 7.2 in another one.
+  // What a script may not do is told in a sentence, not by the word; since Redis 7.2 in another
+  // one.
   const word = /^ERR (?:The user executing the script can't|ACL failure in script)/.test(message)
     ? 'NOPERM'
     : SERVER_ERROR.exec(message)?.[1]
@@ -98,10 +117,18 @@ export function explain(error: unknown, lock?: string): LockError {
 export function notHeard(error: unknown, lock?: string): LockError {
   const { message, code, cause } = explain(error, lock)
   const text = `${message} Locks work, but until then whoever waits only looks again with each heartbeat.`
-  return new StoreUnavailableError(text, { code: code as UnavailableCode, store: STORE_NAME, lock, cause })
+  return new StoreUnavailableError(text, {
+    code: code as UnavailableCode,
+    store: STORE_NAME,
+    lock,
+    cause,
+  })
 }
 
-/** Whether a key of the lock is somebody else's. Other errors of the same code tell of a server that has no such keys. */
+/**
+ * Whether a key of the lock is somebody else's. Other errors of the same code tell of a server that
+ * has no such keys.
+ */
 export function isForeign({ message }: LockError): boolean {
   return /^Redis: (?:FOREIGN|WRONGTYPE) /.test(message)
 }
@@ -110,7 +137,12 @@ export function isForeign({ message }: LockError): boolean {
 function withLock(error: LockError, lock: string): LockError {
   if (error.lock !== undefined || !(error instanceof StoreUnavailableError)) return error
   const { message, store, cause } = error
-  return new StoreUnavailableError(message, { code: error.code as UnavailableCode, store, lock, cause })
+  return new StoreUnavailableError(message, {
+    code: error.code as UnavailableCode,
+    store,
+    lock,
+    cause,
+  })
 }
 
 function adviceFor(word: string | undefined): Advice {

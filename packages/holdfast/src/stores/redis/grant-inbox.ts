@@ -1,6 +1,6 @@
 /**
- * Wake-ups: messages that tell waiters of this client what they were granted. Where they are listened for differs from one
- * server to a Cluster; how a message finds its waiter does not.
+ * Wake-ups: messages that tell waiters of this client what they were granted. Where they are
+ * listened for differs from one server to a Cluster; how a message finds its waiter does not.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
@@ -74,7 +74,8 @@ export class GrantInbox {
     if (!entry) return
     entry.inFlight -= 1
     if (entry.inFlight > 0) return
-    // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody needs the grant.
+    // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody
+    // needs the grant.
     if (entry.earlyGrant) this.#clock.timer(0, () => this.#dropEarlyGrant(claimId, entry), true)
     else this.#tidy(claimId, entry)
   }

@@ -1,6 +1,7 @@
 /**
- * Claims with a request that may still arrive: nobody knows what became of it, or it was sent a second time after its
- * connection broke, and the first may be on its way. It is not believed to come later than three TTLs after.
+ * Claims with a request that may still arrive: nobody knows what became of it, or it was sent a
+ * second time after its connection broke, and the first may be on its way. It is not believed to
+ * come later than three TTLs after.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { ClaimRef } from '../../store/contract.js'
@@ -26,7 +27,8 @@ export class InDoubtClaims {
   add({ id, ttlMs }: ClaimRef): void {
     this.#claims.delete(id)
     this.#forgetOld()
-    if (this.#claims.size < MOST_KEPT) this.#claims.set(id, this.#clock.monotonicMs() + KEPT_TTLS * ttlMs)
+    if (this.#claims.size < MOST_KEPT)
+      this.#claims.set(id, this.#clock.monotonicMs() + KEPT_TTLS * ttlMs)
   }
 
   /** When too many are unclear to remember which, all are. */
@@ -34,7 +36,8 @@ export class InDoubtClaims {
     if (this.#claims.size === 0) return false
     this.#forgetOld()
     return (
-      this.#claims.size >= MOST_KEPT || (this.#claims.get(claimId) ?? -Infinity) > this.#clock.monotonicMs()
+      this.#claims.size >= MOST_KEPT ||
+      (this.#claims.get(claimId) ?? -Infinity) > this.#clock.monotonicMs()
     )
   }
 
@@ -64,7 +67,10 @@ export class InDoubtClaims {
     this.#closed = true
   }
 
-  /** The oldest stand first. One with a long TTL may keep others behind it, which does not matter: each has its own time. */
+  /**
+   * The oldest stand first. One with a long TTL may keep others behind it, which does not matter:
+   * each has its own time.
+   */
   #forgetOld(): void {
     const nowMs = this.#clock.monotonicMs()
     for (const [id, untilMs] of this.#claims) {

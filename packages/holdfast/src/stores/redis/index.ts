@@ -1,9 +1,10 @@
 /**
- * `holdfast/redis`: locks in a Redis server, a primary behind Sentinels, or a Cluster, for processes on any number of
- * machines.
+ * `holdfast/redis`: locks in a Redis server, a primary behind Sentinels, or a Cluster, for
+ * processes on any number of machines.
  *
- * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed here; the store opens
- * connections of its own with the settings of that client, one for messages, and in a Cluster one to each primary.
+ * The client is the caller's: ioredis or node-redis, connected as it likes. It is never closed
+ * here; the store opens connections of its own with the settings of that client, one for messages,
+ * and in a Cluster one to each primary.
  */
 import type { Store } from '../../store/contract.js'
 import { checkOptions, openRedis } from './open.js'

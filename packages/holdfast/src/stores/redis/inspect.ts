@@ -25,8 +25,8 @@ export async function describeLocks(
 }
 
 /**
- * A page of locks in the order of their names. The server cannot sort keys, so each page looks at all of them: this is
- * for people and their tools, not for the way to a lock.
+ * A page of locks in the order of their names. The server cannot sort keys, so each page looks at
+ * all of them: this is for people and their tools, not for the way to a lock.
  */
 export async function listLocks(
   query: { readonly prefix: string; readonly cursor?: string | undefined; readonly limit: number },
@@ -47,7 +47,11 @@ export async function listLocks(
   return { locks, cursor: undefined }
 }
 
-async function findNames(beginning: string, prefix: string, directory: Directory): Promise<string[]> {
+async function findNames(
+  beginning: string,
+  prefix: string,
+  directory: Directory,
+): Promise<string[]> {
   const fullPrefix = directory.keyPrefix + prefix
   const found = new Set<string>()
   for (const key of await directory.findKeys(patternOf(fullPrefix, beginning))) {

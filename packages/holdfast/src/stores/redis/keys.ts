@@ -1,9 +1,12 @@
 /**
- * The names of keys. `{…}` around the lock name keeps all keys of a lock on one node of a Cluster, so braces in the name
- * itself are escaped, and the sign that escapes them.
+ * The names of keys. `{…}` around the lock name keeps all keys of a lock on one node of a Cluster,
+ * so braces in the name itself are escaped, and the sign that escapes them.
  */
 
-/** What stands behind the key of a lock's state in the other keys of the lock; see `scripts/parts/state.lua`. */
+/**
+ * What stands behind the key of a lock's state in the other keys of the lock; see
+ * `scripts/parts/state.lua`.
+ */
 const HELPERS = [':h', ':q', ':w', ':t']
 const SPECIAL = /[{}%]/
 const GLOB = /[\\*?[\]^-]/g
@@ -20,7 +23,9 @@ export function keyOf(prefix: string, lock: string): string {
   return `${prefix}:{${escape(lock)}}`
 }
 
-/** All keys of a lock. A Cluster serves a script only when all keys that it names are in one place. */
+/**
+ * All keys of a lock. A Cluster serves a script only when all keys that it names are in one place.
+ */
 export function withHelpers(keys: readonly string[]): string[] {
   const heads = new Set(keys)
   return keys.concat(...Array.from(heads, (head) => HELPERS.map((suffix) => head + suffix)))

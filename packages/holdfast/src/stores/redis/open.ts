@@ -1,4 +1,7 @@
-/** From what a caller passes in to a store: the options checked, and the transport that fits the client. */
+/**
+ * From what a caller passes in to a store: the options checked, and the transport that fits the
+ * client.
+ */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
 import {
@@ -27,9 +30,12 @@ import type { ClusterTransport, Transport } from './transports/transport.js'
 const MOST_REPLICAS = 100
 const LONGEST_TIMEOUT_MS = 3_600_000
 
-/** @throws LockUsageError for anything but an object, or with the option of a mode that was removed */
+/**
+ * @throws LockUsageError for anything but an object, or with the option of a mode that was removed
+ */
 export function checkOptions(options: unknown): void {
-  if (typeof options !== 'object' || options === null) throw usage('it needs options, such as { client }.')
+  if (typeof options !== 'object' || options === null)
+    throw usage('it needs options, such as { client }.')
   if (!('mode' in options) || options.mode === undefined) return
   throw usage(
     'the option mode was removed, and simple mode with it. Leave it out: locks need scripts. Where the server bans them, ' +
@@ -66,12 +72,19 @@ function settingsOf(options: RedisStoreOptions): RedisSettings {
   return { prefix, timeoutMs, clock, random }
 }
 
-function replicasOf({ minReplicas = 0, replicaTimeoutMs = 1000 }: RedisStoreOptions): ReplicaSettings {
+function replicasOf({
+  minReplicas = 0,
+  replicaTimeoutMs = 1000,
+}: RedisStoreOptions): ReplicaSettings {
   if (!Number.isInteger(minReplicas) || minReplicas < 0 || minReplicas > MOST_REPLICAS) {
     throw usage(`minReplicas must be a whole number from 0 to ${MOST_REPLICAS}.`)
   }
   // For WAIT no time at all would mean for ever.
-  if (!Number.isInteger(replicaTimeoutMs) || replicaTimeoutMs < 1 || replicaTimeoutMs > LONGEST_TIMEOUT_MS) {
+  if (
+    !Number.isInteger(replicaTimeoutMs) ||
+    replicaTimeoutMs < 1 ||
+    replicaTimeoutMs > LONGEST_TIMEOUT_MS
+  ) {
     throw usage(`replicaTimeoutMs must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}.`)
   }
   return { minReplicas, replicaTimeoutMs }
@@ -84,7 +97,8 @@ function deploymentOf(
 ): Deployment {
   const members = clusterTransportOf(client)
   if (!members) return oneServer(transportOf(client), timeoutMs, replicas, clock)
-  if (given !== undefined) throw usage('clock is for simulations of a single server, not for a Cluster.')
+  if (given !== undefined)
+    throw usage('clock is for simulations of a single server, not for a Cluster.')
   return cluster(members, timeoutMs, replicas, clock)
 }
 
@@ -96,7 +110,10 @@ export function clusterTransportOf(client: RedisClient): ClusterTransport | unde
   return undefined
 }
 
-/** @throws LockUsageError for a client that is not one of a single server, or of the one that Sentinels name */
+/**
+ * @throws LockUsageError for a client that is not one of a single server, or of the one that
+ * Sentinels name
+ */
 export function transportOf(client: RedisClient): Transport {
   if (typeof client === 'object' && client !== null) {
     if (isIoRedis(client)) {
@@ -114,9 +131,15 @@ export function transportOf(client: RedisClient): Transport {
 
 let warned = false
 
-/** Once in a process: a client that goes on with a replaced primary takes locks that nobody else sees. */
+/**
+ * Once in a process: a client that goes on with a replaced primary takes locks that nobody else
+ * sees.
+ */
 function warnOfLateFailover({ options }: IoRedisClient): void {
-  const { sentinels, failoverDetector } = options as { sentinels?: unknown; failoverDetector?: unknown }
+  const { sentinels, failoverDetector } = options as {
+    sentinels?: unknown
+    failoverDetector?: unknown
+  }
   if (warned || !Array.isArray(sentinels) || failoverDetector === true) return
   warned = true
   process.emitWarning(

@@ -4,18 +4,22 @@ import type { RedisClient } from './clients.js'
 
 export interface RedisStoreOptions {
   /**
-   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or `createCluster` of node-redis 6
-   * made, on which `connect()` was called.
+   * A `Redis` or `Cluster` of ioredis 5 or 6, or what `createClient`, `createSentinel` or
+   * `createCluster` of node-redis 6 made, on which `connect()` was called.
    */
   readonly client: RedisClient
   /** Stands before every key and channel. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
-  /** How long the server may take to answer before the outcome counts as unknown, in milliseconds. Default 5 000. */
+  /**
+   * How long the server may take to answer before the outcome counts as unknown, in milliseconds.
+   * Default 5 000.
+   */
   readonly timeoutMs?: number
   /**
-   * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its renewals. A lease that
-   * they do not acknowledge in time is given up again and told as `StoreUnavailableError` (`NOT_REPLICATED`). This makes
-   * it less likely that a failover loses a lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
+   * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its
+   * renewals. A lease that they do not acknowledge in time is given up again and told as
+   * `StoreUnavailableError` (`NOT_REPLICATED`). This makes it less likely that a failover loses a
+   * lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
    */
   readonly minReplicas?: number
   /** How long the replicas may take, in milliseconds: less than `timeoutMs`. Default 1 000. */

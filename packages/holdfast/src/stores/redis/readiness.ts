@@ -1,4 +1,7 @@
-/** Those who wait until a channel is listened to. Each has a promise of its own: nothing is kept of whoever has left. */
+/**
+ * Those who wait until a channel is listened to. Each has a promise of its own: nothing is kept of
+ * whoever has left.
+ */
 
 interface Waiting {
   resolve(): void

@@ -1,6 +1,6 @@
 /**
- * The renewals of one turn, answered together. A process may hold ten thousand leases, and most of what their renewal costs
- * it is the collection of what was made for each: that is one object.
+ * The renewals of one turn, answered together. A process may hold ten thousand leases, and most of
+ * what their renewal costs it is the collection of what was made for each: that is one object.
  */
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
 import { readRenewal } from './answers.js'
@@ -50,7 +50,13 @@ export class RenewalItem implements Item {
   readonly #index: number
   readonly #wasGivenUp: boolean
 
-  constructor(all: Renewals, index: number, key: string, { lock, id }: Renewal, shape: EncodedTerms) {
+  constructor(
+    all: Renewals,
+    index: number,
+    key: string,
+    { lock, id }: Renewal,
+    shape: EncodedTerms,
+  ) {
     this.#all = all
     this.#index = index
     this.key = key
@@ -60,12 +66,18 @@ export class RenewalItem implements Item {
     this.#wasGivenUp = all.isGivenUp(id)
   }
 
-  /** The withdrawal may reach the server after the renewal, or may have reached it since the server answered. */
+  /**
+   * The withdrawal may reach the server after the renewal, or may have reached it since the server
+   * answered.
+   */
   done(line: string): void {
     const result = readRenewal(line)
     const isGivenUp = this.#wasGivenUp || this.#all.isGivenUp(this.claimId)
     const counts = result.outcome !== 'renewed' || !isGivenUp
-    this.#all.settle(this.#index, counts ? result : { outcome: 'unknown', cause: withdrawing(this.lock) })
+    this.#all.settle(
+      this.#index,
+      counts ? result : { outcome: 'unknown', cause: withdrawing(this.lock) },
+    )
   }
 
   failed(error: unknown): void {

@@ -1,9 +1,10 @@
 /**
  * Calls that count only when replicas have what they wrote (WAIT).
  *
- * WAIT speaks of the writes of its own connection, and keeps that connection busy until the replicas have answered or its
- * time is over. So it has a connection of its own, on which the lease is written once more: a replica that has got this
- * has got everything before it. What is asked while a WAIT lasts goes together in the next round.
+ * WAIT speaks of the writes of its own connection, and keeps that connection busy until the
+ * replicas have answered or its time is over. So it has a connection of its own, on which the lease
+ * is written once more: a replica that has got this has got everything before it. What is asked
+ * while a WAIT lasts goes together in the next round.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
@@ -46,7 +47,9 @@ export class ReplicatedCalls {
     this.#roundLimitMs = timeoutMs + settings.replicaTimeoutMs
   }
 
-  /** Like `Transport.run`. Rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
+  /**
+   * Like `Transport.run`. Rejects with `NOT_REPLICATED` when too few replicas have what it wrote.
+   */
   run(
     by: 'hash' | 'source',
     script: Script,
@@ -89,8 +92,10 @@ export class ReplicatedCalls {
         else if (replicas < this.#settings.minReplicas) asked.reject(this.#tooFew(replicas))
         else asked.resolve(reply.value)
       }
-      // Such as READONLY after a failover. A script that is not known is sent again over the same connection.
-      if (replies.some((reply) => reply.status === 'rejected' && !isUnknownScript(reply.reason))) this.#drop()
+      // Such as READONLY after a failover. A script that is not known is sent again over the same
+      // connection.
+      if (replies.some((reply) => reply.status === 'rejected' && !isUnknownScript(reply.reason)))
+        this.#drop()
     } catch (error) {
       // Whatever is under way on this connection, nobody can tell any more what it was about.
       this.#drop()
@@ -99,8 +104,9 @@ export class ReplicatedCalls {
   }
 
   /**
-   * A connection that has served before may have ended while nobody used it, such as by the server's `timeout`: that is
-   * found out by the next call. So it is made anew once. Renewals may be repeated, and grant nothing.
+   * A connection that has served before may have ended while nobody used it, such as by the
+   * server's `timeout`: that is found out by the next call. So it is made anew once. Renewals may
+   * be repeated, and grant nothing.
    */
   async #answersTo(round: readonly Asked[]): Promise<Answers> {
     const before = this.#connection
@@ -108,7 +114,8 @@ export class ReplicatedCalls {
       try {
         return await this.#ask(before, round)
       } catch (error) {
-        // Where it was dropped meanwhile, everybody was told, and whoever is told may have withdrawn.
+        // Where it was dropped meanwhile, everybody was told, and whoever is told may have
+        // withdrawn.
         if (isServerError(error) || this.#connection !== before) throw error
         this.#drop()
       }
@@ -131,7 +138,8 @@ export class ReplicatedCalls {
       settled(after),
     ])
     // On another connection than that of the writes WAIT would count everybody at once.
-    if (identityOf(first) !== identityOf(last)) throw new Error('The connection was replaced under the call')
+    if (identityOf(first) !== identityOf(last))
+      throw new Error('The connection was replaced under the call')
     return { replies, replicas: Number(textOf(valueOf(counted))) }
   }
 

@@ -5,5 +5,7 @@ export function textOf(reply: unknown): string {
   if (typeof reply === 'string') return reply
   if (Buffer.isBuffer(reply)) return reply.toString()
   if (typeof reply === 'number' || typeof reply === 'bigint') return String(reply)
-  throw new TypeError(`a script answered with ${reply === null ? 'nothing' : typeof reply}, not with text`)
+  throw new TypeError(
+    `a script answered with ${reply === null ? 'nothing' : typeof reply}, not with text`,
+  )
 }

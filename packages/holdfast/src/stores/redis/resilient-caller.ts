@@ -1,9 +1,11 @@
 /**
- * The connection of the caller's client, as the store sees it: calls through it end, one way or another.
+ * The connection of the caller's client, as the store sees it: calls through it end, one way or
+ * another.
  *
- * Client libraries keep commands while there is no connection, some of them for ever. Here a call waits for a connection
- * that was lost only for a moment, since it may well come back; and not at all for one that never was. A call that was
- * under way when the connection broke is sent again when it is back: every verb may be repeated.
+ * Client libraries keep commands while there is no connection, some of them for ever. Here a call
+ * waits for a connection that was lost only for a moment, since it may well come back; and not at
+ * all for one that never was. A call that was under way when the connection broke is sent again
+ * when it is back: every verb may be repeated.
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
@@ -11,7 +13,10 @@ import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { Transport } from './transports/transport.js'
 
-/** A connection that was good may be away for so long before calls fail, unless the store says otherwise. */
+/**
+ * A connection that was good may be away for so long before calls fail, unless the store says
+ * otherwise.
+ */
 const ABSENCE_MS = 2500
 /** How often a call is sent again when connections break under it. */
 const RESENDS = 3
@@ -56,7 +61,9 @@ export class ResilientCaller {
   #sweep: Timer | undefined
   #closed: LockError | undefined
 
-  /** @param settings `absenceMs`: how long a connection that was good may be away before calls fail */
+  /**
+   * @param settings `absenceMs`: how long a connection that was good may be away before calls fail
+   */
   constructor(transport: Transport, timeoutMs: number, settings: ResilientCallerSettings = {}) {
     const { clock = systemClock, absenceMs = ABSENCE_MS, onLost } = settings
     this.#transport = transport
@@ -125,7 +132,8 @@ export class ResilientCaller {
         // The server was restarted, or told SCRIPT FLUSH. It says so before anything is done.
         bySource = true
       } else {
-        // Before the first connection nothing can have been under way: the error says what is wrong.
+        // Before the first connection nothing can have been under way: the error says what is
+        // wrong.
         if (!this.#wasReady || isServerError(failure)) break
         // A client that gave up on a silent server would not fare better with the same again.
         if (this.#transport.isReady && this.#losses === losses) break

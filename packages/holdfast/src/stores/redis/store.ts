@@ -78,7 +78,10 @@ export class RedisStore implements Store<true> {
     this.#prefix = prefix
     this.#deployment = deployment
     this.#inDoubt = new InDoubtClaims(clock)
-    this.#inbox = new GrantInbox((listener) => deployment.subscriptions(prefix, random.id(), listener), clock)
+    this.#inbox = new GrantInbox(
+      (listener) => deployment.subscriptions(prefix, random.id(), listener),
+      clock,
+    )
     const settings = {
       oneLockACall: deployment.oneLockACall,
       publish: deployment.publish,
@@ -140,7 +143,10 @@ export class RedisStore implements Store<true> {
     })
   }
 
-  /** A grant counts when replicas have it. What makes sure of that is a renewal, which they have got as well. */
+  /**
+   * A grant counts when replicas have it. What makes sure of that is a renewal, which they have got
+   * as well.
+   */
   async #confirmed(claim: Claim, answer: Promise<AttemptResult>): Promise<AttemptResult> {
     const result = await answer
     if (result.outcome !== 'granted') return result
@@ -150,7 +156,8 @@ export class RedisStore implements Store<true> {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    // What was answered cannot arrive any more; for anything else the withdrawal has to be remembered for long.
+    // What was answered cannot arrive any more; for anything else the withdrawal has to be
+    // remembered for long.
     const firm = this.#inbox.hasAttemptInFlight(claim.id) || this.#inDoubt.has(claim.id)
     return new Promise((resolve, reject) => {
       this.#add('w', claim, this.#encoder.withdrawal(claim.ttlMs, firm), {
@@ -164,9 +171,10 @@ export class RedisStore implements Store<true> {
   }
 
   /**
-   * Takes a vote back: the claim does not hold the lock any more, and may be attempted again. Only for a claim none of
-   * whose attempts is under way, since nothing refuses one that comes late. Rejects where one of them may still come, or
-   * this request itself, which would undo a later vote: such a claim has to be withdrawn.
+   * Takes a vote back: the claim does not hold the lock any more, and may be attempted again. Only
+   * for a claim none of whose attempts is under way, since nothing refuses one that comes late.
+   * Rejects where one of them may still come, or this request itself, which would undo a later
+   * vote: such a claim has to be withdrawn.
    */
   async retract(claim: ClaimRef): Promise<void> {
     if (this.#inDoubt.has(claim.id)) throw inDoubt(claim.lock)
@@ -191,11 +199,15 @@ export class RedisStore implements Store<true> {
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {
-    // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt that follows does.
+    // A grant that was pushed is no more than a hint where replicas have to confirm it: the attempt
+    // that follows does.
     return this.#inbox.watch(claim, this.#replicated ? () => wake() : wake)
   }
 
-  /** Looks first: what is sent again after a connection broke must not rob whoever was granted the lock meanwhile. */
+  /**
+   * Looks first: what is sent again after a connection broke must not rob whoever was granted the
+   * lock meanwhile.
+   */
   async steal(lock: string, { now, because }: StealOptions): Promise<StealResult> {
     const lastToken = await this.#lastToken(lock)
     if (lastToken === undefined) return { holders: 0, freeInMs: 0 }
@@ -240,14 +252,23 @@ export class RedisStore implements Store<true> {
     })
   }
 
-  /** An attempt was under way when a connection broke. It may have been sent twice, by the client library if not by us. */
+  /**
+   * An attempt was under way when a connection broke. It may have been sent twice, by the client
+   * library if not by us.
+   */
   #noteSentTwice(claim: Claim, line: string): void {
     this.#inDoubt.add(claim)
-    // Nobody withdraws a claim that was refused, and the first arrival may come last, when the lock is free.
+    // Nobody withdraws a claim that was refused, and the first arrival may come last, when the lock
+    // is free.
     if (isRefusal(line)) void this.#inDoubt.withdrawInBackground(claim, () => this.withdraw(claim))
   }
 
-  #add(verb: Verb, { id, lock }: ClaimRef, shape: EncodedTerms, answer: Pick<Item, 'done' | 'failed'>): void {
+  #add(
+    verb: Verb,
+    { id, lock }: ClaimRef,
+    shape: EncodedTerms,
+    answer: Pick<Item, 'done' | 'failed'>,
+  ): void {
     this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 

@@ -1,6 +1,7 @@
 /**
- * What the scripts have to know of an item besides its claim's id. Most items of a process are alike, so the last shape of
- * each verb is kept: making it anew, and comparing it, would be a good part of what an item costs here.
+ * What the scripts have to know of an item besides its claim's id. Most items of a process are
+ * alike, so the last shape of each verb is kept: making it anew, and comparing it, would be a good
+ * part of what an item costs here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
 
@@ -39,7 +40,10 @@ export class TermsEncoder {
     const { kind, capacity, weight, ttlMs, heartbeatMs, owner } = claim
     const numbers = `${capacity},${weight},${ttlMs},${heartbeatMs},${tokens},${enqueue ? 1 : 0}`
     const text = `["${kind}",${numbers},${this.#ownerText(owner)}]`
-    this.#attempt = { text, fastArgs: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING }
+    this.#attempt = {
+      text,
+      fastArgs: weight === capacity ? [String(ttlMs), String(tokens)] : NOTHING,
+    }
     this.#lastClaim = claim
     this.#enqueue = enqueue
     this.#tokens = tokens
@@ -57,7 +61,10 @@ export class TermsEncoder {
 
   withdrawal(ttlMs: number, firm: boolean): EncodedTerms {
     if (ttlMs !== this.#ttlMs || firm !== this.#firm) {
-      this.#withdrawal = { text: `[${ttlMs},${firm ? 1 : 0}]`, fastArgs: firm ? NOTHING : [String(ttlMs)] }
+      this.#withdrawal = {
+        text: `[${ttlMs},${firm ? 1 : 0}]`,
+        fastArgs: firm ? NOTHING : [String(ttlMs)],
+      }
       this.#ttlMs = ttlMs
       this.#firm = firm
     }

@@ -1,11 +1,13 @@
 /**
  * The votes on one claim, from its first attempt to its end.
  *
- * One try asks all nodes at once. A majority whose votes still last is a grant. Otherwise every vote is taken back, so
- * that two who split the votes do not keep each other out; when nobody has the majority, the try is repeated after a
- * random pause. A vote that comes after its try has ended is taken back, too.
+ * One try asks all nodes at once. A majority whose votes still last is a grant. Otherwise every
+ * vote is taken back, so that two who split the votes do not keep each other out; when nobody has
+ * the majority, the try is repeated after a random pause. A vote that comes after its try has ended
+ * is taken back, too.
  *
- * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time on the monotonic clock.
+ * Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), with the elapsed time
+ * on the monotonic clock.
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { LockUsageError } from '../../errors.js'
@@ -16,18 +18,29 @@ import { NodeVote, type NodeVoteState } from './node-vote.js'
 import { driftMs, reachedBy } from './quorum.js'
 import { isBuried, isDecided, refusalOf } from './outcome.js'
 
-/** How often votes that were split are tried for again in one attempt. After that it is the caller who comes back. */
+/**
+ * How often votes that were split are tried for again in one attempt. After that it is the caller
+ * who comes back.
+ */
 const ROUNDS = 8
-/** The pause before the next try is random, up to this times two to the number of tries, in milliseconds. */
+/**
+ * The pause before the next try is random, up to this times two to the number of tries, in
+ * milliseconds.
+ */
 const PAUSE_MS = 4
 const LONGEST_PAUSE_MS = 64
 
 export class ClaimVote {
   /** As it was attempted last, or as it is since its downgrade. */
   claim: Claim
-  /** A majority was found, and the caller was told. From then on no vote is taken back before the withdrawal. */
+  /**
+   * A majority was found, and the caller was told. From then on no vote is taken back before the
+   * withdrawal.
+   */
   held = false
-  /** When the lease ends on our clock: as the caller was told, and as renewals have moved it since. */
+  /**
+   * When the lease ends on our clock: as the caller was told, and as renewals have moved it since.
+   */
   #endMs = Infinity
   readonly #panel: Panel
   readonly #votes: readonly NodeVote[]
@@ -46,7 +59,9 @@ export class ClaimVote {
     this.claim = claim
     this.#panel = panel
     this.#onOver = onOver
-    this.#votes = panel.nodes.map((node) => new NodeVote(node, panel, (vote) => this.#changed(vote)))
+    this.#votes = panel.nodes.map(
+      (node) => new NodeVote(node, panel, (vote) => this.#changed(vote)),
+    )
   }
 
   /** Whether nothing of it is left anywhere, nor on its way. */
@@ -67,9 +82,9 @@ export class ClaimVote {
   }
 
   /**
-   * Ends the vote, because the claim is withdrawn from all nodes. Returns the nodes whose votes the lease rests on, or
-   * undefined if the claim was not granted. A vote that is still being asked for, from a node that lost its data, is not
-   * among them: it may begin after the lease has ended.
+   * Ends the vote, because the claim is withdrawn from all nodes. Returns the nodes whose votes the
+   * lease rests on, or undefined if the claim was not granted. A vote that is still being asked
+   * for, from a node that lost its data, is not among them: it may begin after the lease has ended.
    */
   withdraw(): ReadonlySet<number> | undefined {
     const votes = this.held ? this.#voters() : undefined
@@ -93,7 +108,9 @@ export class ClaimVote {
     this.#endMs = endMs
   }
 
-  /** @param unacknowledged the nodes that have not confirmed it; those that still do are taken out */
+  /**
+   * @param unacknowledged the nodes that have not confirmed it; those that still do are taken out
+   */
   downgraded(unacknowledged: Set<number>): void {
     this.claim = { ...this.claim, weight: 1 }
     this.#unacknowledged = unacknowledged
@@ -115,7 +132,8 @@ export class ClaimVote {
     const startMs = this.#panel.clock.monotonicMs()
     if (!this.held) this.claim = claim
     for (let round = 1; ; round += 1) {
-      // The nodes do not remember every withdrawal for long of which they were told that nothing comes after it.
+      // The nodes do not remember every withdrawal for long of which they were told that nothing
+      // comes after it.
       if (this.#withdrawn) return { outcome: 'withdrawn' }
       const timedOutMs = await this.#try()
       // Only here: a vote that came since the try was decided counts as well.
@@ -131,7 +149,8 @@ export class ClaimVote {
       const nowMs = this.#panel.clock.monotonicMs()
       const elapsedMs = nowMs - startMs
       const refusal = refusalOf(states, { claim, nowMs, elapsedMs, timedOutMs })
-      const again = hadVotes && refusal.outcome === 'busy' && round < ROUNDS && elapsedMs < claim.ttlMs / 4
+      const again =
+        hadVotes && refusal.outcome === 'busy' && round < ROUNDS && elapsedMs < claim.ttlMs / 4
       if (!again || (await this.#isHeldByAnother())) return refusal
       await this.#pause(round)
     }
@@ -147,7 +166,10 @@ export class ClaimVote {
     return Math.min(this.#panel.nodeTimeoutMs, ttlMs - driftMs(ttlMs))
   }
 
-  /** Asks all nodes and waits until it is decided. Gives how long that was, if it was as long as it may be. */
+  /**
+   * Asks all nodes and waits until it is decided. Gives how long that was, if it was as long as it
+   * may be.
+   */
   #try(): Promise<number | undefined> {
     const { clock } = this.#panel
     this.#trying = true
@@ -179,19 +201,33 @@ export class ClaimVote {
     )
     const nowMs = clock.monotonicMs()
     if (reachedMs === undefined) return undefined
-    // New only if this very attempt made it: else the caller must not count from when it asked, and the end that it was
-    // told stands, though answers that came quicker now, or votes that came late, would let it seem later.
-    const made = votes.filter(({ newSince }) => newSince !== undefined && newSince >= startMs).length
+    // New only if this very attempt made it: else the caller must not count from when it asked, and
+    // the end that it was told stands, though answers that came quicker now, or votes that came
+    // late, would let it seem later.
+    const made = votes.filter(
+      ({ newSince }) => newSince !== undefined && newSince >= startMs,
+    ).length
     const existing = made < quorum
     const endMs = existing ? Math.min(reachedMs, this.#endMs) : reachedMs
     if (endMs - driftMs(ttlMs) <= nowMs) return undefined
-    // An old vote may still be among those that were heard now, and says less than was proven: it is passed on, not kept.
+    // An old vote may still be among those that were heard now, and says less than was proven: it
+    // is passed on, not kept.
     if (!existing || !this.held) this.#endMs = endMs
     this.held = true
-    return { outcome: 'granted', token: undefined, tokens: 1, ttlMs, existing, remainingMs: endMs - nowMs }
+    return {
+      outcome: 'granted',
+      token: undefined,
+      tokens: 1,
+      ttlMs,
+      existing,
+      remainingMs: endMs - nowMs,
+    }
   }
 
-  /** Takes back what was voted, and says whether there was any. Does not wait for a slow node for long. */
+  /**
+   * Takes back what was voted, and says whether there was any. Does not wait for a slow node for
+   * long.
+   */
   async #takeBack(): Promise<boolean> {
     const voted = this.#votes.filter(({ state }) => state.is === 'voted')
     if (voted.length === 0) return false
@@ -218,9 +254,11 @@ export class ClaimVote {
   }
 
   #changed(vote: NodeVote): void {
-    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any case.
+    // A lease that is held, or is being withdrawn, ends with a withdrawal from all nodes in any
+    // case.
     if (!this.held && !this.#withdrawn) this.#tidy(vote)
-    // What was left of the try before this one is gone from there now, and nothing can overtake the new question.
+    // What was left of the try before this one is gone from there now, and nothing can overtake the
+    // new question.
     if (this.#trying && !this.#withdrawn && vote.state.is === 'idle') vote.ask(this.claim)
     this.#onChange?.()
     if (this.over) this.#onOver()
@@ -230,6 +268,7 @@ export class ClaimVote {
     const { state } = vote
     if (state.is === 'voted' && !this.#trying) void vote.retract(this.claim)
     // Wrong use was refused before anything was done.
-    if (state.is === 'failed' && !(state.error instanceof LockUsageError)) vote.withdrawLater(this.claim)
+    if (state.is === 'failed' && !(state.error instanceof LockUsageError))
+      vote.withdrawLater(this.claim)
   }
 }

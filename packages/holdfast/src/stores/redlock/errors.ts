@@ -1,4 +1,7 @@
-/** The errors of a store made of stores. What each node said is the cause of what all of them together say. */
+/**
+ * The errors of a store made of stores. What each node said is the cause of what all of them
+ * together say.
+ */
 import {
   isLockError,
   StoreUnavailableError,
@@ -19,16 +22,21 @@ export function asLockError(error: unknown): LockError {
 }
 
 export function silent(timeoutMs: number): StoreUnavailableError {
-  return new StoreUnavailableError(`no answer within ${Math.round(timeoutMs)} ms`, { store: STORE_NAME })
+  return new StoreUnavailableError(`no answer within ${Math.round(timeoutMs)} ms`, {
+    store: STORE_NAME,
+  })
 }
 
 export function owing(): StoreUnavailableError {
-  return new StoreUnavailableError('it has not confirmed an earlier withdrawal yet', { store: STORE_NAME })
+  return new StoreUnavailableError('it has not confirmed an earlier withdrawal yet', {
+    store: STORE_NAME,
+  })
 }
 
 /**
- * Too few nodes answered to know, or those that did disagree. `failures` are what the others said, by their place in the list of clients. When all
- * of them are alike, such as a wrong password everywhere, so is the whole.
+ * Too few nodes answered to know, or those that did disagree. `failures` are what the others said,
+ * by their place in the list of clients. When all of them are alike, such as a wrong password
+ * everywhere, so is the whole.
  */
 export function noMajority(
   what: string,
@@ -39,10 +47,14 @@ export function noMajority(
   const codes = new Set([...failures.values()].map(({ code }) => code))
   const [only] = codes
   const alike =
-    codes.size === 1 && (only === 'STORE_AUTH' || only === 'STORE_CONFIG' || only === 'STORE_FORMAT')
+    codes.size === 1 &&
+    (only === 'STORE_AUTH' || only === 'STORE_CONFIG' || only === 'STORE_FORMAT')
   const code: UnavailableCode = alike ? only : 'STORE_UNAVAILABLE'
-  const said = [...failures].map(([index, { message }]) => `node ${index + 1}: ${message}`).join('; ')
-  const left = nodes - failures.size >= majorityOf(nodes) ? 'the others disagree' : 'no majority is left'
+  const said = [...failures]
+    .map(([index, { message }]) => `node ${index + 1}: ${message}`)
+    .join('; ')
+  const left =
+    nodes - failures.size >= majorityOf(nodes) ? 'the others disagree' : 'no majority is left'
   return new StoreUnavailableError(
     `Redlock: ${failures.size} of ${nodes} nodes failed at ${what}, and ${left} (${said}). ` +
       'Check that most of the servers run and can be reached.',

@@ -1,8 +1,9 @@
 /**
- * `holdfast/redlock`: locks over several independent Redis servers, so that they outlive the loss of some of them.
+ * `holdfast/redlock`: locks over several independent Redis servers, so that they outlive the loss
+ * of some of them.
  *
- * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue; what that means, and what
- * to use instead, is in docs/stores.md.
+ * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue;
+ * what that means, and what to use instead, is in docs/stores.md.
  */
 import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -17,17 +18,24 @@ export type { IoRedisClient, NodeRedisClient, RedisClient } from '../redis/clien
 
 export interface RedlockStoreOptions {
   /**
-   * One client for each server, ioredis or node-redis, mixed as you like. At least three, and servers that know nothing of
-   * each other: no replicas, no Cluster. The same servers for all programs that are to exclude each other. An odd number
-   * is best, since a fourth server helps no more than three; an even one is allowed, since servers are safely added and
-   * removed one at a time only.
+   * One client for each server, ioredis or node-redis, mixed as you like. At least three, and
+   * servers that know nothing of each other: no replicas, no Cluster. The same servers for all
+   * programs that are to exclude each other. An odd number is best, since a fourth server helps no
+   * more than three; an even one is allowed, since servers are safely added and removed one at a
+   * time only.
    */
   readonly clients: readonly RedisClient[]
   /** Stands before every key. Letters, digits, `-`, `_`, `.` and `:`. Default `hf`. */
   readonly prefix?: string
-  /** How long a server may take to answer before the others decide without it, in milliseconds. Default 500. */
+  /**
+   * How long a server may take to answer before the others decide without it, in milliseconds.
+   * Default 500.
+   */
   readonly nodeTimeoutMs?: number
-  /** How long a server may take before the outcome there counts as unknown, in milliseconds. Default 5 000. */
+  /**
+   * How long a server may take before the outcome there counts as unknown, in milliseconds. Default
+   * 5 000.
+   */
   readonly timeoutMs?: number
   /** Time, for simulations. */
   readonly clock?: Clock
@@ -40,8 +48,8 @@ const LONGEST_TIMEOUT_MS = 3_600_000
 
 /**
  * Makes a store on independent Redis servers. Nothing is sent before the store is used.
- * @throws LockUsageError for fewer than three clients, for one client twice, for one of Sentinels or of a Cluster, or when an
- * option makes no sense.
+ * @throws LockUsageError for fewer than three clients, for one client twice, for one of Sentinels
+ * or of a Cluster, or when an option makes no sense.
  */
 export function redlockStore(options: RedlockStoreOptions): Store<false> {
   if (typeof options !== 'object' || (options as unknown) === null) {

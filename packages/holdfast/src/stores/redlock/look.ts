@@ -1,6 +1,7 @@
 /**
- * Looking at locks. A claim is shown as a holder when a majority of the nodes says so: votes of a try that is under way,
- * and what a node kept that was away, are no leases. The nodes are looked at one by one, not in one moment.
+ * Looking at locks. A claim is shown as a holder when a majority of the nodes says so: votes of a
+ * try that is under way, and what a node kept that was away, are no leases. The nodes are looked at
+ * one by one, not in one moment.
  */
 import type { HolderInfo, InspectPage, InspectQuery, LockInfo } from '../../store/contract.js'
 import { noMajority } from './errors.js'
@@ -37,7 +38,9 @@ async function onePage(panel: Panel, query: PageQuery): Promise<InspectPage> {
   // A node whose page ended early says nothing of the names that come after its last one.
   const ends = pages.flatMap(({ cursor }) => cursor ?? []).sort()
   const end = ends[0]
-  const merged = merge(pages, quorumOf(panel)).filter(({ lock }) => end === undefined || lock <= end)
+  const merged = merge(pages, quorumOf(panel)).filter(
+    ({ lock }) => end === undefined || lock <= end,
+  )
   if (merged.length <= query.limit) return { locks: merged, cursor: end }
   const locks = merged.slice(0, query.limit)
   return { locks, cursor: locks.at(-1)?.lock }
@@ -63,7 +66,9 @@ function merge(pages: readonly InspectPage[], quorum: number): LockInfo[] {
     if (infos) infos.push(info)
     else byName.set(info.lock, [info])
   }
-  return [...byName.keys()].sort().flatMap((name) => mergeLock(byName.get(name) ?? [], quorum) ?? [])
+  return [...byName.keys()]
+    .sort()
+    .flatMap((name) => mergeLock(byName.get(name) ?? [], quorum) ?? [])
 }
 
 function mergeLock(infos: readonly LockInfo[], quorum: number): LockInfo | undefined {

@@ -1,8 +1,9 @@
 /**
  * One node's vote on one claim: asked for, given, refused, taken back.
  *
- * The danger is a request that overtakes another: a vote that is counted must not be undone by a message that was sent
- * before it. So each vote has one request in flight at a time, and is not counted while an older request is in flight.
+ * The danger is a request that overtakes another: a vote that is counted must not be undone by a
+ * message that was sent before it. So each vote has one request in flight at a time, and is not
+ * counted while an older request is in flight.
  */
 import type { LockError } from '../../errors.js'
 import type { AttemptResult, Claim } from '../../store/contract.js'
@@ -13,7 +14,10 @@ export type NodeVoteState =
   | { readonly is: 'idle' }
   /** `voted`: it is asked again for a vote that it gave, and gives still as far as we know. */
   | { readonly is: 'asking'; readonly voted: boolean }
-  /** The node grants it until `endMs` of our clock at least. `newSince`: when the request left that made the grant. */
+  /**
+   * The node grants it until `endMs` of our clock at least. `newSince`: when the request left that
+   * made the grant.
+   */
   | { readonly is: 'voted'; readonly endMs: number; readonly newSince: number | undefined }
   | { readonly is: 'busy'; readonly untilMs: number | undefined }
   | { readonly is: 'retracting' }
@@ -73,13 +77,17 @@ export class NodeVote {
       await this.#call(() => this.#node.store.retract(claim))
       this.#become({ is: 'idle' })
     } catch (error) {
-      // Whatever has become of the claim since: what may still arrive would end a vote that is counted.
+      // Whatever has become of the claim since: what may still arrive would end a vote that is
+      // counted.
       this.withdrawLater(claim)
       this.#become({ is: 'failed', error: asLockError(error) })
     }
   }
 
-  /** After a failure there may be a vote that nobody knows of, or there will be: it is withdrawn until the node says so. */
+  /**
+   * After a failure there may be a vote that nobody knows of, or there will be: it is withdrawn
+   * until the node says so.
+   */
   withdrawLater(claim: Claim): void {
     this.#node.withdrawals.add(claim)
   }
@@ -87,7 +95,8 @@ export class NodeVote {
   #heard(result: AttemptResult, sentMs: number): NodeVoteState {
     if (result.outcome === 'withdrawn') return { is: 'buried' }
     if (result.outcome === 'granted') {
-      // What the node says is left began after the request left: counted from there it is never too long.
+      // What the node says is left began after the request left: counted from there it is never too
+      // long.
       const endMs = sentMs + result.remainingMs
       return { is: 'voted', endMs, newSince: result.existing ? undefined : sentMs }
     }

@@ -1,4 +1,7 @@
-/** What the states of all seats amount to, as plain functions: whether it is decided, and how a refusal reads. */
+/**
+ * What the states of all seats amount to, as plain functions: whether it is decided, and how a
+ * refusal reads.
+ */
 import { LockUsageError, type LockError } from '../../errors.js'
 import type { AttemptResult, Claim, Granted } from '../../store/contract.js'
 import { noMajority, silent, tooLate } from './errors.js'
@@ -10,7 +13,10 @@ type States = readonly NodeVoteState[]
 /** The node has answered. */
 const HEARD = ['voted', 'busy', 'buried'] as const
 
-/** Also for a refusal a majority has to speak: until then nobody knows whether it is busy or cannot be reached. */
+/**
+ * Also for a refusal a majority has to speak: until then nobody knows whether it is busy or cannot
+ * be reached.
+ */
 export function isDecided(states: States): boolean {
   const quorum = majorityOf(states.length)
   const votes = count(states, 'voted')
@@ -56,7 +62,9 @@ export function refusalOf(states: States, failed: Try): Exclude<AttemptResult, G
 function freeInMs(states: States, nowMs: number): number | undefined {
   const negated = states.flatMap((state) => {
     if (state.is === 'voted') return [0]
-    return state.is === 'busy' && state.untilMs !== undefined ? [Math.min(0, nowMs - state.untilMs)] : []
+    return state.is === 'busy' && state.untilMs !== undefined
+      ? [Math.min(0, nowMs - state.untilMs)]
+      : []
   })
   const soonest = reachedBy(negated, majorityOf(states.length))
   return soonest === undefined ? undefined : Math.abs(soonest)

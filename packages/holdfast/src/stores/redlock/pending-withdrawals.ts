@@ -1,8 +1,10 @@
 /**
- * Withdrawals that a node still owes an answer to: it was down, or nobody knows what became of the request.
+ * Withdrawals that a node still owes an answer to: it was down, or nobody knows what became of the
+ * request.
  *
- * An attempt that a node has not answered may have been granted there, and may even arrive later. So the claim is
- * withdrawn until the node says so, which buries it there. After the claim's TTL a vote has ended by itself.
+ * An attempt that a node has not answered may have been granted there, and may even arrive later.
+ * So the claim is withdrawn until the node says so, which buries it there. After the claim's TTL a
+ * vote has ended by itself.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, Store } from '../../store/contract.js'
@@ -39,8 +41,8 @@ export class PendingWithdrawals {
   }
 
   /**
-   * Whether a withdrawal of this claim may still arrive here: until then nothing that the node grants it counts. When
-   * there were too many to remember which, it may be any claim.
+   * Whether a withdrawal of this claim may still arrive here: until then nothing that the node
+   * grants it counts. When there were too many to remember which, it may be any claim.
    */
   has(claimId: string): boolean {
     if (this.#pending.has(claimId)) return true
@@ -72,7 +74,8 @@ export class PendingWithdrawals {
     this.#timer = undefined
     this.#dropOld()
     void this.#ask()
-    if (this.#pending.size > 0) this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
+    if (this.#pending.size > 0)
+      this.#timer = this.#clock.timer(ASK_EVERY_MS, () => this.#tick(), true)
   }
 
   #dropOld(): void {

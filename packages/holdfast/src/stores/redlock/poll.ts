@@ -48,8 +48,9 @@ export class Answers<T> {
 }
 
 /**
- * Resolves when enough is known, when everybody has answered, or when the time is up; never rejects. The requests that
- * are still open go on, and whoever made them deals with what becomes of them.
+ * Resolves when enough is known, when everybody has answered, or when the time is up; never
+ * rejects. The requests that are still open go on, and whoever made them deals with what becomes of
+ * them.
  */
 export function poll<T>(
   calls: readonly MaybePromise<T>[],

@@ -6,14 +6,17 @@ export function majorityOf(nodes: number): number {
 }
 
 /**
- * What is taken off a TTL since clocks run at different rates, in milliseconds: 1% and 2 ms, as in the Redlock
- * algorithm (redis.io, "Distributed Locks with Redis").
+ * What is taken off a TTL since clocks run at different rates, in milliseconds: 1% and 2 ms, as in
+ * the Redlock algorithm (redis.io, "Distributed Locks with Redis").
  */
 export function driftMs(ttlMs: number): number {
   return ttlMs * 0.01 + 2
 }
 
-/** The `rank`-th largest number, counted from 1: what at least `rank` of them reach. Undefined when there are fewer. */
+/**
+ * The `rank`-th largest number, counted from 1: what at least `rank` of them reach. Undefined when
+ * there are fewer.
+ */
 export function reachedBy(numbers: readonly number[], rank: number): number | undefined {
   return [...numbers].sort((a, b) => b - a)[rank - 1]
 }

@@ -1,6 +1,7 @@
 /**
- * One batch of renewals on its way to all nodes: one request for each node, and a verdict for each lease as soon as the
- * nodes have said enough of it. A node that does not answer, and a lease that is unclear, delay no other lease.
+ * One batch of renewals on its way to all nodes: one request for each node, and a verdict for each
+ * lease as soon as the nodes have said enough of it. A node that does not answer, and a lease that
+ * is unclear, delay no other lease.
  */
 import type { Timer } from '../../clock/clock.js'
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
@@ -41,7 +42,10 @@ export class RenewalRound {
     this.#open = renewals.length
   }
 
-  /** Asks all nodes. Resolves when there is a verdict for each lease, or when the time of the nodes is up. */
+  /**
+   * Asks all nodes. Resolves when there is a verdict for each lease, or when the time of the nodes
+   * is up.
+   */
   run(): Promise<readonly RenewResult[]> {
     const { clock, nodes, nodeTimeoutMs } = this.#panel
     return new Promise((resolve) => {
@@ -55,14 +59,16 @@ export class RenewalRound {
     const { store, withdrawals } = this.#panel.nodes[node] as Panel['nodes'][number]
     const owed = this.#renewals.map(({ id }) => withdrawals.has(id))
     const take = (index: number, result: RenewResult): void => {
-      // A vote that a withdrawal on its way will end, or may have ended since the node answered, renews nothing.
+      // A vote that a withdrawal on its way will end, or may have ended since the node answered,
+      // renews nothing.
       const isOwed = owed[index] === true || withdrawals.has((this.#renewals[index] as Renewal).id)
       const counts = result.outcome !== 'renewed' || !isOwed
       this.#take(index, node, { value: counts ? result : { outcome: 'unknown', cause: owing() } })
     }
     try {
       const results = await store.renew(this.#renewals, take)
-      for (let index = 0; index < results.length; index += 1) take(index, results[index] as RenewResult)
+      for (let index = 0; index < results.length; index += 1)
+        take(index, results[index] as RenewResult)
     } catch (error) {
       const failure = { error: asLockError(error) }
       for (const index of this.#renewals.keys()) this.#take(index, node, failure)

@@ -8,16 +8,25 @@ import type { Answers } from './poll.js'
  * - A majority cannot be reached any more: lost. Stolen if a node says so, for then it is why.
  * - Else nobody knows yet (undefined).
  */
-export function judgeRenewal(answers: Answers<RenewResult>, quorum: number): RenewResult | undefined {
+export function judgeRenewal(
+  answers: Answers<RenewResult>,
+  quorum: number,
+): RenewResult | undefined {
   const results = answers.values
-  if (results.filter(({ outcome }) => outcome === 'renewed').length >= quorum) return { outcome: 'renewed' }
+  if (results.filter(({ outcome }) => outcome === 'renewed').length >= quorum)
+    return { outcome: 'renewed' }
   const lost = results.flatMap((result) => (result.outcome === 'lost' ? [result] : []))
   if (lost.length <= answers.byNode.length - quorum) return undefined
   return lost.find(({ reason }) => reason === 'stolen') ?? { outcome: 'lost', reason: 'expired' }
 }
 
-/** Why it is not known, by the place of the node: also of nodes that answered that they do not know. */
-export function renewalFailures(answers: Answers<RenewResult>, timeoutMs: number): Map<number, LockError> {
+/**
+ * Why it is not known, by the place of the node: also of nodes that answered that they do not know.
+ */
+export function renewalFailures(
+  answers: Answers<RenewResult>,
+  timeoutMs: number,
+): Map<number, LockError> {
   const failures = answers.failures(timeoutMs)
   for (const [index, answer] of answers.byNode.entries()) {
     const result = answer && 'value' in answer ? answer.value : undefined

@@ -1,9 +1,11 @@
 /**
- * The Redlock store: a lock is held by whoever holds it on a majority of independent nodes, each a Redis store.
+ * The Redlock store: a lock is held by whoever holds it on a majority of independent nodes, each a
+ * Redis store.
  *
- * Any two majorities have a node in common, and that node lets only one of two claims in that exclude each other. So
- * whatever is exclusive two by two works here: mutexes, and readers and writers. Permits do not: of a semaphore with two
- * permits on five nodes three claims can have a majority each, while no node has let in more than two.
+ * Any two majorities have a node in common, and that node lets only one of two claims in that
+ * exclude each other. So whatever is exclusive two by two works here: mutexes, and readers and
+ * writers. Permits do not: of a semaphore with two permits on five nodes three claims can have a
+ * majority each, while no node has let in more than two.
  */
 import { storeClosed } from '../../errors.js'
 import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
@@ -68,7 +70,10 @@ export class RedlockStore implements Store<false> {
   }
 
   // oxlint-disable-next-line require-await -- so that a refusal is a rejection
-  async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+  async renew(
+    renewals: readonly Renewal[],
+    report?: RenewalListener,
+  ): Promise<readonly RenewResult[]> {
     this.#assertOpen()
     if (renewals.length === 0) return []
     const round = new RenewalRound(this.#panel, renewals, {
@@ -90,12 +95,14 @@ export class RedlockStore implements Store<false> {
     const answers = await this.#poll(
       (node, index) => this.#withdrawFrom(node, index, claim),
       (sofar) =>
-        released(sofar) >= this.#quorum || sofar.values.length - released(sofar) > all - this.#quorum,
+        released(sofar) >= this.#quorum ||
+        sofar.values.length - released(sofar) > all - this.#quorum,
     )
     if (released(answers) >= this.#quorum) return 'released'
     // Without these it cannot have been a majority, whatever the others would say.
     if (answers.values.length - released(answers) > all - this.#quorum) return 'absent'
-    // A claim that was never granted has some votes at the most, and what is not withdrawn yet is owed.
+    // A claim that was never granted has some votes at the most, and what is not withdrawn yet is
+    // owed.
     if (vote && !votes) return 'absent'
     throw this.#unknown('the release', answers, claim.lock)
   }
@@ -113,7 +120,8 @@ export class RedlockStore implements Store<false> {
       },
       (sofar) => sofar.count(Boolean) >= this.#quorum || sofar.count(isFalse) > all - this.#quorum,
     )
-    // From the first node on that let readers in: whoever asks again must not ask for more than a reader's part.
+    // From the first node on that let readers in: whoever asks again must not ask for more than a
+    // reader's part.
     if (answers.count(Boolean) > 0) this.#votes.get(claim.id)?.downgraded(unacknowledged)
     if (answers.count(Boolean) >= this.#quorum) return true
     if (answers.count(isFalse) > all - this.#quorum) return false
@@ -165,7 +173,10 @@ export class RedlockStore implements Store<false> {
     return vote
   }
 
-  /** A node that does not answer may hold a vote, now or later: it is asked until it says that the claim is gone. */
+  /**
+   * A node that does not answer may hold a vote, now or later: it is asked until it says that the
+   * claim is gone.
+   */
   async #withdrawFrom(node: Voter, index: number, claim: ClaimRef): Promise<WithdrawOutcome> {
     try {
       return await node.withdraw(claim)
@@ -176,8 +187,8 @@ export class RedlockStore implements Store<false> {
   }
 
   /**
-   * A node that came back without its data votes again, so that nodes may be restarted one after the other. One that has
-   * its data is told of a downgrade that it missed.
+   * A node that came back without its data votes again, so that nodes may be restarted one after
+   * the other. One that has its data is told of a downgrade that it missed.
    */
   #restoreVote(claimId: string, node: number, result: RenewResult): void {
     const vote = this.#votes.get(claimId)

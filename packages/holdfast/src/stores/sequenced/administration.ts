@@ -1,4 +1,6 @@
-/** Inspect, steal and downgrade: verbs that see a whole queue, or change an entry where it stands. */
+/**
+ * Inspect, steal and downgrade: verbs that see a whole queue, or change an entry where it stands.
+ */
 import type {
   ClaimRef,
   HolderInfo,
@@ -52,7 +54,10 @@ export class Administration<S extends PortSession> {
   }
 
   /** How long it may still be held, or undefined when it was gone already. */
-  async #stealOne(holder: ListedEntry, { now, because }: StealOptions): Promise<number | undefined> {
+  async #stealOne(
+    holder: ListedEntry,
+    { now, because }: StealOptions,
+  ): Promise<number | undefined> {
     if (now) {
       const evicted = await this.#context.port.evict(holder.entry, holder.data, because)
       return evicted ? 0 : undefined
@@ -66,7 +71,10 @@ export class Administration<S extends PortSession> {
   }
 
   /** Changes the data of an entry of anybody. Undefined when the entry is gone. */
-  async #change(entry: Entry, change: (data: EntryData) => EntryData): Promise<EntryData | undefined> {
+  async #change(
+    entry: Entry,
+    change: (data: EntryData) => EntryData,
+  ): Promise<EntryData | undefined> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const look = await this.#context.reader.look({ entry, claim: undefined })
       if (look.state === 'absent') return undefined

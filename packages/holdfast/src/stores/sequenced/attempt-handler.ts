@@ -1,4 +1,7 @@
-/** Attempts: of a claim that comes for the first time, of one that stands in the queue, and of one that was withdrawn. */
+/**
+ * Attempts: of a claim that comes for the first time, of one that stands in the queue, and of one
+ * that was withdrawn.
+ */
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
 import { Lanes } from '../../store/lanes.js'
 import type { StoreContext } from './context.js'
@@ -29,13 +32,16 @@ export class AttemptHandler<S extends PortSession> {
       return this.attempt(claim, options)
     }
     const record = known ?? records.make(claim, false)
-    const entering = this.#lanes.run(claim, options, () => this.#entering.enter(record, claim, options))
+    const entering = this.#lanes.run(claim, options, () =>
+      this.#entering.enter(record, claim, options),
+    )
     record.entering = entering
     try {
       return await entering
     } finally {
       record.entering = undefined
-      // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take it out.
+      // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take
+      // it out.
       if (record.withdrawn) void this.#context.removing.remove(record)
     }
   }

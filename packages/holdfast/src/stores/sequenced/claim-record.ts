@@ -4,7 +4,10 @@ import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
 import type { Entry, PortSession, PortWatch, Present, Standing, Waits } from './port.js'
 import type { Session } from './session.js'
 
-/** Withdrawn claims are remembered up to this number: verbs of one process run in the order of the calls. */
+/**
+ * Withdrawn claims are remembered up to this number: verbs of one process run in the order of the
+ * calls.
+ */
 const WITHDRAWN_KEPT = 10_000
 
 export interface Grant {
@@ -22,7 +25,10 @@ export class QueueEntry<S extends PortSession> {
   version: bigint
   /** How many tokens its last attempt asked for. */
   asked: number
-  /** When the last attempt that was answered "waiting" was made: a grant that is found later came after it. */
+  /**
+   * When the last attempt that was answered "waiting" was made: a grant that is found later came
+   * after it.
+   */
   waitingMs: number
   grant: Grant | undefined
   /** When this client learned of the grant. */
@@ -41,7 +47,13 @@ export class QueueEntry<S extends PortSession> {
   /** The entry is not what was last read or written here. */
   #changed = false
 
-  constructor(claim: Claim, entry: Entry, session: Session<S>, data: EntryData, standing: Standing) {
+  constructor(
+    claim: Claim,
+    entry: Entry,
+    session: Session<S>,
+    data: EntryData,
+    standing: Standing,
+  ) {
     this.claim = claim
     this.entry = entry
     this.session = session
@@ -52,7 +64,10 @@ export class QueueEntry<S extends PortSession> {
     this.standing = standing
   }
 
-  /** The version to name in a look that need not read the entry. Undefined when the entry has to be read. */
+  /**
+   * The version to name in a look that need not read the entry. Undefined when the entry has to be
+   * read.
+   */
   get seen(): bigint | undefined {
     return this.grant || this.#changed ? undefined : this.version
   }

@@ -1,10 +1,11 @@
 /**
  * Withdrawing: taking out one's own entry, and nobody else's.
  *
- * A claim whose attempts were all answered has no message under way, so its entry is taken out by its number and the claim is
- * remembered here. The answer to an attempt that is under way is awaited, within bounds: it nearly always comes. Only where
- * it does not, and after an attempt that failed, the entry may be made at any later moment: the claim is blocked in the service,
- * which costs everybody who asks for this lock a little for as long as the word of it stays there.
+ * A claim whose attempts were all answered has no message under way, so its entry is taken out by
+ * its number and the claim is remembered here. The answer to an attempt that is under way is
+ * awaited, within bounds: it nearly always comes. Only where it does not, and after an attempt that
+ * failed, the entry may be made at any later moment: the claim is blocked in the service, which
+ * costs everybody who asks for this lock a little for as long as the word of it stays there.
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'

@@ -26,7 +26,8 @@ export class EntryReader {
   async #lookAtAll(asked: readonly Asked[]): Promise<void> {
     try {
       const looks = await this.#port.look(asked.map(({ at }) => at))
-      for (const [index, { resolve }] of asked.entries()) resolve(looks[index] ?? { state: 'absent' })
+      for (const [index, { resolve }] of asked.entries())
+        resolve(looks[index] ?? { state: 'absent' })
     } catch (error) {
       for (const { reject } of asked) reject(error)
     }

@@ -1,10 +1,11 @@
 /**
  * Taking entries out, and trying that again where it failed.
  *
- * The session of a client that lives on keeps alive whatever stands on it: what could not be withdrawn, and a lease that was
- * stolen from a holder that does nothing. The runtime stops trying after a TTL, since other stores have forgotten the claim by
- * then. Here it is tried until somebody answers, at every sign of life of a session and each second, also when nobody
- * asks for anything any more. An entry that went with its session is an answer, too.
+ * The session of a client that lives on keeps alive whatever stands on it: what could not be
+ * withdrawn, and a lease that was stolen from a holder that does nothing. The runtime stops trying
+ * after a TTL, since other stores have forgotten the claim by then. Here it is tried until somebody
+ * answers, at every sign of life of a session and each second, also when nobody asks for anything
+ * any more. An entry that went with its session is an answer, too.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
@@ -15,9 +16,15 @@ import { wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Records, QueueEntry } from './claim-record.js'
 
 const SWEEP_MS = 1000
-/** So many are tried at once: a service that refuses them all need not hear of all of them each second. */
+/**
+ * So many are tried at once: a service that refuses them all need not hear of all of them each
+ * second.
+ */
 const AT_ONCE = 100
-/** So many are remembered. Where more fail than that the service has not answered for long, and sessions end there. */
+/**
+ * So many are remembered. Where more fail than that the service has not answered for long, and
+ * sessions end there.
+ */
 const KEPT = 10_000
 
 export interface RemoverContext<S extends PortSession> {
@@ -30,7 +37,10 @@ export interface RemoverContext<S extends PortSession> {
 
 export class EntryRemover<S extends PortSession> {
   readonly #context: RemoverContext<S>
-  /** What must go, the oldest first. With a reference where the claim is to be refused: its entry may still be made. */
+  /**
+   * What must go, the oldest first. With a reference where the claim is to be refused: its entry
+   * may still be made.
+   */
   readonly #pending = new Map<ClaimRecord<S>, ClaimRef | undefined>()
   #timer: Timer | undefined
   #stopped = false
@@ -68,7 +78,10 @@ export class EntryRemover<S extends PortSession> {
     this.#pending.clear()
   }
 
-  /** Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again later. */
+  /**
+   * Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again
+   * later.
+   */
   async block(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     if (record.outcome) return record.outcome
     const { port, records } = this.#context
@@ -92,7 +105,9 @@ export class EntryRemover<S extends PortSession> {
 
   /** Takes out an entry. Whoever asks while that is being done already shares the answer. */
   leave(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<WithdrawOutcome> {
-    queueEntry.leaving ??= this.#leave(record, queueEntry).finally(() => (queueEntry.leaving = undefined))
+    queueEntry.leaving ??= this.#leave(record, queueEntry).finally(
+      () => (queueEntry.leaving = undefined),
+    )
     return queueEntry.leaving
   }
 
@@ -103,7 +118,9 @@ export class EntryRemover<S extends PortSession> {
     // One that nobody has withdrawn is taken out after its end: to withdraw it then is too late.
     const held = record.withdrawn ? queueEntry.outcome : 'absent'
     try {
-      const removed = await (grant && wantsAll(claim) ? neighbours.leave(entry.key, leave) : leave())
+      const removed = await (grant && wantsAll(claim)
+        ? neighbours.leave(entry.key, leave)
+        : leave())
       if (record.outcome) return record.outcome
       const outcome = removed || (await this.#wasDoneBefore(queueEntry)) ? held : 'absent'
       records.settle(record, outcome)
@@ -116,8 +133,8 @@ export class EntryRemover<S extends PortSession> {
   }
 
   /**
-   * Whether an earlier request of ours, whose answer was lost, has taken the entry out. It has if the session was never
-   * interrupted and nobody stole the entry: then nothing else can have.
+   * Whether an earlier request of ours, whose answer was lost, has taken the entry out. It has if
+   * the session was never interrupted and nobody stole the entry: then nothing else can have.
    */
   async #wasDoneBefore(queueEntry: QueueEntry<S>): Promise<boolean> {
     if (!queueEntry.removalInDoubt) return false

@@ -1,8 +1,9 @@
 /**
  * Renewals: one sign of life for each session, and a look at every entry that is to be renewed.
  *
- * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL from then on. The look finds out
- * whether the entry is still there and was not stolen; a session alone says nothing of that.
+ * The sign of life leaves after the renewal was asked for, so its answer promises the whole TTL
+ * from then on. The look finds out whether the entry is still there and was not stolen; a session
+ * alone says nothing of that.
  */
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
@@ -34,7 +35,10 @@ export class EntryRenewer<S extends PortSession> {
     return renewEach(renewals, (renewal) => this.#renewOne(renewal, keep), report)
   }
 
-  async #renewOne(renewal: Renewal, keep: (session: Session<S>) => Promise<boolean>): Promise<RenewResult> {
+  async #renewOne(
+    renewal: Renewal,
+    keep: (session: Session<S>) => Promise<boolean>,
+  ): Promise<RenewResult> {
     const record = this.#context.records.get(renewal)
     const queueEntry = record?.queueEntry
     if (!record || record.withdrawn || !queueEntry?.grant) return EXPIRED
@@ -61,7 +65,8 @@ export class EntryRenewer<S extends PortSession> {
       if (end) return end
       if (alive.status === 'rejected') throw alive.reason
       if (!alive.value && queueEntry.session === session) return EXPIRED
-      // The session to move to has ended, as after a pause of this process: the next try opens another.
+      // The session to move to has ended, as after a pause of this process: the next try opens
+      // another.
       if (!alive.value) continue
       if (await this.#write(queueEntry, look.value as Present, renewal, session)) {
         queueEntry.endMs = startMs + renewal.ttlMs
@@ -91,7 +96,10 @@ export class EntryRenewer<S extends PortSession> {
     return look.stolenBecause === undefined ? EXPIRED : stolen(look.stolenBecause)
   }
 
-  /** Shows the owner as it is now, and brings a waiter that was granted over to the session of its TTL. */
+  /**
+   * Shows the owner as it is now, and brings a waiter that was granted over to the session of its
+   * TTL.
+   */
   async #write(
     queueEntry: QueueEntry<S>,
     look: Present,
@@ -104,8 +112,14 @@ export class EntryRenewer<S extends PortSession> {
     queueEntry.data = look.data
     if (!moves && JSON.stringify(data) === JSON.stringify(look.data)) return true
     const { entry } = queueEntry
-    const writing = this.#context.port.amend(entry, data, look.version, moves ? session.handle : undefined)
-    // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions alive.
+    const writing = this.#context.port.amend(
+      entry,
+      data,
+      look.version,
+      moves ? session.handle : undefined,
+    )
+    // What is shown is no reason to lose a lease: a service whose disk is full still keeps sessions
+    // alive.
     const version = await (moves ? writing : writing.catch(() => look.version))
     if (version === undefined) return false
     queueEntry.version = version
@@ -115,7 +129,8 @@ export class EntryRenewer<S extends PortSession> {
   }
 
   #shown(data: EntryData, queueEntry: QueueEntry<S>, { owner, ttlMs }: Renewal): EntryData {
-    if (data.grantedMs !== undefined || queueEntry.waitingMs === -Infinity) return { ...data, owner, ttlMs }
+    if (data.grantedMs !== undefined || queueEntry.waitingMs === -Infinity)
+      return { ...data, owner, ttlMs }
     const heldMs = this.#context.clock.monotonicMs() - queueEntry.grantedMs
     return { ...data, owner, ttlMs, grantedMs: Math.round(this.#context.clock.wallMs() - heldMs) }
   }

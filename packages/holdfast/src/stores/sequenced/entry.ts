@@ -1,11 +1,14 @@
-/** What an entry of a queue says of itself, as JSON that people may read in the service's own tools. */
+/**
+ * What an entry of a queue says of itself, as JSON that people may read in the service's own tools.
+ */
 import { newerFormat } from '../../errors.js'
 import type { Claim, LockKind, Owner } from '../../store/contract.js'
 import { readOwner } from '../../store/owner.js'
 
 /**
- * The format of entries. Fields are added without a new number as long as versions that do not know them may ignore them:
- * what they do not know they keep, and an entry without a number has the first format.
+ * The format of entries. Fields are added without a new number as long as versions that do not know
+ * them may ignore them: what they do not know they keep, and an entry without a number has the
+ * first format.
  */
 export const ENTRY_FORMAT = 1
 
@@ -17,7 +20,10 @@ export interface EntryData {
   readonly weight: number
   readonly ttlMs: number
   readonly owner: Owner
-  /** When it was made and when it was granted, by its owner's wall clock. Shown, and never used to decide. */
+  /**
+   * When it was made and when it was granted, by its owner's wall clock. Shown, and never used to
+   * decide.
+   */
   readonly sinceMs: number
   readonly grantedMs?: number
   /** Somebody stole it: it is not renewed any more. */
@@ -26,8 +32,8 @@ export interface EntryData {
 }
 
 /**
- * Tokens are the service's numbers, shifted left: the low bits number the hand-offs inside one process, so that a block
- * of tokens costs the service nothing and blocks never overlap.
+ * Tokens are the service's numbers, shifted left: the low bits number the hand-offs inside one
+ * process, so that a block of tokens costs the service nothing and blocks never overlap.
  */
 const TOKEN_BITS = 8n
 export const LARGEST_BLOCK = 2 ** Number(TOKEN_BITS)
@@ -59,7 +65,10 @@ export function decodeEntry(text: string): EntryData | undefined {
   const data = value as Partial<EntryData> | null
   const format = data?.format ?? ENTRY_FORMAT
   if (format !== ENTRY_FORMAT) {
-    throw newerFormat('An entry in the queue', { found: `format ${String(format)}`, known: ENTRY_FORMAT })
+    throw newerFormat('An entry in the queue', {
+      found: `format ${String(format)}`,
+      known: ENTRY_FORMAT,
+    })
   }
   const sound =
     typeof data === 'object' &&

@@ -1,6 +1,6 @@
 /**
- * Cuts what a connection brings into messages: each stands behind its length, and may come in any number of pieces. ZooKeeper's
- * begin with the length; those of gRPC have one more byte before it.
+ * Cuts what a connection brings into messages: each stands behind its length, and may come in any
+ * number of pieces. ZooKeeper's begin with the length; those of gRPC have one more byte before it.
  */
 const LENGTH_BYTES = 4
 /** No answer is nearly as long: a larger number is not a length. */

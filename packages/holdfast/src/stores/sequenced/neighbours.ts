@@ -1,10 +1,11 @@
 /**
  * Hand-offs inside one process, without another look.
  *
- * Whoever held all of a lock had nobody before it, and nobody can come between it and the one that stands right behind it. So
- * when both are claims of this client, and the service has confirmed that the first one's entry is taken out, the second one
- * holds. It must also still be there itself: that its session lives is a matter of time, and known; an entry that somebody took
- * out by hand is noticed by the first renewal.
+ * Whoever held all of a lock had nobody before it, and nobody can come between it and the one that
+ * stands right behind it. So when both are claims of this client, and the service has confirmed
+ * that the first one's entry is taken out, the second one holds. It must also still be there
+ * itself: that its session lives is a matter of time, and known; an entry that somebody took out by
+ * hand is noticed by the first renewal.
  */
 export interface Neighbour {
   /** The one before it held, and has left. */
@@ -25,12 +26,18 @@ export class Neighbours {
     }
   }
 
-  /** Whether the service is being asked to take out this entry: whoever stands behind it is told in any case. */
+  /**
+   * Whether the service is being asked to take out this entry: whoever stands behind it is told in
+   * any case.
+   */
   isLeaving(key: string): boolean {
     return this.#leaving.has(key)
   }
 
-  /** Takes out the entry of a claim that held all of a lock. Whoever stands right behind it goes next. */
+  /**
+   * Takes out the entry of a claim that held all of a lock. Whoever stands right behind it goes
+   * next.
+   */
   async leave(key: string, leave: () => Promise<boolean>): Promise<boolean> {
     this.#leaving.add(key)
     let removed = false

@@ -1,8 +1,10 @@
 /**
- * What a coordination service must do for the queue recipe: the port between `sequenced/` and etcd or ZooKeeper.
+ * What a coordination service must do for the queue recipe: the port between `sequenced/` and etcd
+ * or ZooKeeper.
  *
- * Such a service keeps entries in the order in which they were made, each bound to a session that must be kept alive, and
- * tells when one of them changes or goes. It decides no grant: position is the grant, and the recipe reads positions.
+ * Such a service keeps entries in the order in which they were made, each bound to a session that
+ * must be kept alive, and tells when one of them changes or goes. It decides no grant: position is
+ * the grant, and the recipe reads positions.
  */
 import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
 import type { LockError } from '../../errors.js'
@@ -13,9 +15,10 @@ export interface PortSession {
   /** How long it lives unheard of, in milliseconds, as the service granted it. */
   readonly timeoutMs: number
   /**
-   * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can say. A session that
-   * was kept alive lives for at least its timeout, counted from the moment at which this was called: a majority of the
-   * servers has agreed after that moment, since the word of one server, the leader included, outlives its majority.
+   * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can
+   * say. A session that was kept alive lives for at least its timeout, counted from the moment at
+   * which this was called: a majority of the servers has agreed after that moment, since the word
+   * of one server, the leader included, outlives its majority.
    */
   keepAlive(): Promise<boolean>
   /** Ends it, and all its entries with it. */
@@ -23,8 +26,8 @@ export interface PortSession {
 }
 
 /**
- * Whether another session may be granted than the one that was asked for. Leases need it exactly: none may outlive a dead
- * holder by more than was promised.
+ * Whether another session may be granted than the one that was asked for. Leases need it exactly:
+ * none may outlive a dead holder by more than was promised.
  */
 export type Exactness = 'exact' | 'or longer'
 
@@ -39,7 +42,9 @@ export interface Entry {
   readonly lock: string
   readonly id: string
   readonly key: string
-  /** Grows from entry to entry of a lock, and is never used again: the create revision or the czxid. */
+  /**
+   * Grows from entry to entry of a lock, and is never used again: the create revision or the czxid.
+   */
   readonly number: bigint
 }
 
@@ -49,7 +54,10 @@ export interface Standing {
   readonly before: readonly Place[]
   /** What the entries before it weigh. Where that exceeds the capacity, it may be more. */
   readonly weight: number
-  /** The moment of this look in the service's own count: a watch that starts after it misses nothing. */
+  /**
+   * The moment of this look in the service's own count: a watch that starts after it misses
+   * nothing.
+   */
   readonly moment: bigint
 }
 
@@ -81,8 +89,8 @@ export interface Entered extends Standing {
   /** Whether it stands on the session for those who wait. */
   readonly onWaiterSession: boolean
   /**
-   * What stands before it, where that is still being read: until then it waits, behind more than it could pass. Resolves to
-   * undefined when the entry has gone.
+   * What stands before it, where that is still being read: until then it waits, behind more than it
+   * could pass. Resolves to undefined when the entry has gone.
    */
   readonly later?: Promise<Standing | undefined>
 }
@@ -94,7 +102,10 @@ export type EnterResult =
   | { readonly outcome: 'withdrawn' }
   /** The session is gone: nothing was entered. */
   | { readonly outcome: 'no-session' }
-  /** The service has refused what was asked, and nothing of it was left behind. Where that is not sure, `enter` rejects. */
+  /**
+   * The service has refused what was asked, and nothing of it was left behind. Where that is not
+   * sure, `enter` rejects.
+   */
   | { readonly outcome: 'refused'; readonly error: LockError }
   /** The lock is in use in another shape. Nothing was left behind. */
   | { readonly outcome: 'mismatch'; readonly kind: LockKind; readonly capacity: number }
@@ -102,9 +113,14 @@ export type EnterResult =
 export interface EnterSessions<S extends PortSession> {
   /** For an entry that may go at once. */
   readonly holder: S
-  /** For one that has to wait, if it is open. A service that refuses a claim in one step answers `busy` without it. */
+  /**
+   * For one that has to wait, if it is open. A service that refuses a claim in one step answers
+   * `busy` without it.
+   */
   readonly waiter: S | undefined
-  /** Opens it, for an entry that is in its place already. Undefined when the claim is not to wait. */
+  /**
+   * Opens it, for an entry that is in its place already. Undefined when the claim is not to wait.
+   */
   readonly openWaiter: (() => Promise<S>) | undefined
 }
 
@@ -133,7 +149,10 @@ export interface Watched {
   readonly moment: bigint
   /** Whether it matters only that one of them goes, and not that it is granted or gets lighter. */
   readonly onlyGone: boolean
-  /** Whether the place waits itself: then its grant matters. Services without moments must not miss an earlier one. */
+  /**
+   * Whether the place waits itself: then its grant matters. Services without moments must not miss
+   * an earlier one.
+   */
   readonly waits: boolean
 }
 
@@ -142,31 +161,47 @@ export interface PortWatch {
 }
 
 export interface SequencedPort<S extends PortSession = PortSession> {
-  /** How much longer than the TTL of a lease its session must be, for what the service's own clock rounds away. */
+  /**
+   * How much longer than the TTL of a lease its session must be, for what the service's own clock
+   * rounds away.
+   */
   readonly graceMs: number
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
-  /** @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted. */
+  /**
+   * @throws LockError (`STORE_CONFIG`) when the service would grant a timeout that is not wanted.
+   */
   openSession(timeoutMs: number, exactness: Exactness): Promise<S>
   /** Makes the entry of a claim. Repeated for the same claim it finds the entry that is there. */
   enter(claim: Claim, data: EntryData, sessions: EnterSessions<S>): Promise<EnterResult>
-  /** Looks at entries and at what stands before them, all of them in one moment where the service can. */
+  /**
+   * Looks at entries and at what stands before them, all of them in one moment where the service
+   * can.
+   */
   look(entries: readonly LookedAt[]): Promise<readonly (Look | Waits)[]>
-  /** Writes new data unless the version has changed; also moves the entry to `session` where that is given. */
+  /**
+   * Writes new data unless the version has changed; also moves the entry to `session` where that is
+   * given.
+   */
   amend(entry: Entry, data: EntryData, version: bigint, session?: S): Promise<bigint | undefined>
   /** Takes out this very entry. False when it was not there. */
   leave(entry: Entry): Promise<boolean>
   /**
-   * Takes out the entry of a claim that may or may not have been made, and refuses the claim from now on, also when its
-   * `enter` is still on the way. The data of the entry where there was one.
+   * Takes out the entry of a claim that may or may not have been made, and refuses the claim from
+   * now on, also when its `enter` is still on the way. The data of the entry where there was one.
    */
   block(claim: ClaimRef): Promise<EntryData | undefined>
   /** Takes an entry of somebody else away, and leaves word of it where the service can. */
   evict(entry: Entry, data: EntryData, because: string | undefined): Promise<boolean>
-  /** Calls back once when one of the places has changed or gone after the moment; spurious calls are allowed. */
+  /**
+   * Calls back once when one of the places has changed or gone after the moment; spurious calls are
+   * allowed.
+   */
   watch(watched: Watched, changed: () => void): PortWatch
   list(query: InspectQuery): Promise<QueuesPage>
-  /** @param heldMs for how long leases may still be held, in milliseconds: they are left to run out */
+  /**
+   * @param heldMs for how long leases may still be held, in milliseconds: they are left to run out
+   */
   close(heldMs: number): Promise<void>
 }
 
@@ -175,8 +210,9 @@ export interface LookedAt {
   /** Undefined when only the entry matters, and not what stands before it. */
   readonly claim: Pick<Claim, 'capacity' | 'weight' | 'kind'> | undefined
   /**
-   * The version that this client has seen, for a claim that waits. The port may then answer `waits` without reading the
-   * entry, so that thousands of waiters of one client read their queue together.
+   * The version that this client has seen, for a claim that waits. The port may then answer `waits`
+   * without reading the entry, so that thousands of waiters of one client read their queue
+   * together.
    */
   readonly seen?: bigint
 }

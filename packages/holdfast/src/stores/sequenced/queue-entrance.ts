@@ -1,6 +1,6 @@
 /**
- * Entering a queue, in one atomic step that also tells what stands before the new entry. The sessions that it needs are opened
- * first; one that ends meanwhile is replaced.
+ * Entering a queue, in one atomic step that also tells what stands before the new entry. The
+ * sessions that it needs are opened first; one that ends meanwhile is replaced.
  */
 import { lockMismatch, StoreUnavailableError } from '../../errors.js'
 import type { AttemptOptions, AttemptResult, Claim } from '../../store/contract.js'
@@ -12,7 +12,10 @@ import { QueueEntry, type ClaimRecord } from './claim-record.js'
 import type { Session } from './session.js'
 import { STILL_WAITING, waitingTtlMs, type QueueWaiter } from './queue-waiter.js'
 
-/** A session may end just while an entry is made on it; more often than that something else is wrong. */
+/**
+ * A session may end just while an entry is made on it; more often than that something else is
+ * wrong.
+ */
 const TRIES = 3
 
 interface NewEntry<S extends PortSession> {
@@ -33,7 +36,11 @@ export class QueueEntrance<S extends PortSession> {
     this.#waiting = waiting
   }
 
-  async enter(record: ClaimRecord<S>, claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
+  async enter(
+    record: ClaimRecord<S>,
+    claim: Claim,
+    options: AttemptOptions,
+  ): Promise<AttemptResult> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const result = await this.#enter(record, claim, options, tries)
       if (result) return result
@@ -55,7 +62,8 @@ export class QueueEntrance<S extends PortSession> {
     const startMs = this.#context.clock.monotonicMs()
     const holder = await this.#context.sessions.ready(claim.ttlMs)
     const waiter = options.enqueue ? await this.#waiterSession(claim, tries) : undefined
-    // Given up while the session was being opened: an entry now would come after its own withdrawal.
+    // Given up while the session was being opened: an entry now would come after its own
+    // withdrawal.
     if (record.withdrawn) return { outcome: 'withdrawn' }
     const data = newEntryData(claim, this.#context.clock.wallMs())
     let opened = waiter
@@ -65,7 +73,8 @@ export class QueueEntrance<S extends PortSession> {
     }
     const wasUnclear = record.inDoubt
     record.inDoubt = true
-    // The sign of life and the entry travel together; the grant counts only when both were answered.
+    // The sign of life and the entry travel together; the grant counts only when both were
+    // answered.
     const [assured, entering] = await Promise.allSettled([
       this.#assure(claim, holder, waiter),
       this.#context.port.enter(claim, data, {
@@ -76,7 +85,8 @@ export class QueueEntrance<S extends PortSession> {
     ])
     if (entering.status === 'rejected') throw entering.reason
     const result = entering.value
-    // A session that ended may have done so after an earlier request, which was not answered, had made the entry on the other.
+    // A session that ended may have done so after an earlier request, which was not answered, had
+    // made the entry on the other.
     record.inDoubt = result.outcome === 'no-session' || (result.outcome === 'refused' && wasUnclear)
     const made = { claim, options, data, holder, waiter, startMs }
     if (result.outcome !== 'entered') {
@@ -84,13 +94,19 @@ export class QueueEntrance<S extends PortSession> {
       if (assured.status === 'rejected') throw assured.reason
       return this.#refused(record, made, result)
     }
-    // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it out.
-    const queueEntry = queueEntryAt(made, result.onWaiterSession && opened ? opened : holder, result)
+    // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it
+    // out.
+    const queueEntry = queueEntryAt(
+      made,
+      result.onWaiterSession && opened ? opened : holder,
+      result,
+    )
     record.queueEntry = queueEntry
     if (record.withdrawn) return { outcome: 'withdrawn' }
     if (assured.status === 'rejected') throw assured.reason
     if (assured.value) return this.#entered(record, queueEntry, made, result)
-    // One of its two sessions has ended. On the other one it would stand in the way of its own next try.
+    // One of its two sessions has ended. On the other one it would stand in the way of its own next
+    // try.
     await this.#context.port.leave(result.entry)
     record.queueEntry = undefined
     return undefined
@@ -127,7 +143,11 @@ export class QueueEntrance<S extends PortSession> {
     )
   }
 
-  async #assure(claim: Claim, holder: Session<S>, waiter: Session<S> | undefined): Promise<boolean> {
+  async #assure(
+    claim: Claim,
+    holder: Session<S>,
+    waiter: Session<S> | undefined,
+  ): Promise<boolean> {
     const [one, other] = await Promise.all([
       holder.assure(claim.ttlMs),
       waiter && waiter !== holder ? waiter.assure(waitingTtlMs(claim)) : true,
@@ -143,9 +163,15 @@ export class QueueEntrance<S extends PortSession> {
   ): Promise<AttemptResult> {
     if (!mayGo(claim, result)) return STILL_WAITING
     if (queueEntry.session !== holder) {
-      // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at once.
+      // A semaphore's permit beside others: nothing was pushed, so it is given its whole TTL at
+      // once.
       const { data } = queueEntry
-      const version = await this.#context.port.amend(result.entry, data, result.version, holder.handle)
+      const version = await this.#context.port.amend(
+        result.entry,
+        data,
+        result.version,
+        holder.handle,
+      )
       if (record.withdrawn) return { outcome: 'withdrawn' }
       if (version === undefined) return this.#waiting.again(record, queueEntry, claim, options)
       queueEntry.version = version

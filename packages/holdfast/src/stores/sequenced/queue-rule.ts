@@ -1,9 +1,10 @@
 /**
  * The grant rule where position is the grant.
  *
- * A claim holds when the weights of all entries before it, plus its own, fit the capacity. Nothing overtakes, so the
- * holders are always the beginning of the queue, and the same sum decides as in `store/grant-rule.ts`. Entries only ever
- * leave or get lighter, so a claim that may hold once may hold from then on.
+ * A claim holds when the weights of all entries before it, plus its own, fit the capacity. Nothing
+ * overtakes, so the holders are always the beginning of the queue, and the same sum decides as in
+ * `store/grant-rule.ts`. Entries only ever leave or get lighter, so a claim that may hold once may
+ * hold from then on.
  */
 import type { Claim } from '../../store/contract.js'
 import type { Place, Standing } from './port.js'
@@ -20,16 +21,18 @@ export function mayGo(claim: Weighed, { weight }: Pick<Standing, 'weight'>): boo
 }
 
 /**
- * Describes what stands before a claim, with as few places to watch as can let it in, so that a release wakes one waiter
- * and not all.
+ * Describes what stands before a claim, with as few places to watch as can let it in, so that a
+ * release wakes one waiter and not all.
  *
- * - A claim that wants everything can only go when nothing is before it: it watches the last place, and looks again.
+ * - A claim that wants everything can only go when nothing is before it: it watches the last place,
+ *   and looks again.
  * - The first waiter can go when any of the holders leaves: it watches all of them.
- * - A waiter behind it must learn that the one before was granted, not only that it left: granted waiters of a semaphore
- *   write that into their entry.
+ * - A waiter behind it must learn that the one before was granted, not only that it left: granted
+ *   waiters of a semaphore write that into their entry.
  *
  * @param before places before the claim, the oldest first
- * @param weight the sum of their weights; may be too small where it exceeds the capacity in any case
+ * @param weight the sum of their weights; may be too small where it exceeds the capacity in any
+ * case
  */
 export function standingOf(
   claim: Weighed,
@@ -42,7 +45,10 @@ export function standingOf(
 }
 
 /** Returns whether all the claims before it hold. */
-export function everyoneHolds({ capacity }: Weighed, { weight }: Pick<Standing, 'weight'>): boolean {
+export function everyoneHolds(
+  { capacity }: Weighed,
+  { weight }: Pick<Standing, 'weight'>,
+): boolean {
   return weight <= capacity
 }
 

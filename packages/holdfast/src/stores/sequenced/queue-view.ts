@@ -1,8 +1,8 @@
 /**
  * A whole queue that was read once, for the many claims of one client that wait in it.
  *
- * A claim that reads by itself what stands before it costs as much as the queue is long, and thousands of waiters of one
- * client would read a queue of thousands each second.
+ * A claim that reads by itself what stands before it costs as much as the queue is long, and
+ * thousands of waiters of one client would read a queue of thousands each second.
  */
 import type { Claim } from '../../store/contract.js'
 import type { Place, Standing } from './port.js'
@@ -51,7 +51,8 @@ export class QueueView {
     const number = this.#numbers.get(key)
     if (number === undefined) return undefined
     const weight = this.#weightBefore[number] ?? 0
-    if (wantsAll(claim)) return standingOf(claim, this.places.slice(Math.max(0, number - 1), number), weight)
+    if (wantsAll(claim))
+      return standingOf(claim, this.places.slice(Math.max(0, number - 1), number), weight)
     if (claim.kind === 'semaphore') {
       // Above the capacity only the last place matters.
       const first = weight > claim.capacity ? number - 1 : 0
@@ -62,8 +63,8 @@ export class QueueView {
   }
 
   /**
-   * The last writer before an entry, which alone decides for a reader: should it have been downgraded, it has held, and
-   * no other writer before it can still wait.
+   * The last writer before an entry, which alone decides for a reader: should it have been
+   * downgraded, it has held, and no other writer before it can still wait.
    */
   lastWriter(key: string): QueuePlace | undefined {
     const number = this.#numbers.get(key)

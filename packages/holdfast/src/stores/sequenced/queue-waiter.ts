@@ -1,9 +1,10 @@
 /**
  * Standing in a queue: keeping a place in it, and learning that it has become the first.
  *
- * Whoever waits watches only what can let it in, and looks again, at itself too, before it believes that it holds: a session
- * that ended unnoticed takes its entries with it, and a waiter that only counts those before it would find itself first in a
- * queue it has left. Only when this client itself has handed the lock over is there no need to look (`neighbours.ts`).
+ * Whoever waits watches only what can let it in, and looks again, at itself too, before it believes
+ * that it holds: a session that ended unnoticed takes its entries with it, and a waiter that only
+ * counts those before it would find itself first in a queue it has left. Only when this client
+ * itself has handed the lock over is there no need to look (`neighbours.ts`).
  */
 import {
   HEARTBEATS_TO_LIVE,
@@ -29,7 +30,10 @@ export class QueueWaiter<S extends PortSession> {
     this.#context = context
   }
 
-  /** Follows those before a claim that waits. Changes after the last look are never missed, so it works at once. */
+  /**
+   * Follows those before a claim that waits. Changes after the last look are never missed, so it
+   * works at once.
+   */
   watch(claim: Claim, wake: WakeListener): Watch {
     const record = this.#context.records.get(claim)
     const queueEntry = record?.queueEntry
@@ -48,7 +52,9 @@ export class QueueWaiter<S extends PortSession> {
     }
   }
 
-  /** An attempt of a claim that stands in the queue: a heartbeat, or a message that was sent twice. */
+  /**
+   * An attempt of a claim that stands in the queue: a heartbeat, or a message that was sent twice.
+   */
   async again(
     record: ClaimRecord<S>,
     queueEntry: QueueEntry<S>,
@@ -57,7 +63,9 @@ export class QueueWaiter<S extends PortSession> {
   ): Promise<AttemptResult> {
     const startMs = this.#context.clock.monotonicMs()
     const [alive, look] = await bothOf(
-      queueEntry.grant ? !queueEntry.session.lost : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
+      queueEntry.grant
+        ? !queueEntry.session.lost
+        : queueEntry.session.assure(waitingTtlMs(queueEntry.claim)),
       this.#look(queueEntry, claim),
     )
     if (record.withdrawn) return { outcome: 'withdrawn' }
@@ -67,7 +75,8 @@ export class QueueWaiter<S extends PortSession> {
       queueEntry.waitingMs = startMs
       queueEntry.asked = options.tokens
       const { data } = queueEntry
-      if (!sameOwner(data.owner, claim.owner)) this.#show(queueEntry, { ...data, owner: claim.owner })
+      if (!sameOwner(data.owner, claim.owner))
+        this.#show(queueEntry, { ...data, owner: claim.owner })
       if (queueEntry.wake) this.#follow(record, queueEntry)
       return STILL_WAITING
     }
@@ -85,18 +94,29 @@ export class QueueWaiter<S extends PortSession> {
     return { outcome: 'granted', existing: true, ...grant, remainingMs: this.#left(queueEntry) }
   }
 
-  /** It has come to the front: it holds from the last moment at which it was certainly still waiting. */
+  /**
+   * It has come to the front: it holds from the last moment at which it was certainly still
+   * waiting.
+   */
   #promote(queueEntry: QueueEntry<S>): NonNullable<QueueEntry<S>['grant']> {
     queueEntry.stopWatching()
     const { claim, data } = queueEntry
     const { clock } = this.#context
-    const grant = queueEntry.hold(queueEntry.waitingMs, waitingTtlMs(queueEntry.claim), clock.monotonicMs())
+    const grant = queueEntry.hold(
+      queueEntry.waitingMs,
+      waitingTtlMs(queueEntry.claim),
+      clock.monotonicMs(),
+    )
     // The one behind it may fit beside it, and watches it.
-    if (claim.kind === 'semaphore') this.#show(queueEntry, { ...data, grantedMs: Math.round(clock.wallMs()) })
+    if (claim.kind === 'semaphore')
+      this.#show(queueEntry, { ...data, grantedMs: Math.round(clock.wallMs()) })
     return grant
   }
 
-  /** Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of its own makes up for it. */
+  /**
+   * Writes what others are to see of it. If that fails, a heartbeat of theirs or the next one of
+   * its own makes up for it.
+   */
   #show(queueEntry: QueueEntry<S>, data: EntryData): void {
     this.#context.port.amend(queueEntry.entry, data, queueEntry.version).then(
       (version) => queueEntry.wrote(version, data),
@@ -149,12 +169,16 @@ export class QueueWaiter<S extends PortSession> {
     }
   }
 
-  /** The one right before it has held, and has left: it is the first, unless its session may be over. */
+  /**
+   * The one right before it has held, and has left: it is the first, unless its session may be
+   * over.
+   */
   #handedOver(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): void {
     const { wake, claim, waitingMs, session } = queueEntry
     queueEntry.stopWatching()
     if (record.withdrawn || !wake || queueEntry.grant) return
-    const sure = !session.lost && this.#context.clock.monotonicMs() < waitingMs + waitingTtlMs(claim)
+    const sure =
+      !session.lost && this.#context.clock.monotonicMs() < waitingMs + waitingTtlMs(claim)
     if (sure) wake(this.#promote(queueEntry))
     else void this.#moved(record, queueEntry)
   }
@@ -171,11 +195,14 @@ export class QueueWaiter<S extends PortSession> {
       if (mayGo(claim, look)) wake(this.#promote(queueEntry))
       else this.#follow(record, queueEntry)
     } catch {
-      // Nobody waits for this look. The heartbeat of the waiter looks again, and reports what is wrong.
+      // Nobody waits for this look. The heartbeat of the waiter looks again, and reports what is
+      // wrong.
     }
   }
 
-  /** Its entry is no more: the session ended, or somebody took it away. It will never be granted. */
+  /**
+   * Its entry is no more: the session ended, or somebody took it away. It will never be granted.
+   */
   #gone(record: ClaimRecord<S>): AttemptResult {
     this.#context.records.settle(record, 'absent')
     return { outcome: 'withdrawn' }

@@ -1,8 +1,9 @@
 /**
  * Sessions: what claims live on. One for each length, shared by all claims that need this length.
  *
- * Nothing here sets a timer. A session is kept alive by what the runtime does anyway: by renewals, and by the attempts of
- * those who wait. When nobody holds or waits it ends by itself, and the next claim opens another.
+ * Nothing here sets a timer. A session is kept alive by what the runtime does anyway: by renewals,
+ * and by the attempts of those who wait. When nobody holds or waits it ends by itself, and the next
+ * claim opens another.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Exactness, PortSession, SequencedPort } from './port.js'
@@ -14,7 +15,10 @@ export class Session<S extends PortSession = PortSession> {
   readonly #clock: Clock
   readonly #heard: () => void
   #lost = false
-  /** When the last request that was acknowledged left, on both clocks: the monotonic one stands still in a suspend. */
+  /**
+   * When the last request that was acknowledged left, on both clocks: the monotonic one stands
+   * still in a suspend.
+   */
   #heardMs: number
   #heardWallMs: number
   #latest: { sentMs: number; answer: Promise<boolean> } | undefined
@@ -46,7 +50,10 @@ export class Session<S extends PortSession = PortSession> {
     return this.#lost || this.#silentMs() >= this.timeoutMs
   }
 
-  /** Resolves to true when it is certain that it lives for `ttlMs` from now on; to false when it is gone. */
+  /**
+   * Resolves to true when it is certain that it lives for `ttlMs` from now on; to false when it is
+   * gone.
+   */
   async assure(ttlMs: number): Promise<boolean> {
     if (this.#lost) return false
     const spareMs = this.timeoutMs - ttlMs
@@ -91,7 +98,10 @@ export class Sessions<S extends PortSession> {
   /** By the timeout that was granted. */
   readonly #open = new Map<number, Session<S>>()
   readonly #opening = new Map<number, Promise<Session<S>>>()
-  /** The shortest session that the service grants, once it has shown that it grants none so short as was asked for. */
+  /**
+   * The shortest session that the service grants, once it has shown that it grants none so short as
+   * was asked for.
+   */
   #shortestMs = 0
 
   constructor(port: SequencedPort<S>, clock: Clock, heard: () => void) {
@@ -106,7 +116,10 @@ export class Sessions<S extends PortSession> {
     return session && !session.doubtful ? session : undefined
   }
 
-  /** The same, opened where there is none. A longer one will do: those who died are only passed over later. */
+  /**
+   * The same, opened where there is none. A longer one will do: those who died are only passed over
+   * later.
+   */
   readyToWait(ttlMs: number): Promise<Session<S>> {
     return this.#ready(this.#timeoutToWait(ttlMs), 'or longer')
   }
@@ -124,7 +137,8 @@ export class Sessions<S extends PortSession> {
     const session = this.#open.get(timeoutMs)
     if (session) {
       if (!session.doubtful) return session
-      // It may have outlived the silence. If not, those who stand on it learn so, and it makes room for another.
+      // It may have outlived the silence. If not, those who stand on it learn so, and it makes room
+      // for another.
       if (await session.keepAlive()) return session
       if (this.#open.get(timeoutMs) === session) this.#open.delete(timeoutMs)
     }
@@ -135,11 +149,15 @@ export class Sessions<S extends PortSession> {
     }
     const opened = await opening
     const fits = exactness === 'or longer' || opened.handle.timeoutMs === timeoutMs
-    // Somebody who waits has asked for it, and got a longer one: for a lease it is asked for anew, and refused.
+    // Somebody who waits has asked for it, and got a longer one: for a lease it is asked for anew,
+    // and refused.
     return fits ? opened : this.#ready(timeoutMs, exactness)
   }
 
-  /** Whole seconds, so that locks of nearly equal TTLs share a session, and services that count in seconds can grant it. */
+  /**
+   * Whole seconds, so that locks of nearly equal TTLs share a session, and services that count in
+   * seconds can grant it.
+   */
   #timeoutFor(ttlMs: number): number {
     return Math.ceil((ttlMs + this.#port.graceMs) / 1000) * 1000 + SPARE_MS
   }

@@ -1,8 +1,9 @@
 /**
  * Reads that are shared by all callers that want the same thing at the same time.
  *
- * A read leaves when all that the present turn of the event loop brought has been sent, and while no other one for its key
- * is under way. So it shows everything that was sent before it was asked for, and a thousand callers cost one or two reads.
+ * A read leaves when all that the present turn of the event loop brought has been sent, and while
+ * no other one for its key is under way. So it shows everything that was sent before it was asked
+ * for, and a thousand callers cost one or two reads.
  */
 interface Reading<T> {
   /** The read that will be sent, for all that have asked since the last one left. */

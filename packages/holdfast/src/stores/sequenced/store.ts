@@ -1,4 +1,7 @@
-/** A store over a service where position is the grant: the recipe of etcd and ZooKeeper, behind the contract. */
+/**
+ * A store over a service where position is the grant: the recipe of etcd and ZooKeeper, behind the
+ * contract.
+ */
 import { systemClock, type Clock } from '../../clock/clock.js'
 import { DEFAULT_POLL_MS } from '../../store/contract.js'
 import type {
@@ -72,7 +75,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
     return this.#attempting.attempt(claim, options)
   }
 
-  async renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+  async renew(
+    renewals: readonly Renewal[],
+    report?: RenewalListener,
+  ): Promise<readonly RenewResult[]> {
     const [first] = renewals
     if (first) this.#context.assertOpen(first.lock)
     return this.#renewing.renew(renewals, report)
@@ -113,7 +119,8 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       queueEntry.stopWatching()
       if (queueEntry.grant) heldMs = Math.max(heldMs, queueEntry.endMs - clock.monotonicMs())
     }
-    if (!records.busy) await Promise.allSettled(sessions.all().map((session) => session.handle.end()))
+    if (!records.busy)
+      await Promise.allSettled(sessions.all().map((session) => session.handle.end()))
     await port.close(heldMs)
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The queue of one process in front of the database: what is asked in one turn of the event loop travels together, and
- * while a few statements are under way the rest gathers for the next one. So a busy process uses few connections of the
- * caller's pool, and one commit serves many.
+ * The queue of one process in front of the database: what is asked in one turn of the event loop
+ * travels together, and while a few statements are under way the rest gathers for the next one. So
+ * a busy process uses few connections of the caller's pool, and one commit serves many.
  *
- * Withdrawals go first, since they make room. The order of requests does not matter for safety: a withdrawn claim stays
- * refused. It matters for fairness: statements that are under way together may overtake each other, so a new claim leaves
- * when the ones before it for the same lock were answered. Heartbeats of waiters do not wait for anything.
+ * Withdrawals go first, since they make room. The order of requests does not matter for safety: a
+ * withdrawn claim stays refused. It matters for fairness: statements that are under way together
+ * may overtake each other, so a new claim leaves when the ones before it for the same lock were
+ * answered. Heartbeats of waiters do not wait for anything.
  */
 import { isLockError, storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Database } from './database.js'
@@ -43,7 +44,10 @@ export class Batches {
     this.#database = database
   }
 
-  /** @param lane the request leaves when all earlier ones with the same lane were answered, or together with them */
+  /**
+   * @param lane the request leaves when all earlier ones with the same lane were answered, or
+   * together with them
+   */
   do(request: Request, lane?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed) reject(this.#closedError())
@@ -61,9 +65,11 @@ export class Batches {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#underWay >= this.#database.statements || this.#queue.length === 0) return
+    if (this.#scheduled || this.#underWay >= this.#database.statements || this.#queue.length === 0)
+      return
     this.#scheduled = true
-    // After the promises that are settled in this turn have had their say: they may have more to ask.
+    // After the promises that are settled in this turn have had their say: they may have more to
+    // ask.
     process.nextTick(this.#onTurnEnd)
   }
 
@@ -112,7 +118,10 @@ export class Batches {
     )
   }
 
-  /** One request that the database cannot read must not fail the others, which had nothing to do with it. */
+  /**
+   * One request that the database cannot read must not fail the others, which had nothing to do
+   * with it.
+   */
   async #fail(batch: readonly Item[], error: unknown): Promise<void> {
     if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
       for (const item of batch) await this.#settle([item])
@@ -120,10 +129,13 @@ export class Batches {
   }
 
   #noAnswer(): StoreUnavailableError {
-    return new StoreUnavailableError('The functions in the database did not answer as they should.', {
-      code: 'STORE_CONFIG',
-      store: this.#database.name,
-    })
+    return new StoreUnavailableError(
+      'The functions in the database did not answer as they should.',
+      {
+        code: 'STORE_CONFIG',
+        store: this.#database.name,
+      },
+    )
   }
 
   #closedError(): LockError {

@@ -6,7 +6,10 @@ import type { Answers, Request } from './requests.js'
 export interface BellEvents {
   /** A claim of ours was made a holder while it waited. */
   onGrant(claimId: string, grant: PushedGrant): void
-  /** Somebody may have been granted something, or a call may have been missed: whoever waits should look again. */
+  /**
+   * Somebody may have been granted something, or a call may have been missed: whoever waits should
+   * look again.
+   */
   onHint(): void
 }
 
@@ -23,16 +26,24 @@ export interface Database {
   readonly name: string
   /** Where the database rings for this client: written into the rows of its waiters. */
   readonly channel: string
-  /** So many statements of one client are under way at once: more would only wait for each other's commit, and be smaller. */
+  /**
+   * So many statements of one client are under way at once: more would only wait for each other's
+   * commit, and be smaller.
+   */
   readonly statements: number
   /** What is particular to the database in how a transaction covers a lease. */
   readonly cover: Pick<Cover, 'begin' | 'lasts'>
   /** Does all the requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<Answers>
   names(query: NameQuery): Promise<readonly string[]>
-  /** Begins to listen. Resolves when no call can be missed any more; rejects when calls do not come through. */
+  /**
+   * Begins to listen. Resolves when no call can be missed any more; rejects when calls do not come
+   * through.
+   */
   listen(events: BellEvents): Promise<void>
-  /** Nobody waits any more: gives back what listening needs. May be followed by another `listen`. */
+  /**
+   * Nobody waits any more: gives back what listening needs. May be followed by another `listen`.
+   */
   deafen(): Promise<void>
   /** Gives back the connections of its own. */
   close(): Promise<void>

@@ -4,7 +4,10 @@ import { LockUsageError } from '../../errors.js'
 /** The longest that a timer can be. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** @throws LockUsageError for anything but a number that a timer can be set to: text, for one, would be added as text. */
+/**
+ * @throws LockUsageError for anything but a number that a timer can be set to: text, for one, would
+ * be added as text.
+ */
 export function checkRequestTimeout(requestTimeoutMs: unknown, store: 'mysql' | 'postgres'): void {
   const isNumber = typeof requestTimeoutMs === 'number'
   if (isNumber && requestTimeoutMs > 0 && requestTimeoutMs <= LONGEST_MS) return
@@ -14,7 +17,10 @@ export function checkRequestTimeout(requestTimeoutMs: unknown, store: 'mysql' | 
   )
 }
 
-/** @throws LockUsageError for options with a `mode`: session mode was removed, and its callers must not get another lock unawares. */
+/**
+ * @throws LockUsageError for options with a `mode`: session mode was removed, and its callers must
+ * not get another lock unawares.
+ */
 export function refuseMode(options: object, store: 'mysql' | 'postgres'): void {
   if (!('mode' in options) || options.mode === undefined) return
   throw new LockUsageError(

@@ -1,7 +1,9 @@
 /**
- * What travels to the database and back: a list of requests as JSON, and a list of answers. The same for every SQL store.
+ * What travels to the database and back: a list of requests as JSON, and a list of answers. The
+ * same for every SQL store.
  *
- * Owners and reasons are JSON inside the JSON: databases refuse some characters in theirs that a label may have.
+ * Owners and reasons are JSON inside the JSON: databases refuse some characters in theirs that a
+ * label may have.
  */
 import { lockMismatch } from '../../errors.js'
 import type {
@@ -30,13 +32,21 @@ export interface Request {
 }
 
 /** What changes nothing more when it is done again, and is answered as if it were done now. */
-const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>(['attempt', 'renew', 'withdraw', 'inspect'])
+const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>([
+  'attempt',
+  'renew',
+  'withdraw',
+  'inspect',
+])
 
 export function areRepeatable(requests: readonly Request[]): boolean {
   return requests.every(({ verb }) => REPEATABLE.has(verb))
 }
 
-/** The database's answer to one request; which properties it has depends on the verb. Numbers may come as text. */
+/**
+ * The database's answer to one request; which properties it has depends on the verb. Numbers may
+ * come as text.
+ */
 export type Answer = Readonly<Record<string, unknown>>
 
 /** In the order of the requests. One is missing when the database does not answer as it should. */
@@ -81,7 +91,11 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
     case 'busy':
       return { outcome: 'busy', holderRemainingMs: timeLeft(answer) }
     case 'mismatch':
-      throw lockMismatch(claim, { kind: String(answer['kind']), capacity: String(answer['capacity']) }, store)
+      throw lockMismatch(
+        claim,
+        { kind: String(answer['kind']), capacity: String(answer['capacity']) },
+        store,
+      )
     default:
       return { outcome: 'withdrawn' }
   }
@@ -116,7 +130,12 @@ export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
 }
 
 export function stealRequest(lock: string, { now, because }: StealOptions): Request {
-  return { verb: 'steal', lock, now, ...(because === undefined ? {} : { because: plainJson(because) }) }
+  return {
+    verb: 'steal',
+    lock,
+    now,
+    ...(because === undefined ? {} : { because: plainJson(because) }),
+  }
 }
 
 export function stealResult({ holders, freeInMs, guarded }: Answer): StealResult {
@@ -141,7 +160,10 @@ function ownerText(owner: Owner): string {
   return text
 }
 
-/** JSON without anything that would arrive as something else through a connection with another character set. */
+/**
+ * JSON without anything that would arrive as something else through a connection with another
+ * character set.
+ */
 function plainJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[\u007f-\uffff]/g, escaped)
 }

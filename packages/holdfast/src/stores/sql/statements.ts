@@ -1,6 +1,6 @@
 /**
- * Sending a statement: with a time limit, again when it was rolled back or the connection had ended, and after making the
- * schema when it is missing.
+ * Sending a statement: with a time limit, again when it was rolled back or the connection had
+ * ended, and after making the schema when it is missing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
@@ -19,8 +19,9 @@ export interface StatementOptions {
   /** Whether the failure undid the statement, and another try may succeed. */
   isRetriable(error: unknown): boolean
   /**
-   * Whether the connection ended under the statement, which may have been done or not. A server that restarted, or a
-   * firewall, leaves a pool full of such connections, and nobody knows before they are used.
+   * Whether the connection ended under the statement, which may have been done or not. A server
+   * that restarted, or a firewall, leaves a pool full of such connections, and nobody knows before
+   * they are used.
    */
   isCutOff(error: unknown): boolean
   /** Whether the tables or routines are not there. */
@@ -33,7 +34,10 @@ export interface StatementOptions {
 export interface TimeLimit {
   /** Nobody awaits the answer any more: what has not been sent must not be. */
   over: boolean
-  /** Set by the one who sends: ends the connection, which may never answer again and would be missing in its pool. */
+  /**
+   * Set by the one who sends: ends the connection, which may never answer again and would be
+   * missing in its pool.
+   */
   giveUp: (() => void) | undefined
 }
 
@@ -64,10 +68,13 @@ export class Statements {
 
   /**
    * Rejects with a `LockError`.
-   * @param repeatable whether it may be done twice, as when the connection ended before its answer came
+   * @param repeatable whether it may be done twice, as when the connection ended before its answer
+   * came
    */
   send<T>(statement: Send<T>, repeatable: boolean): Promise<T> {
-    return new Promise((resolve, reject) => this.#try({ statement, repeatable, resolve, reject }, 1))
+    return new Promise((resolve, reject) =>
+      this.#try({ statement, repeatable, resolve, reject }, 1),
+    )
   }
 
   /** With callbacks, since most of what a client does for a lock of a database is this. */
@@ -96,7 +103,8 @@ export class Statements {
   async #mend(error: unknown, tries: number, repeatable: boolean): Promise<void> {
     const options = this.#options
     if (tries < TRIES && options.isRetriable(error)) return
-    // What ended together is told one after the other: the pool has to hear of all before it lends the next one.
+    // What ended together is told one after the other: the pool has to hear of all before it lends
+    // the next one.
     if (tries < TRIES && repeatable && options.isCutOff(error)) await nextTurn()
     else if (tries < TRIES && options.migrate && options.isUnmigrated(error))
       await this.#migrate(options.migrate)

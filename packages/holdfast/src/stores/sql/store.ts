@@ -1,6 +1,6 @@
 /**
- * The store over a database: what PostgreSQL and MySQL share. The grant rule runs in the database; what is here turns
- * verbs into requests and hands wake-ups to those who wait.
+ * The store over a database: what PostgreSQL and MySQL share. The grant rule runs in the database;
+ * what is here turns verbs into requests and hands wake-ups to those who wait.
  */
 import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -43,7 +43,9 @@ const TRAITS: Traits<true> = {
   ttlMs: [1, LONGEST_TTL_MS],
 }
 
-/** The connection that listens is given back when nobody has waited for so long, in milliseconds. */
+/**
+ * The connection that listens is given back when nobody has waited for so long, in milliseconds.
+ */
 const QUIET_MS = 10_000
 
 export class SqlStore implements Store<true> {
@@ -63,7 +65,8 @@ export class SqlStore implements Store<true> {
     this.#batches = new Batches(database)
     this.cover = {
       ...database.cover,
-      prepare: async ({ lock, id }) => requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
+      prepare: async ({ lock, id }) =>
+        requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
     }
   }
 
@@ -109,7 +112,10 @@ export class SqlStore implements Store<true> {
     const { prefix, cursor = '', limit } = query
     const names = await this.#database.names({ prefix, after: cursor, limit: limit + 1 })
     const page = names.slice(0, limit)
-    return { locks: await this.#describe(page), cursor: names.length > limit ? page.at(-1) : undefined }
+    return {
+      locks: await this.#describe(page),
+      cursor: names.length > limit ? page.at(-1) : undefined,
+    }
   }
 
   async close(): Promise<void> {
@@ -138,7 +144,9 @@ export class SqlStore implements Store<true> {
     return this.#listening
   }
 
-  /** Also where listening failed: it may have failed half way, and have a connection all the same. */
+  /**
+   * Also where listening failed: it may have failed half way, and have a connection all the same.
+   */
   #deafenSoon(): void {
     clearTimeout(this.#quiet)
     this.#quiet = setTimeout(() => {
@@ -150,7 +158,9 @@ export class SqlStore implements Store<true> {
   }
 
   async #describe(names: readonly string[]): Promise<LockInfo[]> {
-    const answers = await Promise.all(names.map((lock) => this.#batches.do({ verb: 'inspect', lock })))
+    const answers = await Promise.all(
+      names.map((lock) => this.#batches.do({ verb: 'inspect', lock })),
+    )
     return answers.flatMap((answer, index) => requests.lockInfo(names[index] ?? '', answer) ?? [])
   }
 }

@@ -1,9 +1,10 @@
 /**
  * Refusing a claim whose attempt nobody knows the end of.
  *
- * A word of it is left among the entries of the lock: whoever enters reads it with its queue. What was made before the word
- * is seen by whoever wrote it. What reaches ZooKeeper even later, since it was under way on a connection that broke, is looked
- * for once the session is on another connection: from then on ZooKeeper takes nothing from the old one.
+ * A word of it is left among the entries of the lock: whoever enters reads it with its queue. What
+ * was made before the word is seen by whoever wrote it. What reaches ZooKeeper even later, since it
+ * was under way on a connection that broke, is looked for once the session is on another
+ * connection: from then on ZooKeeper takes nothing from the old one.
  */
 import type { ClaimRef } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../sequenced/entry.js'
@@ -25,7 +26,10 @@ export class ClaimBlocker {
   }
 
   /** Refuses a claim from now on, on any session. The data of its entry where there was one. */
-  async block(any: () => Promise<ZooKeeperSession>, claim: ClaimRef): Promise<EntryData | undefined> {
+  async block(
+    any: () => Promise<ZooKeeperSession>,
+    claim: ClaimRef,
+  ): Promise<EntryData | undefined> {
     this.#blocked.add(claim.id)
     const { lock, id, ttlMs } = claim
     setTimeout(() => this.#blocked.delete(id), ttlMs + ONLOOKER_MS).unref()
@@ -43,7 +47,9 @@ export class ClaimBlocker {
     return takeOut(session, claim)
   }
 
-  /** An attempt on this session was cut off: should its claim be given up, it leaves nothing behind. */
+  /**
+   * An attempt on this session was cut off: should its claim be given up, it leaves nothing behind.
+   */
   followUp(session: ZooKeeperSession, claim: ClaimRef): void {
     session.owe(claim.id, async () => {
       if (this.#blocked.has(claim.id)) await takeOut(session, claim)

@@ -1,8 +1,9 @@
 /**
  * One TCP connection to one server, from the greeting to its end.
  *
- * What is sent in one turn of the event loop travels in one packet. Whatever is wrong with what arrives, be it half a message
- * or nonsense, ends the connection: the session goes on over another one.
+ * What is sent in one turn of the event loop travels in one packet. Whatever is wrong with what
+ * arrives, be it half a message or nonsense, ends the connection: the session goes on over another
+ * one.
  */
 import { connect, type Socket } from 'node:net'
 import { TickQueue } from '../../collections/tick-queue.js'
@@ -44,11 +45,16 @@ export class Connection {
   }
 
   /**
-   * Greets a server. Rejects when it does not answer within the limit, and when it ends the connection: a server
-   * without a leader does.
+   * Greets a server. Rejects when it does not answer within the limit, and when it ends the
+   * connection: a server without a leader does.
    * @param session the session to go on with, or one with the id 0 and the timeout that is wanted
    */
-  static open(server: Server, session: Welcome, lastZxid: bigint, limitMs: number): Promise<Connection> {
+  static open(
+    server: Server,
+    session: Welcome,
+    lastZxid: bigint,
+    limitMs: number,
+  ): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect(server.port, server.host)
       const frames = new Frames()
@@ -70,7 +76,9 @@ export class Connection {
           resolve(new Connection(socket, frames, readWelcome(new Reader(first)), early))
         } catch (error) {
           fail(
-            new Error(`it does not greet as ZooKeeper does: ${(error as Error).message}`, { cause: error }),
+            new Error(`it does not greet as ZooKeeper does: ${(error as Error).message}`, {
+              cause: error,
+            }),
           )
         }
       })

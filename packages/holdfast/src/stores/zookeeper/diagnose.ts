@@ -24,9 +24,13 @@ const ANSWER_MS = 2000
 
 /**
  * Asks each server how it is, and opens a session as leases of `ttlMs` need it.
- * @throws LockUsageError when the options make no sense; LockError when no session, or another one, is granted.
+ * @throws LockUsageError when the options make no sense; LockError when no session, or another one,
+ * is granted.
  */
-export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promise<ZooKeeperDiagnosis> {
+export async function diagnose(
+  options: ZooKeeperOptions,
+  ttlMs = 30_000,
+): Promise<ZooKeeperDiagnosis> {
   const servers = await examineServers(options)
   const sessionMs = Math.ceil((ttlMs + (options.tickMs ?? 2000)) / 1000) * 1000 + 1000
   const session = await ZooKeeperSession.open(options, sessionMs, 'exact')
@@ -35,7 +39,9 @@ export async function diagnose(options: ZooKeeperOptions, ttlMs = 30_000): Promi
 }
 
 /** @throws LockUsageError when the options make no sense. */
-export async function examineServers(options: ZooKeeperOptions): Promise<readonly ZooKeeperServer[]> {
+export async function examineServers(
+  options: ZooKeeperOptions,
+): Promise<readonly ZooKeeperServer[]> {
   checkOptions(options)
   return Promise.all(parseConnect(options.connect).servers.map(examine))
 }
@@ -68,11 +74,14 @@ function ask({ host, port }: Server, word: string): Promise<string> {
 }
 
 /**
- * Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of it. In 3.5 the releases
- * before 3.5.5 were alpha and beta ones; ZOOKEEPER-2355 (an ephemeral node outlives its session) was fixed on the way.
+ * Why locks on this version of ZooKeeper are in danger, or undefined when no such fault is known of
+ * it. In 3.5 the releases before 3.5.5 were alpha and beta ones; ZOOKEEPER-2355 (an ephemeral node
+ * outlives its session) was fixed on the way.
  */
 export function knownFault(version: string): string | undefined {
-  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10))
+  const [major = 0, minor = 0, patch = 0] = version
+    .split('.')
+    .map((part) => Number.parseInt(part, 10))
   if (major < 3 || (major === 3 && minor < 5)) {
     return 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
   }

@@ -1,8 +1,9 @@
 /**
  * Entering a queue.
  *
- * Requests of one session are answered in their order, and a session sees all that was written before its own last write. So
- * an entry and the list of its queue travel together, and whatever stands before the entry is in the list.
+ * Requests of one session are answered in their order, and a session sees all that was written
+ * before its own last write. So an entry and the list of its queue travel together, and whatever
+ * stands before the entry is in the list.
  */
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
@@ -59,9 +60,14 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
     return [made, listing.value]
   }
   try {
-    return await stay(entrance, session, ...(await inLock(session, claim.lock, restricted, makeAndList)))
+    return await stay(
+      entrance,
+      session,
+      ...(await inLock(session, claim.lock, restricted, makeAndList)),
+    )
   } catch (error) {
-    // An earlier request may have made an entry that was not found: whoever withdraws the claim has to look for it.
+    // An earlier request may have made an entry that was not found: whoever withdraws the claim has
+    // to look for it.
     if (entrance.unclear || !isRefusal(error)) throw error
     if (made) await removeOrOwe(session, made.key)
     return { outcome: 'refused', error: asLockError(error, session.connect) }
@@ -85,9 +91,16 @@ async function stay(
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
   const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
-  const entered = { outcome: 'entered', entry, version: made.version, ...standing, moment: 0n } as const
+  const entered = {
+    outcome: 'entered',
+    entry,
+    version: made.version,
+    ...standing,
+    moment: 0n,
+  } as const
   if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
-  // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look will say so.
+  // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look
+  // will say so.
   const { data } = entrance
   const target = await entrance.openWaiter?.()
   if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
@@ -97,8 +110,16 @@ async function stay(
   return { ...entered, onWaiterSession: false }
 }
 
-async function make({ claim, data, restricted }: Entrance, session: ZooKeeperSession): Promise<Made> {
-  const request = create(childPrefix(claim), encodeEntry(data), FLAGS.ephemeralSequential, restricted)
+async function make(
+  { claim, data, restricted }: Entrance,
+  session: ZooKeeperSession,
+): Promise<Made> {
+  const request = create(
+    childPrefix(claim),
+    encodeEntry(data),
+    FLAGS.ephemeralSequential,
+    restricted,
+  )
   const { path, stat } = await session.ask(request)
   return { key: path, number: stat.czxid, version: 0n, session }
 }
@@ -110,7 +131,8 @@ async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | und
   if (key === undefined || !node || !decoded) return undefined
   const session = [holder, waiter].find((one) => one?.id === node.stat.ephemeralOwner)
   if (session) return { key, number: decoded.number, version: BigInt(node.stat.version), session }
-  // It was made on a session that is not ours any more, and would go with that one: a new entry stands on its own.
+  // It was made on a session that is not ours any more, and would go with that one: a new entry
+  // stands on its own.
   await removeNode(holder, key)
   return undefined
 }

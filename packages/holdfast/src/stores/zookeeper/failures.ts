@@ -20,7 +20,10 @@ const NAMES = new Map<number, string>(Object.entries(CODES).map(([name, code]) =
 export class ZooKeeperFailure extends Error {
   readonly code: number
 
-  constructor(code: number, message = (NAMES.get(code) ?? 'error').replace(/[A-Z]/g, ' $&').toLowerCase()) {
+  constructor(
+    code: number,
+    message = (NAMES.get(code) ?? 'error').replace(/[A-Z]/g, ' $&').toLowerCase(),
+  ) {
     super(`${message} (${code})`)
     this.code = code
   }

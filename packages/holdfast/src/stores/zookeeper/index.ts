@@ -17,11 +17,15 @@ export {
 } from './diagnose.js'
 export type { ZooKeeperOptions } from './options.js'
 
-/** Sessions are longer than leases by a tick and a second, and by default are granted between two ticks and twenty. */
+/**
+ * Sessions are longer than leases by a tick and a second, and by default are granted between two
+ * ticks and twenty.
+ */
 const TTL_MS = [1000, 3_600_000] as const
 
 /**
- * Makes a store on a ZooKeeper ensemble. It connects when it is first used, with one session for each TTL that is in use.
+ * Makes a store on a ZooKeeper ensemble. It connects when it is first used, with one session for
+ * each TTL that is in use.
  * @throws LockUsageError when the options make no sense.
  */
 export function zookeeperStore(options: ZooKeeperOptions): Store<true> {

@@ -22,12 +22,20 @@ async function lookFrom(
   const { entry, claim, seen } = at
   if (!claim) return present(sessions, at, await readNode(session, entry.key), NOTHING_BEFORE)
   if (seen !== undefined) {
-    const standing = await standingIn(await listQueue(session, entry.lock), session, entry.key, claim)
+    const standing = await standingIn(
+      await listQueue(session, entry.lock),
+      session,
+      entry.key,
+      claim,
+    )
     if (standing && !mayGo(claim, standing)) return { state: 'waits', ...standing, moment: 0n }
     // Entries only leave, so what may go by the list still may when its node is read after it.
     if (standing) return present(sessions, at, await readNode(session, entry.key), standing)
   }
-  const [node, queue] = await Promise.all([readNode(session, entry.key), listQueue(session, entry.lock)])
+  const [node, queue] = await Promise.all([
+    readNode(session, entry.key),
+    listQueue(session, entry.lock),
+  ])
   const standing = await standingIn(queue, session, entry.key, claim)
   // It went between the two reads: without it nothing would stand before it.
   if (!standing) return { state: 'absent' }
@@ -51,7 +59,13 @@ function present(
     // It may have moved by a request that was not answered.
     entry.session = owner
   }
-  return { state: 'present', data: decoded.data, version: BigInt(node.stat.version), ...standing, moment: 0n }
+  return {
+    state: 'present',
+    data: decoded.data,
+    version: BigInt(node.stat.version),
+    ...standing,
+    moment: 0n,
+  }
 }
 
 /** What stands before an entry. Undefined when the entry is not in the queue. */
@@ -64,7 +78,11 @@ export async function standingIn(
   const standing = queue.view.before(key, claim)
   if (!standing || claim.kind === 'semaphore' || wantsAll(claim)) return standing
   // A reader. A writer that was downgraded says so in its data.
-  for (let writer = queue.view.lastWriter(key); writer; writer = queue.view.lastWriter(writer.key)) {
+  for (
+    let writer = queue.view.lastWriter(key);
+    writer;
+    writer = queue.view.lastWriter(writer.key)
+  ) {
     const weight = await queue.weightOf(writer, () => readWeight(session, writer))
     if (weight !== undefined) return standingOf(claim, [{ ...writer, weight }])
   }
@@ -72,12 +90,18 @@ export async function standingIn(
 }
 
 /** Undefined when the entry has gone. */
-async function readWeight(session: ZooKeeperSession, { key, weight }: Place): Promise<number | undefined> {
+async function readWeight(
+  session: ZooKeeperSession,
+  { key, weight }: Place,
+): Promise<number | undefined> {
   const node = await readNode(session, key)
   return node && (decodeEntry(node.text)?.weight ?? weight)
 }
 
-/** The node of a claim that may or may not have been made. Nothing that any server has acknowledged is missed. */
+/**
+ * The node of a claim that may or may not have been made. Nothing that any server has acknowledged
+ * is missed.
+ */
 export async function findEntry(
   session: ZooKeeperSession,
   claim: Pick<Claim, 'lock' | 'id'>,

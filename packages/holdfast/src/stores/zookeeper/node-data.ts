@@ -1,6 +1,7 @@
 /**
- * What stands in a node: the entry, and the number that it began with. ZooKeeper numbers the making of nodes, and an entry
- * that moves to another session is made anew; its token must not change with that.
+ * What stands in a node: the entry, and the number that it began with. ZooKeeper numbers the making
+ * of nodes, and an entry that moves to another session is made anew; its token must not change with
+ * that.
  */
 import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 
@@ -8,9 +9,15 @@ export function encodeNode(data: EntryData, number: bigint): string {
   return encodeEntry({ ...data, number: String(number) } as EntryData)
 }
 
-export function decodeNode(text: string, czxid: bigint): { data: EntryData; number: bigint } | undefined {
+export function decodeNode(
+  text: string,
+  czxid: bigint,
+): { data: EntryData; number: bigint } | undefined {
   const data: (EntryData & { number?: unknown }) | undefined = decodeEntry(text)
   if (!data) return undefined
   const { number, ...rest } = data
-  return { data: rest, number: typeof number === 'string' && /^\d+$/.test(number) ? BigInt(number) : czxid }
+  return {
+    data: rest,
+    number: typeof number === 'string' && /^\d+$/.test(number) ? BigInt(number) : czxid,
+  }
 }

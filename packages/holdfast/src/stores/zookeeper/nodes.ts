@@ -1,8 +1,9 @@
 /**
  * Names of nodes: `/holdfast/<lock>/<shape>+<weight>+<claim id>+<sequence>`.
  *
- * A child's name says all that decides a grant, so that one list of names is enough. Names of locks are escaped to ASCII:
- * ZooKeeper takes no slash, no `.` and `..`, and none of the characters beyond the basic plane.
+ * A child's name says all that decides a grant, so that one list of names is enough. Names of locks
+ * are escaped to ASCII: ZooKeeper takes no slash, no `.` and `..`, and none of the characters
+ * beyond the basic plane.
  */
 import { newerFormat } from '../../errors.js'
 import type { Claim } from '../../store/contract.js'
@@ -34,7 +35,10 @@ export function lockOf(node: string): string | undefined {
   }
 }
 
-/** `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of four. */
+/**
+ * `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of
+ * four.
+ */
 export function shapeOf({ kind, capacity, weight }: Shaped): string {
   if (kind === 'semaphore') return `s${capacity}`
   return weight >= capacity ? 'w' : 'r'
@@ -53,18 +57,27 @@ export function goneName(id: string): string {
 /** Called for every name of a queue at every look: so no regular expression. */
 export function parseChild(name: string): Child | undefined {
   const [shape = '', weight, id, sequence, ...more] = name.split('+')
-  if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined) return undefined
+  if (sequence === undefined || sequence.length < 10 || more.length > 0 || id === undefined)
+    return undefined
   return { name, shape, weight: Number(weight), id, sequence: Number(sequence) }
 }
 
-/** @throws StoreUnavailableError (`STORE_FORMAT`) for an entry of an unknown shape: a newer version made it, and it may hold. */
+/**
+ * @throws StoreUnavailableError (`STORE_FORMAT`) for an entry of an unknown shape: a newer version
+ * made it, and it may hold.
+ */
 export function checkShapes(lock: string, queue: readonly Child[]): void {
   const strange = queue.find(
     ({ shape }) => shape !== 'w' && shape !== 'r' && (!shape.startsWith('s') || shape.length === 1),
   )
   if (!strange) return
   const found = `the shape "${strange.shape}"`
-  throw newerFormat('An entry in the queue', { found, known: ENTRY_FORMAT, store: 'zookeeper', lock })
+  throw newerFormat('An entry in the queue', {
+    found,
+    known: ENTRY_FORMAT,
+    store: 'zookeeper',
+    lock,
+  })
 }
 
 /** The entries among the children, in the order in which they were made. */
@@ -73,14 +86,18 @@ export function queueOf(children: readonly string[]): Child[] {
 }
 
 /**
- * ZooKeeper counts in 32 bits and goes from 2147483647 on to -2147483648. Those who stand in one queue are never two
- * thousand million apart, so the sign of the difference in 32 bits is their order.
+ * ZooKeeper counts in 32 bits and goes from 2147483647 on to -2147483648. Those who stand in one
+ * queue are never two thousand million apart, so the sign of the difference in 32 bits is their
+ * order.
  */
 export function bySequence(one: Pick<Child, 'sequence'>, other: Pick<Child, 'sequence'>): number {
   return (one.sequence - other.sequence) | 0
 }
 
-/** Whether two shapes can be weighed against each other: a mutex is the writer of a readers-writer lock. */
+/**
+ * Whether two shapes can be weighed against each other: a mutex is the writer of a readers-writer
+ * lock.
+ */
 export function areAlike(one: string, other: string): boolean {
   return one === other || (!one.startsWith('s') && !other.startsWith('s'))
 }

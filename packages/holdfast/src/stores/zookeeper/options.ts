@@ -4,13 +4,17 @@ import { shownAddress } from '../sequenced/shown-address.js'
 import type { Server } from './connection.js'
 
 export interface ZooKeeperOptions {
-  /** The servers and, if you like, a path that stands before all others: `h1:2181,h2:2181,h3:2181/locks`. */
+  /**
+   * The servers and, if you like, a path that stands before all others:
+   * `h1:2181,h2:2181,h3:2181/locks`.
+   */
   readonly connect: string
   /** Who this client is to ZooKeeper. Nodes that it makes are then open to this identity alone. */
   readonly auth?: { readonly scheme: 'digest'; readonly user: string; readonly password: string }
   /**
-   * The servers' `tickTime`, in milliseconds: sessions are asked for so much longer than leases, since a server that fails may
-   * have known for so long that a client lives. Default 2 000, as ZooKeeper has it.
+   * The servers' `tickTime`, in milliseconds: sessions are asked for so much longer than leases,
+   * since a server that fails may have known for so long that a client lives. Default 2 000, as
+   * ZooKeeper has it.
    */
   readonly tickMs?: number
   /** How long to wait for a first connection, in milliseconds. Default 4 000. */
@@ -29,7 +33,10 @@ export function parseConnect(connect: string): Ensemble {
   const hosts = slash < 0 ? connect : connect.slice(0, slash)
   const servers = hosts.split(',').map((text) => {
     const colon = text.lastIndexOf(':')
-    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) }
+    return {
+      host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
+      port: Number(text.slice(colon + 1)),
+    }
   })
   return { servers, chroot: slash < 0 ? '' : connect.slice(slash) }
 }
@@ -52,9 +59,12 @@ export function checkOptions({
     )
   }
   if (auth && (!auth.user || typeof auth.password !== 'string' || auth.user.includes(':'))) {
-    throw new LockUsageError('The auth of zookeeperStore needs a user without a colon, and a password.', {
-      store: 'zookeeper',
-    })
+    throw new LockUsageError(
+      'The auth of zookeeperStore needs a user without a colon, and a password.',
+      {
+        store: 'zookeeper',
+      },
+    )
   }
   for (const [name, value] of Object.entries({ tickMs, connectTimeoutMs })) {
     if (!(Number.isFinite(value) && value > 0)) {

@@ -1,4 +1,6 @@
-/** The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before. */
+/**
+ * The queue recipe's port to ZooKeeper: ephemeral sequential nodes, and watches on the ones before.
+ */
 import type { Claim, ClaimRef, InspectQuery } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../sequenced/entry.js'
 import type {
@@ -28,7 +30,10 @@ import { isOwn, OpenSessions } from './sessions.js'
 import { listQueues, removeNode, removeOrOwe } from './tree.js'
 import { setData } from './wire/messages.js'
 
-/** From this number of looks in one turn on, waiters do not read their own entries as long as they have to wait. */
+/**
+ * From this number of looks in one turn on, waiters do not read their own entries as long as they
+ * have to wait.
+ */
 const FEWEST_BRIEF = 8
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
@@ -69,12 +74,13 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
         unclear = true
         return entering
       })
-      const waits = result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result))
+      const waits =
+        result.outcome === 'busy' || (result.outcome === 'entered' && !mayGo(claim, result))
       this.#crowded.note(claim.lock, waits)
       return result
     } catch (error) {
-      // The answer was lost, and the entry may be there: the next attempt looks for it, a withdrawal takes it out. Where a
-      // session is gone, it may be there on the other one.
+      // The answer was lost, and the entry may be there: the next attempt looks for it, a
+      // withdrawal takes it out. Where a session is gone, it may be there on the other one.
       this.#unclear.add(claim.id)
       if (isSessionGone(error)) return { outcome: 'no-session' }
       const { holder, waiter = holder } = sessions
@@ -124,7 +130,9 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   async leave(entry: Entry): Promise<boolean> {
-    return this.#typed(() => this.#sessions.through(entry, (session) => removeOrOwe(session, entry.key)))
+    return this.#typed(() =>
+      this.#sessions.through(entry, (session) => removeOrOwe(session, entry.key)),
+    )
   }
 
   async block(claim: ClaimRef): Promise<EntryData | undefined> {
@@ -140,7 +148,8 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   watch(watched: Watched, changed: () => void): PortWatch {
     let open = true
     const sessions = new Map<string, ZooKeeperSession>()
-    // A holder may hold for days while thousands wait for a moment: a session keeps nothing for those that are gone.
+    // A holder may hold for days while thousands wait for a moment: a session keeps nothing for
+    // those that are gone.
     const close = (): void => {
       open = false
       for (const [key, session] of sessions) session.unwatch(key, once)
@@ -163,13 +172,18 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     return this.#typed(async () => listQueues(await this.#sessions.any(), query))
   }
 
-  /** Sessions of leases that are still held are left to run out: without a goodbye, their entries stay so long. */
+  /**
+   * Sessions of leases that are still held are left to run out: without a goodbye, their entries
+   * stay so long.
+   */
   async close(heldMs: number): Promise<void> {
     if (heldMs > 0) setTimeout(() => void this.#sessions.endAll(), heldMs)
     else await this.#sessions.endAll()
   }
 
-  /** @param on notes the session that is about to watch, and says whether anybody still wants it to */
+  /**
+   * @param on notes the session that is about to watch, and says whether anybody still wants it to
+   */
   async #watch(
     place: Place,
     { onlyGone, waits }: Watched,
@@ -184,8 +198,9 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
       if (onlyGone || !data) return
       if (data.weight !== place.weight || (waits && data.grantedMs !== undefined)) changed()
     } catch (error) {
-      // What may not be read cannot be watched, and a look, which need not read it, would lead here again at once, and so on
-      // without end. The heartbeats of the waiter find out that it is its turn.
+      // What may not be read cannot be watched, and a look, which need not read it, would lead here
+      // again at once, and so on without end. The heartbeats of the waiter find out that it is its
+      // turn.
       if (hasCode(error, CODES.noAuth)) return
       // It is gone, or can no longer be seen: a look says which.
       changed()

@@ -1,6 +1,7 @@
 /**
- * The names in the queue of a lock, listed once for all claims of one session that look at the same time. Requests of one
- * session are answered in their order, so the list shows every entry that was made on it before it was asked for.
+ * The names in the queue of a lock, listed once for all claims of one session that look at the same
+ * time. Requests of one session are answered in their order, so the list shows every entry that was
+ * made on it before it was asked for.
  */
 import type { Place } from '../sequenced/port.js'
 import { SharedReads } from '../sequenced/shared-reads.js'
@@ -18,7 +19,10 @@ export class NamedQueue {
   readonly #numbers = new Map<string, number>()
   readonly #weights = new Map<string, Promise<number | undefined>>()
 
-  /** @throws StoreUnavailableError (`STORE_FORMAT`) when a newer version has made one of the entries. */
+  /**
+   * @throws StoreUnavailableError (`STORE_FORMAT`) when a newer version has made one of the
+   * entries.
+   */
   constructor(lock: string, children: readonly string[]) {
     const queue = queueOf(children)
     checkShapes(lock, queue)

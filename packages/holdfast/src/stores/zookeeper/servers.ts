@@ -41,7 +41,10 @@ export async function findServer(
     const server = servers[index]
     if (!server) break
     try {
-      return { connection: await Connection.open(server, session, lastZxid, GREETING_MS), server: index }
+      return {
+        connection: await Connection.open(server, session, lastZxid, GREETING_MS),
+        server: index,
+      }
     } catch (error) {
       why = failureOf(server, error)
       if (isUnreached(error)) down.add(index)

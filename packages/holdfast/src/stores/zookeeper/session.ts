@@ -1,9 +1,10 @@
 /**
  * A session with ZooKeeper, over one server after the other.
  *
- * A session outlives its connections: when one breaks, the next server is asked to go on with it. What was under way then has
- * an unknown outcome and is told so at once; what is asked in between is sent if a server is found in time, and else certainly
- * never sent. The server alone decides when a session is over, and says so to whoever asks to go on with it.
+ * A session outlives its connections: when one breaks, the next server is asked to go on with it.
+ * What was under way then has an unknown outcome and is told so at once; what is asked in between
+ * is sent if a server is found in time, and else certainly never sent. The server alone decides
+ * when a session is over, and says so to whoever asks to go on with it.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
@@ -31,14 +32,21 @@ export class ZooKeeperSession implements PortSession {
   readonly #welcome: Welcome
   readonly #held = new Set<PendingRequest>()
   readonly #watchers = new Map<string, Set<() => void>>()
-  /** What could not be taken out when that was asked for: it is done when the connection is back. */
+  /**
+   * What could not be taken out when that was asked for: it is done when the connection is back.
+   */
   readonly #debts = new Map<string, () => Promise<unknown>>()
   #link: WireConnection | undefined
   #server: number
   #lastZxid = 0n
   #lost = false
 
-  private constructor(options: ZooKeeperOptions, ensemble: Ensemble, connection: Connection, server: number) {
+  private constructor(
+    options: ZooKeeperOptions,
+    ensemble: Ensemble,
+    connection: Connection,
+    server: number,
+  ) {
     this.#options = options
     this.#ensemble = ensemble
     this.#welcome = connection.welcome
@@ -48,7 +56,10 @@ export class ZooKeeperSession implements PortSession {
     this.#talk(connection)
   }
 
-  /** @throws StoreUnavailableError when no server answers, or when they grant a timeout that is not wanted. */
+  /**
+   * @throws StoreUnavailableError when no server answers, or when they grant a timeout that is not
+   * wanted.
+   */
   static async open(
     options: ZooKeeperOptions,
     timeoutMs: number,
@@ -100,14 +111,17 @@ export class ZooKeeperSession implements PortSession {
   }
 
   /**
-   * Resolves when a quorum has agreed, after this was called, that the session lives. What the session reads behind it is not
-   * older than the call. A leader that has lost its followers, and does not know it yet, answers reads and `sync` by itself, and
-   * would vouch for a session that its successor has ended.
+   * Resolves when a quorum has agreed, after this was called, that the session lives. What the
+   * session reads behind it is not older than the call. A leader that has lost its followers, and
+   * does not know it yet, answers reads and `sync` by itself, and would vouch for a session that
+   * its successor has ended.
    */
   async agree(): Promise<void> {
     const code = await this.askAgain(check('/'))
-    // Only the chroot may be missing or closed to this identity: the session was found alive before.
-    if (code !== 0 && code !== CODES.noNode && code !== CODES.noAuth) throw new ZooKeeperFailure(code)
+    // Only the chroot may be missing or closed to this identity: the session was found alive
+    // before.
+    if (code !== 0 && code !== CODES.noNode && code !== CODES.noAuth)
+      throw new ZooKeeperFailure(code)
   }
 
   async end(): Promise<void> {
@@ -122,7 +136,10 @@ export class ZooKeeperSession implements PortSession {
     link.end()
   }
 
-  /** Makes a request. Rejects with a `ZooKeeperFailure` when it fails, is not answered, or the session ends. */
+  /**
+   * Makes a request. Rejects with a `ZooKeeperFailure` when it fails, is not answered, or the
+   * session ends.
+   */
   ask<T>(request: Request<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#lost) reject(new ZooKeeperFailure(CODES.sessionExpired))
@@ -130,14 +147,18 @@ export class ZooKeeperSession implements PortSession {
     })
   }
 
-  /** The same for a request that may be made twice: it is made again when the connection breaks under it. */
+  /**
+   * The same for a request that may be made twice: it is made again when the connection breaks
+   * under it.
+   */
   async askAgain<T>(request: Request<T>): Promise<T> {
     return repeat(() => this.ask(request))
   }
 
   /**
-   * Resolves to what stands in a node, and calls back once, when it changes or goes, or when that can no longer be seen.
-   * Rejects, and never calls back, when there is no such node or nobody answers.
+   * Resolves to what stands in a node, and calls back once, when it changes or goes, or when that
+   * can no longer be seen. Rejects, and never calls back, when there is no such node or nobody
+   * answers.
    */
   async watch(path: string, changed: () => void): Promise<string> {
     const watchers = this.#watchers.get(path) ?? new Set()
@@ -151,7 +172,10 @@ export class ZooKeeperSession implements PortSession {
     }
   }
 
-  /** Calls nobody back any more. The server keeps its watch until the node changes, one for each node, and tells in vain. */
+  /**
+   * Calls nobody back any more. The server keeps its watch until the node changes, one for each
+   * node, and tells in vain.
+   */
   unwatch(path: string, changed: () => void): void {
     const watchers = this.#watchers.get(path)
     if (watchers?.delete(changed) && watchers.size === 0) this.#watchers.delete(path)
@@ -214,13 +238,20 @@ export class ZooKeeperSession implements PortSession {
     if (this.#lost) return
     this.#tellAll()
     const next = this.#server + 1
-    const found = await findServer(this.#ensemble, next, this.#welcome, this.#lastZxid, () => !this.#lost)
+    const found = await findServer(
+      this.#ensemble,
+      next,
+      this.#welcome,
+      this.#lastZxid,
+      () => !this.#lost,
+    )
     if (!found.connection) return
     const { connection, server } = found
     this.#server = server
     if (this.#lost) connection.end()
     // Services that only speak the protocol may hand out a new session for one that is over.
-    else if (connection.welcome.timeoutMs > 0 && connection.welcome.id === this.id) this.#talk(connection)
+    else if (connection.welcome.timeoutMs > 0 && connection.welcome.id === this.id)
+      this.#talk(connection)
     else {
       connection.end()
       this.#lose()
@@ -265,7 +296,10 @@ function noServer(
   )
 }
 
-/** Runs something again for as long as connections break under it, and for so long as a request may take anyway. */
+/**
+ * Runs something again for as long as connections break under it, and for so long as a request may
+ * take anyway.
+ */
 export async function repeat<T>(run: () => Promise<T>): Promise<T> {
   const endMs = systemClock.monotonicMs() + HELD_MS
   for (;;) {

@@ -1,11 +1,16 @@
-/** The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses. */
+/**
+ * The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses.
+ */
 import { LockUsageError } from '../../errors.js'
 import type { Entry, Exactness } from '../sequenced/port.js'
 import { isSessionGone } from './failures.js'
 import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
-/** The session of those who have no lease. No promise stands on it, so whatever is granted instead will do. */
+/**
+ * The session of those who have no lease. No promise stands on it, so whatever is granted instead
+ * will do.
+ */
 export const ONLOOKER_MS = 10_000
 
 /** An entry of this client. */
@@ -37,8 +42,8 @@ export class OpenSessions {
   }
 
   /**
-   * Asks through the session that an entry stands on. Where that is gone another one tells: the entry may have moved by a
-   * request that was not answered, and stand on a session that lives.
+   * Asks through the session that an entry stands on. Where that is gone another one tells: the
+   * entry may have moved by a request that was not answered, and stand on a session that lives.
    */
   async through<T>(entry: Entry, ask: (session: ZooKeeperSession) => Promise<T>): Promise<T> {
     try {
@@ -71,7 +76,9 @@ export class OpenSessions {
   async endAll(): Promise<void> {
     this.#closed = true
     const onlooker = await this.#onlooker?.catch(() => undefined)
-    await Promise.all([...this.#sessions, ...(onlooker ? [onlooker] : [])].map((session) => session.end()))
+    await Promise.all(
+      [...this.#sessions, ...(onlooker ? [onlooker] : [])].map((session) => session.end()),
+    )
   }
 
   /** One that is there only after the store was closed would keep alive what is entered on it. */
@@ -85,7 +92,10 @@ export class OpenSessions {
 }
 
 function closed(): LockUsageError {
-  return new LockUsageError('The ZooKeeper store was closed.', { code: 'LOCKS_CLOSED', store: 'zookeeper' })
+  return new LockUsageError('The ZooKeeper store was closed.', {
+    code: 'LOCKS_CLOSED',
+    store: 'zookeeper',
+  })
 }
 
 export function isOwn(entry: Entry): entry is OwnEntry {

@@ -8,7 +8,10 @@ import { checkShapes, lockOf, parentOf, queueOf, ROOT } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { create, FLAGS, getChildren, getData, remove, type Stat } from './wire/messages.js'
 
-/** What may be missing is made, and what was made is reaped again when it is empty: a few tries suffice. */
+/**
+ * What may be missing is made, and what was made is reaped again when it is empty: a few tries
+ * suffice.
+ */
 const TRIES = 20
 
 /** Runs something that needs the node of a lock, and makes that node when it is not there. */
@@ -22,7 +25,8 @@ export async function inLock<T>(
     try {
       return await run()
     } catch (error) {
-      // A container that has been empty for a while is reaped, also between its making and its first child.
+      // A container that has been empty for a while is reaped, also between its making and its
+      // first child.
       if (!hasCode(error, CODES.noNode) || tries === TRIES) throw error
     }
     await makeNode(session, ROOT, FLAGS.persistent, restricted)
@@ -53,7 +57,9 @@ function noChroot(connect: string, cause: unknown): StoreUnavailableError {
   )
 }
 
-/** Below a node that is not there nothing is found either, and nobody may take that for an answer. */
+/**
+ * Below a node that is not there nothing is found either, and nobody may take that for an answer.
+ */
 async function checkChroot(session: ZooKeeperSession): Promise<void> {
   try {
     await session.askAgain(getData('/', false))
@@ -65,7 +71,10 @@ async function checkChroot(session: ZooKeeperSession): Promise<void> {
 }
 
 /** The children of a node. No node has no children. */
-export async function childrenOf(session: ZooKeeperSession, path: string): Promise<readonly string[]> {
+export async function childrenOf(
+  session: ZooKeeperSession,
+  path: string,
+): Promise<readonly string[]> {
   return (await orNothing(session.askAgain(getChildren(path)))) ?? []
 }
 
@@ -81,7 +90,10 @@ export async function removeNode(session: ZooKeeperSession, path: string): Promi
   return (await orNothing(session.ask(remove(path)).then(() => true))) ?? false
 }
 
-/** The same for a node that the session would keep alive: when nobody answers, it is done once the connection is back. */
+/**
+ * The same for a node that the session would keep alive: when nobody answers, it is done once the
+ * connection is back.
+ */
 export async function removeOrOwe(session: ZooKeeperSession, path: string): Promise<boolean> {
   try {
     return await removeNode(session, path)
@@ -102,8 +114,12 @@ async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
 }
 
 /** Shows, and lets be stolen, whatever any server has acknowledged when it is asked. */
-export async function listQueues(session: ZooKeeperSession, query: InspectQuery): Promise<QueuesPage> {
-  // The server of this session may lag behind the one that told another session, or another client, that it stands in line.
+export async function listQueues(
+  session: ZooKeeperSession,
+  query: InspectQuery,
+): Promise<QueuesPage> {
+  // The server of this session may lag behind the one that told another session, or another client,
+  // that it stands in line.
   await session.agree()
   if ('lock' in query) {
     const queue = await readQueue(session, query.lock)
@@ -126,7 +142,10 @@ export async function listQueues(session: ZooKeeperSession, query: InspectQuery)
   return { queues, cursor: undefined }
 }
 
-async function readQueue(session: ZooKeeperSession, lock: string): Promise<ListedQueue | undefined> {
+async function readQueue(
+  session: ZooKeeperSession,
+  lock: string,
+): Promise<ListedQueue | undefined> {
   const parent = parentOf(lock)
   const children = await childrenOf(session, parent)
   const queue = queueOf(children)

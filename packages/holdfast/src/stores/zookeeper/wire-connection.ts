@@ -1,14 +1,22 @@
 /**
  * The talk with one server: requests and their answers, in order, with signs of life in between.
  *
- * ZooKeeper answers the requests of a session in their order, so the one that has waited the longest tells whether the
- * server still works: when that takes too long, the talk is over and nobody's answer comes late.
+ * ZooKeeper answers the requests of a session in their order, so the one that has waited the
+ * longest tells whether the server still works: when that takes too long, the talk is over and
+ * nobody's answer comes late.
  */
 import { systemClock } from '../../clock/clock.js'
 import type { Connection } from './connection.js'
 import { CODES, ZooKeeperFailure } from './failures.js'
 import { Reader } from './wire/jute.js'
-import { PING_FRAME, readEvent, readHeader, requestFrame, XIDS, type Request } from './wire/messages.js'
+import {
+  PING_FRAME,
+  readEvent,
+  readHeader,
+  requestFrame,
+  XIDS,
+  type Request,
+} from './wire/messages.js'
 
 /** How long a server may take over an answer, in milliseconds. */
 const ANSWER_MS = 2500
@@ -94,7 +102,8 @@ export class WireConnection {
 
   #answer(xid: number, error: number, reader: Reader): void {
     const sent = this.#sent[this.#first]
-    if (sent?.xid !== xid) throw new RangeError(`an answer to request ${xid}, which is not the next one`)
+    if (sent?.xid !== xid)
+      throw new RangeError(`an answer to request ${xid}, which is not the next one`)
     // Read before it counts as answered: what cannot be read fails like all that is still open.
     const value = error === 0 ? sent.request.read(reader) : undefined
     this.#first += 1
@@ -111,7 +120,8 @@ export class WireConnection {
     if (this.#overdue(nowMs)) {
       // After a pause of this process the answer may be there, and not read yet.
       setImmediate(() => {
-        if (!this.#over && this.#overdue(nowMs)) this.#down(new Error(`no answer within ${ANSWER_MS} ms`))
+        if (!this.#over && this.#overdue(nowMs))
+          this.#down(new Error(`no answer within ${ANSWER_MS} ms`))
       })
     } else if (nowMs - this.#lastSentMs >= this.#pingMs && this.#first === this.#sent.length) {
       this.#lastSentMs = nowMs
@@ -121,7 +131,10 @@ export class WireConnection {
   }
 
   #overdue(nowMs: number): boolean {
-    const oldestMs = Math.min(this.#sent[this.#first]?.sentMs ?? Infinity, this.#pingSentMs ?? Infinity)
+    const oldestMs = Math.min(
+      this.#sent[this.#first]?.sentMs ?? Infinity,
+      this.#pingSentMs ?? Infinity,
+    )
     return nowMs - oldestMs > ANSWER_MS
   }
 

@@ -63,7 +63,10 @@ export function isDrizzle(tx: object): boolean {
   return kindsOf(tx).length > 0
 }
 
-/** As much of Drizzle's `SQL` as `execute` asks for: a text that is written already, with the values in it. */
+/**
+ * As much of Drizzle's `SQL` as `execute` asks for: a text that is written already, with the values
+ * in it.
+ */
 function written(sql: string, params: readonly unknown[]): object {
   const query = { toQuery: () => ({ sql, params: [...params], typings: params.map(() => 'none') }) }
   return { ...query, getSQL: () => query }
@@ -71,7 +74,8 @@ function written(sql: string, params: readonly unknown[]): object {
 
 /** What the driver answers is passed on as it is. */
 function rowsOf(answer: unknown): readonly unknown[] {
-  if (typeof answer === 'object' && answer !== null && 'rows' in answer) return answer.rows as unknown[]
+  if (typeof answer === 'object' && answer !== null && 'rows' in answer)
+    return answer.rows as unknown[]
   if (!Array.isArray(answer)) return []
   // mysql2: rows, or a header in place of them, and a description of the columns.
   if (answer.length === 2 && !isRow(answer[1])) return Array.isArray(answer[0]) ? answer[0] : []

@@ -36,8 +36,11 @@ export function knexTransactions<Tx extends KnexTransaction>(
     dialect,
     async transaction<T>(work: (tx: Tx) => Promise<T>) {
       let working: Promise<{ result: T } | undefined> = Promise.resolve(undefined)
-      const committed = await knex.transaction((tx) => (working = work(tx).then((result) => ({ result }))))
-      // Knex resolves when the transaction ends, though the work may have ended it itself and go on.
+      const committed = await knex.transaction(
+        (tx) => (working = work(tx).then((result) => ({ result }))),
+      )
+      // Knex resolves when the transaction ends, though the work may have ended it itself and go
+      // on.
       const [outcome] = await Promise.allSettled([working])
       if (outcome.status === 'rejected') throw endedByWork(outcome.reason)
       if (outcome.value === undefined || outcome.value !== committed) throw endedByWork()
@@ -50,14 +53,17 @@ export function knexTransactions<Tx extends KnexTransaction>(
 /** @throws LockUsageError outside of a transaction. */
 export function knexSession(tx: KnexTransaction): SqlSession {
   if (tx.isTransaction !== true) {
-    throw new LockUsageError('A transaction is needed here: what knex.transaction(work) gives to work.')
+    throw new LockUsageError(
+      'A transaction is needed here: what knex.transaction(work) gives to work.',
+    )
   }
   const dialect = dialectOf(tx)
   return {
     dialect,
     identity: tx.client,
     async query(sql, values) {
-      if (dialect === 'mysql') return rowsOf(((await tx.raw(sql, [...values] as never)) as unknown[])[0])
+      if (dialect === 'mysql')
+        return rowsOf(((await tx.raw(sql, [...values] as never)) as unknown[])[0])
       const [text, bindings] = questionMarks(sql, values)
       return ((await tx.raw(text, bindings as never)) as { rows: unknown[] }).rows
     },
@@ -73,13 +79,17 @@ function endedByWork(cause?: unknown): LockUsageError {
   )
 }
 
-/** Knex writes `?` for a value, and numbers them by itself. Behind a letter `$1` is part of a name. */
+/**
+ * Knex writes `?` for a value, and numbers them by itself. Behind a letter `$1` is part of a name.
+ */
 function questionMarks(sql: string, values: readonly unknown[]): [string, unknown[]] {
   const bindings: unknown[] = []
-  const text = sql.replaceAll('?', '\\?').replaceAll(/(?<![\w$"\u0080-\uffff])\$(\d+)/g, (_all, number) => {
-    bindings.push(values[Number(number) - 1])
-    return '?'
-  })
+  const text = sql
+    .replaceAll('?', '\\?')
+    .replaceAll(/(?<![\w$"\u0080-\uffff])\$(\d+)/g, (_all, number) => {
+      bindings.push(values[Number(number) - 1])
+      return '?'
+    })
   return [text, bindings]
 }
 

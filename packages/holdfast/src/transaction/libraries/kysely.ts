@@ -63,7 +63,10 @@ function compiled(db: object): Compiled {
   return (db as WithBuilder).selectFrom('t').selectAll().compile()
 }
 
-/** The library does not name its dialect. Quotes differ, and where they do not, what its adapter says of the database. */
+/**
+ * The library does not name its dialect. Quotes differ, and where they do not, what its adapter
+ * says of the database.
+ */
 function dialectOf(db: object): Dialect {
   const { sql } = compiled(db)
   const isPostgres = sql.includes('"') && hasPostgresTraits(db)
@@ -72,11 +75,17 @@ function dialectOf(db: object): Dialect {
 
 interface WithAdapter {
   getExecutor(): {
-    readonly adapter: { readonly supportsReturning?: boolean; readonly supportsTransactionalDdl?: boolean }
+    readonly adapter: {
+      readonly supportsReturning?: boolean
+      readonly supportsTransactionalDdl?: boolean
+    }
   }
 }
 
-/** SQLite has no schema changes in transactions, for Kysely, and SQL Server has no RETURNING. Names would not outlast a bundler. */
+/**
+ * SQLite has no schema changes in transactions, for Kysely, and SQL Server has no RETURNING. Names
+ * would not outlast a bundler.
+ */
 function hasPostgresTraits(db: object): boolean {
   const { adapter } = (db as WithAdapter).getExecutor()
   return adapter.supportsReturning === true && adapter.supportsTransactionalDdl === true

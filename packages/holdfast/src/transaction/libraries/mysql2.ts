@@ -4,7 +4,10 @@ import { checkHandle, type SqlSession, type TransactionalDatabase } from '../dat
 import { checkedTransactions } from '../open-transaction.js'
 import { Access, revocable } from './revocable.js'
 
-/** Whatever the pool is set to, rows come as objects of values. A function that casts these is left to do so. */
+/**
+ * Whatever the pool is set to, rows come as objects of values. A function that casts these is left
+ * to do so.
+ */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
 
 type AsObjects = Partial<typeof AS_OBJECTS>
@@ -57,7 +60,9 @@ export function mysqlTransactions<C extends MysqlTransaction>(
 }
 
 /** A pool that takes callbacks has one of promises in it. */
-function promised<C extends MysqlTransaction>(pool: MysqlTransactionPool<C>): MysqlTransactionPool<C> {
+function promised<C extends MysqlTransaction>(
+  pool: MysqlTransactionPool<C>,
+): MysqlTransactionPool<C> {
   const { promise } = pool as { promise?: () => MysqlTransactionPool<C> }
   return typeof promise === 'function' ? promise.call(pool) : pool
 }
@@ -66,7 +71,10 @@ function promised<C extends MysqlTransaction>(pool: MysqlTransactionPool<C>): My
 const IN_TRANSACTION = 1
 const AUTOCOMMIT = 2
 
-/** Without one each statement would be a transaction, and a lock end with the statement that took it. */
+/**
+ * Without one each statement would be a transaction, and a lock end with the statement that took
+ * it.
+ */
 async function checkBegun(tx: MysqlTransaction): Promise<void> {
   const [header] = await tx.query({ sql: 'do 0' })
   const { serverStatus } = (header ?? {}) as { serverStatus?: unknown }
@@ -81,7 +89,8 @@ async function checkBegun(tx: MysqlTransaction): Promise<void> {
 export function mysqlSession(tx: MysqlTransaction): SqlSession {
   return {
     dialect: 'mysql',
-    identity: 'connection' in tx && typeof tx.connection === 'object' && tx.connection ? tx.connection : tx,
+    identity:
+      'connection' in tx && typeof tx.connection === 'object' && tx.connection ? tx.connection : tx,
     checkBegun: () => checkBegun(tx),
     async query(sql, values) {
       // Not every statement can be prepared, and one without values need not be.

@@ -1,6 +1,11 @@
 /** Transactions of `pg`. */
 import { LockUsageError } from '../../errors.js'
-import { checkHandle, rolledBack, type SqlSession, type TransactionalDatabase } from '../database.js'
+import {
+  checkHandle,
+  rolledBack,
+  type SqlSession,
+  type TransactionalDatabase,
+} from '../database.js'
 import { Access, revocable, targetOf } from './revocable.js'
 
 /** A client of `pg`, checked out of its pool, after BEGIN. */
@@ -58,8 +63,9 @@ export function pgTransactions<C extends PgTransaction>(
 }
 
 /**
- * A connection that is lost between two statements would end the process, if nobody listened. The next statement tells of
- * it. The loss can arrive together with the connection, before a promise would tell that it is there.
+ * A connection that is lost between two statements would end the process, if nobody listened. The
+ * next statement tells of it. The loss can arrive together with the connection, before a promise
+ * would tell that it is there.
  */
 function lend<C extends PgTransaction>(pool: PgTransactionPool<C>): Promise<Lent<C>> {
   return new Promise((resolve, reject) => {
@@ -74,7 +80,9 @@ function lend<C extends PgTransaction>(pool: PgTransactionPool<C>): Promise<Lent
 }
 
 function noPool(): LockUsageError {
-  return new LockUsageError('pgTransactions needs a pool of pg, and not a single client: new Pool({ ... }).')
+  return new LockUsageError(
+    'pgTransactions needs a pool of pg, and not a single client: new Pool({ ... }).',
+  )
 }
 
 export function pgSession(tx: PgTransaction): SqlSession {
@@ -86,7 +94,8 @@ export function pgSession(tx: PgTransaction): SqlSession {
 }
 
 /**
- * @throws LockUsageError for a pool, for a client that has not begun, and at the first statement for what only looks like a
+ * @throws LockUsageError for a pool, for a client that has not begun, and at the first statement
+ * for what only looks like a
  *   client and answers otherwise: a lock would last for one statement.
  */
 export function checkedPgSession(tx: object): SqlSession {
@@ -122,11 +131,12 @@ interface LendingPool {
 const heard = new WeakSet<object>()
 
 /**
- * As `lend` does for one connection, for all that `pool` lends from now on, on behalf of a library that listens to none. Does
- * nothing with anything else than a pool of `pg`.
+ * As `lend` does for one connection, for all that `pool` lends from now on, on behalf of a library
+ * that listens to none. Does nothing with anything else than a pool of `pg`.
  */
 export function hearBreaks(pool: unknown): void {
-  if (typeof pool !== 'object' || pool === null || !('totalCount' in pool) || heard.has(pool)) return
+  if (typeof pool !== 'object' || pool === null || !('totalCount' in pool) || heard.has(pool))
+    return
   heard.add(pool)
   const lending = pool as object as LendingPool
   lending.on('acquire', (client) => client.on?.('error', noted))

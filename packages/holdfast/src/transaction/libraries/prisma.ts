@@ -14,7 +14,10 @@ export interface PrismaTransaction {
   $queryRawUnsafe(sql: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
-/** How long Prisma lets a transaction wait for a connection (2 000) and last (5 000), in milliseconds. */
+/**
+ * How long Prisma lets a transaction wait for a connection (2 000) and last (5 000), in
+ * milliseconds.
+ */
 export interface PrismaTransactionOptions {
   readonly maxWait?: number
   readonly timeout?: number
@@ -22,11 +25,15 @@ export interface PrismaTransactionOptions {
 
 /** As much of a Prisma client as is used. */
 export interface PrismaDatabase<Tx extends PrismaTransaction> {
-  $transaction(work: (tx: Tx) => Promise<unknown>, options?: PrismaTransactionOptions): Promise<unknown>
+  $transaction(
+    work: (tx: Tx) => Promise<unknown>,
+    options?: PrismaTransactionOptions,
+  ): Promise<unknown>
 }
 
 /**
- * Transactions through a Prisma client. Prisma ends a transaction after 5 s unless `timeout` says otherwise.
+ * Transactions through a Prisma client. Prisma ends a transaction after 5 s unless `timeout` says
+ * otherwise.
  */
 export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaDatabase<Tx>,

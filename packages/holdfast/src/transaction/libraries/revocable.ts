@@ -1,7 +1,8 @@
 /**
- * The handle of a transaction that its work gets. When the work has ended, the connection serves other transactions. A
- * late statement, such as one beside another that failed, would be committed by itself or with the next transaction.
- * The drivers and Drizzle would send it, so the handle refuses it.
+ * The handle of a transaction that its work gets. When the work has ended, the connection serves
+ * other transactions. A late statement, such as one beside another that failed, would be committed
+ * by itself or with the next transaction. The drivers and Drizzle would send it, so the handle
+ * refuses it.
  */
 import { LockUsageError } from '../../errors.js'
 
@@ -29,13 +30,18 @@ const PROMISED = new Set<string | symbol>(['query', 'execute', 'unsafe'])
  * Returns a handle that does what `target` does until `access` ends.
  * @param kept methods that only the owner of the transaction may call, such as `release`
  */
-export function revocable<Tx extends object>(target: Tx, access: Access, kept: readonly string[] = []): Tx {
+export function revocable<Tx extends object>(
+  target: Tx,
+  access: Access,
+  kept: readonly string[] = [],
+): Tx {
   const handle = new Proxy(target, {
     apply: (called, self, values: unknown[]) =>
       guarded(access, true, () => Reflect.apply(called as never, self, values)),
     get(_target, name) {
       const value: unknown = Reflect.get(target, name, target)
-      if (typeof value !== 'function' || typeof name === 'symbol' || name === 'constructor') return value
+      if (typeof value !== 'function' || typeof name === 'symbol' || name === 'constructor')
+        return value
       return (...values: unknown[]) => {
         if (kept.includes(name)) throw notYours(name)
         return guarded(access, PROMISED.has(name), () => Reflect.apply(value, target, values))
@@ -46,7 +52,10 @@ export function revocable<Tx extends object>(target: Tx, access: Access, kept: r
   return handle
 }
 
-/** Returns what the handle stands for, which stays the same for a connection; anything else as it is. */
+/**
+ * Returns what the handle stands for, which stays the same for a connection; anything else as it
+ * is.
+ */
 export function targetOf(tx: object): object {
   return handles.get(tx)?.target ?? tx
 }

@@ -46,8 +46,8 @@ export function typeormTransactions<Tx extends TypeormTransaction>(
 }
 
 /**
- * Whether it is a manager, and also what could be taken for a client of `pg`, by its `query`: a data source, and a query runner,
- * in a transaction or not.
+ * Whether it is a manager, and also what could be taken for a client of `pg`, by its `query`: a
+ * data source, and a query runner, in a transaction or not.
  */
 export function isTypeorm(tx: object): boolean {
   if ('queryRunner' in tx && ('dataSource' in tx || 'connection' in tx)) return true

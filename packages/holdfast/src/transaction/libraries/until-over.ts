@@ -1,7 +1,8 @@
 /**
- * Transactions whose connection ends, through `postgres` (postgres.js). The library calls the transaction failed at once, while
- * its work goes on. What is sent on that connection afterwards ends the process: a statement, and also the COMMIT or
- * ROLLBACK that the library itself sends when the work ends. So the library never hears of that end, and nothing is sent.
+ * Transactions whose connection ends, through `postgres` (postgres.js). The library calls the
+ * transaction failed at once, while its work goes on. What is sent on that connection afterwards
+ * ends the process: a statement, and also the COMMIT or ROLLBACK that the library itself sends when
+ * the work ends. So the library never hears of that end, and nothing is sent.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Access, accessOf, revocable } from './revocable.js'
@@ -12,8 +13,9 @@ interface Box<T> {
 }
 
 /**
- * Runs `work` in a transaction that `begin` makes, or in a savepoint of the transaction `outer`. The handle that `work` gets
- * refuses statements when the work has ended or the library has called the transaction failed.
+ * Runs `work` in a transaction that `begin` makes, or in a savepoint of the transaction `outer`.
+ * The handle that `work` gets refuses statements when the work has ended or the library has called
+ * the transaction failed.
  * @returns what `work` does, or rejects as soon as the library does
  */
 export function untilOver<Tx extends object, T>(
@@ -26,7 +28,8 @@ export function untilOver<Tx extends object, T>(
     const boxed = async (tx: Tx): Promise<Box<T>> => {
       const working = work(revocable(tx, access))
       await Promise.allSettled([working])
-      // What was under way fails when the connection breaks, and the transaction a turn of the event loop later.
+      // What was under way fails when the connection breaks, and the transaction a turn of the
+      // event loop later.
       await turn()
       await turn()
       if (!access.refusal) {

@@ -17,10 +17,13 @@ export interface AdvisoryLockOptions {
 }
 
 /**
- * Locks a name until the transaction ends, on PostgreSQL alone (`pg_advisory_xact_lock`). Names are hashed to 64 bits: two
- * that meet wait for each other without need. A transaction may take it several times.
- * @throws LockTimeoutError when it was busy for longer than `waitMs`; as with `lockRow` the transaction goes on.
- * @throws UnsupportedLockError on MySQL and MariaDB, whose named locks do not belong to transactions.
+ * Locks a name until the transaction ends, on PostgreSQL alone (`pg_advisory_xact_lock`). Names are
+ * hashed to 64 bits: two that meet wait for each other without need. A transaction may take it
+ * several times.
+ * @throws LockTimeoutError when it was busy for longer than `waitMs`; as with `lockRow` the
+ * transaction goes on.
+ * @throws UnsupportedLockError on MySQL and MariaDB, whose named locks do not belong to
+ * transactions.
  */
 export async function advisoryLock(
   tx: SqlTransaction,
@@ -36,9 +39,12 @@ export async function advisoryLock(
   }
   const take = `select pg_advisory_xact_lock${suffix(options)}($1::text::bigint)::text as done`
   try {
-    await inTurn(tx, () => withinWait(session, waitMs, (inner) => inner.query(take, [advisoryKey(name)])))
+    await inTurn(tx, () =>
+      withinWait(session, waitMs, (inner) => inner.query(take, [advisoryKey(name)])),
+    )
   } catch (error) {
-    if (isLockTimeout(error)) throw new LockTimeoutError(waitMs, { lock: name, advice, cause: error })
+    if (isLockTimeout(error))
+      throw new LockTimeoutError(waitMs, { lock: name, advice, cause: error })
     throw error
   }
 }
@@ -53,7 +59,10 @@ export async function tryAdvisoryLock(
   return inTurn(tx, () => attempt(session, name, options))
 }
 
-/** The key of a name: programs that are not written in JavaScript can make it too. The first 64 bits of SHA-256. */
+/**
+ * The key of a name: programs that are not written in JavaScript can make it too. The first 64 bits
+ * of SHA-256.
+ */
 export function advisoryKey(name: string): string {
   return String(createHash('sha256').update(name).digest().readBigInt64BE())
 }
@@ -63,7 +72,8 @@ async function attempt(
   name: string,
   options: Pick<AdvisoryLockOptions, 'shared'>,
 ): Promise<boolean> {
-  // By whether there is a row: what a library makes of a boolean, and of the name of a column, can be set.
+  // By whether there is a row: what a library makes of a boolean, and of the name of a column, can
+  // be set.
   const take = `select 1 as taken where pg_try_advisory_xact_lock${suffix(options)}($1::text::bigint)`
   return (await session.query(take, [advisoryKey(name)])).length > 0
 }

@@ -1,6 +1,6 @@
 /**
- * Locks on single rows, by SELECT … FOR UPDATE in the caller's own transaction. They end with the transaction, by its
- * commit or otherwise, and so need no lease, no renewal and no token.
+ * Locks on single rows, by SELECT … FOR UPDATE in the caller's own transaction. They end with the
+ * transaction, by its commit or otherwise, and so need no lease, no renewal and no token.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
@@ -16,8 +16,9 @@ import { adviceOn, withinWait } from './within-wait.js'
 
 export interface LockRowOptions<Tx> {
   /**
-   * How long to wait while another transaction has the row, in milliseconds; 0 looks once. MySQL counts in whole seconds,
-   * rounded up. Default: for as long as the server lets (`lock_timeout`, `innodb_lock_wait_timeout`).
+   * How long to wait while another transaction has the row, in milliseconds; 0 looks once. MySQL
+   * counts in whole seconds, rounded up. Default: for as long as the server lets (`lock_timeout`,
+   * `innodb_lock_wait_timeout`).
    */
   readonly waitMs?: number
   /** Makes the row if it is not there. */
@@ -25,13 +26,16 @@ export interface LockRowOptions<Tx> {
 }
 
 /**
- * Locks a row until the transaction ends, and resolves to what is in it now. Await it before anything else is asked in this
- * transaction: on PostgreSQL a wait that comes to its end takes back whatever was written meanwhile. Calls beside one another
- * take turns. A lock on the whole table, such as that of ALTER TABLE, is waited for by PostgreSQL also where nothing else is
+ * Locks a row until the transaction ends, and resolves to what is in it now. Await it before
+ * anything else is asked in this transaction: on PostgreSQL a wait that comes to its end takes back
+ * whatever was written meanwhile. Calls beside one another take turns. A lock on the whole table,
+ * such as that of ALTER TABLE, is waited for by PostgreSQL also where nothing else is
  * (`tryLockRow`, and `waitMs: 0`).
- * @throws LockTimeoutError when another transaction kept it for longer than `waitMs`. The transaction goes on, unless the
+ * @throws LockTimeoutError when another transaction kept it for longer than `waitMs`. The
+ * transaction goes on, unless the
  *   server's own limit came first, which dooms it on PostgreSQL.
- * @throws LockUsageError when there is no such row, or no unique index over columns of the key. Otherwise what the client
+ * @throws LockUsageError when there is no such row, or no unique index over columns of the key.
+ * Otherwise what the client
  *   library throws, a deadlock among it.
  */
 export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
@@ -55,7 +59,9 @@ async function lockWithin<Row, Tx>(
     const key = await prepared(session, row, options.create, waitMs)
     const made = options.create !== undefined
     const locked =
-      waitMs === 0 ? await lockNow<Row>(session, key, made) : await lockSoon<Row>(session, key, made, waitMs)
+      waitMs === 0
+        ? await lockNow<Row>(session, key, made)
+        : await lockSoon<Row>(session, key, made, waitMs)
     if (locked) return locked
   } catch (error) {
     if (isLockTimeout(error) && !isLockError(error)) throw stillBusy(text, waitMs, error)
@@ -83,8 +89,10 @@ async function lockSoon<Row>(
 }
 
 /**
- * Locks a row if nobody else has it. Otherwise it resolves to undefined, and the transaction goes on.
- * @throws As `lockRow` does, but for a row that is locked. LockTimeoutError where MariaDB then rolls the transaction back
+ * Locks a row if nobody else has it. Otherwise it resolves to undefined, and the transaction goes
+ * on.
+ * @throws As `lockRow` does, but for a row that is locked. LockTimeoutError where MariaDB then
+ * rolls the transaction back
  *   (`innodb_rollback_on_timeout`).
  */
 export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
@@ -109,7 +117,8 @@ async function prepared<Tx>(
   if (create) checkTransactional(create.db)
   await session.checkBegun?.()
   const made = create !== undefined && (await readsOfOneMoment(session))
-  // First of all, as the check would already settle of which moment the transaction reads. So it is made there, too.
+  // First of all, as the check would already settle of which moment the transaction reads. So it is
+  // made there, too.
   if (made) await createInTime(key, createChecked(row, create, checkUniqueKey), waitMs)
   await checkUniqueKey(session, key)
   if (!create || made) return key
@@ -130,8 +139,15 @@ async function readsOfOneMoment(session: SqlSession): Promise<boolean> {
   )
 }
 
-/** Where all connections of a pool are taken by transactions that want one more for this, none would ever be free. */
-function createInTime({ text }: CheckedKey, creation: Promise<void>, waitMs: number): Promise<void> {
+/**
+ * Where all connections of a pool are taken by transactions that want one more for this, none would
+ * ever be free.
+ */
+function createInTime(
+  { text }: CheckedKey,
+  creation: Promise<void>,
+  waitMs: number,
+): Promise<void> {
   if (waitMs === 0 || waitMs === Infinity) return creation
   const advice =
     'It was to be made first, in a transaction of its own, which got no connection or had to wait for somebody else who ' +
@@ -139,8 +155,15 @@ function createInTime({ text }: CheckedKey, creation: Promise<void>, waitMs: num
   return withTimeout(creation, waitMs, () => new LockTimeoutError(waitMs, { lock: text, advice }))
 }
 
-/** PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped is there. */
-function lockNow<Row>(session: SqlSession, key: CheckedKey, made: boolean): Promise<Row | undefined> {
+/**
+ * PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped
+ * is there.
+ */
+function lockNow<Row>(
+  session: SqlSession,
+  key: CheckedKey,
+  made: boolean,
+): Promise<Row | undefined> {
   return session.dialect === 'postgres'
     ? skipLocked<Row>(session, key, made)
     : noWait<Row>(session, key, made)
@@ -158,7 +181,11 @@ async function skipLocked<Row>(
   throw missingRow(key, made)
 }
 
-async function noWait<Row>(session: SqlSession, key: CheckedKey, made: boolean): Promise<Row | undefined> {
+async function noWait<Row>(
+  session: SqlSession,
+  key: CheckedKey,
+  made: boolean,
+): Promise<Row | undefined> {
   try {
     const locked = await session.query(`${forUpdate(session, key)} nowait`, key.values)
     if (locked.length > 0) return locked[0] as Row
@@ -170,8 +197,16 @@ async function noWait<Row>(session: SqlSession, key: CheckedKey, made: boolean):
   throw missingRow(key, made)
 }
 
-/** @throws LockTimeoutError when the server has rolled back the whole transaction, and not the statement alone. */
-async function checkGoesOn(session: SqlSession, { text }: CheckedKey, waitMs: number, cause: unknown) {
+/**
+ * @throws LockTimeoutError when the server has rolled back the whole transaction, and not the
+ * statement alone.
+ */
+async function checkGoesOn(
+  session: SqlSession,
+  { text }: CheckedKey,
+  waitMs: number,
+  cause: unknown,
+) {
   if (!isWaitTimeout(cause)) return
   const [row] = await session.query('select @@innodb_rollback_on_timeout as whole', [])
   if (Number(Object.values(row as SqlRow)[0]) !== 1) return

@@ -12,7 +12,10 @@ import { checkKey, place, quote, whereKey, type CheckedKey, type RowKey } from '
 
 /** How a row is made that is not there. */
 export interface CreateRow<Tx> {
-  /** The database once more: the row is made in a short transaction of its own, on another connection. */
+  /**
+   * The database once more: the row is made in a short transaction of its own, on another
+   * connection.
+   */
   readonly db: TransactionalDatabase<Tx>
   /** Values of other columns than the key's. */
   readonly values?: Readonly<Record<string, unknown>>
@@ -22,9 +25,10 @@ export interface CreateRow<Tx> {
 const MOST_TRIES = 5
 
 /**
- * Makes a row if it is not there, in a transaction of its own. In the transaction that is to lock it, two who miss the same
- * row would both be granted the gap where it belongs, and then wait for each other. And nothing may be read there before
- * the lock is granted, since MySQL would go on showing what was there then.
+ * Makes a row if it is not there, in a transaction of its own. In the transaction that is to lock
+ * it, two who miss the same row would both be granted the gap where it belongs, and then wait for
+ * each other. And nothing may be read there before the lock is granted, since MySQL would go on
+ * showing what was there then.
  */
 export function createRow<Tx>(row: RowKey, create: CreateRow<Tx>): Promise<void> {
   return createChecked(row, create, () => Promise.resolve())
@@ -40,7 +44,11 @@ export async function createChecked<Tx>(
   const { dialect } = db
   const key = checkKey(row, dialect)
   const make = async (tx: Tx): Promise<void> => {
-    const session: SqlSession = { dialect, identity: db, query: (sql, given) => db.query(tx, sql, given) }
+    const session: SqlSession = {
+      dialect,
+      identity: db,
+      query: (sql, given) => db.query(tx, sql, given),
+    }
     await check(session, key)
     await insertMissing(session, key, values)
   }
@@ -49,8 +57,8 @@ export async function createChecked<Tx>(
       await db.transaction(make)
       return
     } catch (error) {
-      // Where each transaction reads of one moment, as from REPEATABLE READ on, one that comes second is refused for what the
-      // first has made meanwhile. The next one sees it.
+      // Where each transaction reads of one moment, as from REPEATABLE READ on, one that comes
+      // second is refused for what the first has made meanwhile. The next one sees it.
       if (!isConflict(error) || tries === MOST_TRIES) throw error
     }
   }
@@ -82,8 +90,9 @@ export async function isThere(session: SqlSession, key: CheckedKey): Promise<boo
 }
 
 /**
- * Whether a mere look waits for who has the row, perhaps the very transaction that it is made for: SERIALIZABLE of MySQL is so.
- * Elsewhere the look must lock nothing, or two who miss the row would have the gap and then be in each other's way.
+ * Whether a mere look waits for who has the row, perhaps the very transaction that it is made for:
+ * SERIALIZABLE of MySQL is so. Elsewhere the look must lock nothing, or two who miss the row would
+ * have the gap and then be in each other's way.
  */
 async function locksWhatItReads(session: SqlSession): Promise<boolean> {
   // Under which of two names depends on the server and its age.
@@ -91,14 +100,19 @@ async function locksWhatItReads(session: SqlSession): Promise<boolean> {
   return (rows as SqlRow[]).some((row) => Object.values(row).includes('SERIALIZABLE'))
 }
 
-/** Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than that. */
+/**
+ * Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than
+ * that.
+ */
 function insertion(key: CheckedKey, columns: readonly string[], dialect: Dialect): string {
   const names = columns.map((column) => quote(column, dialect))
   const places = columns.map((_column, index) => place(index + 1, dialect))
   const insert = `insert into ${key.table} (${names.join(', ')}) values (${places.join(', ')}) `
   return (
     insert +
-    (dialect === 'postgres' ? 'on conflict do nothing' : `on duplicate key update ${names[0]} = ${names[0]}`)
+    (dialect === 'postgres'
+      ? 'on conflict do nothing'
+      : `on duplicate key update ${names[0]} = ${names[0]}`)
   )
 }
 

@@ -1,7 +1,7 @@
 /**
- * Optimistic changes: no lock at all. The row has a version that each change raises, and a change that was made from an
- * older version writes nothing and is made again. Nobody waits, and nobody is kept out; it suits rows that are seldom
- * changed by two at once.
+ * Optimistic changes: no lock at all. The row has a version that each change raises, and a change
+ * that was made from an older version writes nothing and is made again. Nobody waits, and nobody is
+ * kept out; it suits rows that are seldom changed by two at once.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
@@ -20,7 +20,10 @@ export interface VersionedRow extends RowKey {
 export interface OptimisticOptions {
   /** How often the change is tried at most. Default 10. */
   readonly tries?: number
-  /** The pause after the first conflict, in milliseconds, of which a random part is taken. It doubles each time. Default 5. */
+  /**
+   * The pause after the first conflict, in milliseconds, of which a random part is taken. It
+   * doubles each time. Default 5.
+   */
   readonly backoffMs?: number
   /** The longest pause, in milliseconds. Default 500. */
   readonly maxBackoffMs?: number
@@ -32,13 +35,15 @@ export interface OptimisticOptions {
 export type Change<Row> = Partial<Row> | undefined
 
 /**
- * Changes a row by what `change` makes of it, in a transaction. `change` gets the row as it is now, and the transaction for
- * whatever else is to be written with it. When another has changed the row meanwhile, or the database ended the
- * transaction for a deadlock or a serialization failure, everything is rolled back and done again, so `change` may run
- * several times and must do nothing that cannot be undone.
+ * Changes a row by what `change` makes of it, in a transaction. `change` gets the row as it is now,
+ * and the transaction for whatever else is to be written with it. When another has changed the row
+ * meanwhile, or the database ended the transaction for a deadlock or a serialization failure,
+ * everything is rolled back and done again, so `change` may run several times and must do nothing
+ * that cannot be undone.
  * @returns the row as it was written, with its new version
  * @throws VersionConflictError when it came too late each time.
- * @throws LockUsageError when there is no such row, or several, or it has no such version. Otherwise what `change` or the client library
+ * @throws LockUsageError when there is no such row, or several, or it has no such version.
+ * Otherwise what `change` or the client library
  *   throws.
  */
 export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
@@ -62,7 +67,10 @@ export async function optimistic<Row extends object = SqlRow, Tx = unknown>(
   for (let count = 0; count < tries; count += 1) {
     signal?.throwIfAborted()
     if (count > 0)
-      await pause(Math.min(maxBackoffMs, backoffMs * 2 ** (count - 1)) * systemRandom.next(), signal)
+      await pause(
+        Math.min(maxBackoffMs, backoffMs * 2 ** (count - 1)) * systemRandom.next(),
+        signal,
+      )
     try {
       return await openTransaction(db, 'holdfast_optimistic', (tx, assertOpen) =>
         attempt(db, tx, target, change, assertOpen),
@@ -92,13 +100,18 @@ async function attempt<Row extends object, Tx>(
   assertOpen: AssertOpen,
 ): Promise<Row> {
   const { dialect } = db
-  const found = await db.query(tx, `select * from ${key.table} where ${whereKey(key, dialect)}`, key.values)
+  const found = await db.query(
+    tx,
+    `select * from ${key.table} where ${whereKey(key, dialect)}`,
+    key.values,
+  )
   const [row] = found
   if (row === undefined) throw missingRow(key)
   if (found.length > 1) throw severalRows(key)
   const before = versionOf(row as SqlRow, version, key)
   const changes = await change(row as Row, tx)
-  // Before the row is written: outside of the transaction that write would stand. On PostgreSQL it would fail.
+  // Before the row is written: outside of the transaction that write would stand. On PostgreSQL it
+  // would fail.
   if (changes === undefined || dialect === 'mysql') await assertOpen()
   if (changes === undefined) return row as Row
   checkChange(changes, key)
@@ -106,7 +119,9 @@ async function attempt<Row extends object, Tx>(
   const entries = Object.entries(changes).filter(
     ([column, value]) => column !== version && value !== undefined,
   )
-  const sets = entries.map(([column], index) => `${quote(column, dialect)} = ${place(index + 1, dialect)}`)
+  const sets = entries.map(
+    ([column], index) => `${quote(column, dialect)} = ${place(index + 1, dialect)}`,
+  )
   const column = quote(version, dialect)
   const update =
     `update ${key.table} set ${[...sets, `${column} = ${column} + 1`].join(', ')} ` +
@@ -155,7 +170,10 @@ function severalRows({ text }: CheckedKey): LockUsageError {
   )
 }
 
-/** A number that is written into the SQL, so it must be nothing else. Libraries give large ones as text. */
+/**
+ * A number that is written into the SQL, so it must be nothing else. Libraries give large ones as
+ * text.
+ */
 function versionOf(row: SqlRow, version: string, { table, text }: CheckedKey): number | bigint {
   const value = row[version]
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value

@@ -7,7 +7,10 @@ import type { Dialect } from '../database.js'
 export interface RowKey {
   /** The table; `schema.table` where it is in another schema or database. */
   readonly table: string
-  /** The columns of a unique key and their values. Other columns may be among them, and narrow it down. */
+  /**
+   * The columns of a unique key and their values. Other columns may be among them, and narrow it
+   * down.
+   */
   readonly key: Readonly<Record<string, unknown>>
 }
 

@@ -1,7 +1,8 @@
 /**
- * What SHOW CREATE TABLE of MySQL tells about unique indexes. MySQL keeps `information_schema` in tables like any other, so
- * that a question there decides of which moment a transaction reads from then on. A lock that is granted later would then
- * cover what was read before it. This statement decides nothing.
+ * What SHOW CREATE TABLE of MySQL tells about unique indexes. MySQL keeps `information_schema` in
+ * tables like any other, so that a question there decides of which moment a transaction reads from
+ * then on. A lock that is granted later would then cover what was read before it. This statement
+ * decides nothing.
  */
 import type { SqlRow } from '../database.js'
 
@@ -9,16 +10,22 @@ import type { SqlRow } from '../database.js'
 const NAME = '(?:`(?:[^`]|``)+`|"(?:[^"]|"")+"|[\\w$\\u0080-\\uffff]+)'
 /** Neither the beginning of a column's text nor an expression. */
 const PART = `${NAME}(?: DESC)?`
-const UNIQUE = new RegExp(`^\\s+(?:PRIMARY KEY|UNIQUE KEY (${NAME})) \\((${PART}(?:,${PART})*)\\)(.*)$`)
+const UNIQUE = new RegExp(
+  `^\\s+(?:PRIMARY KEY|UNIQUE KEY (${NAME})) \\((${PART}(?:,${PART})*)\\)(.*)$`,
+)
 const COLUMN = new RegExp(`^\\s+(${NAME}) (\\w+)`)
 /** In a comment, since older servers would not understand it. */
 const INVISIBLE = /\/\*!\d+ INVISIBLE \*\//
 const ENGINE = /^\) ENGINE=(\w+)/
 
-/** One row for each column of each unique index, or one without an index. The engine of a view is null. */
+/**
+ * One row for each column of each unique index, or one without an index. The engine of a view is
+ * null.
+ */
 export function uniqueIndexesOf(definition: string): SqlRow[] {
   const lines = definition.split('\n')
-  const kind = lines.map((line) => ENGINE.exec(line)?.[1]).find((engine) => engine !== undefined) ?? null
+  const kind =
+    lines.map((line) => ENGINE.exec(line)?.[1]).find((engine) => engine !== undefined) ?? null
   const types = new Map<string, string>()
   const rows: SqlRow[] = []
   for (const line of lines) {

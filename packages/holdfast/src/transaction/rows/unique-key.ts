@@ -1,7 +1,7 @@
 /**
- * Whether a lock on a row stays a lock on that row. Without a unique index over the key MySQL locks every row that it
- * reads on the way, the whole table as a rule, and PostgreSQL several rows where one was meant. So the catalogue is read
- * before, once a minute for each table.
+ * Whether a lock on a row stays a lock on that row. Without a unique index over the key MySQL locks
+ * every row that it reads on the way, the whole table as a rule, and PostgreSQL several rows where
+ * one was meant. So the catalogue is read before, once a minute for each table.
  */
 import { systemClock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
@@ -20,9 +20,10 @@ const POSTGRES =
   'left join pg_attribute a on a.attrelid = c.oid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])'
 
 /**
- * Not indexes that are kept as hashes, which lock the whole table as none would, nor those that are ignored. A part of a column
- * gets a name that no column can have, with a blank at the end.
- * @param schema as SQL says it. Two values of the client's are not compared: their collations may be at odds.
+ * Not indexes that are kept as hashes, which lock the whole table as none would, nor those that are
+ * ignored. A part of a column gets a name that no column can have, with a blank at the end.
+ * @param schema as SQL says it. Two values of the client's are not compared: their collations may
+ * be at odds.
  */
 const mariadbQuestion = (schema: string): string =>
   "select t.engine as kind, s.index_name as idx, concat(s.column_name, if(s.sub_part is null, '', ' ')) as col, " +
@@ -39,15 +40,21 @@ const BELIEVED_MS = 60_000
 /** What was found to be fine, and when, for each connection or whatever else stays the same. */
 const found = new WeakMap<object, Map<string, number>>()
 
-/** @throws LockUsageError when there is no such table, or no unique index over columns of the key. */
+/**
+ * @throws LockUsageError when there is no such table, or no unique index over columns of the key.
+ */
 export async function checkUniqueKey(session: SqlSession, key: CheckedKey): Promise<void> {
-  const seen = session.identity ? (found.get(session.identity) ?? new Map<string, number>()) : undefined
+  const seen = session.identity
+    ? (found.get(session.identity) ?? new Map<string, number>())
+    : undefined
   const subject = JSON.stringify([key.table, key.columns, key.values.map(kindOf)])
   const nowMs = systemClock.monotonicMs()
   if ((seen?.get(subject) ?? -Infinity) > nowMs - BELIEVED_MS) return
   const rows = await ask(session, key)
   if (rows.length === 0) {
-    throw new LockUsageError(`There is no table ${key.table} that this user can see.`, { lock: key.text })
+    throw new LockUsageError(`There is no table ${key.table} that this user can see.`, {
+      lock: key.text,
+    })
   }
   if (session.dialect === 'mysql') checkEngine(rows, key)
   checkIndexes(session, key, rows)
@@ -102,7 +109,8 @@ function checkEngine(rows: readonly SqlRow[], { table, text }: CheckedKey): void
 }
 
 function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly SqlRow[]): void {
-  const folded = (name: unknown): string => (dialect === 'mysql' ? String(name).toLowerCase() : String(name))
+  const folded = (name: unknown): string =>
+    dialect === 'mysql' ? String(name).toLowerCase() : String(name)
   const given = new Set(key.columns.map(folded))
   const indexed = rows.filter((row) => row['idx'] !== null)
   const covering = [...new Set(indexed.map(({ idx }) => idx))]
@@ -128,10 +136,14 @@ function checkIndexes({ dialect }: SqlSession, key: CheckedKey, rows: readonly S
   }
 }
 
-/** As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it would convert the column. */
+/**
+ * As what kind of value a column is looked up in an index of MySQL, when that kind would not do: it
+ * would convert the column.
+ */
 function neededFor(type: string, kind: string): string | undefined {
   if (/char|text/.test(type)) return kind === 'string' ? undefined : 'text'
-  if (/binary|blob/.test(type)) return kind === 'string' || kind === 'bytes' ? undefined : 'text or bytes'
+  if (/binary|blob/.test(type))
+    return kind === 'string' || kind === 'bytes' ? undefined : 'text or bytes'
   if (/int|decimal|float|double/.test(type))
     return kind === 'object' || kind === 'bytes' ? 'a number' : undefined
   return undefined

@@ -6,8 +6,9 @@ const SAVEPOINT = 'holdfast_wait'
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
- * Runs `work`, whose statement fails when it has waited for a lock for `waitMs`; with Infinity the server's own limit
- * stands. The transaction goes on after that, and its limit is what it was before.
+ * Runs `work`, whose statement fails when it has waited for a lock for `waitMs`; with Infinity the
+ * server's own limit stands. The transaction goes on after that, and its limit is what it was
+ * before.
  */
 export function withinWait<T>(
   session: SqlSession,
@@ -15,18 +16,25 @@ export function withinWait<T>(
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   if (waitMs === Infinity) return work(session)
-  return session.dialect === 'postgres' ? onPostgres(session, waitMs, work) : onMysql(session, waitMs, work)
+  return session.dialect === 'postgres'
+    ? onPostgres(session, waitMs, work)
+    : onMysql(session, waitMs, work)
 }
 
-/** The statement that fails dooms the transaction, so it runs in a savepoint. That also brings back the limit. */
+/**
+ * The statement that fails dooms the transaction, so it runs in a savepoint. That also brings back
+ * the limit.
+ */
 async function onPostgres<T>(
   session: SqlSession,
   waitMs: number,
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const limited = async (inner: SqlSession): Promise<T> => {
-    // The server keeps what was set before: libraries can be told to rename the columns of an answer. Noted before it is changed.
-    const note = "set_config('holdfast.lock_timeout', current_setting('lock_timeout'), true) is not null"
+    // The server keeps what was set before: libraries can be told to rename the columns of an
+    // answer. Noted before it is changed.
+    const note =
+      "set_config('holdfast.lock_timeout', current_setting('lock_timeout'), true) is not null"
     const limit = String(Math.min(LONGEST_MS, Math.max(1, Math.ceil(waitMs))))
     await inner.query(`select set_config('lock_timeout', $1::text, ${note}) as now`, [limit])
     const result = await work(inner)
@@ -54,9 +62,12 @@ async function onMysql<T>(
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const seconds = Math.min(LONGEST_MS / 2000, Math.max(1, Math.ceil(waitMs / 1000)))
-  // One limit is for rows, and the other one for tables, which somebody may change or have locked as a whole.
+  // One limit is for rows, and the other one for tables, which somebody may change or have locked
+  // as a whole.
   const limits = ['innodb_lock_wait_timeout', 'lock_wait_timeout']
-  const note = limits.map((limit) => `@holdfast_${limit} = @@${limit}, ${limit} = ${Math.floor(seconds)}`)
+  const note = limits.map(
+    (limit) => `@holdfast_${limit} = @@${limit}, ${limit} = ${Math.floor(seconds)}`,
+  )
   await session.query(`set ${note.join(', ')}`, [])
   const before = limits.map((limit) => `${limit} = @holdfast_${limit}`)
   const restore = (): Promise<unknown> => session.query(`set ${before.join(', ')}`, [])
@@ -64,7 +75,8 @@ async function onMysql<T>(
   try {
     result = await work(session)
   } catch (error) {
-    // If this fails too, then for the same reason: the connection is broken, and its limit gone with it.
+    // If this fails too, then for the same reason: the connection is broken, and its limit gone
+    // with it.
     await restore().catch(() => undefined)
     throw error
   }
@@ -72,9 +84,14 @@ async function onMysql<T>(
   return result
 }
 
-/** What to do about a wait that came to its end. With Infinity it was the server's own limit that ended it. */
+/**
+ * What to do about a wait that came to its end. With Infinity it was the server's own limit that
+ * ended it.
+ */
 export function adviceOn(waitMs: number): string {
   const more =
-    waitMs === Infinity ? 'Raise that limit (lock_timeout, innodb_lock_wait_timeout)' : 'Wait longer (waitMs)'
+    waitMs === Infinity
+      ? 'Raise that limit (lock_timeout, innodb_lock_wait_timeout)'
+      : 'Wait longer (waitMs)'
   return `Another transaction has it. ${more}, or try again later.`
 }

@@ -1,9 +1,10 @@
 /**
- * An exhaustive search for an order of grants and releases that explains a history, after Wing and Gong, "Testing and
- * verifying concurrent objects" (1993): each operation takes effect at one moment between its request and its answer.
+ * An exhaustive search for an order of grants and releases that explains a history, after Wing and
+ * Gong, "Testing and verifying concurrent objects" (1993): each operation takes effect at one
+ * moment between its request and its answer.
  *
- * A set of operations that took effect says everything of the state of the lock, so each set is looked at once (Lowe,
- * "Testing for linearizability", 2017).
+ * A set of operations that took effect says everything of the state of the lock, so each set is
+ * looked at once (Lowe, "Testing for linearizability", 2017).
  */
 
 export interface SmallHold {
@@ -36,7 +37,12 @@ export function isExplained(holds: readonly SmallHold[], lock: Lock): boolean {
   return search(operations, lock, 0, new Set())
 }
 
-function search(operations: readonly Operation[], lock: Lock, done: number, seen: Set<number>): boolean {
+function search(
+  operations: readonly Operation[],
+  lock: Lock,
+  done: number,
+  seen: Set<number>,
+): boolean {
   if (done === 2 ** operations.length - 1) return true
   if (seen.has(done)) return false
   seen.add(done)
@@ -46,11 +52,18 @@ function search(operations: readonly Operation[], lock: Lock, done: number, seen
     const bit = 1 << at
     // Nothing takes effect after an answer that had come before it was asked for.
     if ((done & bit) !== 0 || operation.from > soonest) return false
-    return isAllowed(operations, operation, lock, done) && search(operations, lock, done | bit, seen)
+    return (
+      isAllowed(operations, operation, lock, done) && search(operations, lock, done | bit, seen)
+    )
   })
 }
 
-function isAllowed(all: readonly Operation[], operation: Operation, lock: Lock, done: number): boolean {
+function isAllowed(
+  all: readonly Operation[],
+  operation: Operation,
+  lock: Lock,
+  done: number,
+): boolean {
   if (!operation.grants) return true
   const { weight, token } = operation.hold
   let held = 0

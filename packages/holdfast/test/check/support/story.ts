@@ -4,8 +4,8 @@ import { checkHistory, type HistoryEvent, type Promised } from 'holdfast/conform
 const BIG = new Set(['token', 'deadline_ns', 'fence', 'start_ns', 'end_ns'])
 
 /**
- * Tells a story: one event a line, such as `10 a acquire ok token=7`. Times are in nanoseconds. A client is a letter, its
- * process the code of that letter, unless it says `pid=`.
+ * Tells a story: one event a line, such as `10 a acquire ok token=7`. Times are in nanoseconds. A
+ * client is a letter, its process the code of that letter, unless it says `pid=`.
  */
 export function story(text: string): HistoryEvent[] {
   return text

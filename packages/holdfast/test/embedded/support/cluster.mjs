@@ -1,6 +1,7 @@
 /**
- * A worker of a cluster that takes the lock `a`, lets itself be disconnected from the primary, and works on.
- * `node cluster.mjs DIRECTORY CLAIM` prints what its attempt was answered and the worker's pid, once it is disconnected.
+ * A worker of a cluster that takes the lock `a`, lets itself be disconnected from the primary, and
+ * works on. `node cluster.mjs DIRECTORY CLAIM` prints what its attempt was answered and the
+ * worker's pid, once it is disconnected.
  */
 import cluster from 'node:cluster'
 import { writeSync } from 'node:fs'
@@ -14,7 +15,9 @@ if (cluster.isPrimary) {
     enqueue: false,
     tokens: 1,
   })
-  cluster.worker.once('disconnect', () => writeSync(1, JSON.stringify({ outcome, pid: process.pid })))
+  cluster.worker.once('disconnect', () =>
+    writeSync(1, JSON.stringify({ outcome, pid: process.pid })),
+  )
   // It closes the servers of this worker that the primary listens for.
   cluster.worker.disconnect()
   setInterval(() => undefined, 1000)

@@ -1,6 +1,6 @@
 /**
- * A process that uses the embedded store. It reads one command a line, as JSON, and answers each with one line.
- * `node worker.mjs DIRECTORY`
+ * A process that uses the embedded store. It reads one command a line, as JSON, and answers each
+ * with one line. `node worker.mjs DIRECTORY`
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
@@ -39,7 +39,10 @@ const commands = {
     const stat = readFileSync(`/proc/${child.pid}/stat`, 'latin1')
     return { pgid: child.pid, startTime: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }
   },
-  /** Takes and gives the lock until it is killed. The marker, made for each holding alone, is the witness. */
+  /**
+   * Takes and gives the lock until it is killed. The marker, made for each holding alone, is the
+   * witness.
+   */
   async contend({ lock, marker, log }) {
     for (;;) {
       const lease = await locks.mutex(lock).acquire()

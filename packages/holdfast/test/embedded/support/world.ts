@@ -10,7 +10,10 @@ import { after } from '../../../../../test/support/after.js'
 export { after, closing } from '../../../../../test/support/after.js'
 export { makeClaim, take } from '../../../../../test/support/claims.js'
 
-/** What the store asks of the machine. The published types leave it out, since it is there for tests. */
+/**
+ * What the store asks of the machine. The published types leave it out, since it is there for
+ * tests.
+ */
 export interface Machine {
   monotonicMs(): number
   wallMs(): number
@@ -46,7 +49,10 @@ export function openRaw(path: string): RawDatabase {
   return new DatabaseSync(path)
 }
 
-/** The number of database files, and how a name finds its own: the stored format, written down a second time. */
+/**
+ * The number of database files, and how a name finds its own: the stored format, written down a
+ * second time.
+ */
 export const FILES = 8
 
 export function databaseOf(directory: string, lock: string): string {

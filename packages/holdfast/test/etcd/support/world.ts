@@ -1,5 +1,14 @@
-/** etcd for tests: claims, clients that are closed in the end, and etcd's own view through its JSON gateway. */
-import { createLocks, StoreUnavailableError, type Lease, type Locks, type LocksOptions } from 'holdfast'
+/**
+ * etcd for tests: claims, clients that are closed in the end, and etcd's own view through its JSON
+ * gateway.
+ */
+import {
+  createLocks,
+  StoreUnavailableError,
+  type Lease,
+  type Locks,
+  type LocksOptions,
+} from 'holdfast'
 import { etcdStore, type EtcdOptions } from 'holdfast/etcd'
 import type { Claim, Store } from 'holdfast/store'
 import { expect } from 'vitest'
@@ -25,19 +34,27 @@ export function openLocks(options: EtcdOptions, settings: LocksOptions = {}): Lo
 }
 
 /** A proxy in front of an endpoint, and the address to give to clients. */
-export async function openProxy(endpoint: string): Promise<{ proxy: Proxy; endpoints: readonly string[] }> {
+export async function openProxy(
+  endpoint: string,
+): Promise<{ proxy: Proxy; endpoints: readonly string[] }> {
   const proxy = await Proxy.to(Number(new URL(endpoint).port))
   after(() => proxy.close())
   return { proxy, endpoints: [`http://127.0.0.1:${proxy.port}`] }
 }
 
-export function makeClaim({ lock = `lock-${process.pid}`, ...changes }: Partial<Claim> = {}): Claim {
+export function makeClaim({
+  lock = `lock-${process.pid}`,
+  ...changes
+}: Partial<Claim> = {}): Claim {
   return makeAnyClaim(lock, { ttlMs: 10_000, ...changes })
 }
 
 /** Asks etcd itself. */
 export async function ask<T>(endpoint: string, path: string, body: object = {}): Promise<T> {
-  const response = await fetch(`${endpoint}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  const response = await fetch(`${endpoint}/v3/${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
   return (await response.json()) as T
 }
@@ -58,7 +75,11 @@ export async function keys(
   const end = Buffer.concat([Buffer.from(prefix), Buffer.of(0xff)])
   const body = { key: Buffer.from(prefix).toString('base64'), range_end: end.toString('base64') }
   const { kvs = [] } = await ask<{ kvs?: Kv[] }>(endpoint, 'kv/range', body)
-  return kvs.map(({ key, value = '', lease = '0' }) => ({ key: decode(key), value: decode(value), lease }))
+  return kvs.map(({ key, value = '', lease = '0' }) => ({
+    key: decode(key),
+    value: decode(value),
+    lease,
+  }))
 }
 
 /** Ends the session of a claim, as if its client had been silent for too long. */
@@ -77,7 +98,10 @@ function lossOf(lease: Lease<true>): Promise<number> {
 }
 
 /** The server falls silent under a lease of two seconds, and comes back after its deadline. */
-export async function fallSilent(server: Service | undefined, open: (settings: LocksOptions) => Locks<true>) {
+export async function fallSilent(
+  server: Service | undefined,
+  open: (settings: LocksOptions) => Locks<true>,
+) {
   const locks = open({ ttlMs: 2000 })
   const lease = await locks.mutex('silent').acquire()
   const told = lossOf(lease)
@@ -129,7 +153,10 @@ async function acquired(locks: Locks<true>): Promise<Lease<true>> {
 }
 
 /** A claim hands its lock over to the next one of the same store. */
-export async function handOffInside(store: Store<true>, lock: string): Promise<{ handOff(): Promise<void> }> {
+export async function handOffInside(
+  store: Store<true>,
+  lock: string,
+): Promise<{ handOff(): Promise<void> }> {
   const [holder, waiter] = [makeClaim({ lock }), makeClaim({ lock })]
   expect(await store.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
   expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
@@ -143,7 +170,10 @@ export async function handOffInside(store: Store<true>, lock: string): Promise<{
   }
 }
 
-/** Renews a lease by hand, until that works: an election may outlast the patience of one request, and not the lease. */
+/**
+ * Renews a lease by hand, until that works: an election may outlast the patience of one request,
+ * and not the lease.
+ */
 export async function renewed(lease: Lease<true>): Promise<void> {
   const tryIt = async (): Promise<boolean> => {
     try {
@@ -168,8 +198,8 @@ export function outlasting(lock: string): Claim {
 }
 
 /**
- * An attempt and its withdrawal get no answer, nor does the withdrawal of a lease, and nobody asks again. `one` is behind the
- * proxy.
+ * An attempt and its withdrawal get no answer, nor does the withdrawal of a lease, and nobody asks
+ * again. `one` is behind the proxy.
  */
 export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promise<void> {
   // It goes on holding something, which keeps alive whatever it has left.
@@ -195,7 +225,10 @@ export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promi
   expect(await one.withdraw(held)).toBe('released')
 }
 
-/** An attempt is given up before its answer is there, and another one when it was refused. `one` is behind the proxy. */
+/**
+ * An attempt is given up before its answer is there, and another one when it was refused. `one` is
+ * behind the proxy.
+ */
 export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Promise<void> {
   const lock = 'no-word'
   await holder.attempt(makeClaim({ lock }), QUEUE)

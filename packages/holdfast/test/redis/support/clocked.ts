@@ -4,8 +4,8 @@ import type { IoRedisClient } from 'holdfast/redis'
 const TIME_KEY = 'test:time'
 
 /**
- * Sets the time, and takes what has passed off the TTLs of the store's keys: the server ends them by its own clock. What
- * passed by that one is put back.
+ * Sets the time, and takes what has passed off the TTLs of the store's keys: the server ends them
+ * by its own clock. What passed by that one is put back.
  */
 const SET_TIME = `
 local real = redis.call('TIME')
@@ -27,8 +27,8 @@ export interface ScriptEdit {
 }
 
 /**
- * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, but for the edits of a
- * mutation: the test fails if they read it in any other way than it knows.
+ * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, but for
+ * the edits of a mutation: the test fails if they read it in any other way than it knows.
  */
 export function clockedClient(
   inner: IoRedisClient,
@@ -68,7 +68,8 @@ export function clockedClient(
 
 function edited(source: string, { find, replace }: ScriptEdit): string {
   const parts = source.split(find)
-  // Not every script has every part. A mutation that is in none of them is not caught, and fails its test.
+  // Not every script has every part. A mutation that is in none of them is not caught, and fails
+  // its test.
   if (parts.length > 2) throw new Error(`The scripts have several of: ${find}`)
   return parts.join(replace)
 }

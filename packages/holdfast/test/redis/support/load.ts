@@ -24,8 +24,8 @@ export interface LoadOptions {
 }
 
 /**
- * Runs `happen` under load, then goes on until every worker was served once more, and ends. Every wait is bounded: a
- * worker that is neither served nor told fails the test.
+ * Runs `happen` under load, then goes on until every worker was served once more, and ends. Every
+ * wait is bounded: a worker that is neither served nor told fails the test.
  */
 export async function loadWhile(
   stores: readonly Store<true>[],

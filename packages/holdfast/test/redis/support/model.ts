@@ -4,9 +4,19 @@ import * as rule from '../../../dist/store/grant-rule.js'
 
 /** One step of a history. */
 export type Step =
-  | { readonly verb: 'attempt'; readonly claim: Claim; readonly enqueue: boolean; readonly tokens: number }
+  | {
+      readonly verb: 'attempt'
+      readonly claim: Claim
+      readonly enqueue: boolean
+      readonly tokens: number
+    }
   | { readonly verb: 'renew' | 'withdraw' | 'downgrade'; readonly claim: Claim }
-  | { readonly verb: 'steal'; readonly lock: string; readonly now: boolean; readonly because?: string }
+  | {
+      readonly verb: 'steal'
+      readonly lock: string
+      readonly now: boolean
+      readonly because?: string
+    }
   | { readonly verb: 'describe'; readonly lock: string }
 
 export class Model {

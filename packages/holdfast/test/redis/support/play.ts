@@ -34,7 +34,11 @@ export interface Arena {
 }
 
 /** The same histories, to the millisecond: the same answers, the same tokens, the same wake-ups. */
-export async function playHistory(arena: Arena, seed: number, circumstances: Circumstances): Promise<void> {
+export async function playHistory(
+  arena: Arena,
+  seed: number,
+  circumstances: Circumstances,
+): Promise<void> {
   const { redis, outcomes } = arena
   const { crowded, abandoned, restarts, edits } = circumstances
   const { client, setTime } = clockedClient(redis, edits)
@@ -137,8 +141,8 @@ async function listen({ server, redis }: Arena): Promise<Heard> {
 }
 
 /**
- * When to look again is a hint, which renewals leave too early in one and the other. It has to be there when somebody
- * holds the lock, and never after the first lease ends.
+ * When to look again is a hint, which renewals leave too early in one and the other. It has to be
+ * there when somebody holds the lock, and never after the first lease ends.
  */
 function withHintOf(expected: unknown, actual: unknown, endsInMs: number): unknown {
   const [theirs, ours] = [hintOf(expected), hintOf(actual)]
@@ -152,7 +156,8 @@ function hintOf(answer: unknown): number | undefined {
 }
 
 function count(outcomes: Map<string, number>, answer: unknown): void {
-  const name = typeof answer === 'object' && answer !== null && 'outcome' in answer ? answer.outcome : answer
+  const name =
+    typeof answer === 'object' && answer !== null && 'outcome' in answer ? answer.outcome : answer
   if (typeof name === 'string') outcomes.set(name, (outcomes.get(name) ?? 0) + 1)
 }
 

@@ -1,4 +1,6 @@
-/** Random histories of a few locks, for the scripts and for the model that they are compared with. */
+/**
+ * Random histories of a few locks, for the scripts and for the model that they are compared with.
+ */
 import { SeededRandom } from 'holdfast/conformance'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import type { Step } from './model.js'
@@ -62,7 +64,9 @@ export class Story {
     return Math.floor(this.#random() * this.pick(1, 20, 20, 60, 60, 400))
   }
 
-  /** Everybody dies, and nothing happens until the keys end, or most of them. Returns for how long. */
+  /**
+   * Everybody dies, and nothing happens until the keys end, or most of them. Returns for how long.
+   */
   abandon(): number {
     this.#claims = []
     return KEEP_MS + Math.floor(this.#random() * this.pick(2, 2, 2, 80) * LONGEST_MS)
@@ -91,7 +95,12 @@ export class Story {
   }
 
   #attempt(claim: Claim): Step {
-    return { verb: 'attempt', claim, enqueue: this.chance(0.8), tokens: this.pick(1, 1, 32, 100_000) }
+    return {
+      verb: 'attempt',
+      claim,
+      enqueue: this.chance(0.8),
+      tokens: this.pick(1, 1, 32, 100_000),
+    }
   }
 
   #other(claim: Claim): Step {
@@ -117,7 +126,11 @@ export class Story {
     const family = this.pick(...this.#families)
     const shape = {
       exclusive: { kind: 'mutex', capacity: CAPACITY_ALL, weight: CAPACITY_ALL },
-      shared: { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: this.pick(1, 1, CAPACITY_ALL) },
+      shared: {
+        kind: 'readWriteLock',
+        capacity: CAPACITY_ALL,
+        weight: this.pick(1, 1, CAPACITY_ALL),
+      },
       permits: { kind: 'semaphore', capacity: 3, weight: this.pick(1, 1, 2, 3) },
       any: { kind: 'semaphore', capacity: this.pick(1, 4), weight: 1 },
     }[family] as Pick<Claim, 'kind' | 'capacity' | 'weight'>
@@ -139,9 +152,12 @@ export class Story {
 /** One turn: a few steps that travel together where they can. Withdrawals go first. */
 export function turnOf(story: Story, isVague: (claim: Claim) => boolean): Step[] {
   const steps = Array.from({ length: story.pick(1, 1, 1, 2, 5) }, () => story.step(isVague))
-  const batched = steps.filter(({ verb }) => verb === 'attempt' || verb === 'renew' || verb === 'withdraw')
+  const batched = steps.filter(
+    ({ verb }) => verb === 'attempt' || verb === 'renew' || verb === 'withdraw',
+  )
   if (batched.length < steps.length) return steps.slice(0, 1)
-  // What withdraws a claim in the turn of its attempt may come first or last: not both in one turn here.
+  // What withdraws a claim in the turn of its attempt may come first or last: not both in one turn
+  // here.
   const ids = new Set(batched.map((step) => ('claim' in step ? step.claim.id : '')))
   if (ids.size < steps.length) return steps.slice(0, 1)
   return [

@@ -19,7 +19,9 @@ export async function startServer(options?: RedisServerOptions): Promise<RedisSe
   return server
 }
 
-export async function startTestCluster(options?: Parameters<typeof startCluster>[0]): Promise<RedisCluster> {
+export async function startTestCluster(
+  options?: Parameters<typeof startCluster>[0],
+): Promise<RedisCluster> {
   const cluster = await startCluster(options)
   after(() => cluster.stop())
   return cluster

@@ -8,7 +8,10 @@ import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'
 import { startRedis, type RedisServer, type RedisServerOptions } from '@holdfast/servers/redis'
 import { makeClaim } from '../../../../../test/support/claims.js'
 
-/** How long a test waits for what must come soon, in milliseconds: far less than the TTL of its claims. */
+/**
+ * How long a test waits for what must come soon, in milliseconds: far less than the TTL of its
+ * claims.
+ */
 const SOON_MS = 8000
 
 interface OpenOptions {
@@ -26,7 +29,10 @@ export interface World {
   readonly proxies: readonly Proxy[]
   /** A store over all servers, as one process has. */
   open(options?: OpenOptions): Store<false>
-  /** Likewise, where every command for one of the servers passes through `pass`, which sends it or does not. */
+  /**
+   * Likewise, where every command for one of the servers passes through `pass`, which sends it or
+   * does not.
+   */
   openThrough(
     index: number,
     pass: (send: () => Promise<unknown>, args: readonly string[]) => Promise<unknown>,
@@ -99,7 +105,11 @@ export async function attempt(store: Store, claim: Claim): Promise<AttemptResult
 }
 
 /** Who holds the lock on one node, whatever the others say. */
-export async function holderAt(world: World, index: number, lock: string): Promise<string | undefined> {
+export async function holderAt(
+  world: World,
+  index: number,
+  lock: string,
+): Promise<string | undefined> {
   const { locks } = await world.node(index).inspect({ lock })
   return locks[0]?.holders[0]?.claimId
 }

@@ -1,4 +1,7 @@
-/** ZooKeeper for tests: claims, clients that are closed in the end, and a session beside the store to see and to meddle. */
+/**
+ * ZooKeeper for tests: claims, clients that are closed in the end, and a session beside the store
+ * to see and to meddle.
+ */
 import { createLocks, type Locks, type LocksOptions } from 'holdfast'
 import type { Claim, Store } from 'holdfast/store'
 import { zookeeperStore, type ZooKeeperOptions } from 'holdfast/zookeeper'
@@ -49,7 +52,9 @@ export function openLocks(options: ZooKeeperOptions, settings: LocksOptions = {}
 }
 
 /** A proxy in front of a server, and what to give to clients. */
-export async function openProxy(port: number | undefined): Promise<{ proxy: Proxy; connect: string }> {
+export async function openProxy(
+  port: number | undefined,
+): Promise<{ proxy: Proxy; connect: string }> {
   const proxy = await Proxy.to(port ?? 0)
   after(() => proxy.close())
   return { proxy, connect: `127.0.0.1:${proxy.port}` }

@@ -101,7 +101,11 @@ async function handOffs(
   })
   const tenures = outcomes.flatMap((outcome, actor) => {
     if (outcome.status === 'rejected') throw outcome.reason
-    return (outcome.value as Tenure[]).map(([grantedMs, releasedMs]) => ({ actor, grantedMs, releasedMs }))
+    return (outcome.value as Tenure[]).map(([grantedMs, releasedMs]) => ({
+      actor,
+      grantedMs,
+      releasedMs,
+    }))
   })
   const inOrder = tenures.toSorted((one, other) => one.grantedMs - other.grantedMs)
   const handOffsMs = inOrder.flatMap(({ actor, grantedMs }, index) => {
@@ -126,7 +130,8 @@ async function failOver(troupe: Troupe, settings: MeasureSettings): Promise<numb
       noted: (_actor, note) => {
         if (note === 'granted') grantedMs = performance.now()
         // It says so just before it asks; a little later it stands in the queue.
-        else setTimeout(() => ((killedMs = performance.now()), void holder.kill()), settings.ttlMs / 8)
+        else
+          setTimeout(() => ((killedMs = performance.now()), void holder.kill()), settings.ttlMs / 8)
       },
     })
     .catch(() => {})

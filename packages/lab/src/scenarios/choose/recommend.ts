@@ -5,7 +5,10 @@ import type { StoreName } from '../../strategies/stores.js'
 export const MACHINES = ['one', 'several'] as const
 export const COSTS = ['annoyance', 'money', 'disaster'] as const
 export const HEATS = ['cold', 'warm', 'hot'] as const
-/** Redlock is left out: whoever runs that many Redis masters has `redis`, and the lab says elsewhere what it lacks. */
+/**
+ * Redlock is left out: whoever runs that many Redis masters has `redis`, and the lab says elsewhere
+ * what it lacks.
+ */
 export const HAVE = [
   'redis',
   'postgres',

@@ -15,7 +15,10 @@ export interface MeasureSettings {
   readonly forMs: number
 }
 
-/** When a lease was granted and when it was given back, in milliseconds of a clock that all processes share. */
+/**
+ * When a lease was granted and when it was given back, in milliseconds of a clock that all
+ * processes share.
+ */
 export type Tenure = readonly [grantedMs: number, releasedMs: number]
 
 const IN_FLIGHT = 64
@@ -38,7 +41,10 @@ async function withLocks<T>(
   }
 }
 
-/** Free locks, as many at a time as a busy server has: how many were taken and given back in a second. */
+/**
+ * Free locks, as many at a time as a busy server has: how many were taken and given back in a
+ * second.
+ */
 export function measureFree(settings: MeasureSettings): Promise<number> {
   return withLocks(settings, async (locks) => {
     const endMs = performance.now() + settings.forMs

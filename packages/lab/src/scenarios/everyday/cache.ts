@@ -34,7 +34,9 @@ export const cache: Everyday = {
     settings.withLock
       ? withLocks(settings.folder, (locks) => {
           const flight = locks.singleFlight('page:/')
-          return requests(stage, () => flight.run(() => build(settings), { read: () => cached(settings) }))
+          return requests(stage, () =>
+            flight.run(() => build(settings), { read: () => cached(settings) }),
+          )
         })
       : requests(stage, async () => cached(settings) ?? (await build(settings))),
   count: (folder) => {

@@ -27,9 +27,15 @@ export interface EverydayResult {
   readonly asExpected: boolean
 }
 
-/** Where the meeting is under the lock the others cannot come, and nobody waits for them longer than this. */
+/**
+ * Where the meeting is under the lock the others cannot come, and nobody waits for them longer than
+ * this.
+ */
 const BEHIND_LOCK_MS = 400
-/** Everywhere else they all come, sooner or later: also from a lock that they have kept for a second. */
+/**
+ * Everywhere else they all come, sooner or later: also from a lock that they have kept for a
+ * second.
+ */
 const ALL_COME_MS = 20_000
 
 export async function everyday(scenario: Everyday, keep: Keep): Promise<EverydayResult> {

@@ -22,7 +22,9 @@ export const payment: Everyday = {
   meetsUnderLock: true,
   play: (settings, stage) =>
     settings.withLock
-      ? withLocks(settings.folder, (locks) => locks.mutex('order:42').run(() => shipOnce(settings, stage)))
+      ? withLocks(settings.folder, (locks) =>
+          locks.mutex('order:42').run(() => shipOnce(settings, stage)),
+        )
       : shipOnce(settings, stage),
   count: (folder) => {
     const parcels = linesOf(folder, 'parcels').length

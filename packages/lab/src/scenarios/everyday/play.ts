@@ -1,4 +1,7 @@
-/** What the everyday scenarios have in common: a folder that all processes share, and a lock or none. */
+/**
+ * What the everyday scenarios have in common: a folder that all processes share, and a lock or
+ * none.
+ */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLocks, type Locks } from 'holdfast'
@@ -19,7 +22,10 @@ export type Play = (settings: PlaySettings, stage: Stage) => Promise<void>
 export interface Everyday {
   readonly id: 'payment' | 'schedule' | 'cache' | 'config'
   readonly processes: number
-  /** Whether they stop for each other while one of them has the lock, which keeps the others from coming. */
+  /**
+   * Whether they stop for each other while one of them has the lock, which keeps the others from
+   * coming.
+   */
   readonly meetsUnderLock: boolean
   readonly play: Play
   /** Counts the damage when all have ended, and how often the right thing was done. */

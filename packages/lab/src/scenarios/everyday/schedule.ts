@@ -8,7 +8,10 @@ const NIGHTS = 3
 /** Each node's clock is so much later than the one before it. */
 const SKEW_MS = 30
 const WORK_MS = 10
-/** Much longer than all clocks differ, and shorter than a night: also a late node finds the lock still taken. */
+/**
+ * Much longer than all clocks differ, and shorter than a night: also a late node finds the lock
+ * still taken.
+ */
 const AT_LEAST_MS = 1000
 
 async function work({ folder, index }: PlaySettings, night: number): Promise<void> {

@@ -1,4 +1,7 @@
-/** A process with one lock of the ladder in its hands. The conductor tells it what to do, one thing at a time. */
+/**
+ * A process with one lock of the ladder in its hands. The conductor tells it what to do, one thing
+ * at a time.
+ */
 import {
   CONTROLS,
   type Command,
@@ -91,7 +94,13 @@ function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Lockable {
   }
 }
 
-function openControl({ subject, redis, lock: name, ttlMs, dieAfterFirst = false }: OpenSettings): Lockable {
+function openControl({
+  subject,
+  redis,
+  lock: name,
+  ttlMs,
+  dieAfterFirst = false,
+}: OpenSettings): Lockable {
   const control = CONTROLS.find(({ id }) => id === subject)
   if (!control) throw new Error(`There is no control "${subject}".`)
   const real = redisPort(redis)

@@ -1,6 +1,6 @@
 /**
- * The fault of each rung. The same script is played with the rung, which breaks, and with the next, which does not. Each
- * answers whether the lock broke.
+ * The fault of each rung. The same script is played with the rung, which breaks, and with the next,
+ * which does not. Each answers whether the lock broke.
  */
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
 import type { Keep } from '../../visit.js'
@@ -101,7 +101,8 @@ const stoppedHolder: Fault = {
     await scene.wait(scene.ttlMs / 4)
     a.stop('SIGSTOP')
     const granted = await b.acquire(3 * scene.ttlMs)
-    // The question is there when it wakes: it answers before it can have heard anything of the lock.
+    // The question is there when it wakes: it answers before it can have heard anything of the
+    // lock.
     const believes = a.believes(!granted)
     await scene.wait(0)
     a.goOn('SIGCONT')
@@ -119,7 +120,10 @@ const lostGrant: Fault = {
     const [primary, replica] = [await servers.start(), await servers.start()]
     await replica.command('REPLICAOF', primary.host, String(primary.port))
     await untilLinked(replica)
-    const [a, b] = [await scene.client({ redis: primary.url }), await scene.client({ redis: replica.url })]
+    const [a, b] = [
+      await scene.client({ redis: primary.url }),
+      await scene.client({ redis: replica.url }),
+    ]
     // What the primary writes from now on, the replica never hears of.
     replica.pause()
     await a.acquire(scene.ttlMs)

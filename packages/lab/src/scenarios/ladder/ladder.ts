@@ -51,7 +51,12 @@ export async function ladder(
 
 function play(fault: Fault, subject: string, redis: string, keep: Keep): Promise<LadderTake> {
   return withFaultServers(keep, async (servers) => {
-    const scene = new Scene({ subject, redis, lock: `ladder:${fault.id}:${subject}`, ttlMs: TTL_MS })
+    const scene = new Scene({
+      subject,
+      redis,
+      lock: `ladder:${fault.id}:${subject}`,
+      ttlMs: TTL_MS,
+    })
     keep(() => scene.finish())
     try {
       const broke = await fault.play(scene, servers)

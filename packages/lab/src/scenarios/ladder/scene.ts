@@ -1,4 +1,7 @@
-/** Clients on a stage: processes with a lock each, and everything that they do written down as a timeline. */
+/**
+ * Clients on a stage: processes with a lock each, and everything that they do written down as a
+ * timeline.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Actor } from '../../actor.js'
 import type { Mark, Span, SpanKind, Timeline } from '../../report/timeline.js'
@@ -91,7 +94,10 @@ export class Client {
     await this.#actor.run('ladder-open', settings)
   }
 
-  /** Whether it was granted the lock in so many milliseconds. A process that dies on the way was not. */
+  /**
+   * Whether it was granted the lock in so many milliseconds. A process that dies on the way was
+   * not.
+   */
   async acquire(patienceMs: number): Promise<boolean> {
     this.#scene.begin(this.name, 'waits')
     const grant = (await this.#actor
@@ -105,7 +111,10 @@ export class Client {
     return grant.granted
   }
 
-  /** Whether it believes that it holds the lock. What it has no right to is drawn as such from then on. */
+  /**
+   * Whether it believes that it holds the lock. What it has no right to is drawn as such from then
+   * on.
+   */
   async believes(rightly: boolean): Promise<boolean> {
     const held = (await this.#actor.run('ladder-believes', {})) as boolean
     if (!held) this.#scene.end(this.name)

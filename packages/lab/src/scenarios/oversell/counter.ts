@@ -1,4 +1,7 @@
-/** One process of the shop: buyers come, a few at a time, and each takes a strategy's way to the shelf. */
+/**
+ * One process of the shop: buyers come, a few at a time, and each takes a strategy's way to the
+ * shelf.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Stage } from '../../processes/protocol.js'
 import type { ServiceName } from '../../services/catalogue.js'
@@ -65,9 +68,13 @@ export async function sellOut(settings: CounterSettings, stage: Stage): Promise<
   }
 }
 
-/** Opens as many connections as there will be buyers at the same time: no buyer is to wait for that. */
+/**
+ * Opens as many connections as there will be buyers at the same time: no buyer is to wait for that.
+ */
 async function connect(shop: Shop, connections: number): Promise<void> {
-  await Promise.all(Array.from({ length: connections }, () => shop.transaction((tx) => tx.query('select 1'))))
+  await Promise.all(
+    Array.from({ length: connections }, () => shop.transaction((tx) => tx.query('select 1'))),
+  )
 }
 
 async function attend(
@@ -87,7 +94,9 @@ async function attend(
   const startMs = performance.now()
   try {
     const sale = await counter.buy(visit)
-    note(sale === 'sold' ? { kind: 'sold', waitMs: performance.now() - startMs } : { kind: 'soldOut' })
+    note(
+      sale === 'sold' ? { kind: 'sold', waitMs: performance.now() - startMs } : { kind: 'soldOut' },
+    )
   } catch (error) {
     note({ kind: 'left', why: error instanceof Error ? error.message : String(error) })
   }

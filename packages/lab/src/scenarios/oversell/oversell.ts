@@ -70,8 +70,8 @@ const TTL_MS = 1000
 const PATIENCE_MS = 20_000
 const AT_ONCE = 4
 /**
- * So many rushes are begun until the trouble of a strategy has come: several who buy at the same moment may take all that
- * is left without that anybody saw the last item.
+ * So many rushes are begun until the trouble of a strategy has come: several who buy at the same
+ * moment may take all that is left without that anybody saw the last item.
  */
 const MOST_TRIES = 5
 /** A bystander that waits longer than this had to wait. */
@@ -104,7 +104,9 @@ export class Oversell {
     return { settings: this.#settings, rows, leftOut }
   }
 
-  /** Ends the processes, leaves the databases and removes the folder. The services are the caller's. */
+  /**
+   * Ends the processes, leaves the databases and removes the folder. The services are the caller's.
+   */
   async end(): Promise<void> {
     await this.#troupe.end()
     await Promise.allSettled([...this.#shops.values()].map((shop) => shop.close()))
@@ -126,7 +128,9 @@ export class Oversell {
     for (let tries = 1; ; tries += 1) {
       await restock(shop, items, segments)
       const rush = new Rush(strategy, shop, watcher)
-      await rush.run(this.#troupe, (index) => this.#counterSettings(strategy, place, addresses, index))
+      await rush.run(this.#troupe, (index) =>
+        this.#counterSettings(strategy, place, addresses, index),
+      )
       const row = rush.row(items, buyers, await audit(shop, strategy.segmented === true))
       if (rush.hadItsTrouble || row.damaged || tries === MOST_TRIES) return row
     }
@@ -143,7 +147,8 @@ export class Oversell {
       strategy: strategy.id,
       shop,
       addresses,
-      // A short name: a long path would leave no room for the embedded store's sockets, which then go elsewhere.
+      // A short name: a long path would leave no room for the embedded store's sockets, which then
+      // go elsewhere.
       folder: join(this.#folder, String(STRATEGIES.indexOf(strategy))),
       ttlMs: TTL_MS,
       segments,
@@ -160,7 +165,8 @@ export class Oversell {
   /** The database that a strategy is about, or the best there is. */
   async #shopAddress(wanted: Strategy['shop']): Promise<string | undefined> {
     if (wanted === 'postgres' || wanted === 'mysql') return this.#services.address(wanted)
-    const server = (await this.#services.address('postgres')) ?? (await this.#services.address('mysql'))
+    const server =
+      (await this.#services.address('postgres')) ?? (await this.#services.address('mysql'))
     return server ?? (wanted === 'server' ? undefined : `sqlite:${join(this.#folder, 'shop.db')}`)
   }
 
@@ -233,10 +239,15 @@ class Rush {
     throwUnexpected(outcomes, actors)
   }
 
-  row(items: number, buyers: number, { orders, left }: { orders: number; left: number }): OversellRow {
+  row(
+    items: number,
+    buyers: number,
+    { orders, left }: { orders: number; left: number },
+  ): OversellRow {
     const { id, sound, trouble } = this.#strategy
     const oversold = Math.max(0, orders - items)
-    const lostUpdates = this.#strategy.leavesStock === true ? 0 : Math.max(0, orders - (items - left))
+    const lostUpdates =
+      this.#strategy.leavesStock === true ? 0 : Math.max(0, orders - (items - left))
     const unserved = buyers - this.#served
     const ms = Math.max(1, this.#lastSaleMs - this.#startMs)
     const blocked = (this.#bystanderMs ?? 0) > BLOCKED_MS
@@ -279,7 +290,10 @@ class Rush {
 }
 
 /** Processes that the lab killed are a part of the story; any other failure is not. */
-function throwUnexpected(outcomes: readonly PromiseSettledResult<unknown>[], actors: readonly Actor[]): void {
+function throwUnexpected(
+  outcomes: readonly PromiseSettledResult<unknown>[],
+  actors: readonly Actor[],
+): void {
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.status === 'rejected' && actors[index]?.alive === true) throw outcome.reason
   }

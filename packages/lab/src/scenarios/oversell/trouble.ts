@@ -1,4 +1,7 @@
-/** What the conductor does when a buyer has seen the last item: nothing that hopes for an interleaving, each is driven. */
+/**
+ * What the conductor does when a buyer has seen the last item: nothing that hopes for an
+ * interleaving, each is driven.
+ */
 import type { Arrival, Conduct } from '../../actor.js'
 import type { Strategy } from '../../strategies/strategy.js'
 import { LAST_ITEM, type CounterNote } from './counter.js'
@@ -25,7 +28,10 @@ export interface TroubleSettings {
   readonly giveUp: () => void
 }
 
-/** Who waits for company waits no longer than this: there are strategies under which nobody can come. */
+/**
+ * Who waits for company waits no longer than this: there are strategies under which nobody can
+ * come.
+ */
 const COMPANY_MS = 3000
 /** How many TTLs a process stays stopped, and how many the others wait behind a dead one. */
 const TTLS = 2
@@ -96,7 +102,10 @@ class Driver implements Trouble {
     setTimeout(() => this.#watchStandstill(this.#moves), TTLS * this.#settings.ttlMs)
   }
 
-  /** Those who were past the lock still finish. When nothing moves for the time of a TTL, it never will. */
+  /**
+   * Those who were past the lock still finish. When nothing moves for the time of a TTL, it never
+   * will.
+   */
   #watchStandstill(before: number): void {
     const timer = setTimeout(() => {
       if (this.#moves !== before) {

@@ -43,10 +43,14 @@ administration.test(
     const held = await context.soon(one.mutex(context.name()).acquire())
     const waits = Array.from({ length: 4 }, () => two.mutex(context.name()).run(() => undefined))
     const all = outcomeOf(Promise.all(waits))
-    await context.time.eventually('three more wait behind the first', 2000 + context.slackMs, async () => {
-      const [waiter] = (await context.inspect())?.waiters ?? []
-      return waiter?.owner.localWaiters === 3
-    })
+    await context.time.eventually(
+      'three more wait behind the first',
+      2000 + context.slackMs,
+      async () => {
+        const [waiter] = (await context.inspect())?.waiters ?? []
+        return waiter?.owner.localWaiters === 3
+      },
+    )
     await held.release()
     await context.time.within(all, 2000 + context.slackMs, 'the end of all waits')
   },
@@ -98,15 +102,18 @@ administration.test(
   { needs: [inspect] },
 )
 
-administration.test('close ends an attempt that is under way, and leaves nothing', async (context) => {
-  const [one, two] = [await context.locks(), await context.locks()]
-  const asked = outcomeOf(one.mutex(context.name()).tryAcquire())
-  await context.soon(one.close())
-  const outcome = await context.soon(asked)
-  if ('value' in outcome) assert.notEqual(outcome.value?.held, true)
-  else assert.equal(codeOf(outcome), 'LOCKS_CLOSED')
-  await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
-})
+administration.test(
+  'close ends an attempt that is under way, and leaves nothing',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const asked = outcomeOf(one.mutex(context.name()).tryAcquire())
+    await context.soon(one.close())
+    const outcome = await context.soon(asked)
+    if ('value' in outcome) assert.notEqual(outcome.value?.held, true)
+    else assert.equal(codeOf(outcome), 'LOCKS_CLOSED')
+    await context.soon(two.mutex(context.name()).acquire(), 'the free lock')
+  },
+)
 
 administration.test('close lets no work begin whose grant was on its way', async (context) => {
   const locks = await context.locks()
@@ -140,15 +147,18 @@ administration.test('close rejects those who wait, and leaves the queue', async 
   await context.soon(three.mutex(context.name()).acquire(), 'the free lock')
 })
 
-administration.test('close may be repeated, and what comes after it is refused', async (context) => {
-  const locks = await context.locks()
-  const mutex = locks.mutex(context.name())
-  await context.soon(Promise.all([locks.close(), locks.close()]))
-  await context.soon(locks.close())
-  await expectError('LOCKS_CLOSED', () => mutex.acquire())
-  await expectError('LOCKS_CLOSED', () => mutex.tryAcquire())
-  await expectError('LOCKS_CLOSED', () => mutex.run(() => undefined))
-})
+administration.test(
+  'close may be repeated, and what comes after it is refused',
+  async (context) => {
+    const locks = await context.locks()
+    const mutex = locks.mutex(context.name())
+    await context.soon(Promise.all([locks.close(), locks.close()]))
+    await context.soon(locks.close())
+    await expectError('LOCKS_CLOSED', () => mutex.acquire())
+    await expectError('LOCKS_CLOSED', () => mutex.tryAcquire())
+    await expectError('LOCKS_CLOSED', () => mutex.run(() => undefined))
+  },
+)
 
 administration.test('close releases nothing under running work', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]

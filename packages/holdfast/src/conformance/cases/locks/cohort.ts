@@ -1,6 +1,6 @@
 /**
- * The waiters of one client: they share a claim in the store, within a bound that the others can rely on, or each has its
- * own and passes nobody.
+ * The waiters of one client: they share a claim in the store, within a bound that the others can
+ * rely on, or each has its own and passes nobody.
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
@@ -22,7 +22,8 @@ class Crowd {
 
   constructor(context: Context, locks: Locks, size: number) {
     const mutex = locks.mutex(context.name())
-    const pause = (): Promise<void> => new Promise((resolve) => void context.time.clock.timer(1, resolve))
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => void context.time.clock.timer(1, resolve))
     this.#callers = Array.from({ length: size }, async () => {
       while (!this.#stopped) {
         await mutex.run(() => void (this.turns += 1))
@@ -56,7 +57,9 @@ cohort.test(
   { needs: [queue] },
 )
 
-/** Takes the lock once. Resolves to how many of the crowd had it between the queueing and the grant. */
+/**
+ * Takes the lock once. Resolves to how many of the crowd had it between the queueing and the grant.
+ */
 async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promise<number> {
   let queuedAt = Infinity
   const stop = onLockEvent('queued', ({ clientId }) => {
@@ -64,7 +67,9 @@ async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promi
   })
   const acquired = other.mutex(context.name()).acquire()
   const limitMs = 2000 + context.slackMs
-  const lease = await context.time.within(acquired, limitMs, 'the turn of the other client').finally(stop)
+  const lease = await context.time
+    .within(acquired, limitMs, 'the turn of the other client')
+    .finally(stop)
   const overtakes = Math.max(0, crowd.turns - queuedAt)
   await lease.release()
   return overtakes
@@ -98,7 +103,10 @@ cohort.test(
 cohort.test(
   'in strict order nobody passes, whoever hands on to whom',
   async (context) => {
-    const [one, two] = [await context.locks({ fairness: 'fifo' }), await context.locks({ fairness: 'fifo' })]
+    const [one, two] = [
+      await context.locks({ fairness: 'fifo' }),
+      await context.locks({ fairness: 'fifo' }),
+    ]
     const held = await context.soon(two.mutex(context.name()).acquire())
     const [order, tokens]: [number[], bigint[]] = [[], []]
     const turns: Promise<void>[] = []
@@ -158,7 +166,9 @@ cohort.test('many leases of one client are kept alive together', async (context)
   const locks = await context.locks()
   const ttlMs = context.shortMs * 3
   const names = Array.from({ length: 60 }, (_, index) => context.name(`many-${index}`))
-  const leases = await context.soon(Promise.all(names.map((name) => locks.mutex(name, { ttlMs }).acquire())))
+  const leases = await context.soon(
+    Promise.all(names.map((name) => locks.mutex(name, { ttlMs }).acquire())),
+  )
   await context.time.pass(ttlMs * 1.5)
   assert.ok(leases.every((lease) => lease.held))
   const outcomes = await context.soon(Promise.all(leases.map((lease) => lease.release())))

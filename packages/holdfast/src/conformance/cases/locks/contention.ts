@@ -1,4 +1,7 @@
-/** Exclusion under contention: many actors of several clients, judged by the history of what they believed. */
+/**
+ * Exclusion under contention: many actors of several clients, judged by the history of what they
+ * believed.
+ */
 import assert from 'node:assert/strict'
 import { checkHistory } from '../../check/index.js'
 import { Group } from '../../case.js'
@@ -22,9 +25,12 @@ interface Part {
 const FOR_MS = 500
 const CLIENTS = 4
 
-contention.test('a mutex has one holder at a time, with hand-offs inside each client', async (context) => {
-  await fight(context, await clients(context), (locks) => mutexes(locks, context))
-})
+contention.test(
+  'a mutex has one holder at a time, with hand-offs inside each client',
+  async (context) => {
+    await fight(context, await clients(context), (locks) => mutexes(locks, context))
+  },
+)
 
 contention.test('a mutex has one holder at a time, in strict order', async (context) => {
   const all = await clients(context)
@@ -80,7 +86,11 @@ async function clients(context: Context): Promise<Locks[]> {
 }
 
 function mutexes(locks: Locks, context: Context): Part[] {
-  return Array.from({ length: 3 }, () => ({ lock: locks.mutex(context.name()), weight: 1, capacity: 1 }))
+  return Array.from({ length: 3 }, () => ({
+    lock: locks.mutex(context.name()),
+    weight: 1,
+    capacity: 1,
+  }))
 }
 
 /** About one message in ten meets with an accident. */
@@ -113,7 +123,11 @@ async function fight(
     partsOf(locks).map((part, actor) =>
       contend({
         ...part,
-        recorder: new Recorder(`${client}-${actor}`, (event) => events.push(event), nanoseconds(clock)),
+        recorder: new Recorder(
+          `${client}-${actor}`,
+          (event) => events.push(event),
+          nanoseconds(clock),
+        ),
         clock,
         random: context.random,
         workMs: 4,

@@ -22,21 +22,27 @@ election.test('leadership passes on when the leader resigns', async (context) =>
   assert.ok(!one.store.traits.fencing || (next.token as bigint) > (lease.token as bigint))
 })
 
-election.test('leadership passes on when the leader falls silent, and the old one knows', async (context) => {
-  // Where a lease ends only with its session, a leader whose connection lives has to let go by itself.
-  const lastWord = context.subject.traits.expiry === 'session' ? {} : { drop: 'request' as const }
-  const { locks } = await context.faulty(planFor({ renew: { drop: 'request' }, withdraw: lastWord }))
-  const first = locks.election(context.name(), { ttlMs: context.shortMs })
-  let lost = 0
-  first.on('lost', () => (lost += 1))
-  await context.soon(first.campaign())
-  const second = (await context.locks()).election(context.name())
-  const limitMs = context.shortMs + 1000 + context.slackMs
-  await context.time.within(second.campaign(), limitMs, 'the next leader')
-  assert.equal(second.isLeader, true)
-  assert.equal(first.isLeader, false)
-  assert.equal(lost, 1)
-})
+election.test(
+  'leadership passes on when the leader falls silent, and the old one knows',
+  async (context) => {
+    // Where a lease ends only with its session, a leader whose connection lives has to let go by
+    // itself.
+    const lastWord = context.subject.traits.expiry === 'session' ? {} : { drop: 'request' as const }
+    const { locks } = await context.faulty(
+      planFor({ renew: { drop: 'request' }, withdraw: lastWord }),
+    )
+    const first = locks.election(context.name(), { ttlMs: context.shortMs })
+    let lost = 0
+    first.on('lost', () => (lost += 1))
+    await context.soon(first.campaign())
+    const second = (await context.locks()).election(context.name())
+    const limitMs = context.shortMs + 1000 + context.slackMs
+    await context.time.within(second.campaign(), limitMs, 'the next leader')
+    assert.equal(second.isLeader, true)
+    assert.equal(first.isLeader, false)
+    assert.equal(lost, 1)
+  },
+)
 
 election.test('a campaign ends when its candidate resigns', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
@@ -48,17 +54,20 @@ election.test('a campaign ends when its candidate resigns', async (context) => {
   assert.ok('error' in (await context.soon(outcome)))
 })
 
-election.test('a candidate that resigns at once does not lead, and leaves the lock free', async (context) => {
-  const locks = await context.locks()
-  const first = locks.election(context.name())
-  const outcome = outcomeOf(first.campaign())
-  assert.equal(await context.soon(first.resign()), false)
-  assert.equal(codeOf(await context.soon(outcome)), 'LOCK_USAGE')
-  assert.equal(first.isLeader, false)
-  const second = (await context.locks()).election(context.name())
-  await context.soon(second.campaign())
-  assert.equal(first.isLeader, false)
-})
+election.test(
+  'a candidate that resigns at once does not lead, and leaves the lock free',
+  async (context) => {
+    const locks = await context.locks()
+    const first = locks.election(context.name())
+    const outcome = outcomeOf(first.campaign())
+    assert.equal(await context.soon(first.resign()), false)
+    assert.equal(codeOf(await context.soon(outcome)), 'LOCK_USAGE')
+    assert.equal(first.isLeader, false)
+    const second = (await context.locks()).election(context.name())
+    await context.soon(second.campaign())
+    assert.equal(first.isLeader, false)
+  },
+)
 
 election.test('whoever joins a campaign keeps a limit of his own', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]

@@ -1,4 +1,7 @@
-/** Messages that get lost, late or doubled: no lock stays held by nobody, and no release is told twice differently. */
+/**
+ * Messages that get lost, late or doubled: no lock stays held by nobody, and no release is told
+ * twice differently.
+ */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { LocksOptions } from '../../../lease/settings.js'
@@ -11,16 +14,26 @@ export const ghosts = new Group('ghosts')
 
 /** Another client gets the lock at once: nowhere near a TTL later. */
 async function assertFree(context: Context): Promise<void> {
-  assert.ok(context.slackMs < context.longMs / 2, 'the TTL is too short to tell a ghost from a slow machine')
+  assert.ok(
+    context.slackMs < context.longMs / 2,
+    'the TTL is too short to tell a ghost from a slow machine',
+  )
   const locks = await context.locks()
-  const lease = await context.soon(locks.mutex(context.name()).acquire(), 'the lock that nobody holds')
+  const lease = await context.soon(
+    locks.mutex(context.name()).acquire(),
+    'the lock that nobody holds',
+  )
   assert.equal(await context.soon(lease.release()), 'released')
 }
 
 async function assertNoGhostAfter(context: Context, attempt: Fate): Promise<void> {
   const { locks } = await context.faulty(planForFirst('attempt', attempt))
   await expectError('STORE_UNAVAILABLE', () =>
-    context.time.within(locks.mutex(context.name()).tryAcquire(), 1000 + context.slackMs, 'the failure'),
+    context.time.within(
+      locks.mutex(context.name()).tryAcquire(),
+      1000 + context.slackMs,
+      'the failure',
+    ),
   )
   await assertFree(context)
 }
@@ -42,31 +55,41 @@ ghosts.test('a grant whose connection broke before the reply does not keep the l
   assertNoGhostAfter(context, { drop: 'reply', tell: true }),
 )
 
-ghosts.test('a caller who waits holds once, though the reply to its attempt was lost', async (context) => {
-  await assertHeldOnceAfter(context, { drop: 'reply' })
-  await assertHeldOnceAfter(context, { drop: 'reply', tell: true })
-  await assertHeldOnceAfter(context, { drop: 'request', tell: true })
-})
-
-ghosts.test('a grant whose reply comes after its sender gave up does not keep the lock', (context) =>
-  assertNoGhostAfter(context, { replyMs: context.faultyTimeoutMs + 150 }),
+ghosts.test(
+  'a caller who waits holds once, though the reply to its attempt was lost',
+  async (context) => {
+    await assertHeldOnceAfter(context, { drop: 'reply' })
+    await assertHeldOnceAfter(context, { drop: 'reply', tell: true })
+    await assertHeldOnceAfter(context, { drop: 'request', tell: true })
+  },
 )
 
-ghosts.test('an attempt that arrives after its sender gave up does not take the lock', async (context) => {
-  const gate = new Gate()
-  await assertNoGhostAfter(context, { holdRequest: gate.opened })
-  gate.open()
-  await context.time.pass(30)
-  await assertFree(context)
-})
+ghosts.test(
+  'a grant whose reply comes after its sender gave up does not keep the lock',
+  (context) => assertNoGhostAfter(context, { replyMs: context.faultyTimeoutMs + 150 }),
+)
 
-ghosts.test('an attempt that arrives again after the release does not take the lock', async (context) => {
-  const { locks } = await context.faulty(planForFirst('attempt', { againAfterMs: 60 }))
-  const lease = await context.soon(locks.mutex(context.name()).acquire())
-  assert.equal(await context.soon(lease.release()), 'released')
-  await context.time.pass(120)
-  await assertFree(context)
-})
+ghosts.test(
+  'an attempt that arrives after its sender gave up does not take the lock',
+  async (context) => {
+    const gate = new Gate()
+    await assertNoGhostAfter(context, { holdRequest: gate.opened })
+    gate.open()
+    await context.time.pass(30)
+    await assertFree(context)
+  },
+)
+
+ghosts.test(
+  'an attempt that arrives again after the release does not take the lock',
+  async (context) => {
+    const { locks } = await context.faulty(planForFirst('attempt', { againAfterMs: 60 }))
+    const lease = await context.soon(locks.mutex(context.name()).acquire())
+    assert.equal(await context.soon(lease.release()), 'released')
+    await context.time.pass(120)
+    await assertFree(context)
+  },
+)
 
 ghosts.test('an attempt that arrives twice is one hold', async (context) => {
   const { locks } = await context.faulty(planFor({ attempt: { againAfterMs: 5 } }))
@@ -76,43 +99,69 @@ ghosts.test('an attempt that arrives twice is one hold', async (context) => {
   await assertFree(context)
 })
 
-ghosts.test('a release whose request or reply was lost is repeated until it is sure', async (context) => {
-  for (const fate of [{ drop: 'request' }, { drop: 'reply' }, { drop: 'reply', tell: true }] as const) {
-    const { store, locks } = await context.faulty(planForFirst('withdraw', fate))
-    const lease = await context.soon(locks.mutex(context.name()).acquire())
-    const outcome = await context.time.within(lease.release(), 2000 + context.slackMs, 'the release')
-    assert.equal(outcome, 'released')
-    assert.equal(store.count('withdraw'), 2)
-    await assertFree(context)
-  }
-})
+ghosts.test(
+  'a release whose request or reply was lost is repeated until it is sure',
+  async (context) => {
+    for (const fate of [
+      { drop: 'request' },
+      { drop: 'reply' },
+      { drop: 'reply', tell: true },
+    ] as const) {
+      const { store, locks } = await context.faulty(planForFirst('withdraw', fate))
+      const lease = await context.soon(locks.mutex(context.name()).acquire())
+      const outcome = await context.time.within(
+        lease.release(),
+        2000 + context.slackMs,
+        'the release',
+      )
+      assert.equal(outcome, 'released')
+      assert.equal(store.count('withdraw'), 2)
+      await assertFree(context)
+    }
+  },
+)
 
 ghosts.test(
   'a release that stays unknown says so, and the lock is free when the store is back',
   async (context) => {
-    const { store, locks } = await context.faulty(planFor({ withdraw: { drop: 'request', tell: true } }))
-    const lease = await context.soon(locks.mutex(context.name(), { ttlMs: context.shortMs * 2 }).acquire())
+    const { store, locks } = await context.faulty(
+      planFor({ withdraw: { drop: 'request', tell: true } }),
+    )
+    const lease = await context.soon(
+      locks.mutex(context.name(), { ttlMs: context.shortMs * 2 }).acquire(),
+    )
     const limitMs = context.shortMs * 2 + context.slackMs
-    await expectError('RELEASE_UNKNOWN', () => context.time.within(lease.release(), limitMs, 'the error'))
+    await expectError('RELEASE_UNKNOWN', () =>
+      context.time.within(lease.release(), limitMs, 'the error'),
+    )
     store.heal()
     const next = (await context.locks()).mutex(context.name()).acquire()
     await context.time.within(next, limitMs, 'the lock')
   },
 )
 
-ghosts.test('a renewal that arrives after the release does not bring the lease back', async (context) => {
-  const gate = new Gate()
-  const { store, locks } = await context.faulty(planFor({ renew: { holdRequest: gate.opened } }))
-  const lease = await context.soon(locks.mutex(context.name(), { ttlMs: context.shortMs * 3 }).acquire())
-  await context.time.eventually('a renewal is on its way', context.shortMs + context.slackMs, () => {
-    return store.count('renew') > 0
-  })
-  await context.soon(lease.release())
-  gate.open()
-  await context.time.pass(30)
-  assert.equal(lease.held, false)
-  await assertFree(context)
-})
+ghosts.test(
+  'a renewal that arrives after the release does not bring the lease back',
+  async (context) => {
+    const gate = new Gate()
+    const { store, locks } = await context.faulty(planFor({ renew: { holdRequest: gate.opened } }))
+    const lease = await context.soon(
+      locks.mutex(context.name(), { ttlMs: context.shortMs * 3 }).acquire(),
+    )
+    await context.time.eventually(
+      'a renewal is on its way',
+      context.shortMs + context.slackMs,
+      () => {
+        return store.count('renew') > 0
+      },
+    )
+    await context.soon(lease.release())
+    gate.open()
+    await context.time.pass(30)
+    assert.equal(lease.held, false)
+    await assertFree(context)
+  },
+)
 
 ghosts.test(
   'a waiter whose wake-ups are all lost is served nevertheless',
@@ -134,7 +183,10 @@ ghosts.test(
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const gate = new Gate()
-    const { locks } = await context.faulty(planFor({ wake: { holdRequest: gate.opened } }), patient(context))
+    const { locks } = await context.faulty(
+      planFor({ wake: { holdRequest: gate.opened } }),
+      patient(context),
+    )
     const waiting = context.later(locks.mutex(context.name()).acquire())
     await context.waiters(1)
     await holder.release()

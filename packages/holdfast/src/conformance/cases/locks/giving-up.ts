@@ -43,7 +43,9 @@ givingUp.test('a wait ends after waitMs with a typed error', async (context) => 
 givingUp.test('waitMs 0 tries once', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   await context.soon(one.mutex(context.name()).acquire())
-  await expectError('LOCK_TIMEOUT', () => context.soon(two.mutex(context.name()).acquire({ waitMs: 0 })))
+  await expectError('LOCK_TIMEOUT', () =>
+    context.soon(two.mutex(context.name()).acquire({ waitMs: 0 })),
+  )
 })
 
 givingUp.test('an aborted wait rejects with the reason of its signal', async (context) => {
@@ -91,7 +93,9 @@ givingUp.test(
     const gate = new Gate()
     const quitter = await context.faulty(planForFirst('attempt', { holdRequest: gate.opened }))
     const controller = new AbortController()
-    const quit = outcomeOf(quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }))
+    const quit = outcomeOf(
+      quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }),
+    )
     await context.time.pass(20)
     controller.abort()
     await context.soon(quit)
@@ -118,9 +122,12 @@ givingUp.test(
       return deaf && message.verb === 'attempt' ? { holdReply: gate.opened } : {}
     })
     const controller = new AbortController()
-    const quit = outcomeOf(quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }))
+    const quit = outcomeOf(
+      quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }),
+    )
     await context.waiters(1)
-    // What it has asked by now is answered before the release: the next one takes some messages to queue up.
+    // What it has asked by now is answered before the release: the next one takes some messages to
+    // queue up.
     deaf = true
     const order: string[] = []
     const turns: Promise<void>[] = []
@@ -157,7 +164,10 @@ givingUp.test('of the waiters of one client only those give up that want to', as
 givingUp.test('a wait whose signal is aborted already asks for nothing', async (context) => {
   const { store, locks } = await context.faulty(planFor({}))
   const signal = AbortSignal.abort(new Error('before it began'))
-  await assert.rejects(context.soon(locks.mutex(context.name()).acquire({ signal })), /before it began/)
+  await assert.rejects(
+    context.soon(locks.mutex(context.name()).acquire({ signal })),
+    /before it began/,
+  )
   assert.equal(store.sent.length, 0)
 })
 

@@ -60,10 +60,14 @@ input.test('a TTL that the store does not grant is refused', async (context) => 
   const [shortest, longest] = context.subject.traits.ttlMs
   const locks = await context.locks()
   if (shortest > 50) {
-    await expectError('UNSUPPORTED', () => locks.mutex(context.name(), { ttlMs: shortest - 1 }).acquire())
+    await expectError('UNSUPPORTED', () =>
+      locks.mutex(context.name(), { ttlMs: shortest - 1 }).acquire(),
+    )
   }
   if (longest < Number.MAX_SAFE_INTEGER) {
-    await expectError('UNSUPPORTED', () => locks.mutex(context.name(), { ttlMs: longest + 1 }).acquire())
+    await expectError('UNSUPPORTED', () =>
+      locks.mutex(context.name(), { ttlMs: longest + 1 }).acquire(),
+    )
   }
 })
 

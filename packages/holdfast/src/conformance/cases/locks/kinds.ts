@@ -105,7 +105,10 @@ kinds.test(
     await context.soon(writer.downgrade())
     const reader = await context.soon(two.readWriteLock(context.name()).read.acquire())
     assert.equal(writer.held && reader.held, true)
-    assert.equal(await context.soon(two.readWriteLock(context.name()).write.tryAcquire()), undefined)
+    assert.equal(
+      await context.soon(two.readWriteLock(context.name()).write.tryAcquire()),
+      undefined,
+    )
     assert.equal(await context.soon(writer.release()), 'released')
     assert.equal(reader.held, true)
   },
@@ -129,7 +132,8 @@ kinds.test('a multi-lock takes all of its locks or none', async (context) => {
   await blocker.release()
   const lease = await context.soon(all.acquire())
   assert.equal(lease.leases.length, 3)
-  for (const name of names) assert.equal(await context.soon(one.mutex(name).tryAcquire()), undefined)
+  for (const name of names)
+    assert.equal(await context.soon(one.mutex(name).tryAcquire()), undefined)
   assert.equal(await context.soon(lease.release()), 'released')
 })
 
@@ -172,7 +176,11 @@ kinds.test('of many single flights one loads', async (context) => {
       { read: () => value },
     )
   })
-  const values = await context.time.within(Promise.all(flights), 5000 + context.slackMs, 'all values')
+  const values = await context.time.within(
+    Promise.all(flights),
+    5000 + context.slackMs,
+    'all values',
+  )
   assert.deepEqual(new Set(values), new Set(['loaded']))
   assert.equal(loads, 1)
 })

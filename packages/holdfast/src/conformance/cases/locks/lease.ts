@@ -109,19 +109,22 @@ lease.test('a nested run fails at once where it may not re-enter', async (contex
   assert.ok(await context.soon(mutex.tryAcquire()), 'the outer run gave the lock back')
 })
 
-lease.test('a lease that is not renewed has its whole TTL when it was waited for', async (context) => {
-  const ttlMs = context.longMs
-  const [one, two] = [await context.locks(), await context.locks({ ttlMs, renew: false })]
-  const held = await context.soon(one.mutex(context.name()).acquire())
-  const handOut = two
-    .mutex(context.name())
-    .acquire()
-    .then(({ remainingMs }) => remainingMs)
-  await context.time.pass(1500)
-  // The answer to the release may come long after the grant.
-  const [leftMs] = await context.soon(Promise.all([handOut, held.release()]))
-  assert.ok(leftMs >= 0.97 * ttlMs, `${leftMs} ms of ${ttlMs} ms are left`)
-})
+lease.test(
+  'a lease that is not renewed has its whole TTL when it was waited for',
+  async (context) => {
+    const ttlMs = context.longMs
+    const [one, two] = [await context.locks(), await context.locks({ ttlMs, renew: false })]
+    const held = await context.soon(one.mutex(context.name()).acquire())
+    const handOut = two
+      .mutex(context.name())
+      .acquire()
+      .then(({ remainingMs }) => remainingMs)
+    await context.time.pass(1500)
+    // The answer to the release may come long after the grant.
+    const [leftMs] = await context.soon(Promise.all([handOut, held.release()]))
+    assert.ok(leftMs >= 0.97 * ttlMs, `${leftMs} ms of ${ttlMs} ms are left`)
+  },
+)
 
 lease.test('callers of one client are served in the order of their calls', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ fairness: 'fifo' })]

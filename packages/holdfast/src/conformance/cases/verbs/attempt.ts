@@ -1,4 +1,6 @@
-/** Attempts: what a free lock and a busy one answer, and what a repeated attempt does not change. */
+/**
+ * Attempts: what a free lock and a busy one answer, and what a repeated attempt does not change.
+ */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -84,14 +86,21 @@ attempt.test(
     await context.time.pass(context.shortMs / 2)
     const { remainingMs } = await resend(context, claim)
     const endMs = context.time.nowMs() + remainingMs
-    // Half a tenth of a second for stores that count in whole units, and a reply that was slow the first time.
-    assert.ok(endMs - sentMs <= context.shortMs + 50 + context.shortMs / 4, `ends after ${endMs - sentMs} ms`)
+    // Half a tenth of a second for stores that count in whole units, and a reply that was slow the
+    // first time.
+    assert.ok(
+      endMs - sentMs <= context.shortMs + 50 + context.shortMs / 4,
+      `ends after ${endMs - sentMs} ms`,
+    )
     await context.granted(context.claim(), remainingMs + context.slackMs)
   },
   { needs: [leaseExpiry] },
 )
 
-/** On a very busy machine the lease is over before it can be resent; then there is nothing left of it. */
+/**
+ * On a very busy machine the lease is over before it can be resent; then there is nothing left of
+ * it.
+ */
 async function resend(
   context: Context,
   claim: Parameters<Context['attempt']>[0],
@@ -104,11 +113,17 @@ attempt.test(
   'a grant reserves as many tokens as were asked for',
   async (context) => {
     const [first, second] = [context.claim(), context.claim()]
-    const block = expectOutcome(await context.store.attempt(first, { enqueue: true, tokens: 32 }), 'granted')
+    const block = expectOutcome(
+      await context.store.attempt(first, { enqueue: true, tokens: 32 }),
+      'granted',
+    )
     assert.equal(block.tokens, 32)
     await context.withdraw(first)
     const next = await context.take(second)
-    assert.ok(tokenOf(next) >= tokenOf(block) + 32n, `${next.token} is inside the block from ${block.token}`)
+    assert.ok(
+      tokenOf(next) >= tokenOf(block) + 32n,
+      `${next.token} is inside the block from ${block.token}`,
+    )
   },
   { needs: [tokenBlocks, fencing] },
 )

@@ -12,7 +12,10 @@ export const close = new Group('close')
 close.test('a client that is closed leaves the leases of the others alone', async (context) => {
   const [holder, other] = [context.claim(), await context.open()]
   await context.take(holder)
-  await other.attempt(context.claim({ lock: context.name('elsewhere') }), { enqueue: false, tokens: 1 })
+  await other.attempt(context.claim({ lock: context.name('elsewhere') }), {
+    enqueue: false,
+    tokens: 1,
+  })
   await other.close()
   const [renewed] = await context.store.renew([holder])
   assert.equal(renewed?.outcome, 'renewed')
@@ -28,7 +31,10 @@ close.test(
     let wakes = 0
     const watch = context.store.watch(waiter, () => (wakes += 1))
     await watch.ready
-    await other.attempt(context.claim({ lock: context.name('elsewhere') }), { enqueue: false, tokens: 1 })
+    await other.attempt(context.claim({ lock: context.name('elsewhere') }), {
+      enqueue: false,
+      tokens: 1,
+    })
     await other.close()
     await context.withdraw(holder)
     await context.time.eventually('the waiter is woken', context.slackMs, () => wakes > 0)
@@ -60,7 +66,11 @@ close.test(
     for (const [verb, ask] of Object.entries(asked)) {
       const outcome = await context.soon(outcomeOf(ask))
       const error = 'error' in outcome ? outcome.error : unknownBecause(outcome.value)
-      assert.equal((error as LockError | undefined)?.code, 'LOCKS_CLOSED', `${verb}: ${inspect(outcome)}`)
+      assert.equal(
+        (error as LockError | undefined)?.code,
+        'LOCKS_CLOSED',
+        `${verb}: ${inspect(outcome)}`,
+      )
     }
   },
   { needs: [connected] },

@@ -22,7 +22,10 @@ downgrade.test('lets new readers in and keeps writers out', async (context) => {
   await context.take(writer)
   assert.equal(await context.store.downgrade(writer), true)
   await context.take(context.claim(READER))
-  expectOutcome(await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }), 'busy')
+  expectOutcome(
+    await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }),
+    'busy',
+  )
 })
 
 downgrade.test(
@@ -42,7 +45,11 @@ downgrade.test(
 downgrade.test(
   'does not let readers overtake a writer who waited before them',
   async (context) => {
-    const [writer, next, reader] = [context.claim(WRITER), context.claim(WRITER), context.claim(READER)]
+    const [writer, next, reader] = [
+      context.claim(WRITER),
+      context.claim(WRITER),
+      context.claim(READER),
+    ]
     await context.take(writer)
     await context.queue(next)
     await context.queue(reader)
@@ -57,11 +64,15 @@ downgrade.test(
 downgrade.test('may be repeated', async (context) => {
   const [writer, reader] = [context.claim(WRITER), context.claim(READER)]
   await context.take(writer)
-  for (let times = 0; times < 3; times += 1) assert.equal(await context.store.downgrade(writer), true)
+  for (let times = 0; times < 3; times += 1)
+    assert.equal(await context.store.downgrade(writer), true)
   await context.take(reader)
   await context.withdraw(writer)
   // A weight taken off twice would leave room for a writer here.
-  expectOutcome(await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }), 'busy')
+  expectOutcome(
+    await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }),
+    'busy',
+  )
   await context.withdraw(reader)
   await context.take(context.claim(WRITER))
 })
@@ -78,11 +89,17 @@ downgrade.test('is refused for a claim that holds nothing', async (context) => {
 downgrade.test(
   'is refused for a lease that has ended, and leaves the next writer alone',
   async (context) => {
-    const [stale, writer] = [context.claim({ ...WRITER, ttlMs: context.shortMs }), context.claim(WRITER)]
+    const [stale, writer] = [
+      context.claim({ ...WRITER, ttlMs: context.shortMs }),
+      context.claim(WRITER),
+    ]
     await context.take(stale)
     await context.granted(writer, context.shortMs + context.slackMs)
     assert.equal(await context.store.downgrade(stale), false)
-    expectOutcome(await context.store.attempt(context.claim(READER), { enqueue: false, tokens: 1 }), 'busy')
+    expectOutcome(
+      await context.store.attempt(context.claim(READER), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
   },
   { needs: [leaseExpiry] },
 )

@@ -41,7 +41,10 @@ expiry.test(
     assert.equal(result.outcome, 'waiting')
     const { holderRemainingMs } = result as { holderRemainingMs?: number }
     if (holderRemainingMs === undefined) return
-    assert.ok(holderRemainingMs >= 0 && holderRemainingMs <= context.shortMs, `said ${holderRemainingMs} ms`)
+    assert.ok(
+      holderRemainingMs >= 0 && holderRemainingMs <= context.shortMs,
+      `said ${holderRemainingMs} ms`,
+    )
   },
   { needs: [queue] },
 )
@@ -54,7 +57,10 @@ expiry.test(
     await context.take(lasting)
     await context.take(context.claim({ ...shape, ttlMs: context.shortMs }))
     await context.granted(context.claim(shape), context.shortMs + context.slackMs)
-    const { outcome } = await context.store.attempt(context.claim(shape), { enqueue: false, tokens: 1 })
+    const { outcome } = await context.store.attempt(context.claim(shape), {
+      enqueue: false,
+      tokens: 1,
+    })
     assert.equal(outcome, 'busy')
     assert.equal(await context.withdraw(lasting), 'released')
   },

@@ -67,7 +67,10 @@ inspect.test(
 )
 
 inspect.test('shows nothing of a lock that nobody uses', async (context) => {
-  assert.deepEqual(await context.store.inspect({ lock: context.name() }), { locks: [], cursor: undefined })
+  assert.deepEqual(await context.store.inspect({ lock: context.name() }), {
+    locks: [],
+    cursor: undefined,
+  })
   const claim = context.claim()
   await context.take(claim)
   await context.withdraw(claim)
@@ -121,19 +124,22 @@ async function allPages(context: Context, limit: number): Promise<string[]> {
   return found
 }
 
-inspect.test('a claim whose owner cannot be read is shown as such, beside all others', async (context) => {
-  const unreadable: readonly object[] = [
-    {},
-    { clientId: 'c', host: 'h', pid: '1' },
-    { clientId: 'c', host: 'h', pid: 1, label: {} },
-  ]
-  const prefix = context.name()
-  for (const [index, owner] of unreadable.entries()) {
-    await context.take(context.claim({ lock: `${prefix}${index}`, owner: owner as Owner }))
-  }
-  const { locks } = await context.store.inspect({ prefix, limit: 10 })
-  assert.deepEqual(
-    locks.flatMap(({ holders }) => holders.map(({ owner }) => owner)),
-    unreadable.map(() => UNREADABLE_OWNER),
-  )
-})
+inspect.test(
+  'a claim whose owner cannot be read is shown as such, beside all others',
+  async (context) => {
+    const unreadable: readonly object[] = [
+      {},
+      { clientId: 'c', host: 'h', pid: '1' },
+      { clientId: 'c', host: 'h', pid: 1, label: {} },
+    ]
+    const prefix = context.name()
+    for (const [index, owner] of unreadable.entries()) {
+      await context.take(context.claim({ lock: `${prefix}${index}`, owner: owner as Owner }))
+    }
+    const { locks } = await context.store.inspect({ prefix, limit: 10 })
+    assert.deepEqual(
+      locks.flatMap(({ holders }) => holders.map(({ owner }) => owner)),
+      unreadable.map(() => UNREADABLE_OWNER),
+    )
+  },
+)

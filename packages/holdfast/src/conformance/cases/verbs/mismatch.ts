@@ -39,7 +39,9 @@ mismatch.test('another kind is refused while the lock is held', async (context) 
 mismatch.test(
   'a mutex is the writer of a readers-writer lock',
   async (context) => {
-    const [mutex, reader, later, writer] = [MUTEX, READER, READER, WRITER].map((as) => context.claim(as))
+    const [mutex, reader, later, writer] = [MUTEX, READER, READER, WRITER].map((as) =>
+      context.claim(as),
+    )
     await context.take(mutex!)
     for (const claim of [reader!, later!, writer!]) {
       const answer = await context.store.attempt(claim, { enqueue: false, tokens: 1 })
@@ -57,7 +59,9 @@ mismatch.test(
 mismatch.test(
   'mutexes, writers and readers stand in one queue',
   async (context) => {
-    const [holder, mutex, reader, last] = [READER, MUTEX, READER, WRITER].map((as) => context.claim(as))
+    const [holder, mutex, reader, last] = [READER, MUTEX, READER, WRITER].map((as) =>
+      context.claim(as),
+    )
     await context.take(holder!)
     await context.queue(mutex!)
     await context.queue(reader!)

@@ -7,7 +7,10 @@ import { MAX_NAME_BYTES } from '../../../store/names.js'
 
 export const names = new Group('names')
 
-/** Names that mean something to a database, a path, a glob, a pattern or a runtime, and names that look alike. */
+/**
+ * Names that mean something to a database, a path, a glob, a pattern or a runtime, and names that
+ * look alike.
+ */
 const HOSTILE = [
   '__proto__',
   'constructor',
@@ -76,7 +79,11 @@ names.test('hostile names are locks like any other', async (context) => {
   for (const claim of claims) {
     const other = context.claim({ lock: claim.lock })
     const { outcome } = await context.store.attempt(other, { enqueue: false, tokens: 1 })
-    assert.equal(outcome, 'busy', `"${claim.lock}" is held, and a second claim was answered "${outcome}"`)
+    assert.equal(
+      outcome,
+      'busy',
+      `"${claim.lock}" is held, and a second claim was answered "${outcome}"`,
+    )
   }
   for (const claim of claims) assert.equal(await context.withdraw(claim), 'released', claim.lock)
 })
@@ -87,14 +94,17 @@ names.test('hostile names after a common beginning are locks of their own', asyn
   for (const claim of claims) assert.equal(await context.withdraw(claim), 'released', claim.lock)
 })
 
-names.test('names of the greatest length that differ in the last byte are two locks', async (context) => {
-  const stem = context.name('long-').padEnd(MAX_NAME_BYTES - 1, 'x')
-  const [one, two] = [context.claim({ lock: `${stem}1` }), context.claim({ lock: `${stem}2` })]
-  await context.take(one)
-  await context.take(two)
-  expectOutcome(await context.attempt(context.claim({ lock: one.lock, id: one.id })), 'granted')
-  assert.equal(await context.withdraw(one), 'released')
-})
+names.test(
+  'names of the greatest length that differ in the last byte are two locks',
+  async (context) => {
+    const stem = context.name('long-').padEnd(MAX_NAME_BYTES - 1, 'x')
+    const [one, two] = [context.claim({ lock: `${stem}1` }), context.claim({ lock: `${stem}2` })]
+    await context.take(one)
+    await context.take(two)
+    expectOutcome(await context.attempt(context.claim({ lock: one.lock, id: one.id })), 'granted')
+    assert.equal(await context.withdraw(one), 'released')
+  },
+)
 
 names.test('long names of wide characters are kept whole', async (context) => {
   const stem = context.name('')
@@ -124,7 +134,11 @@ names.test(
       const prefix = context.name(part)
       const page = await context.store.inspect({ prefix, limit: 1000 })
       const expected = locks.filter((lock) => lock.startsWith(prefix))
-      assert.deepEqual(page.locks.map(({ lock }) => lock).sort(), expected.sort(), `prefix "${part}"`)
+      assert.deepEqual(
+        page.locks.map(({ lock }) => lock).sort(),
+        expected.sort(),
+        `prefix "${part}"`,
+      )
     }
   },
   { needs: [inspect] },

@@ -11,7 +11,10 @@ export const queue = new Group('queue', [fair])
 const READER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
 const WRITER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
 
-/** Asks for each claim, the last in the queue first, so that one that may overtake has the chance to. */
+/**
+ * Asks for each claim, the last in the queue first, so that one that may overtake has the chance
+ * to.
+ */
 async function whoHolds(context: Context, claims: readonly Claim[]): Promise<number[]> {
   const holding: number[] = []
   for (const [index, claim] of [...claims.entries()].toReversed()) {
@@ -35,7 +38,11 @@ async function settles(
       return holding.length >= expected.length
     })
     .catch(() => undefined)
-  assert.deepEqual(holding, expected, `claims ${holding.join()} hold the lock, not ${expected.join()}`)
+  assert.deepEqual(
+    holding,
+    expected,
+    `claims ${holding.join()} hold the lock, not ${expected.join()}`,
+  )
 }
 
 queue.test('waiters are served in the order in which they came', async (context) => {
@@ -99,7 +106,9 @@ queue.test('one who leaves the head of the queue lets the next move up', async (
 queue.test(
   'permits are given out up to the capacity',
   async (context) => {
-    const claims = [2, 1, 1].map((weight) => context.claim({ kind: 'semaphore', capacity: 3, weight }))
+    const claims = [2, 1, 1].map((weight) =>
+      context.claim({ kind: 'semaphore', capacity: 3, weight }),
+    )
     const [two, one, more] = claims as [Claim, Claim, Claim]
     await context.take(two)
     await context.take(one)
@@ -113,7 +122,8 @@ queue.test(
 queue.test(
   'a small claim does not overtake a big one that waits, though it would fit',
   async (context) => {
-    const permits = (weight: number): Claim => context.claim({ kind: 'semaphore', capacity: 4, weight })
+    const permits = (weight: number): Claim =>
+      context.claim({ kind: 'semaphore', capacity: 4, weight })
     const [held, big, small] = [permits(2), permits(3), permits(1)]
     await context.take(held)
     await context.queue(big)
@@ -128,7 +138,8 @@ queue.test(
 queue.test(
   'a big claim is not starved by a stream of small ones',
   async (context) => {
-    const permits = (weight: number): Claim => context.claim({ kind: 'semaphore', capacity: 3, weight })
+    const permits = (weight: number): Claim =>
+      context.claim({ kind: 'semaphore', capacity: 3, weight })
     const small = [permits(1), permits(1), permits(1)]
     for (const claim of small) await context.take(claim)
     const big = permits(3)
@@ -146,7 +157,8 @@ queue.test(
 queue.test(
   'a big claim that leaves lets the small ones behind it in',
   async (context) => {
-    const permits = (weight: number): Claim => context.claim({ kind: 'semaphore', capacity: 4, weight })
+    const permits = (weight: number): Claim =>
+      context.claim({ kind: 'semaphore', capacity: 4, weight })
     const [held, big, one, two] = [permits(2), permits(4), permits(1), permits(1)]
     await context.take(held)
     for (const claim of [big, one, two]) await context.queue(claim)
@@ -168,8 +180,14 @@ queue.test(
     expectOutcome(await context.attempt(writer), 'waiting')
     await context.withdraw(readers[1] as Claim)
     await settles(context, [writer], [0])
-    expectOutcome(await context.store.attempt(context.claim(READER), { enqueue: false, tokens: 1 }), 'busy')
-    expectOutcome(await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }), 'busy')
+    expectOutcome(
+      await context.store.attempt(context.claim(READER), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
+    expectOutcome(
+      await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
   },
   { needs: [readWriteLock] },
 )

@@ -17,7 +17,10 @@ renew.test(
       await context.time.pass(ttlMs / 6)
       const [result] = await context.store.renew([claim])
       assert.equal(result?.outcome, 'renewed')
-      expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
+      expectOutcome(
+        await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+        'busy',
+      )
     }
   },
   { needs: [leaseExpiry] },

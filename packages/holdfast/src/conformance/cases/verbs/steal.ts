@@ -8,15 +8,21 @@ export const steal = new Group('steal', [canSteal])
 
 const STOLEN = [{ outcome: 'lost', reason: 'stolen' }]
 
-steal.test('renewals of a stolen lease are refused, and the lock is not free yet', async (context) => {
-  const holder = context.claim()
-  await context.take(holder)
-  const { holders, freeInMs = NaN } = await context.store.steal(holder.lock, { now: false })
-  assert.equal(holders, 1)
-  assert.ok(freeInMs > 0 && freeInMs <= holder.ttlMs, `free in ${freeInMs} ms`)
-  assert.deepEqual(await context.store.renew([holder]), STOLEN)
-  expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
-})
+steal.test(
+  'renewals of a stolen lease are refused, and the lock is not free yet',
+  async (context) => {
+    const holder = context.claim()
+    await context.take(holder)
+    const { holders, freeInMs = NaN } = await context.store.steal(holder.lock, { now: false })
+    assert.equal(holders, 1)
+    assert.ok(freeInMs > 0 && freeInMs <= holder.ttlMs, `free in ${freeInMs} ms`)
+    assert.deepEqual(await context.store.renew([holder]), STOLEN)
+    expectOutcome(
+      await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
+  },
+)
 
 steal.test('a stolen lock is free when its holder lets go', async (context) => {
   const holder = context.claim()
@@ -44,7 +50,8 @@ steal.test(
     const thief = await context.open()
     await context.take(holder)
     await thief.steal(holder.lock, { now: false })
-    // The client lives on, and its connection with it. On a slow machine the lease has ended before it was stolen.
+    // The client lives on, and its connection with it. On a slow machine the lease has ended before
+    // it was stolen.
     assert.equal((await context.store.renew([holder]))[0]?.outcome, 'lost')
     await context.granted(context.claim(), context.shortMs + context.slackMs, thief)
   },
@@ -53,29 +60,41 @@ steal.test(
 steal.test('a lock stolen with now is free at once', async (context) => {
   const holder = context.claim()
   await context.take(holder)
-  assert.deepEqual(await context.store.steal(holder.lock, { now: true }), { holders: 1, freeInMs: 0 })
+  assert.deepEqual(await context.store.steal(holder.lock, { now: true }), {
+    holders: 1,
+    freeInMs: 0,
+  })
   await context.take(context.claim())
 })
 
-steal.test('the former holder can neither renew nor release what the next one holds', async (context) => {
-  const [former, holder] = [context.claim(), context.claim()]
-  await context.take(former)
-  await context.store.steal(former.lock, { now: true })
-  await context.take(holder)
-  const [result] = await context.store.renew([former])
-  assert.equal(result?.outcome, 'lost')
-  assert.notEqual(await context.withdraw(former), 'released')
-  expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
-  assert.equal(await context.withdraw(holder), 'released')
-})
+steal.test(
+  'the former holder can neither renew nor release what the next one holds',
+  async (context) => {
+    const [former, holder] = [context.claim(), context.claim()]
+    await context.take(former)
+    await context.store.steal(former.lock, { now: true })
+    await context.take(holder)
+    const [result] = await context.store.renew([former])
+    assert.equal(result?.outcome, 'lost')
+    assert.notEqual(await context.withdraw(former), 'released')
+    expectOutcome(
+      await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
+    assert.equal(await context.withdraw(holder), 'released')
+  },
+)
 
-steal.test('a resent attempt does not bring a lease back that was stolen with now', async (context) => {
-  const [former, holder] = [context.claim(), context.claim()]
-  await context.take(former)
-  await context.store.steal(former.lock, { now: true })
-  assert.notEqual((await context.attempt(former)).outcome, 'granted')
-  await context.granted(holder, context.slackMs)
-})
+steal.test(
+  'a resent attempt does not bring a lease back that was stolen with now',
+  async (context) => {
+    const [former, holder] = [context.claim(), context.claim()]
+    await context.take(former)
+    await context.store.steal(former.lock, { now: true })
+    assert.notEqual((await context.attempt(former)).outcome, 'granted')
+    await context.granted(holder, context.slackMs)
+  },
+)
 
 steal.test(
   'a stolen lock goes to the first in the queue',
@@ -94,7 +113,9 @@ steal.test(
 steal.test(
   'all holders of a semaphore lose it',
   async (context) => {
-    const claims = Array.from({ length: 3 }, () => context.claim({ kind: 'semaphore', capacity: 3 }))
+    const claims = Array.from({ length: 3 }, () =>
+      context.claim({ kind: 'semaphore', capacity: 3 }),
+    )
     for (const claim of claims) await context.take(claim)
     assert.equal((await context.store.steal(context.name(), { now: true })).holders, 3)
     await context.take(context.claim({ kind: 'semaphore', capacity: 3, weight: 3 }))
@@ -126,7 +147,10 @@ steal.test(
   'a stolen lease is shown as stolen until it ends',
   async (context) => {
     await context.take(context.claim())
-    await context.store.steal(context.name(), { now: false, because: 'ops: "stuck" since \u00fcber an hour' })
+    await context.store.steal(context.name(), {
+      now: false,
+      because: 'ops: "stuck" since \u00fcber an hour',
+    })
     const holder = (await context.inspect())?.holders[0]
     assert.equal(holder?.stolen, true)
     assert.equal(holder?.stolenBecause, 'ops: "stuck" since \u00fcber an hour')

@@ -99,7 +99,9 @@ tokens.test(
 tokens.test(
   'are the holders own when several hold together',
   async (context) => {
-    const claims = Array.from({ length: 4 }, () => context.claim({ kind: 'semaphore', capacity: 4 }))
+    const claims = Array.from({ length: 4 }, () =>
+      context.claim({ kind: 'semaphore', capacity: 4 }),
+    )
     const given: bigint[] = []
     for (const claim of claims) given.push(tokenOf(await context.take(claim)))
     assertGrowing(given)
@@ -115,7 +117,10 @@ tokens.test(
     for (const [round, asked] of [3, 1, 32, 2, 1, 7].entries()) {
       const claim = context.claim()
       const store = stores[round % 2] ?? context.store
-      const block = expectOutcome(await store.attempt(claim, { enqueue: true, tokens: asked }), 'granted')
+      const block = expectOutcome(
+        await store.attempt(claim, { enqueue: true, tokens: asked }),
+        'granted',
+      )
       assert.ok(tokenOf(block) >= nextFree, `a block from ${block.token} begins before ${nextFree}`)
       nextFree = tokenOf(block) + BigInt(block.tokens)
       await context.withdraw(claim, store)

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { inspect, leaseExpiry, push, queue, readWriteLock } from '../../needs.js'
-import { CAPACITY_ALL, HEARTBEATS_TO_LIVE, type Claim, type PushedGrant } from '../../../store/contract.js'
+import {
+  CAPACITY_ALL,
+  HEARTBEATS_TO_LIVE,
+  type Claim,
+  type PushedGrant,
+} from '../../../store/contract.js'
 
 export const waiting = new Group('waiting', [queue])
 
@@ -45,7 +50,10 @@ waiting.test(
 waiting.test(
   'a waiter that is heard of keeps its place for longer than its heartbeats and its TTL',
   async (context) => {
-    const [holder, waiter] = [context.claim(), context.claim({ ttlMs: context.shortMs, heartbeatMs: 1000 })]
+    const [holder, waiter] = [
+      context.claim(),
+      context.claim({ ttlMs: context.shortMs, heartbeatMs: 1000 }),
+    ]
     await context.take(holder)
     await context.queue(waiter)
     const other = context.claim()
@@ -104,7 +112,10 @@ waiting.test('a grant to a waiter says the truth about how long it lasts', async
   assert.ok(granted.ttlMs <= waiter.ttlMs, 'a grant never lasts longer than it was asked for')
   assert.ok(granted.remainingMs <= granted.ttlMs)
   const { remainingMs } = await context.granted(waiter, context.slackMs)
-  assert.ok(remainingMs <= granted.remainingMs, 'an attempt that reports a grant does not lengthen it')
+  assert.ok(
+    remainingMs <= granted.remainingMs,
+    'an attempt that reports a grant does not lengthen it',
+  )
 })
 
 waiting.test(
@@ -125,7 +136,8 @@ waiting.test(
     await context.time.eventually('the waiter is woken', context.slackMs, () => wakes > 0)
     watch.close()
     const granted = await context.granted(waiter, context.slackMs, other)
-    if (pushed) assert.equal(pushed.token, granted.token, 'a pushed grant is the grant that was made')
+    if (pushed)
+      assert.equal(pushed.token, granted.token, 'a pushed grant is the grant that was made')
   },
   { needs: [push] },
 )
@@ -148,7 +160,11 @@ waiting.test(
       outcomes,
       locks.map(() => 'released'),
     )
-    await context.time.eventually('all are woken', context.slackMs, () => told.size === locks.length)
+    await context.time.eventually(
+      'all are woken',
+      context.slackMs,
+      () => told.size === locks.length,
+    )
     for (const waiter of waiters) await context.granted(waiter, context.slackMs, other)
   },
   { needs: [push] },

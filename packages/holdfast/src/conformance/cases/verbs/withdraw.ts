@@ -1,4 +1,7 @@
-/** Withdrawing: only the owner releases, a withdrawn claim stays withdrawn, and a repeated answer is the same answer. */
+/**
+ * Withdrawing: only the owner releases, a withdrawn claim stays withdrawn, and a repeated answer is
+ * the same answer.
+ */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -7,14 +10,17 @@ import { leaseExpiry, queue } from '../../needs.js'
 
 export const withdraw = new Group('withdraw')
 
-withdraw.test('a release frees the lock, and says so again when it is repeated', async (context) => {
-  const claim = context.claim()
-  await context.take(claim)
-  assert.equal(await context.withdraw(claim), 'released')
-  assert.equal(await context.withdraw(claim), 'released')
-  await context.take(context.claim())
-  assert.equal(await context.withdraw(claim), 'released')
-})
+withdraw.test(
+  'a release frees the lock, and says so again when it is repeated',
+  async (context) => {
+    const claim = context.claim()
+    await context.take(claim)
+    assert.equal(await context.withdraw(claim), 'released')
+    assert.equal(await context.withdraw(claim), 'released')
+    await context.take(context.claim())
+    assert.equal(await context.withdraw(claim), 'released')
+  },
+)
 
 withdraw.test('a repeated release does not free the lock of the next holder', async (context) => {
   const [before, holder] = [context.claim(), context.claim()]
@@ -33,7 +39,10 @@ withdraw.test(
     await context.take(stale)
     await context.granted(holder, context.shortMs + context.slackMs)
     assert.notEqual(await context.withdraw(stale), 'released')
-    expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
+    expectOutcome(
+      await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }),
+      'busy',
+    )
     assert.equal(await context.withdraw(holder), 'released')
   },
   { needs: [leaseExpiry] },
@@ -99,16 +108,19 @@ withdraw.test(
   { needs: [queue] },
 )
 
-withdraw.test('a withdrawn claim is remembered while a hundred others come and go', async (context) => {
-  const [early, released] = [context.claim(), context.claim()]
-  await context.withdraw(early)
-  await context.take(released)
-  await context.withdraw(released)
-  await comeAndGo(context, 100)
-  expectOutcome(await context.attempt(early), 'withdrawn')
-  expectOutcome(await context.attempt(released), 'withdrawn')
-  assert.equal(await context.withdraw(released), 'released')
-})
+withdraw.test(
+  'a withdrawn claim is remembered while a hundred others come and go',
+  async (context) => {
+    const [early, released] = [context.claim(), context.claim()]
+    await context.withdraw(early)
+    await context.take(released)
+    await context.withdraw(released)
+    await comeAndGo(context, 100)
+    expectOutcome(await context.attempt(early), 'withdrawn')
+    expectOutcome(await context.attempt(released), 'withdrawn')
+    assert.equal(await context.withdraw(released), 'released')
+  },
+)
 
 withdraw.test(
   'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
@@ -148,17 +160,20 @@ withdraw.test(
   { alone: true },
 )
 
-withdraw.test('an attempt and its withdraw in flight together leave the lock free', async (context) => {
-  const [one, two] = [await context.open(), await context.open()]
-  for (let round = 0; round < 10; round += 1) {
-    const claim = context.claim()
-    // Two connections, so that either may arrive first.
-    await Promise.all([context.attempt(claim, one), context.withdraw(claim, two)])
-    const next = context.claim()
-    await context.granted(next, context.slackMs)
-    await context.withdraw(next)
-  }
-})
+withdraw.test(
+  'an attempt and its withdraw in flight together leave the lock free',
+  async (context) => {
+    const [one, two] = [await context.open(), await context.open()]
+    for (let round = 0; round < 10; round += 1) {
+      const claim = context.claim()
+      // Two connections, so that either may arrive first.
+      await Promise.all([context.attempt(claim, one), context.withdraw(claim, two)])
+      const next = context.claim()
+      await context.granted(next, context.slackMs)
+      await context.withdraw(next)
+    }
+  },
+)
 
 withdraw.test(
   'a release lets a waiter in',
@@ -178,7 +193,8 @@ withdraw.test(
   async (context) => {
     const [claim, other] = [context.claim({ ttlMs: context.shortMs }), context.claim()]
     await context.take(claim)
-    // Somebody else makes the store notice that the lease is over; then so much time passes that it may forget that.
+    // Somebody else makes the store notice that the lease is over; then so much time passes that it
+    // may forget that.
     await context.granted(other, context.shortMs + context.slackMs)
     await context.withdraw(other)
     await context.time.pass(context.shortMs * 1.2 + 100)

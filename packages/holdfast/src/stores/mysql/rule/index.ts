@@ -1,14 +1,16 @@
 /**
- * The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `turn_2`, with a list of requests as JSON and
- * answers back, in one round trip and one transaction, or `one_2` for a single request (see plain.ts).
+ * The grant rule of `store/grant-rule.ts` as stored procedures. Clients call `turn_2`, with a list
+ * of requests as JSON and answers back, in one round trip and one transaction, or `one_2` for a
+ * single request (see plain.ts).
  *
- * Why it is safe: each first locks the rows of its locks, in the order that the client sorted them in, and only then
- * looks at anything else. In READ COMMITTED each statement sees what was committed before it began, and so all that the
- * one before us did under the same row lock.
+ * Why it is safe: each first locks the rows of its locks, in the order that the client sorted them
+ * in, and only then looks at anything else. In READ COMMITTED each statement sees what was
+ * committed before it began, and so all that the one before us did under the same row lock.
  *
- * A procedure that is there is never replaced: MySQL would have to drop it first, under the calls of clients. So a procedure
- * whose text changes gets the next number, and so do those that call it. Then clients of two versions share the tables while
- * a new one is rolled out. They run with the rights of their caller.
+ * A procedure that is there is never replaced: MySQL would have to drop it first, under the calls
+ * of clients. So a procedure whose text changes gets the next number, and so do those that call it.
+ * Then clients of two versions share the tables while a new one is rolled out. They run with the
+ * rights of their caller.
  */
 import { COMMIT, ROLLBACK } from './ends.js'
 import { PURGE } from './purge.js'
@@ -17,8 +19,9 @@ import { SETTLE, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
 /**
- * Rings the bells of clients: each sleeps in a statement that has its channel in it, which is interrupted. Text without a
- * character set of its own would be in that of the database, where a comma may have two bytes or four.
+ * Rings the bells of clients: each sleeps in a statement that has its channel in it, which is
+ * interrupted. Text without a character set of its own would be in that of the database, where a
+ * comma may have two bytes or four.
  */
 const RING = /* sql */ `
 create procedure if not exists holdfast_ring_1(in a_bells longtext character set ascii)
@@ -38,7 +41,10 @@ begin
   end while;
 end`
 
-/** The tombstones of a busy service are many, so now and then a call takes those away that have served. */
+/**
+ * The tombstones of a busy service are many, so now and then a call takes those away that have
+ * served.
+ */
 const SWEEP = /* sql */ `
 create procedure if not exists holdfast_sweep_1(in a_now bigint)
 modifies sql data sql security invoker
@@ -52,8 +58,9 @@ begin
 end`
 
 /**
- * The requests at the places of a list, or all of them, on locks whose rows are locked. The names come without repetition.
- * Where there is a list, the name and the request at a place belong together.
+ * The requests at the places of a list, or all of them, on locks whose rows are locked. The names
+ * come without repetition. Where there is a list, the name and the request at a place belong
+ * together.
  */
 const ANSWER = /* sql */ `
 create procedure if not exists holdfast_answer_2(
@@ -93,11 +100,13 @@ begin
 end`
 
 /**
- * The names come as hexadecimal digits, sorted and without repetition. `a_apart` says that there are as many requests, and in the same order, so
- * that plain ones are served together. They come back as rows, and the others as JSON.
+ * The names come as hexadecimal digits, sorted and without repetition. `a_apart` says that there
+ * are as many requests, and in the same order, so that plain ones are served together. They come
+ * back as rows, and the others as JSON.
  *
- * Otherwise: rows are seldom missing, so they are locked first; when one is, the transaction is undone, since to lock a row
- * that is not there locks nothing, and missing rows are made outside of it. What fails in between is undone as a whole.
+ * Otherwise: rows are seldom missing, so they are locked first; when one is, the transaction is
+ * undone, since to lock a row that is not there locks nothing, and missing rows are made outside of
+ * it. What fails in between is undone as a whole.
  */
 const TURN = /* sql */ `
 create procedure if not exists holdfast_turn_2(

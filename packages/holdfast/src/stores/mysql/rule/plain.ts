@@ -1,14 +1,16 @@
 /**
- * A short way for what most requests are: attempts on locks that are free, and renewals and releases by a lock's only
- * holder, whom nobody waits for.
+ * A short way for what most requests are: attempts on locks that are free, and renewals and
+ * releases by a lock's only holder, whom nobody waits for.
  *
- * Such a holder stands in the row of its lock (`sole_…`; `sole_expires_us` is 0 when there is none), so that one statement
- * decides: it waits for the row, and judges what is in it then. `listed` says that the lock has holders or waiters in
- * tables of theirs; those go the long way, which first makes a sole holder one of them (see SETTLE) and gives the same
- * answers (see verbs.ts).
+ * Such a holder stands in the row of its lock (`sole_…`; `sole_expires_us` is 0 when there is
+ * none), so that one statement decides: it waits for the row, and judges what is in it then.
+ * `listed` says that the lock has holders or waiters in tables of theirs; those go the long way,
+ * which first makes a sole holder one of them (see SETTLE) and gives the same answers (see
+ * verbs.ts).
  *
- * What is decided here is as of a moment before the row was waited for. That is safe: nothing here takes a lease for ended,
- * a new one ends too soon rather than too late, and a renewal finds nobody else in the row.
+ * What is decided here is as of a moment before the row was waited for. That is safe: nothing here
+ * takes a lease for ended, a new one ends too soon rather than too late, and a renewal finds nobody
+ * else in the row.
  */
 import { COMMIT, ROLLBACK } from './ends.js'
 
@@ -17,17 +19,21 @@ const COLUMNS = /* sql */ `(
     sole_expires_us, turn
   )`
 
-/** Requests come as rows of which only those of attempts are held, and only those of withdrawals have a TTL of 0. */
+/**
+ * Requests come as rows of which only those of attempts are held, and only those of withdrawals
+ * have a TTL of 0.
+ */
 const GRANTS = 'values(sole_weight) > 0 and not listed and not guarded and sole_expires_us = 0'
 const KEEPS =
   'values(sole_weight) = 0 and not listed and sole_id = values(sole_id) and sole_expires_us > v_now'
-const granted = (column: string): string => `${column} = if(${GRANTS}, values(${column}), ${column})`
+const granted = (column: string): string =>
+  `${column} = if(${GRANTS}, values(${column}), ${column})`
 const renewed = (column: string): string =>
   `${column} = if((${GRANTS}) or (${KEEPS}) and values(sole_ttl_ms) > 0, values(${column}), ${column})`
 
 /**
- * A row that was missing is made, and one that is not changed is locked as well. What the conditions depend on comes last,
- * as assignments see those before them.
+ * A row that was missing is made, and one that is not changed is locked as well. What the
+ * conditions depend on comes last, as assignments see those before them.
  */
 const DECIDE = /* sql */ `on duplicate key update
     ${['kind', 'capacity', 'sole_weight', 'sole_tokens', 'sole_granted_us'].map(granted).join(',\n    ')},
@@ -96,7 +102,10 @@ begin
   end if;
 end`
 
-/** The requests of a turn as rows. Long text makes the table a slow one, so most statements do without. */
+/**
+ * The requests of a turn as rows. Long text makes the table a slow one, so most statements do
+ * without.
+ */
 const asked = (columns: string): string => /* sql */ `json_table(a_ops, '$[*]' columns (
       a_place for ordinality, a_verb varchar(16) character set ascii path '$.verb',
       a_lock varchar(1024) character set ascii path '$.lock', a_id varchar(64) character set ascii path '$.id',
@@ -110,12 +119,14 @@ const WITH_LOCKS = `${ASKED} straight_join holdfast_locks l on l.name = unhex(a.
 const MAY_HOLD = `a.a_verb = 'attempt' and a.a_weight <= a.a_capacity`
 const IS_PLAIN = `a.a_verb in ('attempt', 'renew', 'withdraw')`
 /**
- * Requests on as many locks, in one transaction that `turn_2` has begun and ends: all rows are locked, in the order of
- * the requests. Gives the answers of those that were served, and the places of the others, or null when there are none.
- * `a_late` says that an attempt came after its withdrawal, and that all is to be undone.
+ * Requests on as many locks, in one transaction that `turn_2` has begun and ends: all rows are
+ * locked, in the order of the requests. Gives the answers of those that were served, and the places
+ * of the others, or null when there are none. `a_late` says that an attempt came after its
+ * withdrawal, and that all is to be undone.
  *
- * The places are put together one by one: the length of what an aggregate makes of them is limited by the session, which
- * would cut the list in silence, in the middle of a place even, and answers would go to requests of others.
+ * The places are put together one by one: the length of what an aggregate makes of them is limited
+ * by the session, which would cut the list in silence, in the middle of a place even, and answers
+ * would go to requests of others.
  */
 export const PLAIN = /* sql */ `
 create procedure if not exists holdfast_plain_1(

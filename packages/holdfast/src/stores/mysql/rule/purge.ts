@@ -1,12 +1,14 @@
 /**
  * Taking away the rows of locks that nobody has used for long.
  *
- * A row is what lets tokens grow. But a token also exceeds the time of its grant, in microseconds, so that a row whose last
- * token is older than some days may go: the next one begins at the time, and is larger all the same unless the clock was
- * set back by as much. That is why it takes a day at least.
+ * A row is what lets tokens grow. But a token also exceeds the time of its grant, in microseconds,
+ * so that a row whose last token is older than some days may go: the next one begins at the time,
+ * and is larger all the same unless the clock was set back by as much. That is why it takes a day
+ * at least.
  *
- * A lock is decided about only with its row locked, and so it is here, one lock in a transaction. A row that somebody else
- * has is not waited for, and who waits for one of ours finds it gone and makes it anew.
+ * A lock is decided about only with its row locked, and so it is here, one lock in a transaction. A
+ * row that somebody else has is not waited for, and who waits for one of ours finds it gone and
+ * makes it anew.
  */
 import { COMMIT, ROLLBACK } from './ends.js'
 

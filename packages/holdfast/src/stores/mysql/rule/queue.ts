@@ -1,8 +1,8 @@
 /** Who holds and who is next: the steps that the verbs of the rule share. */
 
 /**
- * Makes a sole holder one of the holders, ends what has expired and lets the queue move up: done once for each lock before
- * anything else that is not plain.
+ * Makes a sole holder one of the holders, ends what has expired and lets the queue move up: done
+ * once for each lock before anything else that is not plain.
  */
 export const SETTLE = /* sql */ `
 create procedure if not exists holdfast_settle_1(
@@ -31,7 +31,10 @@ begin
   if v_queued then call holdfast_promote_1(a_name, a_now, a_bells); end if;
 end`
 
-/** Makes a claim one of the holders. A token also exceeds the time: rows may be lost, as with a backup that is put back. */
+/**
+ * Makes a claim one of the holders. A token also exceeds the time: rows may be lost, as with a
+ * backup that is put back.
+ */
 export const HOLD = /* sql */ `
 create procedure if not exists holdfast_hold_1(
   in a_name varbinary(512), in a_id varchar(64) character set ascii, in a_owner longtext character set utf8mb4,
@@ -47,10 +50,11 @@ begin
 end`
 
 /**
- * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
- * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
- * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
- * everybody who wants this lock waits behind us.
+ * Whether a lock that a transaction covered may be granted again. Not while the transaction has the
+ * guard: it may yet commit, whether the lease has expired, was stolen, or was given up by a client
+ * that took it for lost. Otherwise a transaction of that lease which comes late finds the guard
+ * moved past its token. The rows are never waited for, since everybody who wants this lock waits
+ * behind us.
  */
 export const PASS = /* sql */ `
 create procedure if not exists holdfast_pass_1(in a_name varbinary(512), out a_free boolean)
@@ -67,7 +71,10 @@ begin
   if a_free then update holdfast_locks set guarded = false where name = a_name; end if;
 end`
 
-/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
+/**
+ * Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the
+ * next grant.
+ */
 export const GUARD = /* sql */ `
 create procedure if not exists holdfast_guard_1(
   in a_op longtext character set utf8mb4, out a_answer longtext character set utf8mb4
@@ -89,8 +96,9 @@ begin
 end`
 
 /**
- * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
- * is short until its first renewal, since the waiter may have died a moment ago. Whose bells to ring is added to a list.
+ * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops
+ * the queue. The grant is short until its first renewal, since the waiter may have died a moment
+ * ago. Whose bells to ring is added to a list.
  */
 export const PROMOTE = /* sql */ `
 create procedure if not exists holdfast_promote_1(

@@ -5,7 +5,10 @@ const ANSWERS = /* sql */ `(
   in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
 )`
 /** The same, for verbs that may make holders of those who wait, whose bells are to be rung. */
-const ANSWERS_AND_RINGS = ANSWERS.replace('\n)', ',\n  inout a_bells longtext character set ascii\n)')
+const ANSWERS_AND_RINGS = ANSWERS.replace(
+  '\n)',
+  ',\n  inout a_bells longtext character set ascii\n)',
+)
 const WRITES = 'modifies sql data sql security invoker'
 /** The lock and the claim that a request is about. */
 const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
@@ -191,7 +194,10 @@ begin
   set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
 end`
 
-/** Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the session limits. */
+/**
+ * Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the
+ * session limits.
+ */
 export const INSPECT = /* sql */ `
 create procedure if not exists holdfast_inspect_1${ANSWERS}
 reads sql data sql security invoker

@@ -1,14 +1,16 @@
 /**
- * The grant rule of `store/grant-rule.ts` in PL/pgSQL, and the one function that clients call: `turn_1`, with a list of
- * requests as JSON and a list of answers back, in one round trip and one transaction.
+ * The grant rule of `store/grant-rule.ts` in PL/pgSQL, and the one function that clients call:
+ * `turn_1`, with a list of requests as JSON and a list of answers back, in one round trip and one
+ * transaction.
  *
- * Why it is safe: `turn_1` first locks the rows of its locks, in the order of their names, and only then runs further
- * statements. In READ COMMITTED each of those sees what was committed before it began, and so all that the one before us
- * did under the same row lock. A single statement that locks the row and adds up the holders would not do: its snapshot
- * is older than its wait for the row, and both of two contenders would find the lock free.
+ * Why it is safe: `turn_1` first locks the rows of its locks, in the order of their names, and only
+ * then runs further statements. In READ COMMITTED each of those sees what was committed before it
+ * began, and so all that the one before us did under the same row lock. A single statement that
+ * locks the row and adds up the holders would not do: its snapshot is older than its wait for the
+ * row, and both of two contenders would find the lock free.
  *
- * The number in the names is that of the protocol. Another one would get functions of its own beside these, so that
- * clients of two versions can share the tables while a new one is rolled out.
+ * The number in the names is that of the protocol. Another one would get functions of its own
+ * beside these, so that clients of two versions can share the tables while a new one is rolled out.
  */
 import { PLAIN } from './plain.js'
 import { PURGE } from './purge.js'
@@ -16,14 +18,16 @@ import { SETTLE, BURY, HOLD, PASS, GUARD, PROMOTE } from './queue.js'
 import { ATTEMPT, RENEW, WITHDRAW, DOWNGRADE, STEAL, INSPECT } from './verbs.js'
 
 /**
- * Planned once, and never with a scan of a whole table: the tables are small when the plan is made and may not stay so.
- * Compiling such a plan would cost a hundred times what running it does.
+ * Planned once, and never with a scan of a whole table: the tables are small when the plan is made
+ * and may not stay so. Compiling such a plan would cost a hundred times what running it does.
  *
- * A refusal, a place in the queue and a sign of life need not be on the disk before they are answered: what a crash of
- * the server undoes there costs a place in the queue. They are on the disk with the next grant. A release that nobody waited
- * for must be: one that a crash undoes would leave a lock to nobody until its TTL, and to be released is to be free.
+ * A refusal, a place in the queue and a sign of life need not be on the disk before they are
+ * answered: what a crash of the server undoes there costs a place in the queue. They are on the
+ * disk with the next grant. A release that nobody waited for must be: one that a crash undoes would
+ * leave a lock to nobody until its TTL, and to be released is to be free.
  *
- * The tombstones of a busy service are many, so one turn in twenty takes away those that have served.
+ * The tombstones of a busy service are many, so one turn in twenty takes away those that have
+ * served.
  */
 const TURN = /* sql */ `
 create or replace function holdfast.turn_1(a_ops jsonb) returns jsonb

@@ -1,11 +1,13 @@
 /**
- * A short way for turns that concern several locks, each once: what most requests are is done for all of them in one
- * statement. Those are attempts on locks that nobody holds, wants or guards, and releases that nobody waits for. It returns
- * the answers with the places of their requests; to the others it does nothing.
+ * A short way for turns that concern several locks, each once: what most requests are is done for
+ * all of them in one statement. Those are attempts on locks that nobody holds, wants or guards, and
+ * releases that nobody waits for. It returns the answers with the places of their requests; to the
+ * others it does nothing.
  *
- * The rows of the locks are locked when it begins, so what it sees is what is so; and as each lock is asked about once, no
- * answer depends on another. The long way gives the same answers: see verbs.ts. A join goes through the few that were asked
- * about and looks each one up, however large the tables have become since it was planned.
+ * The rows of the locks are locked when it begins, so what it sees is what is so; and as each lock
+ * is asked about once, no answer depends on another. The long way gives the same answers: see
+ * verbs.ts. A join goes through the few that were asked about and looks each one up, however large
+ * the tables have become since it was planned.
  */
 export const PLAIN = /* sql */ `
 create or replace function holdfast.plain_1(a_ops jsonb, a_now timestamptz)

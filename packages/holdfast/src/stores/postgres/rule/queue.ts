@@ -1,6 +1,9 @@
 /** Who holds and who is next: the steps that the verbs of the rule share. */
 
-/** Ends what has expired and lets the queue move up: done at the beginning of a turn, where there is anything of it. */
+/**
+ * Ends what has expired and lets the queue move up: done at the beginning of a turn, where there is
+ * anything of it.
+ */
 export const SETTLE = /* sql */ `
 create or replace function holdfast.settle_1(a_lock text, a_now timestamptz) returns void
 language plpgsql as $settle$
@@ -17,7 +20,10 @@ end
 $settle$;
 `
 
-/** Refuses a claim from now on, so that a message of its own which comes late does not bring it back. */
+/**
+ * Refuses a claim from now on, so that a message of its own which comes late does not bring it
+ * back.
+ */
 export const BURY = /* sql */ `
 create or replace function holdfast.bury_1(
   a_lock text, a_id text, a_ttl_ms double precision, a_outcome text, a_now timestamptz
@@ -31,7 +37,10 @@ end
 $bury$;
 `
 
-/** Makes a claim a holder and returns its first token. Such a turn has to be on the disk before it is answered. A token also exceeds the time: rows may be lost, as with a backup. */
+/**
+ * Makes a claim a holder and returns its first token. Such a turn has to be on the disk before it
+ * is answered. A token also exceeds the time: rows may be lost, as with a backup.
+ */
 export const HOLD = /* sql */ `
 create or replace function holdfast.hold_1(
   a_lock text, a_id text, a_owner text, a_weight integer, a_tokens integer, a_ttl_ms double precision,
@@ -55,14 +64,16 @@ $hold$;
 `
 
 /**
- * Whether a lock that a transaction covered may be granted again. Not while the transaction has the guard: it may yet
- * commit, whether the lease has expired, was stolen, or was given up by a client that took it for lost. Otherwise a
- * transaction of that lease which comes late finds the guard moved past its token. The rows are never waited for, since
- * everybody who wants this lock waits behind us.
+ * Whether a lock that a transaction covered may be granted again. Not while the transaction has the
+ * guard: it may yet commit, whether the lease has expired, was stolen, or was given up by a client
+ * that took it for lost. Otherwise a transaction of that lease which comes late finds the guard
+ * moved past its token. The rows are never waited for, since everybody who wants this lock waits
+ * behind us.
  *
- * A process that was stopped in the middle of its transaction would have the guard for as long as its machine is up. When
- * nobody holds the lock its lease is over, so that the transaction cannot be committed any more; when it has done nothing
- * for some seconds its session is ended. That takes the same user of the database, or the right to end sessions.
+ * A process that was stopped in the middle of its transaction would have the guard for as long as
+ * its machine is up. When nobody holds the lock its lease is over, so that the transaction cannot
+ * be committed any more; when it has done nothing for some seconds its session is ended. That takes
+ * the same user of the database, or the right to end sessions.
  */
 export const PASS = /* sql */ `
 create or replace function holdfast.end_idle_1(a_lock text) returns void
@@ -99,7 +110,10 @@ end
 $pass$;
 `
 
-/** Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the next grant. */
+/**
+ * Makes the guard of a lease that is held, for a transaction to lock, and has it asked before the
+ * next grant.
+ */
 export const GUARD = /* sql */ `
 create or replace function holdfast.guard_1(a_op jsonb) returns jsonb
 language plpgsql as $guard$
@@ -118,8 +132,9 @@ $guard$;
 `
 
 /**
- * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops the queue. The grant
- * is short until its first renewal, since the waiter may have died a moment ago, and it is told to the waiter's client.
+ * Makes holders of the waiters that fit, in order; the first one that lives and does not fit stops
+ * the queue. The grant is short until its first renewal, since the waiter may have died a moment
+ * ago, and it is told to the waiter's client.
  */
 export const PROMOTE = /* sql */ `
 create or replace function holdfast.promote_1(a_lock text, a_now timestamptz) returns void

@@ -1,9 +1,11 @@
 /**
- * Where the waiters of this client listen in a Cluster: one channel for each lock that somebody waits for, on the member
- * that owns the lock's slot, since a script there can publish to its own slots only (sharded pub/sub, Redis 7).
+ * Where the waiters of this client listen in a Cluster: one channel for each lock that somebody
+ * waits for, on the member that owns the lock's slot, since a script there can publish to its own
+ * slots only (sharded pub/sub, Redis 7).
  *
- * A slot that moves takes the subscription with it. Waiters attempt again once a second, meet with the new owner, and
- * then the channel follows; whoever was granted the lock in between finds out by the wake-up that says so.
+ * A slot that moves takes the subscription with it. Waiters attempt again once a second, meet with
+ * the new owner, and then the channel follows; whoever was granted the lock in between finds out by
+ * the wake-up that says so.
  */
 import { isServerError, notHeard } from '../errors.js'
 import { Readiness } from '../readiness.js'
@@ -12,7 +14,10 @@ import type { MessageListener, Subscription, Subscriptions } from '../grant-inbo
 import type { Member } from './member.js'
 import type { Router } from './router.js'
 
-/** A channel that nobody needs any more is kept for so long, since whoever waited for a lock often does so again. */
+/**
+ * A channel that nobody needs any more is kept for so long, since whoever waited for a lock often
+ * does so again.
+ */
 const LINGER_MS = 5000
 const RETRY_MS = 100
 /** After a refusal that will hardly pass, such as a missing right. */
@@ -196,7 +201,10 @@ export class Channels implements Subscriptions {
     }
   }
 
-  /** Connections to members that own no slots any more: nothing breaks them, and nothing is said there. */
+  /**
+   * Connections to members that own no slots any more: nothing breaks them, and nothing is said
+   * there.
+   */
   #leaveRetired(): void {
     for (const subscriber of this.#subscribers.values()) {
       if (!subscriber.member.isRetired) continue

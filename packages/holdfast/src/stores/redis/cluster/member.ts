@@ -1,10 +1,18 @@
-/** A member of the Cluster, with a connection of the store's own that is opened when it is needed first. */
+/**
+ * A member of the Cluster, with a connection of the store's own that is opened when it is needed
+ * first.
+ */
 import type { Clock } from '../../../clock/clock.js'
 import type { LockError } from '../../../errors.js'
 import { explain, isServerError, isUnknownScript } from '../errors.js'
 import { ResilientCaller } from '../resilient-caller.js'
 import { ReplicatedCalls, type ReplicaSettings } from '../replicas.js'
-import type { Address, ClusterTransport, MemberConnection, Transport } from '../transports/transport.js'
+import type {
+  Address,
+  ClusterTransport,
+  MemberConnection,
+  Transport,
+} from '../transports/transport.js'
 import { nameOf } from './topology.js'
 
 /** So long a broken connection is waited for before the call looks for another owner. */
@@ -68,7 +76,10 @@ export class Member {
     return this.#retired !== undefined
   }
 
-  /** Gives the reply, or a refusal. Rejects when the client's settings are wrong, such as its password. */
+  /**
+   * Gives the reply, or a refusal. Rejects when the client's settings are wrong, such as its
+   * password.
+   */
   async call(send: Send): Promise<unknown> {
     try {
       return await this.#call(this.#opened ?? (await this.#open()), send)
@@ -107,7 +118,11 @@ export class Member {
       .then((connection) => {
         const { transport } = connection
         const { timeoutMs, replicas, clock, onLost } = this.#settings
-        const link = new ResilientCaller(transport, timeoutMs, { clock, absenceMs: ABSENCE_MS, onLost })
+        const link = new ResilientCaller(transport, timeoutMs, {
+          clock,
+          absenceMs: ABSENCE_MS,
+          onLost,
+        })
         const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened

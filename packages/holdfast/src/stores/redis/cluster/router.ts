@@ -1,8 +1,10 @@
 /**
- * Finds the member that owns a slot, and follows what members say when they do not own it, or not any more.
+ * Finds the member that owns a slot, and follows what members say when they do not own it, or not
+ * any more.
  *
- * The connections are the store's own, one to each primary: then one member's failure is seen as what it is, whichever
- * client library there is. Some of them keep commands for a dead primary until it comes back, others give up.
+ * The connections are the store's own, one to each primary: then one member's failure is seen as
+ * what it is, whichever client library there is. Some of them keep commands for a dead primary
+ * until it comes back, others give up.
  */
 import type { Timer } from '../../../clock/clock.js'
 import { withTimeout } from '../../../clock/with-timeout.js'
@@ -25,7 +27,9 @@ const FOLLOWED_AT_ONCE = 3
 const SHORTEST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 200
 
-/** What passes by itself, sooner or later: the member asks to come back, or is about to be replaced. */
+/**
+ * What passes by itself, sooner or later: the member asks to come back, or is about to be replaced.
+ */
 const PASSING = new Set(['TRYAGAIN', 'CLUSTERDOWN', 'MASTERDOWN', 'LOADING', 'READONLY'])
 
 interface Call {
@@ -73,11 +77,15 @@ export class Router {
     return Array.from(this.#topology.owners().values(), (address) => this.#member(address))
   }
 
-  /** The member that owns a slot as far as is known. Rejects where nobody does: whoever comes again may find one. */
+  /**
+   * The member that owns a slot as far as is known. Rejects where nobody does: whoever comes again
+   * may find one.
+   */
   async ownerOf(slot: number): Promise<Member> {
     const owner = await this.#findOwner(slot)
     if (owner) return owner
-    // No member says of a slot without an owner that it has moved, so that nothing else would make us look again.
+    // No member says of a slot without an owner that it has moved, so that nothing else would make
+    // us look again.
     this.lookSoon()
     throw explain(noOwner(slot))
   }
@@ -116,9 +124,11 @@ export class Router {
     let asked: Member | undefined
     for (let tries = 0; ; tries += 1) {
       const member = asked ?? (await this.#findOwner(slot))
-      // Whoever was told of a failure meanwhile may have withdrawn already: an attempt must not come after that.
+      // Whoever was told of a failure meanwhile may have withdrawn already: an attempt must not
+      // come after that.
       if (!this.#calls.has(call)) throw closedError()
-      // Such as while the Cluster is being made, or when the one who was asked knew of a part of it only.
+      // Such as while the Cluster is being made, or when the one who was asked knew of a part of it
+      // only.
       const answer = member
         ? await member.call(asked ? asking(send) : send)
         : new Refusal(explain(noOwner(slot)), 'CLUSTERDOWN')
@@ -196,7 +206,9 @@ export class Router {
 
   #within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
     const { clock } = this.#settings
-    return withTimeout(answer, limitMs, () => new Error(`No answer within ${limitMs} ms`), { clock })
+    return withTimeout(answer, limitMs, () => new Error(`No answer within ${limitMs} ms`), {
+      clock,
+    })
   }
 
   async #askMember(member: Member): Promise<boolean> {
@@ -217,7 +229,8 @@ export class Router {
     const owners = this.#topology.owners()
     for (const [name, member] of this.#members) {
       if (owners.has(name)) continue
-      // What was sent to it and not answered yet is sent to the new owner: every verb may be repeated.
+      // What was sent to it and not answered yet is sent to the new owner: every verb may be
+      // repeated.
       this.#members.delete(name)
       member.retire(gone(name))
     }
@@ -237,13 +250,18 @@ export class Router {
       this.lookSoon()
       if (ageMs < this.#settings.timeoutMs) continue
       this.#calls.delete(call)
-      call.reject(explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)))
+      call.reject(
+        explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)),
+      )
     }
     this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
   }
 }
 
-/** The next command may use a slot that is only about to come to the member. The two travel together. */
+/**
+ * The next command may use a slot that is only about to come to the member. The two travel
+ * together.
+ */
 function asking(send: Send): Send {
   return (ways, bySource) => {
     ways.transport.command('ASKING').catch(() => undefined)

@@ -1,4 +1,7 @@
-/** Which of the 16 384 slots of a Cluster a key belongs to: CRC16 (XMODEM) of the key, or of what stands in its braces. */
+/**
+ * Which of the 16 384 slots of a Cluster a key belongs to: CRC16 (XMODEM) of the key, or of what
+ * stands in its braces.
+ */
 export const SLOTS = 16_384
 
 const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {

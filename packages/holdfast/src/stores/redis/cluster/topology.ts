@@ -62,7 +62,10 @@ export function nameOf({ host, port }: Address): string {
   return `${host}:${port}`
 }
 
-/** An address as it stands in a redirection, such as `127.0.0.1:6379`, or `:6379` for the host of who says so. */
+/**
+ * An address as it stands in a redirection, such as `127.0.0.1:6379`, or `:6379` for the host of
+ * who says so.
+ */
 export function readAddress(text: string, saidBy: Address): Address | undefined {
   const colon = text.lastIndexOf(':')
   const port = Number(text.slice(colon + 1))

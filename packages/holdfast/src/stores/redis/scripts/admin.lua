@@ -1,15 +1,15 @@
 -- What is done now and then, on one lock or on several.
 --
--- KEYS    the keys of the locks. In a Cluster their helper keys follow, which the script finds by itself
--- ARGV 1  the command that publishes, SPUBLISH in a Cluster
--- ARGV 2  what to do:
+-- KEYS    the keys of the locks. In a Cluster their helper keys follow, which the script finds by
+-- itself ARGV 1  the command that publishes, SPUBLISH in a Cluster ARGV 2  what to do:
 --   "downgrade"  ARGV 3: claim id
 --   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""  ARGV 5: the last token that was given
 --                when the thief looked: whoever has a later one is left alone
 --   "describe"   ARGV 3: how many locks
--- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each key 0 where nobody uses
--- the lock, else {kind, capacity, last token, holders, waiters}, where a holder is
--- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason} and a waiter {id, owner, weight, waited for}.
+-- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
+-- key 0 where nobody uses the lock, else {kind, capacity, last token, holders, waiters}, where a
+-- holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason} and a waiter {id,
+-- owner, weight, waited for}.
 --
 -- Publishes as work.lua does.
 
@@ -39,7 +39,8 @@ local function downgrade(key, id)
   return done and 1 or 0
 end
 
--- It may come a second time, after a connection broke, when somebody else has been granted the lock since the first.
+-- It may come a second time, after a connection broke, when somebody else has been granted the lock
+-- since the first.
 local function steal(key, at_once, because, last_token)
   local state = load_state(key, call('GET', key))
   local changed = settle(key, state)

@@ -1,8 +1,11 @@
--- Attempts, renewals and withdrawals of one turn of a client's event loop, each on a lock of its own.
+-- Attempts, renewals and withdrawals of one turn of a client's event loop, each on a lock of its
+-- own.
 --
--- KEYS    the key of each item's lock, in the order of the items; a key may come twice. In a Cluster the helper keys of
+-- KEYS    the key of each item's lock, in the order of the items; a key may come twice. In a
+-- Cluster the helper keys of
 --         these locks follow, which the script finds by itself
--- ARGV 1  the command that publishes, SPUBLISH in a Cluster, and behind a blank the channel where this client listens
+-- ARGV 1  the command that publishes, SPUBLISH in a Cluster, and behind a blank the channel where
+-- this client listens
 --   For one item:  2 its verb  3 its shape  4 the claim's id
 --                  5 the TTL and 6 the tokens of an attempt that wants all of the lock; 5 the TTL of a withdrawal that is
 --                  not firm: what the short way needs to know without reading the shape
@@ -18,11 +21,13 @@
 --         t: "released"  "absent"
 --         "e <error>" for an item that failed; the others are done all the same
 --
--- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter there that now holds.
+-- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter
+-- there that now holds.
 
--- The short ways stand here in the open: nearly every claim of a mutex finds the lock idle and leaves it alone on it, or
--- finds it held and gets it from the one before or leaves its queue. There is nothing to expire then, and a head is made out of pieces of the one
--- before. Functions for that would take longer to make, at each call, than it takes. Nothing raises there; what they
+-- The short ways stand here in the open: nearly every claim of a mutex finds the lock idle and
+-- leaves it alone on it, or finds it held and gets it from the one before or leaves its queue.
+-- There is nothing to expire then, and a head is made out of pieces of the one before. Functions
+-- for that would take longer to make, at each call, than it takes. Nothing raises there; what they
 -- cannot do they leave as it is, and the long way decides.
 
 -- @include parts/base.lua
@@ -81,7 +86,8 @@ for index = 1, count do
     -- @include parts/release-sole.lua
   end
   if not line then
-    -- Most calls never need the long way, and making its functions takes longer than a whole short one.
+    -- Most calls never need the long way, and making its functions takes longer than a whole short
+    -- one.
     long_way = long_way or (function()
       -- @include parts/writes.lua
       -- @include parts/tombstones.lua

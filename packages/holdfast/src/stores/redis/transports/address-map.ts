@@ -1,4 +1,7 @@
-/** Addresses behind NAT: what a client was told to connect to instead of what the members of a Cluster call themselves. */
+/**
+ * Addresses behind NAT: what a client was told to connect to instead of what the members of a
+ * Cluster call themselves.
+ */
 import type { Address } from './transport.js'
 
 /** @param map the client's own setting: a function, or an object by `host:port` */

@@ -1,5 +1,10 @@
 /** A `Cluster` of ioredis 5 and 6. */
-import type { IoRedisCluster, IoRedisMember, IoRedisOwnMember, IoRedisOverride } from '../clients.js'
+import type {
+  IoRedisCluster,
+  IoRedisMember,
+  IoRedisOwnMember,
+  IoRedisOverride,
+} from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { ioRedisTransport } from './ioredis.js'
 import { retryMs } from './repeatedly.js'
@@ -46,8 +51,9 @@ interface Kept {
 const kept = new WeakMap<IoRedisCluster, Kept>()
 
 /**
- * A client that cannot connect keeps commands for ever. Whoever comes again meanwhile waits for the answer to the one that
- * it has: it is answered when it is sent, and so it is no older than that of another would be.
+ * A client that cannot connect keeps commands for ever. Whoever comes again meanwhile waits for the
+ * answer to the one that it has: it is answered when it is sent, and so it is no older than that of
+ * another would be.
  */
 function ask(client: IoRedisCluster, [name, ...args]: [string, ...string[]]): Promise<unknown> {
   const words = [name, ...args].join(' ')
@@ -123,10 +129,12 @@ function listenSharded(member: IoRedisMember, listener: ShardListener): ShardCon
     autoResubscribe: false,
     retryStrategy: null,
   })
-  // Also when a channel was taken away since its slot has moved: the library takes that for an answer to nothing.
+  // Also when a channel was taken away since its slot has moved: the library takes that for an
+  // answer to nothing.
   subscriber.on('error', () => listener.broken())
   subscriber.on('end', () => listener.broken())
-  // A subscription that is refused since its slot is elsewhere is never answered; this is all that is told.
+  // A subscription that is refused since its slot is elsewhere is never answered; this is all that
+  // is told.
   subscriber.on('moved', () => listener.broken())
   subscriber.on('smessage', (channel, text) => listener.message(String(channel), String(text)))
   subscriber.on('ready', () => listener.open())

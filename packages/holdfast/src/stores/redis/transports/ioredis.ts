@@ -49,18 +49,24 @@ function watchState(client: IoRedisClient, listener: StateListener): () => void 
   }
 }
 
-function listen(client: IoRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
+function listen(
+  client: IoRedisClient,
+  channel: string,
+  listener: ChannelListener,
+): ChannelConnection {
   const subscriber = client.duplicate({
     lazyConnect: false,
     // Done below instead, since the library does not tell when it is through.
     autoResubscribe: false,
     enableOfflineQueue: true,
     maxRetriesPerRequest: null,
-    // Also where the caller's gives up: that one is still there, and its waiters would never hear anything again.
+    // Also where the caller's gives up: that one is still there, and its waiters would never hear
+    // anything again.
     retryStrategy: retryMs,
     sentinelRetryStrategy: retryMs,
   })
-  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
+  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the
+  // waiters a heartbeat.
   subscriber.on('error', () => undefined)
   subscriber.on('message', (_channel, text) => listener.message(String(text)))
   const subscribe = async (): Promise<void> => {

@@ -11,7 +11,10 @@ import type {
   ShardListener,
 } from './transport.js'
 
-/** One that has not answered for so long is not waited for alone. The library keeps what it cannot send, without an end. */
+/**
+ * One that has not answered for so long is not waited for alone. The library keeps what it cannot
+ * send, without an end.
+ */
 const PATIENCE_MS = 300
 
 interface Settings {
@@ -24,7 +27,8 @@ export function nodeRedisClusterTransport(client: NodeRedisCluster): ClusterTran
   const settings = (Reflect.get(client, '_options') ?? {}) as Settings
   const { keyPrefix } = settings
   return {
-    keyPrefix: typeof keyPrefix === 'string' || Buffer.isBuffer(keyPrefix) ? keyPrefix.toString() : '',
+    keyPrefix:
+      typeof keyPrefix === 'string' || Buffer.isBuffer(keyPrefix) ? keyPrefix.toString() : '',
     async command(name, ...args) {
       await untilConnected(client)
       return askAny(client, [name, ...args])
@@ -59,8 +63,8 @@ function untilConnected(client: NodeRedisCluster): Promise<void> {
 }
 
 /**
- * A connection of the library's, for its settings. Whether it works does not matter: one to a member that is dead is
- * awaited for ever.
+ * A connection of the library's, for its settings. Whether it works does not matter: one to a
+ * member that is dead is awaited for ever.
  */
 async function anyMember(client: NodeRedisCluster): Promise<NodeRedisMember> {
   const [first] = client.masters
@@ -148,7 +152,8 @@ function listenSharded(member: NodeRedisMember, listener: ShardListener): ShardC
     () => listener.broken(),
   )
   return {
-    subscribe: (channel) => subscriber.sSubscribe(channel, (text) => listener.message(channel, text)),
+    subscribe: (channel) =>
+      subscriber.sSubscribe(channel, (text) => listener.message(channel, text)),
     unsubscribe(channel) {
       subscriber.sUnsubscribe(channel).catch(() => undefined)
     },

@@ -1,6 +1,7 @@
 /**
- * A client made with `createSentinel` of node-redis 6. It sends a command again by itself when the primary has been
- * replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its own.
+ * A client made with `createSentinel` of node-redis 6. It sends a command again by itself when the
+ * primary has been replaced. A `Redis` of ioredis that was given Sentinels needs nothing of its
+ * own.
  */
 import type { NodeRedisOwnSentinel, NodeRedisSentinel } from '../clients.js'
 import { repeatedly } from './repeatedly.js'
@@ -35,7 +36,10 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
   }
 }
 
-/** One that was never connected fails over what it has not made yet, and its message says nothing to anybody. */
+/**
+ * One that was never connected fails over what it has not made yet, and its message says nothing to
+ * anybody.
+ */
 function send(client: NodeRedisSentinel, args: string[]): Promise<unknown> {
   return client.isOpen
     ? client.sendCommand(false, args)
@@ -75,7 +79,9 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
   }
 }
 
-/** Whether an event is about a connection to the primary: it broke, or another primary took over. */
+/**
+ * Whether an event is about a connection to the primary: it broke, or another primary took over.
+ */
 function isOfPrimary(event: unknown): boolean {
   if (typeof event !== 'object' || event === null || !('type' in event)) return false
   return event.type === 'MASTER' || event.type === 'MASTER_CHANGE'
@@ -97,8 +103,15 @@ function connect(client: NodeRedisSentinel): OwnConnection {
   }
 }
 
-/** The library has a connection of its own for messages, and subscribes again when the primary has been replaced. */
-function listen(client: NodeRedisSentinel, channel: string, listener: ChannelListener): ChannelConnection {
+/**
+ * The library has a connection of its own for messages, and subscribes again when the primary has
+ * been replaced.
+ */
+function listen(
+  client: NodeRedisSentinel,
+  channel: string,
+  listener: ChannelListener,
+): ChannelConnection {
   let closed = false
   let subscribed = false
   const onMessage = (text: string): void => listener.message(text)

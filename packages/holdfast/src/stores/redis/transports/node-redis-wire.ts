@@ -33,8 +33,9 @@ export function directWire(client: NodeRedisClient): Wire {
 type Watch = (listener: StateListener) => () => void
 
 /**
- * Sends when the connection is ready, or fails as the connection does. The library would send what it keeps right behind
- * AUTH and SELECT, whatever becomes of these: a lock might be taken in another database, or by another user.
+ * Sends when the connection is ready, or fails as the connection does. The library would send what
+ * it keeps right behind AUTH and SELECT, whatever becomes of these: a lock might be taken in
+ * another database, or by another user.
  */
 function onceReady(watch: Watch, send: () => Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -66,7 +67,10 @@ function watchState(client: NodeRedisClient, listener: StateListener): () => voi
   }
 }
 
-/** A connection that never comes back: when it breaks, another one is made in its place, until it is dropped. */
+/**
+ * A connection that never comes back: when it breaks, another one is made in its place, until it is
+ * dropped.
+ */
 export class LastingWire implements Wire {
   readonly #make: () => NodeRedisDuplicate
   readonly #listeners = new Set<StateListener>()

@@ -6,7 +6,10 @@ import { repeatedly, retryMs } from './repeatedly.js'
 import type { ChannelConnection, ChannelListener, OwnConnection, Transport } from './transport.js'
 
 /** @param wire the way to the server, where it is not that of the client */
-export function nodeRedisTransport(client: NodeRedisClient, wire: Wire = directWire(client)): Transport {
+export function nodeRedisTransport(
+  client: NodeRedisClient,
+  wire: Wire = directWire(client),
+): Transport {
   const keyPrefix = prefixOf(client)
   return {
     keyPrefix,
@@ -34,16 +37,22 @@ function prefixOf({ options }: NodeRedisClient): string {
   return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : ''
 }
 
-function listen(client: NodeRedisClient, channel: string, listener: ChannelListener): ChannelConnection {
+function listen(
+  client: NodeRedisClient,
+  channel: string,
+  listener: ChannelListener,
+): ChannelConnection {
   const { socket }: { readonly socket?: object } = client.options ?? {}
   let subscriber: NodeRedisDuplicate | undefined
   const drop = (): void => {
     if (subscriber) destroy(subscriber)
   }
   const begin = async (): Promise<void> => {
-    // The library forgets a subscription that did not go well at first: the next one gets a connection of its own.
+    // The library forgets a subscription that did not go well at first: the next one gets a
+    // connection of its own.
     drop()
-    // Also where the caller's gives up: that one is still there, and its waiters would never hear anything again.
+    // Also where the caller's gives up: that one is still there, and its waiters would never hear
+    // anything again.
     subscriber = client.duplicate({ socket: { ...socket, reconnectStrategy: retryMs } })
     await subscribe(subscriber, channel, listener)
   }
@@ -62,7 +71,8 @@ async function subscribe(
   listener: ChannelListener,
 ): Promise<void> {
   let subscribed = false
-  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the waiters a heartbeat.
+  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the
+  // waiters a heartbeat.
   subscriber.on('error', () => undefined)
   // The library subscribes again by itself, and is ready when it has.
   subscriber.on('ready', () => {

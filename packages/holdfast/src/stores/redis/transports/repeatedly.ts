@@ -1,4 +1,7 @@
-/** Subscriptions that a server refuses at first, or that break with their connection. Waiters have their heartbeats meanwhile. */
+/**
+ * Subscriptions that a server refuses at first, or that break with their connection. Waiters have
+ * their heartbeats meanwhile.
+ */
 
 import { isServerError } from '../errors.js'
 
@@ -14,7 +17,10 @@ export function retryMs(times: number): number {
  * Does it until it has gone well once, or until the returned function is called.
  * @param refused told of each answer of a server that refuses it
  */
-export function repeatedly(work: () => Promise<void>, refused: (error: unknown) => void): () => void {
+export function repeatedly(
+  work: () => Promise<void>,
+  refused: (error: unknown) => void,
+): () => void {
   let stopped = false
   let retry: NodeJS.Timeout | undefined
   const once = (): void => {

@@ -1,4 +1,7 @@
-/** One set of listeners on a client, however many stores there are over it: Node takes more than ten for a leak, and warns. */
+/**
+ * One set of listeners on a client, however many stores there are over it: Node takes more than ten
+ * for a leak, and warns.
+ */
 import type { StateListener } from './transport.js'
 
 interface Shared {

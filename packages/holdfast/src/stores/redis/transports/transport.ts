@@ -6,7 +6,9 @@ export interface StateListener {
   ready(): void
   /** The connection is gone, or could not be made; the library goes on trying. */
   lost(error?: unknown): void
-  /** A connection broke, and the library itself sends again the calls that were under way over it. */
+  /**
+   * A connection broke, and the library itself sends again the calls that were under way over it.
+   */
   broken?(): void
 }
 
@@ -32,8 +34,8 @@ export interface Transport {
 }
 
 /**
- * Connects once. When it breaks, every call fails, and nothing is ever sent again over another connection. Keys are
- * complete: no prefix is put before them.
+ * Connects once. When it breaks, every call fails, and nothing is ever sent again over another
+ * connection. Keys are complete: no prefix is put before them.
  */
 export interface OwnConnection {
   /** Not quite so: the library may put another connection in its place between two calls. */
@@ -60,7 +62,10 @@ export interface Address {
   readonly port: number
 }
 
-/** What the store needs of a client of a Cluster: who the members are, and connections of its own to them. */
+/**
+ * What the store needs of a client of a Cluster: who the members are, and connections of its own to
+ * them.
+ */
 export interface ClusterTransport {
   readonly keyPrefix: string
   /** Sends a command that names no keys through the caller's client, to any member. */

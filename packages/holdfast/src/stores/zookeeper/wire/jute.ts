@@ -1,7 +1,9 @@
 /**
- * Jute, the encoding of ZooKeeper's messages: big-endian numbers, and texts, bytes and lists behind their length.
+ * Jute, the encoding of ZooKeeper's messages: big-endian numbers, and texts, bytes and lists behind
+ * their length.
  *
- * Paths are written with the chroot before them and read without it, so that nobody else knows of it.
+ * Paths are written with the chroot before them and read without it, so that nobody else knows of
+ * it.
  */
 const LENGTH_BYTES = 4
 

@@ -25,7 +25,9 @@ export interface Welcome {
   readonly password: Buffer
 }
 
-/** Messages of the server that answer no request, and requests that are answered out of the order. */
+/**
+ * Messages of the server that answer no request, and requests that are answered out of the order.
+ */
 export const XIDS = { event: -1, ping: -2, auth: -4 } as const
 
 const OPS = {
@@ -46,7 +48,9 @@ const OPS = {
 /** How a node is made. */
 export const FLAGS = { persistent: 0, ephemeral: 1, ephemeralSequential: 3, container: 4 } as const
 
-/** Stands behind the last part of a request or an answer; and where a part of an answer is an error. */
+/**
+ * Stands behind the last part of a request or an answer; and where a part of an answer is an error.
+ */
 const [END_OF_PARTS, FAILED_PART] = [-1, -1] as const
 const ALL_RIGHTS = 31
 const NOTHING = Buffer.alloc(0)
@@ -105,10 +109,16 @@ export function getChildren(path: string): Request<readonly string[]> {
 }
 
 /**
- * Makes an ephemeral node anew in its place, for the session that asks, if its data has not changed. In one step: nobody
- * sees the place empty. The answer is the code of what stood in the way, or 0.
+ * Makes an ephemeral node anew in its place, for the session that asks, if its data has not
+ * changed. In one step: nobody sees the place empty. The answer is the code of what stood in the
+ * way, or 0.
  */
-export function replace(path: string, data: string, version: number, restricted: boolean): Request<number> {
+export function replace(
+  path: string,
+  data: string,
+  version: number,
+  restricted: boolean,
+): Request<number> {
   return {
     op: OPS.multi,
     write: (writer) => {
@@ -127,7 +137,10 @@ function writePart(writer: Writer, op: number): Writer {
     .int(-1)
 }
 
-/** The first error among the answers to the parts of a request; those that were only rolled back have none. */
+/**
+ * The first error among the answers to the parts of a request; those that were only rolled back
+ * have none.
+ */
 function readFailure(reader: Reader): number {
   for (let failure = 0; ;) {
     const type = reader.int()
@@ -140,8 +153,9 @@ function readFailure(reader: Reader): number {
 }
 
 /**
- * Compares nothing, in a `multi`: the leader looks at the session and proposes the request to a quorum, like a write. The answer
- * is the code of what stood in the way, or 0; ZooKeeper looks at the session before it looks at the node.
+ * Compares nothing, in a `multi`: the leader looks at the session and proposes the request to a
+ * quorum, like a write. The answer is the code of what stood in the way, or 0; ZooKeeper looks at
+ * the session before it looks at the node.
  */
 export function check(path: string): Request<number> {
   return {
@@ -155,7 +169,11 @@ export function check(path: string): Request<number> {
 }
 
 /** Ends the session, and all its nodes with it. */
-export const CLOSE: Request<undefined> = { op: OPS.close, write: () => undefined, read: () => undefined }
+export const CLOSE: Request<undefined> = {
+  op: OPS.close,
+  write: () => undefined,
+  read: () => undefined,
+}
 
 export function requestFrame(xid: number, { op, write }: Request<unknown>, chroot: string): Buffer {
   const writer = new Writer(chroot).int(xid).int(op)

@@ -2,7 +2,11 @@
 export class Agenda {
   nowNs = 0
   #made = 0
-  readonly #entries: { readonly atNs: number; readonly number: number; readonly happens: () => void }[] = []
+  readonly #entries: {
+    readonly atNs: number
+    readonly number: number
+    readonly happens: () => void
+  }[] = []
 
   after(ns: number, happens: () => void): void {
     const entry = { atNs: this.nowNs + ns, number: (this.#made += 1), happens }

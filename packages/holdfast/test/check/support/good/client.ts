@@ -54,7 +54,8 @@ export class Client {
     await this.#world.agenda.sleep(this.#world.upTo(WORK_NS))
     if (this.#world.happens(0.2)) await this.#renew(lease)
     if (exclusive && capacity > 1 && this.#world.happens(0.3)) await this.#lower(lease)
-    if (this.#world.options.faults && this.#world.happens(0.05)) await this.#world.agenda.sleep(2 * TTL_NS)
+    if (this.#world.options.faults && this.#world.happens(0.05))
+      await this.#world.agenda.sleep(2 * TTL_NS)
   }
 
   async #count({ token }: Lease): Promise<void> {
@@ -64,7 +65,8 @@ export class Client {
     const value = await this.#ask(() => counter.read(owner, token))
     this.#say({ f: 'read', ...(value === undefined ? { type: 'fail' } : { type: 'ok', value }) })
     if (value === undefined) return
-    if (this.#world.options.faults && this.#world.happens(0.1)) await this.#world.agenda.sleep(2 * TTL_NS)
+    if (this.#world.options.faults && this.#world.happens(0.1))
+      await this.#world.agenda.sleep(2 * TTL_NS)
     this.#say({ f: 'write', type: 'invoke', token, value: value + 1 })
     const accepted = await this.#ask(() => this.alive && counter.write(owner, token, value + 1))
     this.#say({

@@ -39,7 +39,9 @@ export class Cohort {
     })
   }
 
-  /** Hands the lease on if that is allowed. Otherwise the others stand in the server's queue again. */
+  /**
+   * Hands the lease on if that is allowed. Otherwise the others stand in the server's queue again.
+   */
   handOn(lease: Lease): boolean {
     if (!this.#world.options.cohorts) return false
     const { nowNs } = this.#world.agenda
@@ -62,7 +64,12 @@ export class Cohort {
     )
   }
 
-  #ask(weight: number, tokens: number, onEnqueued: () => void, onGrant: (lease: Lease) => void): void {
+  #ask(
+    weight: number,
+    tokens: number,
+    onEnqueued: () => void,
+    onGrant: (lease: Lease) => void,
+  ): void {
     const { agenda, server } = this.#world
     const id = `claim-${(claims += 1)}`
     let told = false

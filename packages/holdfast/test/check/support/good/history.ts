@@ -1,6 +1,7 @@
 /**
- * A lock that keeps every promise, in virtual time from a seed, and its history: the server's truth, renewals, holders
- * that sleep through their lease, kills, downgrades, hand-offs inside a process, and a fenced counter.
+ * A lock that keeps every promise, in virtual time from a seed, and its history: the server's
+ * truth, renewals, holders that sleep through their lease, kills, downgrades, hand-offs inside a
+ * process, and a fenced counter.
  *
  * It is no copy of the runtime: it is as plain as can be, so that one sees that it is right.
  */

@@ -98,7 +98,10 @@ export class Server {
   }
 }
 
-/** A counter that refuses the late. A read raises the fence too, or a late write could come between it and its write. */
+/**
+ * A counter that refuses the late. A read raises the fence too, or a late write could come between
+ * it and its write.
+ */
 export class Counter {
   fence = 0n
   #owner = ''

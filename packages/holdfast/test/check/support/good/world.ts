@@ -8,7 +8,10 @@ export interface GoodLockOptions {
   readonly capacity: number
   /** What the clients of a process weigh; as many clients it has. */
   readonly weights: readonly number[]
-  /** Clients of one process hand the lock on among themselves. Only where everybody takes the whole capacity. */
+  /**
+   * Clients of one process hand the lock on among themselves. Only where everybody takes the whole
+   * capacity.
+   */
   readonly cohorts: boolean
   readonly processes: number
   /** How often each client takes the lock. */

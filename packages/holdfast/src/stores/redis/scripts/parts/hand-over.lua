@@ -1,6 +1,6 @@
--- Gives a lock that this claim holds as a whole to the next one in its queue, which lives and wants all of it, too. Sets
--- the line; not where anything is out of the ordinary.
--- Takes: key id ttl_ms state sole
+-- Gives a lock that this claim holds as a whole to the next one in its queue, which lives and wants
+-- all of it, too. Sets the line; not where anything is out of the ordinary. Takes: key id ttl_ms
+-- state sole
 
 local next_end = now + ttl_ms
 if sole[ID] == id and state[WAITERS] > 0 and state[BURIED] < TRIM_AFTER and state[TOMBS_UNTIL] >= next_end then

@@ -1,6 +1,5 @@
--- Takes a claim out of the queue of a lock that another one holds as a whole. Sets the line; not where anything is out of
--- the ordinary.
--- Takes: key id ttl_ms state sole
+-- Takes a claim out of the queue of a lock that another one holds as a whole. Sets the line; not
+-- where anything is out of the ordinary. Takes: key id ttl_ms state sole
 
 local next_end = now + ttl_ms
 if

@@ -1,6 +1,5 @@
--- Puts a claim that wants all of a lock at the end of its queue, behind others that do. Sets the line; not where anything is
--- out of the ordinary.
--- Takes: key id text shape state sole
+-- Puts a claim that wants all of a lock at the end of its queue, behind others that do. Sets the
+-- line; not where anything is out of the ordinary. Takes: key id text shape state sole
 
 if sole[ID] ~= id and state[WAITERS] > 0 and now < state[STUCK_UNTIL] then
   shape = shape or cjson.decode(text)

@@ -1,5 +1,5 @@
--- Frees a lock that this claim holds as a whole. Sets the line; not when it does not hold it so, or its lease has ended.
--- Takes: key id ttl_ms, and head, of which as much as is needed was read
+-- Frees a lock that this claim holds as a whole. Sets the line; not when it does not hold it so, or
+-- its lease has ended. Takes: key id ttl_ms, and head, of which as much as is needed was read
 
 local ring_at = SOLE_LENGTH + #id + 2
 if type(head) == 'string' and byte(head) == SOLE_ONE and sub(head, SOLE_LENGTH + 1, ring_at - 1) == id .. '\0' then

@@ -1,13 +1,14 @@
--- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody waits
--- before it. It decides as the rule of the memory store does, step by step, and is tested against it.
+-- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the
+-- capacity and nobody waits before it. It decides as the rule of the memory store does, step by
+-- step, and is tested against it.
 
 local function bury(key, state, id, ttl_ms, outcome, firm)
   local words = { score_of(now + ttl_ms, outcome, firm), id }
   state[BURIED], state[TOMBS_UNTIL] = put_tombs(key, words, ttl_ms, state[BURIED], state[TOMBS_UNTIL])
 end
 
--- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a claim that was not
--- withdrawn.
+-- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a
+-- claim that was not withdrawn.
 local function tomb_of(key, id)
   local score = call('ZSCORE', key .. ':t', id)
   if not score then return nil end
@@ -25,8 +26,8 @@ local function find_holder(key, state, id)
   return packed and cmsgpack.unpack(packed) or nil
 end
 
--- Removes what a hash held before the head began to count its fields: a helper key may outlive the head. Reads first,
--- since a write would let a new claim onto a server that is out of memory.
+-- Removes what a hash held before the head began to count its fields: a helper key may outlive the
+-- head. Reads first, since a write would let a new claim onto a server that is out of memory.
 local function clear_hash(hash)
   if #call('HVALS', hash) > 0 then call('PEXPIRE', hash, -1) end
 end
@@ -80,16 +81,16 @@ local function all_holders(key, state)
   return holders
 end
 
--- Whether the head's counts contradict each other. The holders' key may be evicted alone, and older versions counted holders
--- off that they had never counted.
+-- Whether the head's counts contradict each other. The holders' key may be evicted alone, and older
+-- versions counted holders off that they had never counted.
 local function is_miscounted(state)
   local held, sharing, sole = state[HELD], state[SHARING], state[SOLE]
   if sole then return held ~= sole[WEIGHT] or sharing ~= 0 end
   return (held ~= 0 or sharing ~= 0) and (sharing < 1 or held < sharing or state[NEXT_EXPIRY] == 0)
 end
 
--- Ends the leases that are over, and counts the others again: a wrong count heals within one TTL. Renewals leave
--- NEXT_EXPIRY too early, which costs one more look.
+-- Ends the leases that are over, and counts the others again: a wrong count heals within one TTL.
+-- Renewals leave NEXT_EXPIRY too early, which costs one more look.
 local function expire(key, state)
   local holders = all_holders(key, state)
   state[HELD], state[SHARING], state[NEXT_EXPIRY], state[STUCK_UNTIL] = 0, 0, 0, 0
@@ -118,9 +119,10 @@ local function drop_waiter(key, state, id)
   state[STUCK_UNTIL] = 0
 end
 
--- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops the queue. Returns
--- whether anything changed. At the end of a verb it need not be known whether the next one lives, if it cannot fit:
--- whoever comes next begins by looking. The grant is short until the first renewal: a waiter that died a moment ago must not cost a TTL.
+-- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
+-- the queue. Returns whether anything changed. At the end of a verb it need not be known whether
+-- the next one lives, if it cannot fit: whoever comes next begins by looking. The grant is short
+-- until the first renewal: a waiter that died a moment ago must not cost a TTL.
 local function promote(key, state, asking, at_end)
   local changed = false
   while state[WAITERS] > 0 do
@@ -151,7 +153,8 @@ local function promote(key, state, asking, at_end)
   return changed
 end
 
--- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the head has changed.
+-- Ends what has expired and lets the queue move up. Every verb begins with it. Returns whether the
+-- head has changed.
 local function settle(key, state, asking)
   local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY] or is_miscounted(state)
   if expired then expire(key, state) end

@@ -6,20 +6,24 @@
 --   <key>:w  hash    waiters, claim id -> packed waiter
 --   <key>:t  zset    claims that were withdrawn, claim id by the end of its refusal and what the withdrawal answered
 --
--- Times are milliseconds of the server's clock, with fractions. Whether something has ended is decided by the times in
--- the state; the TTLs of the keys only clear away what nobody asks for any more, and are never shorter.
+-- Times are milliseconds of the server's clock, with fractions. Whether something has ended is
+-- decided by the times in the state; the TTLs of the keys only clear away what nobody asks for any
+-- more, and are never shorter.
 --
--- A head has one of three forms. The first two are all that a lock without a queue needs, and cheap to read and write:
+-- A head has one of three forms. The first two are all that a lock without a queue needs, and cheap
+-- to read and write:
 --   idle: nobody holds it or waits
 --   sole: one claim holds all of it since it found it idle, and nobody waits; what it asked for stands there as it came
 --   else the array below, packed
--- Behind the first two stand the claims that were released last. The long way makes tombstones like the others of them.
+-- Behind the first two stand the claims that were released last. The long way makes tombstones like
+-- the others of them.
 
 local function foreign(key)
   error('FOREIGN the key ' .. key .. ' holds something that is not the state of a lock', 0)
 end
 
--- A newer version wrote this head. What it says is unknown here, so nothing of the lock may be touched.
+-- A newer version wrote this head. What it says is unknown here, so nothing of the lock may be
+-- touched.
 local function later(key, head)
   local _, format = unpack_form(LATER_FORM, head)
   error('FORMAT the key ' .. key .. ' has format ' .. format .. ', and this version of Holdfast knows format 1.', 0)
@@ -112,7 +116,8 @@ local function need_until(state, until_ms)
   if until_ms > state[NEEDED_UNTIL] then state[NEEDED_UNTIL] = until_ms end
 end
 
--- Gives the helper keys that are in use a TTL. Not at each step: they get more than they need, and are looked at again when it is used up.
+-- Gives the helper keys that are in use a TTL. Not at each step: they get more than they need, and
+-- are looked at again when it is used up.
 local function keep_helpers(key, state, anew)
   if not anew and state[HELPERS_UNTIL] >= state[NEEDED_UNTIL] then return end
   local ttl_ms = 2 * max(0, state[NEEDED_UNTIL] - now) + KEEP_MS

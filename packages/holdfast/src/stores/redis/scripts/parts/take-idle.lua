@@ -1,6 +1,5 @@
--- Grants an idle lock as a whole. Sets the line; not where that is not all: the lock is not idle, or the claim was
--- withdrawn.
--- Takes: key head id ttl_ms tokens text
+-- Grants an idle lock as a whole. Sets the line; not where that is not all: the lock is not idle,
+-- or the claim was withdrawn. Takes: key head id ttl_ms tokens text
 
 local token, tombs_until, kept_until, tombs, ring = token_floor, 0, 0, nil, ''
 if not head then
@@ -16,8 +15,9 @@ elseif #head >= IDLE_LENGTH and byte(head) == IDLE then
 end
 -- The head outlives the tombstones. Where it is missing, somebody may have taken it away.
 if tombs and not ((not head or tombs_until > now) and try('ZSCORE', key .. ':t', id)) then
-  -- A TTL is as dear as the rest of a write. So a head gets more than it needs, and keeps it until that is used up. It
-  -- needs as much as the lease, and then as much as a release has to be remembered.
+  -- A TTL is as dear as the rest of a write. So a head gets more than it needs, and keeps it until
+  -- that is used up. It needs as much as the lease, and then as much as a release has to be
+  -- remembered.
   local needed_ms = ttl_ms + max(ttl_ms, KEEP_MS)
   local keep_ms
   if kept_until < now + needed_ms then

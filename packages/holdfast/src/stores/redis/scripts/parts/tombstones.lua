@@ -1,8 +1,9 @@
 -- Tombstones: claims that were withdrawn, or whose lease ended. They are refused from then on.
 --
--- The score holds when the refusal ends and what the withdrawal answered. A firm tombstone is of a claim whose attempt
--- may still be on its way; it stays until it ends. A common one is of a claim whose attempts were all answered, so that
--- none can come late: it only repeats an answer, and the last few of a lock will do.
+-- The score holds when the refusal ends and what the withdrawal answered. A firm tombstone is of a
+-- claim whose attempt may still be on its way; it stays until it ends. A common one is of a claim
+-- whose attempts were all answered, so that none can come late: it only repeats an answer, and the
+-- last few of a lock will do.
 
 -- Returns how many common ones are left.
 local function trim_tombs(tombs)
@@ -20,8 +21,8 @@ local function score_of(ends, outcome, firm)
   return firm and score + FIRM or score
 end
 
--- Puts up tombstones, the last of which ends in ttl_ms. words: score and claim id of each. Takes and returns how many there
--- are since the last trimming, and until when they live.
+-- Puts up tombstones, the last of which ends in ttl_ms. words: score and claim id of each. Takes
+-- and returns how many there are since the last trimming, and until when they live.
 local function put_tombs(key, words, ttl_ms, buried, tombs_until)
   local tombs = key .. ':t'
   write_always(key, 'ZADD', tombs, unpack(words))

@@ -1,4 +1,5 @@
--- Attempts, renewals and withdrawals in full. Each works on one lock, whose head was read, and returns one line.
+-- Attempts, renewals and withdrawals in full. Each works on one lock, whose head was read, and
+-- returns one line.
 
 -- An error as one line. Some versions of the server raise tables, others strings.
 local function error_line(raised)
@@ -22,8 +23,8 @@ local function not_yet(letter, state)
   return string.format('%s %.3f', letter, max(0, state[NEXT_EXPIRY] - now))
 end
 
--- A lock that nobody uses takes the kind and capacity of whoever comes first. Returns what is in the way, and whether a
--- lock in use is shown as another kind from now on.
+-- A lock that nobody uses takes the kind and capacity of whoever comes first. Returns what is in
+-- the way, and whether a lock in use is shown as another kind from now on.
 local function adopt_shape(state, kind, capacity)
   if state[KIND] == kind and state[CAPACITY] == capacity then return nil end
   if is_idle(state) then
@@ -54,7 +55,8 @@ local function join_queue(key, state, waiter)
   keep_helpers(key, state, state[WAITERS] == 1)
 end
 
--- A waiter is heard of again. Returns false when it does not wait. One whose place was evicted goes to the end.
+-- A waiter is heard of again. Returns false when it does not wait. One whose place was evicted goes
+-- to the end.
 local function hear_again(key, state, id, owner, tokens)
   local packed = state[WAITERS] > 0 and call('HGET', key .. ':w', id)
   if not packed then return false end
@@ -67,8 +69,9 @@ local function hear_again(key, state, id, owner, tokens)
   local number = state[SEQUENCE] + 1
   local is_back = call('ZADD', key .. ':q', 'NX', string.format('%.0f', number), id) == 1
   if is_back then state[SEQUENCE] = number end
-  -- Also when a holder needs the state for longer than the waiter does: one that holds all of a lock has no helper key
-  -- of its own and keeps none, so that the queue would end under those who wait behind its renewals.
+  -- Also when a holder needs the state for longer than the waiter does: one that holds all of a
+  -- lock has no helper key of its own and keeps none, so that the queue would end under those who
+  -- wait behind its renewals.
   local helpers_until = state[HELPERS_UNTIL]
   keep_helpers(key, state, is_back)
   return true, is_back or state[HELPERS_UNTIL] ~= helpers_until
@@ -83,7 +86,8 @@ local function attempt(key, head, id, shape, channel)
     if changed then save_state(key, state, write_always) end
     return line
   end
-  -- An attempt that arrives after its own withdrawal, or after its lease ended, must not become a ghost.
+  -- An attempt that arrives after its own withdrawal, or after its lease ended, must not become a
+  -- ghost.
   local _, refused_until = tomb_of(key, id)
   if refused_until and refused_until > now then return answer('x') end
   local holder = find_holder(key, state, id)
@@ -153,7 +157,8 @@ local function withdraw(key, head, id, shape)
     save_state(key, state, write_always)
     return outcome_name(outcome)
   end
-  -- Buried anew even if it was before: what was known of its end may be so old that it refuses nothing any more.
+  -- Buried anew even if it was before: what was known of its end may be so old that it refuses
+  -- nothing any more.
   local before, _, was_firm = tomb_of(key, id)
   outcome = before or ABSENT
   bury(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
@@ -161,8 +166,9 @@ local function withdraw(key, head, id, shape)
   return outcome_name(outcome)
 end
 
--- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted again. For votes, which
--- are no leases; whoever sends it knows that no attempt of the claim is on its way.
+-- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted
+-- again. For votes, which are no leases; whoever sends it knows that no attempt of the claim is on
+-- its way.
 local function retract(key, head, id)
   local state = load_state(key, head)
   local changed = settle(key, state)
