@@ -23,13 +23,13 @@ const CLAIM: Claim = {
 }
 const QUEUE = { enqueue: true, tokens: 1 }
 
-function setUp(plan: Plan, timeoutMs?: number) {
+function setUp(plan: Plan, requestTimeoutMs?: number) {
   const clock = new VirtualClock()
   const inner = memoryStore({ clock, tombstonesPerLock: 100 })
   const store = new FaultyStore(inner, {
     clock,
     plan,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   })
   const holders = () => inner.inspect({ lock: 'lock' })
   const held = async () => (await holders()).locks.length === 1

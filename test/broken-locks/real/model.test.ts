@@ -114,7 +114,12 @@ describe.each([{ id: 'the good lock', create: goodLock }, ...CONTROLS])(
   (control) => {
     test('grants, keeps others out, and hands over', async () => {
       const world: ControlWorld = { clock: systemClock, random: systemRandom, redis }
-      const settings = { lock: `real:${control.id}`, ttlMs: 10_000, timeoutMs: 2000, retryMs: 20 }
+      const settings = {
+        lock: `real:${control.id}`,
+        ttlMs: 10_000,
+        requestTimeoutMs: 2000,
+        retryMs: 20,
+      }
       const [one, two] = [control.create(world, settings), control.create(world, settings)]
       const first = await one.acquire()
       const order: string[] = []

@@ -76,7 +76,7 @@ export class Client {
     this.lock = create(world, {
       lock: 'lock',
       ttlMs,
-      timeoutMs: 200,
+      requestTimeoutMs: 200,
       retryMs: 100,
       history: new Recorder(name, (event) => history.push(event), nanoseconds(clock)),
     })

@@ -35,7 +35,7 @@ export function momentOf(clock: Clock): Moment {
  */
 export function ask<T>(
   { clock }: ControlWorld,
-  { timeoutMs }: ControlSettings,
+  { requestTimeoutMs }: ControlSettings,
   send: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<Asked<T>> {
@@ -47,7 +47,7 @@ export function ask<T>(
       resolve(asked)
     }
     const giveUp = (): void => end({ outcome: 'unclear', sent })
-    const timer = clock.timer(timeoutMs, giveUp)
+    const timer = clock.timer(requestTimeoutMs, giveUp)
     signal?.addEventListener('abort', giveUp, { once: true })
     send().then(
       (value) => end({ outcome: 'answered', value, sent, replied: momentOf(clock) }),

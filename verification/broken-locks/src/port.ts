@@ -73,7 +73,7 @@ export interface ControlSettings {
   readonly lock: string
   readonly ttlMs: number
   /** How long an answer may take before it counts as lost. */
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   /**
    * How often a lock without wake-ups looks again, and how long any other waits at most for a
    * wake-up.

@@ -35,7 +35,7 @@ export interface Case {
   readonly serverClocks: readonly ClockErrors[]
   /** How many connections each process has. */
   readonly lanes: number
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly actors: readonly ActorScript[]
   readonly faults: readonly Fault[]
 }
@@ -52,7 +52,7 @@ export function drawCase(seed: number, store: StoreName): Case {
     clocks: Array.from({ length: PROCESSES }, () => drawClock(world)),
     serverClocks: [drawClock(world), ...drawMoreClocks(seed, NODES[store] - 1)],
     lanes: world.whole(1, 3),
-    timeoutMs: world.pick([150, 300, 600]),
+    requestTimeoutMs: world.pick([150, 300, 600]),
     actors: drawScripts(Dice.named(seed, 'script'), {
       ...shape,
       actorsPerProcess: world.whole(1, 3),

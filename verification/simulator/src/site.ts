@@ -118,8 +118,8 @@ export class Site implements FaultySite {
     this.#ground.nextPid += 1
     const process = new Process(name, this.#ground.nextPid, agenda, this.clock, dice)
     this.#process = process
-    const { timeoutMs } = plan
-    this.#access = server.open({ process, links: this.links, dice, timeoutMs, claimants })
+    const { requestTimeoutMs } = plan
+    this.#access = server.open({ process, links: this.links, dice, requestTimeoutMs, claimants })
     this.#client = new Client({
       runtime,
       agenda,
@@ -132,7 +132,7 @@ export class Site implements FaultySite {
       claimants,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
-      timeoutMs,
+      requestTimeoutMs,
     })
   }
 

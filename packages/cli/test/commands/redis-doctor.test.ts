@@ -179,7 +179,7 @@ describe('the rule of --print-acl', () => {
       await server.command('SCRIPT', 'FLUSH')
       const client = new IoRedis6(url, { maxRetriesPerRequest: 0 })
       client.on('error', () => undefined)
-      const store = redisStore({ client, timeoutMs: 2000 })
+      const store = redisStore({ client, requestTimeoutMs: 2000 })
       await exerciseRights(store, 500).then(
         () => spare.push(part),
         () => undefined,

@@ -80,7 +80,7 @@ export interface FaultyStoreOptions {
   /**
    * After so long without an answer the sender is told that the outcome is unknown. Default: never.
    */
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
 }
 
 const NO_FAULT: Fate = {}
@@ -93,12 +93,12 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   plan: Plan
   readonly #inner: Store<F>
   readonly #clock: Clock
-  readonly #timeoutMs: number
+  readonly #requestTimeoutMs: number
 
   constructor(inner: Store<F>, options: FaultyStoreOptions = {}) {
     this.#inner = inner
     this.#clock = options.clock ?? systemClock
-    this.#timeoutMs = options.timeoutMs ?? Infinity
+    this.#requestTimeoutMs = options.requestTimeoutMs ?? Infinity
     this.plan = options.plan ?? (() => NO_FAULT)
     this.name = inner.name
     this.traits = inner.traits
@@ -207,10 +207,10 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   }
 
   #bound<T>(message: Message, answer: Promise<T>): Promise<T> {
-    if (this.#timeoutMs === Infinity) return answer
+    if (this.#requestTimeoutMs === Infinity) return answer
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(this.#unknown(message, 'no answer came in time'))
-      const timer = this.#clock.timer(this.#timeoutMs, giveUp)
+      const timer = this.#clock.timer(this.#requestTimeoutMs, giveUp)
       answer.finally(() => timer.cancel()).then(resolve, reject)
     })
   }

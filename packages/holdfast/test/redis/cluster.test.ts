@@ -405,7 +405,7 @@ describe('a slot without an owner', () => {
     for (const library of ['ioredis6', 'redis6'] as const) {
       const [store, hasty] = [
         await openStoreOn(cluster, library),
-        await openStoreOn(cluster, library, { timeoutMs: 300 }),
+        await openStoreOn(cluster, library, { requestTimeoutMs: 300 }),
       ]
       // The rest of the map is known from now on.
       for (const each of [store, hasty]) await each.withdraw(await takeClaim(each, elsewhere))
@@ -436,7 +436,7 @@ describe('a slot without an owner', () => {
 describe('a member that fails', () => {
   test('costs the locks of the others nothing', async () => {
     const cluster = await startTestCluster()
-    const store = await openStoreOn(cluster, 'ioredis6', { timeoutMs: 800 })
+    const store = await openStoreOn(cluster, 'ioredis6', { requestTimeoutMs: 800 })
     const names = await oneOfEach(cluster, 'of')
     const claims = names.map((lock) => makeClaim(lock))
     for (const claim of claims) await take(store, claim)
@@ -479,7 +479,7 @@ describe('a member that fails', () => {
 
   test('and a whole Cluster that is away is told in time, and used again when it is back', async () => {
     const cluster = await startTestCluster({ appendOnly: true })
-    const store = await openStoreOn(cluster, 'redis6', { timeoutMs: 1000 })
+    const store = await openStoreOn(cluster, 'redis6', { requestTimeoutMs: 1000 })
     const claim = makeClaim('lock', { ttlMs: 60_000 })
     await take(store, claim)
     await Promise.all(cluster.members.map(({ server }) => server.kill()))
@@ -517,7 +517,7 @@ test('through redis6: the member that the client lists first may be dead before 
   for (const { client } of [eager, lazy]) {
     // More of them than members, so that whoever takes any one of these comes upon the dead one.
     for (let stores = 0; stores < 4; stores += 1) {
-      const store = closing(redisStore({ client, timeoutMs: 5000 }))
+      const store = closing(redisStore({ client, requestTimeoutMs: 5000 }))
       const living = names.filter((_, index) => owners[index] !== dead)
       for (const lock of living) await store.withdraw(await takeClaim(store, lock))
     }
@@ -588,7 +588,7 @@ describe('clients that do not fit', () => {
         : { defaults: { password: 'wrong-secret' } }
       const { client, end } = openClusterClient(library, [server.port], wrong)
       after(() => end())
-      const store = closing(redisStore({ client, timeoutMs: 2000 }))
+      const store = closing(redisStore({ client, requestTimeoutMs: 2000 }))
       const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
         (caught: unknown) => caught,
       )

@@ -214,9 +214,9 @@ for (const library of LIBRARIES) {
       await eventually('it is gone', async () => !(await listens(server)))
     })
 
-    test('a server that has stopped is not waited for longer than timeoutMs', async () => {
+    test('a server that has stopped is not waited for longer than requestTimeoutMs', async () => {
       const server = await startServer()
-      const store = openStore(server, library, { timeoutMs: 400 })
+      const store = openStore(server, library, { requestTimeoutMs: 400 })
       const claim = makeClaim('lock')
       await take(store, claim)
       server.pause()

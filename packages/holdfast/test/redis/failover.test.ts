@@ -70,7 +70,7 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
       async () => {
         const cluster = await startTestCluster()
         // So that nothing but the suspicion against a member that is silent can help in time.
-        const options = { timeoutMs: 60_000 }
+        const options = { requestTimeoutMs: 60_000 }
         const [one, two] = await Promise.all([
           openStoreOn(cluster, library, options),
           openStoreOn(cluster, library, options),

@@ -29,7 +29,7 @@ async function startProxy(server: RedisServer): Promise<Proxy> {
 }
 
 function openThrough(proxy: Proxy, library: Library) {
-  return openStore({ url: `redis://127.0.0.1:${proxy.port}` }, library, { timeoutMs: 1000 })
+  return openStore({ url: `redis://127.0.0.1:${proxy.port}` }, library, { requestTimeoutMs: 1000 })
 }
 
 /** Does something when a client is about to send a command with a word. */
@@ -83,7 +83,7 @@ for (const library of LIBRARIES) {
     test('TLS to a port that speaks none is told in time', async () => {
       const server = await startServer()
       const client = connectTo(`rediss://127.0.0.1:${server.port}`, library)
-      const store = closing(redisStore({ client, timeoutMs: 1500 }))
+      const store = closing(redisStore({ client, requestTimeoutMs: 1500 }))
       const startMs = performance.now()
       const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
         (caught: unknown) => caught,

@@ -217,12 +217,16 @@ test('a time for replicas that does not fit into the time of a call is refused',
   const client = connectTo('redis://127.0.0.1:1')
   const open = (options: Omit<RedisStoreOptions, 'client'>) => () =>
     closing(redisStore({ client, ...options }))
-  for (const options of [{ timeoutMs: 500 }, { timeoutMs: 1000 }, { replicaTimeoutMs: 5000 }]) {
+  for (const options of [
+    { requestTimeoutMs: 500 },
+    { requestTimeoutMs: 1000 },
+    { replicaTimeoutMs: 5000 },
+  ]) {
     expect(open({ minReplicas: 1, ...options })).toThrow(
-      /replicaTimeoutMs .* must be less than timeoutMs/,
+      /replicaTimeoutMs .* must be less than requestTimeoutMs/,
     )
     // Nobody waits for replicas that are not asked for.
     expect(open(options)).not.toThrow()
   }
-  expect(open({ minReplicas: 1, timeoutMs: 1001 })).not.toThrow()
+  expect(open({ minReplicas: 1, requestTimeoutMs: 1001 })).not.toThrow()
 })

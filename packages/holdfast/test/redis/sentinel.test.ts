@@ -83,7 +83,7 @@ test('Sentinels that are not there are told in time', async () => {
   for (const library of LIBRARIES) {
     const { client, end } = openSentinelClient(library, { name: 'locks', ports })
     after(() => end())
-    const store = closing(redisStore({ client, timeoutMs: 1500 }))
+    const store = closing(redisStore({ client, requestTimeoutMs: 1500 }))
     const startMs = performance.now()
     const error = await Promise.resolve(store.attempt(makeClaim('lock'), TRY)).catch(
       (caught: unknown) => caught,

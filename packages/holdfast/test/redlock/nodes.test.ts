@@ -94,7 +94,7 @@ test('an inspection and a steal without a majority say so instead of guessing', 
 test('a node that does not answer is not waited for when the others have decided', async () => {
   world = await startWorld(3)
   // Longer than the test may take.
-  const patient = { nodeTimeoutMs: 60_000, timeoutMs: 60_000 }
+  const patient = { nodeTimeoutMs: 60_000, requestTimeoutMs: 60_000 }
   const [store, other] = [world.open(patient), world.open(patient)]
   world.servers[1]!.pause()
   const claim = claimOf('order:1')

@@ -48,7 +48,7 @@ async function openRung(control: Control, premises: Premises): ReturnType<Strate
       const lock = control.create(world, {
         lock: `shop:${control.id}`,
         ttlMs,
-        timeoutMs: TIMEOUT_MS,
+        requestTimeoutMs: TIMEOUT_MS,
         retryMs: RETRY_MS,
       })
       const lease = await lock.acquire(visit.patience)

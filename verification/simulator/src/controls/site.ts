@@ -94,7 +94,7 @@ export class ControlSite implements FaultySite {
       {
         lock: LOCK,
         ttlMs: plan.ttlMs,
-        timeoutMs: 200,
+        requestTimeoutMs: 200,
         retryMs: 100,
         history: {
           note: (note) => chronicle.note(pid, this.name, note),

@@ -11,7 +11,7 @@ export function openRedisAccess(
   customer: Customer,
   { redisStore }: Runtime,
 ): Access {
-  const { process, links, dice, timeoutMs, claimants } = customer
+  const { process, links, dice, requestTimeoutMs, claimants } = customer
   const [link] = links
   const connections = new Set<ModelClient>()
   const client = new ModelClient({
@@ -23,7 +23,7 @@ export function openRedisAccess(
     retries: dice.pick([1, 20]),
   })
   const random = { next: () => dice.unit(), id: () => dice.id() }
-  const store = redisStore({ client, timeoutMs, clock: process, random })
+  const store = redisStore({ client, requestTimeoutMs, clock: process, random })
   return {
     store: noting(store, claimants),
     reset() {

@@ -24,7 +24,7 @@ export class RedlockService implements Service {
     this.truth = new VoteTruth(nodes.map(({ truth }) => truth))
   }
 
-  open({ process, links, dice, timeoutMs, claimants }: Customer): Access {
+  open({ process, links, dice, requestTimeoutMs, claimants }: Customer): Access {
     const connections = this.#nodes.map(() => new Set<ModelClient>())
     const clients = this.#nodes.map((server, node) => {
       const link = links[node] as Link
@@ -42,8 +42,8 @@ export class RedlockService implements Service {
     })
     const store = this.#runtime.redlockStore({
       clients,
-      timeoutMs,
-      nodeTimeoutMs: Math.min(timeoutMs, dice.pick([50, 150, 500])),
+      requestTimeoutMs,
+      nodeTimeoutMs: Math.min(requestTimeoutMs, dice.pick([50, 150, 500])),
       clock: process,
       random: { next: () => dice.unit(), id: () => dice.id() },
     })

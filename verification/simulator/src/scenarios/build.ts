@@ -23,7 +23,7 @@ export interface Setting {
   readonly durationMs: number
   readonly ttlMs: number
   /** How long a request may take; 300 where none is named. */
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
   readonly actors: readonly ActorScript[]
   readonly faults?: readonly Fault[]
   /** Over which store model; `memory` where none is named. */
@@ -44,7 +44,7 @@ const IN_ORDER = { lanes: 1, seed: 1 }
  * are named.
  */
 export function quietCase(setting: Setting): Case {
-  const { processes, durationMs, ttlMs, timeoutMs = 300, actors, faults = [] } = setting
+  const { processes, durationMs, ttlMs, requestTimeoutMs = 300, actors, faults = [] } = setting
   const { reorder = IN_ORDER, store = 'memory' } = setting
   const right = { startMs: 0, wallOffMs: 0, rate: 1 }
   return {
@@ -55,7 +55,7 @@ export function quietCase(setting: Setting): Case {
     clocks: Array.from({ length: processes }, () => right),
     serverClocks: Array.from({ length: NODES[store] }, () => right),
     lanes: reorder.lanes,
-    timeoutMs,
+    requestTimeoutMs,
     actors,
     faults,
   }

@@ -24,7 +24,7 @@ interface GivenUp {
   readonly about: string
   /** When the first process attempts. */
   readonly atMs: number
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   /** Makes the first copy come after the vote of the dead process, and the second before. */
   readonly seed: number
   /** From just before or just after the answer "busy". */
@@ -35,13 +35,13 @@ interface GivenUp {
  * Returns a case where a process dies with the vote of server 2. That vote ends after the second
  * copy of another attempt has arrived, and before the first.
  */
-function givenUp({ name, about, atMs, timeoutMs, seed, cut: cutOff }: GivenUp): Scenario {
+function givenUp({ name, about, atMs, requestTimeoutMs, seed, cut: cutOff }: GivenUp): Scenario {
   const plan = quietCase({
     store: 'redlock',
     processes: 3,
     durationMs: 8000,
     ttlMs: TTL_MS,
-    timeoutMs,
+    requestTimeoutMs,
     actors: [
       once(0, 'p0.a', 'fifo', { atMs, workMs: 5000 }),
       once(1, 'p1.a', 'fifo', { atMs: 3800, workMs: 1500 }),
@@ -66,7 +66,7 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
     about:
       'An attempt is sent twice and refused; its first copy arrives last, and the withdrawal only after a renewal',
     atMs: 1900,
-    timeoutMs: 300,
+    requestTimeoutMs: 300,
     seed: 78,
     cut: cut(0, 2, 2060, 400),
   }),
@@ -75,7 +75,7 @@ export const REDLOCK_SCENARIOS: readonly Scenario[] = [
     about:
       'The same, where the renewal is on its way already when the client learns that the attempt was refused',
     atMs: 1850,
-    timeoutMs: 1200,
+    requestTimeoutMs: 1200,
     seed: 8,
     cut: { ...cut(0, 2, 1917.7, 622), holds: true },
   }),

@@ -46,7 +46,7 @@ export interface RemoteStoreOptions {
   readonly process: Process
   readonly link: Link
   readonly server: StoreServer
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly claimants: Claimants
 }
 
@@ -56,16 +56,16 @@ export class RemoteStore implements Store<true> {
   readonly #process: Process
   readonly #link: Link
   readonly #server: StoreServer
-  readonly #timeoutMs: number
+  readonly #requestTimeoutMs: number
   readonly #claimants: Claimants
 
-  constructor({ process, link, server, timeoutMs, claimants }: RemoteStoreOptions) {
+  constructor({ process, link, server, requestTimeoutMs, claimants }: RemoteStoreOptions) {
     this.name = server.store.name
     this.traits = server.store.traits
     this.#process = process
     this.#link = link
     this.#server = server
-    this.#timeoutMs = timeoutMs
+    this.#requestTimeoutMs = requestTimeoutMs
     this.#claimants = claimants
   }
 
@@ -138,7 +138,7 @@ export class RemoteStore implements Store<true> {
    */
   #call<T>(verb: string, locks: readonly string[], handle: (store: Store<true>) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = this.#process.timer(this.#timeoutMs, () =>
+      const timer = this.#process.timer(this.#requestTimeoutMs, () =>
         reject(this.#unknown(verb, 'no answer came')),
       )
       const settle = (answer: Answer<T>): void => {

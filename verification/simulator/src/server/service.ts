@@ -16,7 +16,7 @@ export interface Customer {
   /** Its ways to the servers, one for each. */
   readonly links: readonly [Link, ...Link[]]
   readonly dice: Dice
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly claimants: Claimants
 }
 

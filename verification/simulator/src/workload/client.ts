@@ -21,7 +21,7 @@ export interface ClientOptions {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly ttlMs: number
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly circumstances: Circumstances
   readonly claimants: Claimants
   /** Asks the truth, which no program can. */
@@ -61,7 +61,7 @@ export class Client {
     this.#circumstances = options.circumstances
     this.locks = options.runtime.createLocks(options.store, {
       ttlMs: options.ttlMs,
-      requestTimeoutMs: options.timeoutMs,
+      requestTimeoutMs: options.requestTimeoutMs,
       clock: options.process,
       random: { next: () => options.dice.unit(), id: () => options.dice.id() },
     })

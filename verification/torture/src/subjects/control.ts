@@ -29,7 +29,7 @@ export function controlSubject(id: string, port: number, ttlMs: number): PlainSu
       const settings = {
         lock,
         ttlMs,
-        timeoutMs: TIMEOUT_MS,
+        requestTimeoutMs: TIMEOUT_MS,
         retryMs: RETRY_MS,
         history: readable(recorder),
       }

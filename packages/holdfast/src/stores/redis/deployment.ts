@@ -48,13 +48,13 @@ export interface Deployment {
  */
 export function oneServer(
   transport: Transport,
-  timeoutMs: number,
+  requestTimeoutMs: number,
   replicas: ReplicaSettings,
   clock: Clock,
 ): Deployment {
-  const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
+  const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
   let breaks = 0
-  const link = new ResilientCaller(transport, timeoutMs, {
+  const link = new ResilientCaller(transport, requestTimeoutMs, {
     clock,
     onLost: () => void (breaks += 1),
   })
@@ -82,13 +82,13 @@ export function oneServer(
 
 export function cluster(
   transport: ClusterTransport,
-  timeoutMs: number,
+  requestTimeoutMs: number,
   replicas: ReplicaSettings,
   clock: Clock,
 ): Deployment {
   let breaks = 0
   const router = new Router(transport, {
-    timeoutMs,
+    requestTimeoutMs,
     replicas,
     clock,
     onLost: () => void (breaks += 1),

@@ -52,7 +52,7 @@ export interface DiagnoseOptions {
   /** Of one server; a member of a Cluster is asked through a client of its own. */
   readonly client: RedisClient
   readonly prefix?: string
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
 }
 
 const MOST_FOREIGN = 20
@@ -66,15 +66,15 @@ const LOOKED_AT_TOGETHER = 64
  * LockUsageError for a Cluster
  */
 export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis> {
-  const { client, prefix = 'hf', timeoutMs = 5000 } = options
+  const { client, prefix = 'hf', requestTimeoutMs = 5000 } = options
   if (clusterTransportOf(client)) {
     throw new LockUsageError('diagnose: client must be that of one server, not of a Cluster.', {
       store: STORE_NAME,
     })
   }
   const transport = transportOf(client)
-  const link = new ResilientCaller(transport, timeoutMs)
-  const store = openRedis({ client, prefix, timeoutMs })
+  const link = new ResilientCaller(transport, requestTimeoutMs)
+  const store = openRedis({ client, prefix, requestTimeoutMs })
   const denied: string[] = []
   const ask: Ask = async (...words) => {
     try {

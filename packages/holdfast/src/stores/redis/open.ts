@@ -47,10 +47,10 @@ export function checkOptions(options: unknown): void {
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)
   const replicas = replicasOf(options)
-  // The call that waits for them ends at timeoutMs, and nobody would hear what became of them.
-  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.timeoutMs) {
+  // The call that waits for them ends at requestTimeoutMs, and nobody would hear what became of them.
+  if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.requestTimeoutMs) {
     throw usage(
-      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than timeoutMs (${settings.timeoutMs}), which counts from ` +
+      `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than requestTimeoutMs (${settings.requestTimeoutMs}), which counts from ` +
         'the beginning of the call that waits for the replicas. Give the replicas less time, or the call more.',
     )
   }
@@ -61,15 +61,19 @@ export function openRedis(options: RedisStoreOptions): RedisStore {
 }
 
 function settingsOf(options: RedisStoreOptions): RedisSettings {
-  const { prefix = 'hf', timeoutMs = 5000 } = options
+  const { prefix = 'hf', requestTimeoutMs = 5000 } = options
   const { clock = systemClock, random = systemRandom } = options
   if (!isPrefix(prefix)) {
     throw usage(`prefix must be 1 to ${LONGEST_PREFIX} letters, digits, "-", "_", "." or ":".`)
   }
-  if (!Number.isFinite(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) {
-    throw usage(`timeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
+  if (
+    !Number.isFinite(requestTimeoutMs) ||
+    requestTimeoutMs < 1 ||
+    requestTimeoutMs > LONGEST_TIMEOUT_MS
+  ) {
+    throw usage(`requestTimeoutMs must be a number from 1 to ${LONGEST_TIMEOUT_MS}.`)
   }
-  return { prefix, timeoutMs, clock, random }
+  return { prefix, requestTimeoutMs, clock, random }
 }
 
 function replicasOf({
@@ -92,14 +96,14 @@ function replicasOf({
 
 function deploymentOf(
   { client, clock: given }: RedisStoreOptions,
-  { timeoutMs, clock }: RedisSettings,
+  { requestTimeoutMs, clock }: RedisSettings,
   replicas: ReplicaSettings,
 ): Deployment {
   const members = clusterTransportOf(client)
-  if (!members) return oneServer(transportOf(client), timeoutMs, replicas, clock)
+  if (!members) return oneServer(transportOf(client), requestTimeoutMs, replicas, clock)
   if (given !== undefined)
     throw usage('clock is for simulations of a single server, not for a Cluster.')
-  return cluster(members, timeoutMs, replicas, clock)
+  return cluster(members, requestTimeoutMs, replicas, clock)
 }
 
 /** Undefined for a client that is none of a Cluster. */

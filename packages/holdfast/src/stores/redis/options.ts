@@ -14,7 +14,7 @@ export interface RedisStoreOptions {
    * How long the server may take to answer before the outcome counts as unknown, in milliseconds.
    * Default 5 000.
    */
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
   /**
    * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its
    * renewals. A lease that they do not acknowledge in time is given up again and told as
@@ -22,7 +22,7 @@ export interface RedisStoreOptions {
    * lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
    */
   readonly minReplicas?: number
-  /** How long the replicas may take, in milliseconds: less than `timeoutMs`. Default 1 000. */
+  /** How long the replicas may take, in milliseconds: less than `requestTimeoutMs`. Default 1 000. */
   readonly replicaTimeoutMs?: number
   /** Time, for simulations of a single server. */
   readonly clock?: Clock

@@ -40,11 +40,11 @@ export class ReplicatedCalls {
   #busy = false
   #closed = false
 
-  /** @param timeoutMs how long the server may take to answer, beside what the replicas may take */
-  constructor(transport: Transport, settings: ReplicaSettings, timeoutMs: number) {
+  /** @param requestTimeoutMs how long the server may take to answer, beside what the replicas may take */
+  constructor(transport: Transport, settings: ReplicaSettings, requestTimeoutMs: number) {
     this.#transport = transport
     this.#settings = settings
-    this.#roundLimitMs = timeoutMs + settings.replicaTimeoutMs
+    this.#roundLimitMs = requestTimeoutMs + settings.replicaTimeoutMs
   }
 
   /**

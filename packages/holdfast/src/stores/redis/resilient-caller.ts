@@ -45,7 +45,7 @@ export interface ResilientCallerSettings {
 
 export class ResilientCaller {
   readonly #transport: Transport
-  readonly #timeoutMs: number
+  readonly #requestTimeoutMs: number
   readonly #clock: Clock
   readonly #absenceMs: number
   readonly #reportLost: (() => void) | undefined
@@ -64,11 +64,15 @@ export class ResilientCaller {
   /**
    * @param settings `absenceMs`: how long a connection that was good may be away before calls fail
    */
-  constructor(transport: Transport, timeoutMs: number, settings: ResilientCallerSettings = {}) {
+  constructor(
+    transport: Transport,
+    requestTimeoutMs: number,
+    settings: ResilientCallerSettings = {},
+  ) {
     const { clock = systemClock, absenceMs = ABSENCE_MS, onLost } = settings
     this.#transport = transport
     this.#clock = clock
-    this.#timeoutMs = timeoutMs
+    this.#requestTimeoutMs = requestTimeoutMs
     this.#absenceMs = absenceMs
     this.#reportLost = onLost
     this.#wasReady = transport.isReady
@@ -207,13 +211,13 @@ export class ResilientCaller {
   /** A server that is stopped, or a network that swallows everything, breaks no connection. */
   #startSweep(): Timer {
     return this.#clock.timer(
-      this.#timeoutMs / SWEEPS_PER_TIMEOUT,
+      this.#requestTimeoutMs / SWEEPS_PER_TIMEOUT,
       () => {
-        const oldestMs = this.#clock.monotonicMs() - this.#timeoutMs
+        const oldestMs = this.#clock.monotonicMs() - this.#requestTimeoutMs
         for (let call = this.#calls.first; call; call = this.#calls.first) {
           if (call.value.sentMs > oldestMs) break
           this.#calls.delete(call)
-          call.value.reject(explain(new Error(`No answer within ${this.#timeoutMs} ms`)))
+          call.value.reject(explain(new Error(`No answer within ${this.#requestTimeoutMs} ms`)))
         }
         this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
       },

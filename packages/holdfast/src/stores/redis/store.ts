@@ -52,7 +52,7 @@ export interface RedisSettings {
   /** Stands before every key and channel. */
   readonly prefix: string
   /** How long an answer may take, in milliseconds. */
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly clock: Clock
   readonly random: Random
 }

@@ -36,7 +36,7 @@ export interface RedlockStoreOptions {
    * How long a server may take before the outcome there counts as unknown, in milliseconds. Default
    * 5 000.
    */
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
   /** Time, for simulations. */
   readonly clock?: Clock
   /** Randomness, for simulations. */
@@ -55,7 +55,7 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw usage('it needs options, such as { clients }.')
   }
-  const { clients, nodeTimeoutMs = 500, prefix, timeoutMs } = options
+  const { clients, nodeTimeoutMs = 500, prefix, requestTimeoutMs } = options
   const { clock = systemClock, random = systemRandom } = options
   if (!Array.isArray(clients) || clients.length < FEWEST_NODES) {
     throw usage(
@@ -84,7 +84,7 @@ export function redlockStore(options: RedlockStoreOptions): Store<false> {
     clock,
     random,
     ...(prefix === undefined ? {} : { prefix }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
   }
   const nodes = clients.map((client: RedisClient) => {
     const store = openRedis({ client, ...settings })

@@ -16,7 +16,7 @@ const SOON_MS = 8000
 
 interface OpenOptions {
   readonly nodeTimeoutMs?: number
-  readonly timeoutMs?: number
+  readonly requestTimeoutMs?: number
   /** Whether the clients keep what they cannot send yet. Default true, as theirs is. */
   readonly enableOfflineQueue?: boolean
   /** Which servers are reached through their proxies. */

@@ -112,7 +112,7 @@ function openControl({
   const one: ControlLock = control.create(world, {
     lock: name,
     ttlMs,
-    timeoutMs: TIMEOUT_MS,
+    requestTimeoutMs: TIMEOUT_MS,
     retryMs: RETRY_MS,
   })
   return {

@@ -28,7 +28,7 @@ export type Send = (ways: Ways, bySource: boolean) => Promise<unknown>
 
 export interface MemberSettings {
   readonly clock: Clock
-  readonly timeoutMs: number
+  readonly requestTimeoutMs: number
   readonly replicas: ReplicaSettings
   /** Told of each end of a connection, and of each call that had no answer. */
   readonly onLost: () => void
@@ -117,13 +117,13 @@ export class Member {
       .open(this.#cluster.mapAddress(this.address))
       .then((connection) => {
         const { transport } = connection
-        const { timeoutMs, replicas, clock, onLost } = this.#settings
-        const link = new ResilientCaller(transport, timeoutMs, {
+        const { requestTimeoutMs, replicas, clock, onLost } = this.#settings
+        const link = new ResilientCaller(transport, requestTimeoutMs, {
           clock,
           absenceMs: ABSENCE_MS,
           onLost,
         })
-        const replicated = new ReplicatedCalls(transport, replicas, timeoutMs)
+        const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
         const opened = { connection, transport, link, replicated }
         this.#opened = opened
         if (this.#retired) this.retire(this.#retired)

@@ -198,7 +198,7 @@ export class Router {
     if (this.#closed) throw closedError()
     try {
       const reply = this.#transport.command('CLUSTER', 'SLOTS')
-      this.#load(await this.#within(this.#settings.timeoutMs, reply), undefined)
+      this.#load(await this.#within(this.#settings.requestTimeoutMs, reply), undefined)
     } catch (error) {
       throw explain(error)
     }
@@ -248,10 +248,12 @@ export class Router {
       const ageMs = nowMs - call.startedMs
       if (ageMs < SUSPECT_MS) break
       this.lookSoon()
-      if (ageMs < this.#settings.timeoutMs) continue
+      if (ageMs < this.#settings.requestTimeoutMs) continue
       this.#calls.delete(call)
       call.reject(
-        explain(call.trouble ?? new Error(`No answer within ${this.#settings.timeoutMs} ms`)),
+        explain(
+          call.trouble ?? new Error(`No answer within ${this.#settings.requestTimeoutMs} ms`),
+        ),
       )
     }
     this.#sweep = this.#calls.size > 0 && !this.#closed ? this.#startSweep() : undefined
