@@ -17,6 +17,7 @@ import type {
 import { parseOwner, parseText } from '../../store/owner.js'
 import { STORE_NAME } from './errors.js'
 import { textOf } from './replies.js'
+import type { SealResult } from './seal.js'
 
 /**
  * @param tokens how many tokens the attempt asked for
@@ -88,6 +89,13 @@ export function readRenewal(line: string): RenewResult {
 export function readWithdrawal(line: string): WithdrawOutcome {
   if (line === 'released' || line === 'left' || line === 'absent') return line
   throw strange(line)
+}
+
+export function readSeal(line: string): SealResult {
+  if (line === 'sealed' || line === 'absent') return { outcome: line }
+  const lastToken = /^behind (\d+)$/.exec(line)?.[1]
+  if (lastToken === undefined) throw strange(line)
+  return { outcome: 'behind', lastToken: BigInt(lastToken) }
 }
 
 /**

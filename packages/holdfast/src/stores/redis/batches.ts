@@ -11,8 +11,8 @@ import { explain } from './errors.js'
 import { textOf } from './replies.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
-/** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract. */
-export type Verb = 'a' | 'r' | 'w' | 't'
+/** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
+export type Verb = 'a' | 'r' | 'w' | 't' | 's'
 
 export interface Item {
   readonly verb: Verb

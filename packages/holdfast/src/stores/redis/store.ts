@@ -10,7 +10,6 @@ import type {
   InspectPage,
   InspectQuery,
   LockInfo,
-  Renewal,
   RenewalListener,
   RenewResult,
   StealOptions,
@@ -21,7 +20,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { isRefusal, readAttempt, readWithdrawal } from './answers.js'
+import { isRefusal, readAttempt, readSeal, readWithdrawal } from './answers.js'
 import { Batches, type Item, type Verb } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
@@ -29,6 +28,7 @@ import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
 import { admin, work } from './scripts.generated.js'
 import { Renewals, RenewalItem } from './renewals.js'
+import type { SealedRenewal, SealResult } from './seal.js'
 import { textOf } from './replies.js'
 import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
 import { InDoubtClaims } from './in-doubt-claims.js'
@@ -130,13 +130,16 @@ export class RedisStore implements Store<true> {
   }
 
   /** One promise for all of them: a process may hold ten thousand leases. */
-  renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
+  renew(
+    renewals: readonly SealedRenewal[],
+    report?: RenewalListener,
+  ): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
       const all = new Renewals(renewals.length, { unclear: this.#inDoubt, resolve, report })
       const batches = this.#replicated ?? this.#batches
       for (let index = 0; index < renewals.length; index += 1) {
-        const renewal = renewals[index] as Renewal
+        const renewal = renewals[index] as SealedRenewal
         const key = keyOf(this.#prefix, renewal.lock)
         batches.add(new RenewalItem(all, index, key, renewal, this.#encoder.renewal(renewal)))
       }
@@ -191,6 +194,17 @@ export class RedisStore implements Store<true> {
     if (this.#deployment.breaks === breaks) return
     this.#inDoubt.add(claim)
     throw inDoubt(claim.lock)
+  }
+
+  /**
+   * Gives a claim that holds the lock here a token that its client chose among the votes of several
+   * servers. May be repeated, and may arrive late: it never makes a grant.
+   */
+  seal(claim: ClaimRef, token: bigint): Promise<SealResult> {
+    return new Promise((resolve, reject) => {
+      const done = (line: string): void => resolve(readSeal(line))
+      this.#add('s', claim, this.#encoder.seal(token), { done, failed: reject })
+    })
   }
 
   async downgrade(claim: ClaimRef): Promise<boolean> {

@@ -4,6 +4,7 @@
  * part of what an item costs here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
+import type { SealedRenewal } from './seal.js'
 
 export interface EncodedTerms {
   /** All of it, as JSON. */
@@ -50,7 +51,10 @@ export class TermsEncoder {
     return this.#attempt
   }
 
-  renewal({ ttlMs, owner }: Renewal): EncodedTerms {
+  renewal({ ttlMs, owner, token }: SealedRenewal): EncodedTerms {
+    if (token !== undefined) {
+      return { text: `[${ttlMs},${this.#ownerText(owner)},${token}]`, fastArgs: NOTHING }
+    }
     const last = this.#renewed
     if (last?.ttlMs !== ttlMs || last.owner !== owner) {
       this.#renewed = { ttlMs, owner }
@@ -69,6 +73,10 @@ export class TermsEncoder {
       this.#firm = firm
     }
     return this.#withdrawal
+  }
+
+  seal(token: bigint): EncodedTerms {
+    return { text: `[${token}]`, fastArgs: NOTHING }
   }
 
   /** The owner as a JSON text inside JSON: the scripts keep it without reading it. */

@@ -12,13 +12,14 @@
 --   For several:   2 JSON: [verb, shape index from 0, claim id, verb, ...]  3 ... the shapes
 --         a verb and its shape, as JSON:
 --                  "a" [kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner]
---                  "r" [ttl, owner]    "w" [ttl, firm 0|1]    "t" []
+--                  "r" [ttl, owner, token?]    "w" [ttl, firm 0|1]    "t" []    "s" [token]
 -- Returns one line for each item:
 --         a: "n<token>" granted as asked for
 --            "g <existing 0|1> <token> <tokens> <ttl> <remaining>"  "w <place, or - when known> [<next expiry in>]"  "b [<next expiry in>]"
 --            "x" was withdrawn  "m <kind> <capacity>" is in use as another kind
 --         r: "r" renewed  "l" lost  "s <reason>" stolen         w: "released"  "left"  "absent"
 --         t: "released"  "absent"
+--         s: "sealed"  "behind <last token>"  "absent"
 --         "e <error>" for an item that failed; the others are done all the same
 --
 -- Publishes to a channel, once a call: a line "<claim id> <token> <tokens> <ttl>" for each waiter
@@ -93,9 +94,10 @@ for index = 1, count do
       -- @include parts/tombstones.lua
       -- @include parts/state.lua
       -- @include parts/rule.lua
+      -- @include parts/seal.lua
       -- @include parts/verbs.lua
       channel = channel or string.match(ARGV[1], '^%S+ (.*)$')
-      local verbs = { a = attempt, r = renew, w = withdraw, t = retract }
+      local verbs = { a = attempt, r = renew, w = withdraw, t = retract, s = seal }
       local function run(asked, lock, found, claim, terms)
         if type(found) == 'table' then error(found.err, 0) end
         return verbs[asked](lock, found, claim, terms, channel)

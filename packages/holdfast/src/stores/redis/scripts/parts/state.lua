@@ -107,6 +107,8 @@ local function save_state(key, state, write)
   end
   -- Whoever finds the head must know whether there are tombstones.
   needed_ms = max(needed_ms, state[TOMBS_UNTIL] - now)
+  -- A token may be ahead of this server's clock. It is remembered until the clock has passed it.
+  needed_ms = max(needed_ms, KEEP_MS + state[LAST_TOKEN] / 1000 - now)
   state[KEPT_UNTIL] = now + needed_ms
   write(key, 'SET', key, write_head(state), 'PX', ceil(needed_ms))
 end

@@ -112,9 +112,9 @@ local function attempt(key, head, id, shape, channel)
   return not_yet(string.format('w %.0f', state[SEQUENCE]), state)
 end
 
--- shape: { ttl, owner }
+-- shape: { ttl, owner, and the token where a majority of servers sealed one }
 local function renew(key, head, id, shape)
-  local ttl_ms, owner = unpack(shape)
+  local ttl_ms, owner, token = unpack(shape)
   local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
@@ -122,6 +122,7 @@ local function renew(key, head, id, shape)
     holder[OWNER] = owner
     holder[TTL] = ttl_ms
     holder[EXPIRES] = now + ttl_ms
+    if token then raise_token(state, holder, token) end
     put_holder(key, state, holder, false, write_always)
     save_state(key, state, write_always)
     return 'r'
