@@ -151,7 +151,7 @@ class Play {
     const options = { enqueue, tokens: 1 + below(3) }
     const owner = { ...claim.owner, label: `${step}` }
     const renewal: Renewal = { lock, id: claim.id, ttlMs: 100 + below(300), owner }
-    const stealing = { now, because: `step ${step}` }
+    const stealing = { now, reason: `step ${step}` }
     // A claim is made anew now and then, since one that was withdrawn stays refused.
     if (verb === 'withdraw' && below(2) === 0) this.#claims[index] = this.#newClaim(`${step}-new`)
     const theirs = await outcomeOf(() => {

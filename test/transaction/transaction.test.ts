@@ -72,7 +72,7 @@ describe.each(kits)('through $name', (kit) => {
     const before = await count()
     const robbed = locks.transaction(locks.mutex('robbed'), db, async (tx, lease) => {
       await insert(tx)
-      await locks.steal('robbed', { because: 'a test' })
+      await locks.steal('robbed', { reason: 'a test' })
       await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
     })
     const error = await robbed.catch((reason: unknown) => reason as LockLostError)

@@ -106,21 +106,21 @@ const LOSS_TEXT: Record<LossReason, string> = {
 export class LockLostError extends LockError {
   readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
-  readonly because: string | undefined
+  readonly stealReason: string | undefined
 
   constructor(
     reason: LossReason,
-    details: LockErrorDetails & { lock: string; because?: string | undefined },
+    details: LockErrorDetails & { lock: string; stealReason?: string | undefined },
   ) {
-    const { because } = details
+    const { stealReason } = details
     super(
       'LOCK_LOST',
-      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}${because === undefined ? '' : ` (${because})`}. ` +
+      `The lease on "${details.lock}" was lost: ${LOSS_TEXT[reason]}${stealReason === undefined ? '' : ` (${stealReason})`}. ` +
         'Stop the work, and let the protected resource check the fencing token.',
       details,
     )
     this.reason = reason
-    this.because = because
+    this.stealReason = stealReason
   }
 }
 

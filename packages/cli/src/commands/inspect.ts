@@ -67,9 +67,9 @@ function holdersText(info: LockInfo): string {
   return renderTable(info.holders, columns)
 }
 
-function stolenText({ stolen, stolenBecause }: HolderInfo): string {
+function stolenText({ stolen, stealReason }: HolderInfo): string {
   if (!stolen) return ''
-  return stolenBecause === undefined ? '(stolen) ' : `(stolen by ${printable(stolenBecause)}) `
+  return stealReason === undefined ? '(stolen) ' : `(stolen by ${printable(stealReason)}) `
 }
 
 function waitersText(info: LockInfo): string {

@@ -43,14 +43,14 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
       return EXIT.ok
     }
     const name = oneName('steal', parsed)
-    const reason = checkConsent(name, values.confirm, values.reason)
+    const why = checkConsent(name, values.confirm, values.reason)
     return withLocks(values, async (locks, location) => {
       const by = `${userName()}@${hostname()}`
-      const because = `${by}: ${reason}`
-      const stolen = await locks.steal(name, { now: values.now ?? false, because })
+      const reason = `${by}: ${why}`
+      const stolen = await locks.steal(name, { now: values.now ?? false, reason })
       if (values.json === true)
-        printJson({ lock: name, store: location.shown, ...resultJson(stolen), reason, by })
-      else process.stdout.write(resultText(name, stolen, because))
+        printJson({ lock: name, store: location.shown, ...resultJson(stolen), reason: why, by })
+      else process.stdout.write(resultText(name, stolen, reason))
       return EXIT.ok
     })
   },

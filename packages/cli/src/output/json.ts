@@ -25,7 +25,7 @@ function holderJson(holder: HolderInfo): object {
     heldMs: Math.round(holder.heldMs),
     remainingMs: Math.round(holder.remainingMs),
     stolen: holder.stolen,
-    stolenBecause: holder.stolenBecause ?? null,
+    stealReason: holder.stealReason ?? null,
   }
 }
 

@@ -147,13 +147,17 @@ export class Grant {
    * Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its
    * holder lets go.
    */
-  lose(reason: LossReason, because?: string): void {
+  lose(reason: LossReason, stealReason?: string): void {
     if (this.state !== 'held') return
     this.state = 'lost'
     const { client, claim } = this
     client.renewals.remove(this)
     if (reason !== 'stolen') client.withdrawals.inBackground(claim)
-    const error = new LockLostError(reason, { lock: claim.lock, store: client.store.name, because })
+    const error = new LockLostError(reason, {
+      lock: claim.lock,
+      store: client.store.name,
+      stealReason,
+    })
     if (!this.told) {
       publish('lost', () => ({
         ...client.event(claim),

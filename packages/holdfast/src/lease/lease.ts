@@ -371,12 +371,12 @@ export class HeldLease implements WriteLease, GrantHolder {
   lossError(cause?: unknown): LockLostError {
     const nowMs = this.#client.clock.monotonicMs()
     const reason = this.#lost?.reason ?? (nowMs >= this.endsMs ? 'max-hold' : 'deadline')
-    const because = this.#lost?.because
+    const stealReason = this.#lost?.stealReason
     return new LockLostError(reason, {
       lock: this.name,
       store: this.#client.store.name,
       cause,
-      because,
+      stealReason,
     })
   }
 

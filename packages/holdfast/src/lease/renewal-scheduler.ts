@@ -248,7 +248,7 @@ export class RenewalScheduler {
   #settle(grant: Grant, result: RenewResult, sent: SentRenewal): void {
     const { clock } = this.#client
     if (result.outcome === 'lost') {
-      grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined)
+      grant.lose(result.reason, result.reason === 'stolen' ? result.stealReason : undefined)
       return
     }
     if (result.outcome === 'renewed') {

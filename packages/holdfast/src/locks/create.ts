@@ -42,7 +42,7 @@ export interface StealLockOptions {
    * Who steals and why, in at most 256 bytes. The holder's loss and `inspect` say it; with `now`
    * there is nobody to tell.
    */
-  readonly because?: string
+  readonly reason?: string
 }
 
 const MAX_REASON_BYTES = 256
@@ -184,14 +184,14 @@ function checkStore(store: unknown): void {
 
 function checkSteal(options: StealLockOptions): StealOptions {
   checkObject('the options of steal', options)
-  const { now = false, because } = options
+  const { now = false, reason } = options
   // Whatever else counts as true, the text 'false' for one, would free the lock under running code.
   if (typeof now !== 'boolean') {
     throw new LockUsageError(`The option now of steal must be true or false, not ${describe(now)}.`)
   }
-  return because === undefined
+  return reason === undefined
     ? { now }
-    : { now, because: checkText(because, 'reason', MAX_REASON_BYTES) }
+    : { now, reason: checkText(reason, 'reason', MAX_REASON_BYTES) }
 }
 
 function checkInspect(options: InspectOptions): Required<InspectOptions> {

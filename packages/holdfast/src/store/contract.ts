@@ -166,7 +166,7 @@ export interface Renewal extends ClaimRef {
 export type RenewResult =
   | { readonly outcome: 'renewed' }
   | { readonly outcome: 'lost'; readonly reason: 'expired' }
-  | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly because?: string }
+  | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly stealReason?: string }
   | { readonly outcome: 'unknown'; readonly cause: LockError }
 
 /** Takes the result of one renewal, by its place in the batch. */
@@ -212,7 +212,7 @@ export interface StealOptions {
    * Who steals and why, for the holder and for `inspect`. At most 256 characters; no control
    * characters.
    */
-  readonly because?: string
+  readonly reason?: string
 }
 
 export interface StealResult {
@@ -241,7 +241,7 @@ export interface HolderInfo {
   /** It was stolen: it is not renewed any more. */
   readonly stolen: boolean
   /** What the thief gave as the reason. */
-  readonly stolenBecause?: string
+  readonly stealReason?: string
 }
 
 export interface WaiterInfo {

@@ -39,7 +39,7 @@ export interface Holder {
   ttlMs: number
   expiresMs: number
   stolen: boolean
-  stolenBecause?: string
+  stealReason?: string
 }
 
 export interface Waiter {
@@ -160,7 +160,7 @@ export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResu
   settle(state, turn)
   const holder = state.holders.get(renewal.id)
   if (!holder) return { outcome: 'lost', reason: 'expired' }
-  if (holder.stolen) return { outcome: 'lost', reason: 'stolen', ...because(holder) }
+  if (holder.stolen) return { outcome: 'lost', reason: 'stolen', ...stealReasonOf(holder) }
   holder.owner = renewal.owner
   holder.ttlMs = renewal.ttlMs
   holder.expiresMs = turn.nowMs + renewal.ttlMs
@@ -213,7 +213,7 @@ export function steal(
   let freeInMs = 0
   for (const holder of holders) {
     holder.stolen = true
-    if (options.because !== undefined) holder.stolenBecause = options.because
+    if (options.reason !== undefined) holder.stealReason = options.reason
     freeInMs = Math.max(freeInMs, holder.expiresMs - turn.nowMs)
     if (!options.now) continue
     drop(state, holder)
@@ -240,7 +240,7 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
       heldMs: turn.nowMs - holder.grantedMs,
       remainingMs: holder.expiresMs - turn.nowMs,
       stolen: holder.stolen,
-      ...(holder.stolenBecause === undefined ? {} : { stolenBecause: holder.stolenBecause }),
+      ...(holder.stealReason === undefined ? {} : { stealReason: holder.stealReason }),
     })),
     waiters: [...state.waiters.values()].map((waiter) => ({
       claimId: waiter.id,
@@ -330,8 +330,8 @@ function grantedTo(holder: Holder, existing: boolean, turn: Turn): Granted {
   }
 }
 
-function because({ stolenBecause }: Holder): { because?: string } {
-  return stolenBecause === undefined ? {} : { because: stolenBecause }
+function stealReasonOf({ stealReason }: Holder): { stealReason?: string } {
+  return stealReason === undefined ? {} : { stealReason }
 }
 
 function untilNextExpiry(state: LockState, turn: Turn): number | undefined {

@@ -226,13 +226,13 @@ test.each([
   const locks = createLocks(store, { label })
   const name = `"it's" \\' -- 🔒${mode}`
   const lease = await locks.mutex(name).acquire()
-  await locks.steal(name, { because: `'"\\ 🔒` })
+  await locks.steal(name, { reason: `'"\\ 🔒` })
   const [info] = (await store.inspect({ prefix: '"it', limit: 10 })).locks
   expect(info?.lock).toBe(name)
   expect(info?.holders[0]).toMatchObject({
     owner: { label },
     stolen: true,
-    stolenBecause: `'"\\ 🔒`,
+    stealReason: `'"\\ 🔒`,
   })
   await lease.release()
   await locks.close()

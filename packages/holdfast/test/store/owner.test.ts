@@ -44,7 +44,7 @@ test.each(WRONG)('%s is an owner that nobody can read', (text) => {
   }
   for (const info of [redis, lockInfo('lock', answer)]) {
     expect(info?.holders[0]).toMatchObject({ claimId: 'id', owner: UNREADABLE_OWNER })
-    expect(info?.holders[0]?.stolenBecause).toBeUndefined()
+    expect(info?.holders[0]?.stealReason).toBeUndefined()
     expect(info?.waiters[0]?.owner).toBe(UNREADABLE_OWNER)
   }
 })

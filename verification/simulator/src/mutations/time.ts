@@ -112,7 +112,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/renewal-scheduler.js',
-        find: "grant.lose(result.reason, result.reason === 'stolen' ? result.because : undefined);\n            return;",
+        find: "grant.lose(result.reason, result.reason === 'stolen' ? result.stealReason : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
     ],

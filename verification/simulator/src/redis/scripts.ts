@@ -75,12 +75,12 @@ export function downgrade(space: Keyspace, key: string, [id = '']: readonly stri
 export function steal(
   space: Keyspace,
   key: string,
-  [now, because = '', lastToken]: readonly string[],
+  [now, reason = '', lastToken]: readonly string[],
 ): unknown[] {
   const { state, turn } = space.begin(key)
   const options = {
     now: now === '1',
-    ...(because === '' ? {} : { because: JSON.parse(because) as string }),
+    ...(reason === '' ? {} : { reason: JSON.parse(reason) as string }),
   }
   const { holders, freeInMs } = space.rule.steal(state, options, turn, Number(lastToken))
   publishPromoted(space, key)
@@ -116,8 +116,8 @@ function holderWords({
   remainingMs,
   ...rest
 }: HolderInfo): string[] {
-  const { stolen, stolenBecause } = rest
-  const reason = stolenBecause === undefined ? '' : JSON.stringify(stolenBecause)
+  const { stolen, stealReason } = rest
+  const reason = stealReason === undefined ? '' : JSON.stringify(stealReason)
   return [
     claimId,
     JSON.stringify(owner),
@@ -165,7 +165,7 @@ function renew(space: Keyspace, { key, id, shape }: Item): string {
   const answer = space.rule.renew(state, renewal, turn)
   if (answer.outcome === 'renewed') return 'r'
   if (answer.outcome === 'lost' && answer.reason === 'stolen') {
-    return `s ${answer.because === undefined ? '' : JSON.stringify(answer.because)}`
+    return `s ${answer.stealReason === undefined ? '' : JSON.stringify(answer.stealReason)}`
   }
   return 'l'
 }

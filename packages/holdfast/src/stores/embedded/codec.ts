@@ -71,7 +71,7 @@ export function pack({ state, stations }: StoredLock): string {
     holder.grantedMs,
     holder.ttlMs,
     holder.expiresMs,
-    holder.stolen ? (holder.stolenBecause ?? 1) : 0,
+    holder.stolen ? (holder.stealReason ?? 1) : 0,
   ])
   const q: PackedWish[] = []
   const w = Array.from(state.waiters.values(), (waiter): PackedWaiter => {
@@ -157,9 +157,9 @@ export function unpack(text: string): StoredLock {
   return lock
 }
 
-function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stolenBecause'> {
+function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stealReason'> {
   return typeof stolen === 'string'
-    ? { stolen: true, stolenBecause: stolen }
+    ? { stolen: true, stealReason: stolen }
     : { stolen: stolen === 1 }
 }
 

@@ -180,13 +180,13 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     return undefined
   }
 
-  async evict(entry: Entry, _data: EntryData, because: string | undefined): Promise<boolean> {
+  async evict(entry: Entry, _data: EntryData, reason: string | undefined): Promise<boolean> {
     const lease = await this.#graveyard.lease(WORD_MS)
     const { succeeded } = await this.#change(
       entry.lock,
       {
         when: [when.created(entry.key, entry.number)],
-        then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(because ?? ''), lease)],
+        then: [op.remove(entry.key), op.put(goneKey(entry), encodeGone(reason ?? ''), lease)],
       },
       true,
     )
@@ -263,16 +263,16 @@ function readLook({ entry, claim }: LookedAt, answers: TxnAnswer['answers'], mom
     const standing = claim ? standingFrom(claim, before) : { before: [], weight: 0 }
     return { state: 'present', data, version: own.modRevision, ...standing, moment }
   }
-  const stolenBecause = gone && decodeGone(gone.value.toString())
-  return { state: 'absent', ...(stolenBecause === undefined ? {} : { stolenBecause }) }
+  const stealReason = gone && decodeGone(gone.value.toString())
+  return { state: 'absent', ...(stealReason === undefined ? {} : { stealReason }) }
 }
 
 /**
  * What stands under a claim that is no more: the reason of a thief, or nothing when it was
  * withdrawn.
  */
-function encodeGone(stolenBecause: string | undefined): string {
-  return stolenBecause === undefined ? 'withdrawn' : `stolen:${stolenBecause}`
+function encodeGone(stealReason: string | undefined): string {
+  return stealReason === undefined ? 'withdrawn' : `stolen:${stealReason}`
 }
 
 function decodeGone(text: string): string | undefined {

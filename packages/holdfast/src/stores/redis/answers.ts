@@ -82,8 +82,12 @@ export function readRenewal(line: string): RenewResult {
   if (line === 'r') return RENEWED
   if (line === 'l') return { outcome: 'lost', reason: 'expired' }
   if (!line.startsWith('s ')) throw strange(line)
-  const because = readReason(line.slice(2))
-  return { outcome: 'lost', reason: 'stolen', ...(because === undefined ? {} : { because }) }
+  const stealReason = readReason(line.slice(2))
+  return {
+    outcome: 'lost',
+    reason: 'stolen',
+    ...(stealReason === undefined ? {} : { stealReason }),
+  }
 }
 
 export function readWithdrawal(line: string): WithdrawOutcome {
@@ -133,7 +137,7 @@ export function readLock(lock: string, reply: unknown): LockInfo | undefined {
 
 function readHolder(reply: unknown): HolderInfo {
   const [claimId, owner, weight, token, heldMs, remainingMs, stolen, reason] = texts(reply)
-  const because = readReason(reason ?? '')
+  const stealReason = readReason(reason ?? '')
   return {
     claimId: claimId as string,
     owner: parseOwner(owner),
@@ -142,7 +146,7 @@ function readHolder(reply: unknown): HolderInfo {
     heldMs: Number(heldMs),
     remainingMs: Number(remainingMs),
     stolen: stolen === '1',
-    ...(because === undefined ? {} : { stolenBecause: because }),
+    ...(stealReason === undefined ? {} : { stealReason }),
   }
 }
 

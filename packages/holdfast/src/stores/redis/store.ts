@@ -222,11 +222,11 @@ export class RedisStore implements Store<true> {
    * Looks first: what is sent again after a connection broke must not rob whoever was granted the
    * lock meanwhile.
    */
-  async steal(lock: string, { now, because }: StealOptions): Promise<StealResult> {
+  async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
     const lastToken = await this.#lastToken(lock)
     if (lastToken === undefined) return { holders: 0, freeInMs: 0 }
-    const reason = because === undefined ? '' : JSON.stringify(because)
-    const words = ['steal', now ? '1' : '0', reason, String(lastToken)]
+    const text = reason === undefined ? '' : JSON.stringify(reason)
+    const words = ['steal', now ? '1' : '0', text, String(lastToken)]
     const [holders, freeInMs] = (await this.#admin(lock, ...words)) as unknown[]
     return { holders: Number(textOf(holders)), freeInMs: Number(textOf(freeInMs)) }
   }

@@ -102,7 +102,7 @@ function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
   const [any] = votes as [HolderInfo, ...HolderInfo[]]
   const stolen = votes.filter((vote) => vote.stolen)
   const isStolen = votes.length - stolen.length < quorum
-  const because = stolen.find(({ stolenBecause }) => stolenBecause !== undefined)?.stolenBecause
+  const stealReason = stolen.find(({ stealReason: said }) => said !== undefined)?.stealReason
   return {
     claimId: any.claimId,
     owner: any.owner,
@@ -123,6 +123,6 @@ function mergeHolder(votes: readonly HolderInfo[], quorum: number): HolderInfo {
         quorum,
       ) ?? any.remainingMs,
     stolen: isStolen,
-    ...(isStolen && because !== undefined ? { stolenBecause: because } : {}),
+    ...(isStolen && stealReason !== undefined ? { stealReason } : {}),
   }
 }

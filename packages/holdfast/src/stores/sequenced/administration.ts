@@ -54,18 +54,15 @@ export class Administration<S extends PortSession> {
   }
 
   /** How long it may still be held, or undefined when it was gone already. */
-  async #stealOne(
-    holder: ListedEntry,
-    { now, because }: StealOptions,
-  ): Promise<number | undefined> {
+  async #stealOne(holder: ListedEntry, { now, reason }: StealOptions): Promise<number | undefined> {
     if (now) {
-      const evicted = await this.#context.port.evict(holder.entry, holder.data, because)
+      const evicted = await this.#context.port.evict(holder.entry, holder.data, reason)
       return evicted ? 0 : undefined
     }
     const marked = await this.#change(holder.entry, (data) => ({
       ...data,
       stolen: true,
-      ...(because === undefined ? {} : { stolenBecause: because }),
+      ...(reason === undefined ? {} : { stolenBecause: reason }),
     }))
     return marked && leftMs(holder)
   }
@@ -129,7 +126,7 @@ function asHolder(listed: ListedEntry, wallMs: number): HolderInfo {
     heldMs: Math.max(0, wallMs - (data.grantedMs ?? data.sinceMs)),
     remainingMs: leftMs(listed),
     stolen: data.stolen === true,
-    ...(data.stolenBecause === undefined ? {} : { stolenBecause: data.stolenBecause }),
+    ...(data.stolenBecause === undefined ? {} : { stealReason: data.stolenBecause }),
   }
 }
 

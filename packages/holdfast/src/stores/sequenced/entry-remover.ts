@@ -139,7 +139,7 @@ export class EntryRemover<S extends PortSession> {
   async #wasDoneBefore(queueEntry: QueueEntry<S>): Promise<boolean> {
     if (!queueEntry.removalInDoubt) return false
     const look = await this.#context.reader.look({ entry: queueEntry.entry, claim: undefined })
-    if (look.state === 'present' || look.stolenBecause !== undefined) return false
+    if (look.state === 'present' || look.stealReason !== undefined) return false
     return queueEntry.session.keepAlive()
   }
 

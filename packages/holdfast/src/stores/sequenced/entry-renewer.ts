@@ -93,7 +93,7 @@ export class EntryRenewer<S extends PortSession> {
       return stolen(look.data.stolenBecause)
     }
     this.#context.records.settle(record, 'absent')
-    return look.stolenBecause === undefined ? EXPIRED : stolen(look.stolenBecause)
+    return look.stealReason === undefined ? EXPIRED : stolen(look.stealReason)
   }
 
   /**
@@ -136,10 +136,10 @@ export class EntryRenewer<S extends PortSession> {
   }
 }
 
-function stolen(because: string | undefined): RenewResult {
+function stolen(stealReason: string | undefined): RenewResult {
   return {
     outcome: 'lost',
     reason: 'stolen',
-    ...(because === undefined || because === '' ? {} : { because }),
+    ...(stealReason === undefined || stealReason === '' ? {} : { stealReason }),
   }
 }

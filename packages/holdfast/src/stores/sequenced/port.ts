@@ -72,7 +72,7 @@ export interface Present extends Standing {
 export interface Absent {
   readonly state: 'absent'
   /** Who stole it and why, where the service remembers: an empty text when nobody said. */
-  readonly stolenBecause?: string
+  readonly stealReason?: string
 }
 
 /** The entry is there, and what stands before it does not let it go. Its data was not read. */
@@ -192,7 +192,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
    */
   block(claim: ClaimRef): Promise<EntryData | undefined>
   /** Takes an entry of somebody else away, and leaves word of it where the service can. */
-  evict(entry: Entry, data: EntryData, because: string | undefined): Promise<boolean>
+  evict(entry: Entry, data: EntryData, reason: string | undefined): Promise<boolean>
   /**
    * Calls back once when one of the places has changed or gone after the moment; spurious calls are
    * allowed.

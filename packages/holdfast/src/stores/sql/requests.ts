@@ -118,7 +118,7 @@ export function renewResult({ outcome, reason, because }: Answer): RenewResult {
   if (outcome === 'renewed') return { outcome }
   if (reason !== 'stolen') return { outcome: 'lost', reason: 'expired' }
   const text = parseText(because)
-  return { outcome: 'lost', reason, ...(text === undefined ? {} : { because: text }) }
+  return { outcome: 'lost', reason, ...(text === undefined ? {} : { stealReason: text }) }
 }
 
 export function withdrawRequest({ lock, id, ttlMs }: ClaimRef): Request {
@@ -129,12 +129,12 @@ export function withdrawOutcome({ outcome }: Answer): WithdrawOutcome {
   return outcome as WithdrawOutcome
 }
 
-export function stealRequest(lock: string, { now, because }: StealOptions): Request {
+export function stealRequest(lock: string, { now, reason }: StealOptions): Request {
   return {
     verb: 'steal',
     lock,
     now,
-    ...(because === undefined ? {} : { because: plainJson(because) }),
+    ...(reason === undefined ? {} : { because: plainJson(reason) }),
   }
 }
 
@@ -190,7 +190,7 @@ export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
 }
 
 function holderInfo(row: Answer): HolderInfo {
-  const because = parseText(row['because'])
+  const stealReason = parseText(row['because'])
   return {
     claimId: row['claimId'] as string,
     owner: parseOwner(row['owner']),
@@ -199,7 +199,7 @@ function holderInfo(row: Answer): HolderInfo {
     heldMs: Number(row['heldMs']),
     remainingMs: Number(row['remainingMs']),
     stolen: isTrue(row['stolen']),
-    ...(because === undefined ? {} : { stolenBecause: because }),
+    ...(stealReason === undefined ? {} : { stealReason }),
   }
 }
 

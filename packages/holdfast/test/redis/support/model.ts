@@ -15,7 +15,7 @@ export type Step =
       readonly verb: 'steal'
       readonly lock: string
       readonly now: boolean
-      readonly because?: string
+      readonly reason?: string
     }
   | { readonly verb: 'describe'; readonly lock: string }
 

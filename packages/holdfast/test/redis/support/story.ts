@@ -111,7 +111,7 @@ export class Story {
       { verb: 'describe', lock },
       { verb: 'describe', lock },
       { verb: 'steal', lock, now: false },
-      { verb: 'steal', lock, now: false, because: 'a "reason"\nof two lines' },
+      { verb: 'steal', lock, now: false, reason: 'a "reason"\nof two lines' },
       { verb: 'steal', lock, now: true },
     )
   }

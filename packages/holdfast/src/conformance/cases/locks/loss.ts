@@ -204,7 +204,7 @@ loss.test(
     const [one, two] = [await context.locks(), await context.locks()]
     const ttlMs = context.shortMs * 3
     const lease = await context.soon(one.mutex(context.name(), { ttlMs }).acquire())
-    await two.steal(context.name(), { because: 'ada: stuck' })
+    await two.steal(context.name(), { reason: 'ada: stuck' })
     assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
     await context.time.within(lost(lease), ttlMs + context.slackMs, 'the loss')
     assert.equal((lease.signal.reason as LockLostError).reason, 'stolen')

@@ -149,11 +149,11 @@ steal.test(
     await context.take(context.claim())
     await context.store.steal(context.name(), {
       now: false,
-      because: 'ops: "stuck" since \u00fcber an hour',
+      reason: 'ops: "stuck" since \u00fcber an hour',
     })
     const holder = (await context.inspect())?.holders[0]
     assert.equal(holder?.stolen, true)
-    assert.equal(holder?.stolenBecause, 'ops: "stuck" since \u00fcber an hour')
+    assert.equal(holder?.stealReason, 'ops: "stuck" since \u00fcber an hour')
   },
   { needs: [inspect] },
 )
