@@ -20,7 +20,7 @@ try {
   await step('guarantees page', 'node', ['verification/torture/dist/page.js', '--check'])
   await step('benchmarks page', 'node', ['bench/dist/page.js', '--check'])
   await step('format', 'npm', ['run', '--silent', 'format:check'])
-  for (const name of ['holdfast', 'cli']) {
+  for (const name of ['holdfast', 'cli', 'lab']) {
     await step(`publint ${name}`, 'npx', ['publint', '--strict', `packages/${name}`])
     await step(`types of ${name}, as others see them`, 'npx', [
       'attw',
@@ -28,7 +28,7 @@ try {
       `packages/${name}`,
       '--profile',
       'esm-only',
-      ...(name === 'cli' ? ['--exclude-entrypoints', '.'] : []),
+      ...(name === 'holdfast' ? [] : ['--exclude-entrypoints', '.']),
     ])
   }
   for (const node of NODES.filter((version) => version !== running)) {

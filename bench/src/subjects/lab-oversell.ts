@@ -1,7 +1,7 @@
 /**
  * The shop of the lab under one strategy: `lab-oversell.js STRATEGY ITEMS`. Prints orders a second.
  */
-import { Oversell, Visit } from '@holdfast/lab'
+import { Oversell, Visit } from '../../../packages/lab/dist/index.js'
 
 const [strategy = '', items = ''] = process.argv.slice(2)
 const visit = new Visit((name) => name === 'postgres')

@@ -1,8 +1,7 @@
-// Makes few files of the command line and the library under it. `holdfast run` stands before every
-// command that it guards, and Node takes its time over each file it loads: two start much sooner
-// than eighty, or than twenty. What needs a server is a file of its own, since most of the library
-// is for that, and so is the lab; `worker` is what its processes run. All lie in one folder, since
-// some look for others beside themselves.
+// Bundles the command line and the library under it into few files. `holdfast run` stands before
+// every command that it guards, and Node takes its time over each file it loads: two start much
+// sooner than eighty, or than twenty. What needs a server is a file of its own, since most of the
+// library is for that. All lie in one folder, since some look for others beside themselves.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -24,16 +23,6 @@ const common = {
   logLevel: 'warning',
 }
 
-const labBeside = {
-  name: 'lab-beside',
-  setup(build) {
-    build.onResolve({ filter: /^\.\/lab\.js$/ }, () => ({
-      path: './lab-command.js',
-      external: true,
-    }))
-  },
-}
-
 // Three files: what every command needs, what only those on servers need, and what both have in
 // common.
 await build({
@@ -41,12 +30,4 @@ await build({
   entryPoints: { holdfast: join(dist, 'main.js'), 'holdfast-servers': join(dist, 'servers.js') },
   splitting: true,
   chunkNames: 'holdfast-common',
-  plugins: [labBeside],
-})
-await build({
-  ...common,
-  entryPoints: {
-    'lab-command': join(dist, 'commands/lab.js'),
-    worker: path('../../lab/dist/worker.js'),
-  },
 })

@@ -1,4 +1,4 @@
-/** The lab behind `holdfast lab`. Private: it is a part of the command line's bundle. */
+/** The parts of the lab, for its command, its tests and the benchmark. The package exports the command. */
 export { measureStores, type StoreFigures } from './scenarios/choose/measure.js'
 export {
   COSTS,

@@ -1,4 +1,4 @@
-import { recommend, type Answers } from '@holdfast/lab'
+import { recommend, type Answers } from '../dist/index.js'
 import { expect, test } from 'vitest'
 
 const answers: Answers = { machines: 'several', have: [], cost: 'annoyance', heat: 'warm' }

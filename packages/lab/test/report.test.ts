@@ -1,5 +1,5 @@
 /** What is drawn: timelines in a terminal, and a page that needs nothing else. */
-import { drawTimeline, pageOf, type LabReport } from '@holdfast/lab'
+import { drawTimeline, pageOf, type LabReport } from '../dist/index.js'
 import { expect, test } from 'vitest'
 
 const timeline = {

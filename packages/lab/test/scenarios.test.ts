@@ -10,7 +10,7 @@ import {
   STRATEGIES,
   Visit,
   type OversellSettings,
-} from '@holdfast/lab'
+} from '../dist/index.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const SMALL: OversellSettings = {

@@ -7,7 +7,7 @@ import {
   STORE_TRAITS,
   STRATEGIES,
   textsOf,
-} from '@holdfast/lab'
+} from '../dist/index.js'
 import { describe, expect, test } from 'vitest'
 import { FAULTS } from '../dist/scenarios/ladder/faults.js'
 

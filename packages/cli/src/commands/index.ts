@@ -5,6 +5,7 @@
 import type { Command } from './command.js'
 import { command as doctor } from './doctor.js'
 import { command as inspect } from './inspect.js'
+import { command as lab } from './lab.js'
 import { command as ls } from './ls.js'
 import { command as migrate } from './migrate.js'
 import { command as release } from './release.js'
@@ -23,9 +24,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   release: { about: 'Give back a claim by its id', load: async () => release },
   steal: { about: 'Take a lock away from its holders', load: async () => steal },
   migrate: { about: 'Make what a store in a database needs', load: async () => migrate },
-  lab: {
-    about: 'See what goes wrong with locks, and what helps',
-    load: async () => (await import('./lab.js')).command,
-  },
+  lab: { about: 'See what goes wrong with locks, and what helps', load: async () => lab },
   doctor: { about: 'Check the store and this machine', load: async () => doctor },
 }

@@ -1,211 +1,54 @@
-/** `holdfast lab`: distributed locks to look at, on real servers. */
-import {
-  EVERYDAY,
-  fill,
-  STRATEGIES,
-  textsOf,
-  Visit,
-  type LabReport,
-  type OversellResult,
-  type Texts,
-} from '@holdfast/lab'
+/**
+ * `holdfast lab`: runs the package `@holdfast/lab` where it is installed, and says how to get it
+ * where it is not.
+ */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { renderHelp } from '../args/help.js'
-import { operandsOf } from '../args/name.js'
-import { parseOptions } from '../args/options.js'
-import { ConfigError, UsageError } from '../cli-error.js'
+import { OUTPUT_OPTIONS } from '../args/common.js'
+import { ConfigError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
-import { showChoice } from '../lab/choose.js'
-import { showEveryday } from '../lab/everyday.js'
-import { showLadder } from '../lab/ladder.js'
-import {
-  LAB_OPTIONS,
-  languageFrom,
-  oneOf,
-  oversellFrom,
-  refuseOptionsOfOthers,
-  servicesFrom,
-  type LabValues,
-} from '../lab/options.js'
-import { showOversell } from '../lab/oversell.js'
-import { assertPage, writePage } from '../lab/page.js'
-import { Screen } from '../lab/screen.js'
-import { printJson } from '../output/json.js'
 import type { Command } from './command.js'
 
-const TOPICS = [
-  'tour',
-  'oversell',
-  'ladder',
-  'payment',
-  'schedule',
-  'cache',
-  'config',
-  'choose',
-  'strategies',
-] as const
-type Topic = (typeof TOPICS)[number]
-
-/** What a newcomer sees within a minute, on any machine. */
-const TOUR: LabValues = {
-  ...(Object.fromEntries(Object.keys(LAB_OPTIONS).map((name) => [name, undefined])) as LabValues),
-  items: '20',
-  buyers: '100',
-  processes: '4',
-  strategies: 'no-lock,read-modify-write,check-then-decrement,local-lock,holdfast-embedded',
-}
+const PACKAGE = '@holdfast/lab'
+const INSTALL = `npm install --save-dev ${PACKAGE}`
 
 export const command: Command = {
   help: {
     usage: 'holdfast lab [TOPIC] [options]',
     about: `Shows what goes wrong with locks, and what helps, on real servers that it starts and stops itself.
 
-  tour        a shop oversells, and stops overselling; this is what happens without a TOPIC
-  oversell    every strategy in the same rush: 100 items, 500 buyers, 8 processes, a real database
-  ladder      Redis locks from SETNX to fencing, each broken by its fault and mended by the next
-  payment     a payment callback that is retried; also: schedule, cache, config
-  choose      which store fits, and what the stores do on this machine
-  strategies  the names of all strategies`,
-    options: LAB_OPTIONS,
-    notes:
-      'Whatever is not installed is left out, and said. Ctrl-C stops everything that was started.',
+The lab is a package of its own, and it is not installed here. To install it:
+
+  ${INSTALL}`,
+    options: { help: OUTPUT_OPTIONS.help },
   },
 
-  async main(argv) {
-    const parsed = parseOptions(LAB_OPTIONS, argv)
-    if (parsed.values.help === true) {
+  async main(argv, takeSignal) {
+    const file = findLab()
+    if (file !== undefined) {
+      const lab = (await import(pathToFileURL(file).href)) as { readonly command: Command }
+      return lab.command.main(argv, takeSignal)
+    }
+    if (argv.includes('--help') || argv.includes('-h')) {
       process.stdout.write(renderHelp(this.help))
       return EXIT.ok
     }
-    const [word = 'tour', extra] = operandsOf(parsed)
-    if (extra !== undefined)
-      throw new UsageError(`lab takes one topic; ${JSON.stringify(extra)} is too much.`)
-    const topic = oneOf('The topic', word, TOPICS)
-    refuseOptionsOfOthers(topic, parsed.values)
-    if (parsed.values.html !== undefined) assertPage(parsed.values.html)
-    const texts = textsOf(languageFrom(parsed.values))
-    if (topic === 'strategies') return listStrategies(texts, parsed.values.json === true)
-    return visitLab(topic, parsed.values, texts)
+    throw new ConfigError(
+      `The lab is a package of its own, which is not installed. Run: ${INSTALL}`,
+    )
   },
 }
 
-async function visitLab(topic: Topic, values: LabValues, texts: Texts): Promise<number> {
-  const screen = new Screen(values.json === true)
-  const visit = new Visit(servicesFrom(values))
-  const signals = endOnSignals(visit, screen, texts)
-  try {
-    const part = await visit.unlessServersDie(show(topic, values, visit, screen, texts))
-    const leftOut = visit.services.leftOut
-    for (const { service, command } of leftOut) {
-      if (topic !== 'ladder') screen.print(fill(texts.leftOut.service, { what: service, command }))
+/** The lab of the working folder, or else the one beside this command. */
+function findLab(): string | undefined {
+  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
+    try {
+      return createRequire(from).resolve(PACKAGE)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
     }
-    const report: LabReport = {
-      language: languageFrom(values),
-      madeAt: new Date().toISOString(),
-      ...part,
-      leftOut,
-    }
-    if (values.html !== undefined) writePage(values.html, report)
-    if (values.json === true) printJson(report)
-    return surprises(report) ? EXIT.internal : EXIT.ok
-  } catch (error) {
-    // What fails because everything is being stopped is no news. A signal that came while a server
-    // was being set up, which is done in one step, is heard in the next turn.
-    await new Promise((resolve) => void setImmediate(resolve))
-    if (signals.code === undefined) throw error
-    await signals.ended
-    return signals.code
-  } finally {
-    screen.clear()
-    await visit.end()
-    signals.forget()
   }
-}
-
-async function show(
-  topic: Topic,
-  values: LabValues,
-  visit: Visit,
-  screen: Screen,
-  texts: Texts,
-): Promise<Partial<LabReport>> {
-  const scenario = EVERYDAY.find(({ id }) => id === topic)
-  if (scenario) return { everyday: [await showEveryday(scenario, visit, screen, texts)] }
-  if (topic === 'oversell') {
-    const oversell = await showOversell(oversellFrom(values), visit, screen, texts)
-    if (oversell.rows.length === 0) throw nothingPlayed(oversell, visit)
-    return { oversell }
-  }
-  if (topic === 'choose') return { choice: await showChoice(values, visit, screen, texts) }
-  if (topic === 'ladder') {
-    const ladder = await showLadder(visit, screen, texts)
-    if (ladder) return { ladder }
-    throw new ConfigError(
-      'The ladder needs a Redis server and its client: apt-get install -y redis-server; npm install ioredis.',
-    )
-  }
-  visit.services.allow(() => false)
-  return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
-}
-
-function nothingPlayed({ leftOut }: OversellResult, { services }: Visit): ConfigError {
-  const missing = Array.from(new Set(leftOut.map((one) => one.missing)), (name) => {
-    const command = services.leftOut.find(({ service }) => service === name)?.command
-    return `${name} (${command ?? '--services leaves it out'})`
-  })
-  return new ConfigError(`Nothing of it can be played without ${missing.join(', ')}.`)
-}
-
-/** Whether something broke that should have held, or the other way round. */
-function surprises({ oversell, ladder, everyday = [] }: LabReport): boolean {
-  return (
-    (oversell?.rows.some(({ sound, damaged }) => sound === damaged) ?? false) ||
-    (ladder?.steps.some(({ asExpected }) => !asExpected) ?? false) ||
-    everyday.some(({ asExpected }) => !asExpected)
-  )
-}
-
-function listStrategies({ oversell }: Texts, json: boolean): number {
-  const strategies = STRATEGIES.map(({ id }) => ({
-    id,
-    title: oversell.strategies[id]?.title ?? '',
-  }))
-  if (json) printJson({ strategies })
-  else for (const { id, title } of strategies) process.stdout.write(`${id.padEnd(28)}${title}\n`)
-  return EXIT.ok
-}
-
-/** A window that is closed says SIGHUP; servers that were started would work on for ever. */
-const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
-
-interface Signals {
-  /** The exit code, once a signal has come. */
-  readonly code: number | undefined
-  /** Resolves never, since the process ends when everything has been stopped. */
-  readonly ended: Promise<void>
-  forget(): void
-}
-
-/** Ctrl-C in the middle: stops everything, then ends. A second one does not wait. */
-function endOnSignals(visit: Visit, screen: Screen, texts: Texts): Signals {
-  let code: number | undefined
-  const listeners = Object.entries(SIGNALS).map(([signal, exitCode]) => {
-    const listener = (): void => {
-      if (code !== undefined) process.exit(exitCode)
-      code = exitCode
-      screen.clear()
-      void visit.end().finally(() => {
-        process.stderr.write(`${texts.interrupted}\n`)
-        process.exit(exitCode)
-      })
-    }
-    process.on(signal, listener)
-    return [signal, listener] as const
-  })
-  return {
-    get code() {
-      return code
-    },
-    ended: new Promise(() => {}),
-    forget: () => listeners.forEach(([signal, listener]) => process.off(signal, listener)),
-  }
+  return undefined
 }

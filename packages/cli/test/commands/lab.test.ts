@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { STRATEGIES } from '@holdfast/lab'
+import { STRATEGIES } from '../../../lab/dist/index.js'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
 import { KEYS } from '../support/terminal.js'

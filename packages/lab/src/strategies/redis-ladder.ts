@@ -8,7 +8,6 @@ import {
   type ControlWorld,
   type RedisPort,
 } from '@holdfast/broken-locks'
-import { redisPort } from '@holdfast/broken-locks/ioredis'
 import { systemClock, systemRandom } from 'holdfast'
 import { readModifyWrite } from './steps.js'
 import type { Premises, Strategy, Trouble } from './strategy.js'
@@ -34,6 +33,7 @@ function troubleOf({ rung = 0 }: Control): Trouble {
 }
 
 async function openRung(control: Control, premises: Premises): ReturnType<Strategy['open']> {
+  const { redisPort } = await import('@holdfast/broken-locks/ioredis')
   const real = redisPort(premises.addresses.redis ?? '')
   const world: ControlWorld = {
     clock: systemClock,

@@ -10,10 +10,8 @@ import {
   type ControlWorld,
   type RedisPort,
 } from '@holdfast/broken-locks'
-import { redisPort, type RealPort } from '@holdfast/broken-locks/ioredis'
+import type { RealPort } from '@holdfast/broken-locks/ioredis'
 import { createLocks, systemClock, systemRandom, type Lease, type Locks } from 'holdfast'
-import { redisStore } from 'holdfast/redis'
-import { Redis } from 'ioredis'
 
 export const HOLDFAST = 'holdfast'
 
@@ -50,7 +48,7 @@ let lock: Lockable | undefined
 const leases: Held[] = []
 
 export async function openLock(settings: OpenSettings): Promise<void> {
-  lock = settings.subject === HOLDFAST ? openHoldfast(settings) : openControl(settings)
+  lock = await (settings.subject === HOLDFAST ? openHoldfast(settings) : openControl(settings))
 }
 
 export async function acquireLock({ patienceMs }: { readonly patienceMs: number }): Promise<Grant> {
@@ -81,7 +79,11 @@ export async function closeLock(): Promise<void> {
   lock = undefined
 }
 
-function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Lockable {
+async function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Promise<Lockable> {
+  const [{ Redis }, { redisStore }] = await Promise.all([
+    import('ioredis'),
+    import('holdfast/redis'),
+  ])
   const client = new Redis(redis)
   client.on('error', () => {})
   const locks: Locks = createLocks(redisStore({ client }), { ttlMs })
@@ -94,15 +96,16 @@ function openHoldfast({ redis, lock: name, ttlMs }: OpenSettings): Lockable {
   }
 }
 
-function openControl({
+async function openControl({
   subject,
   redis,
   lock: name,
   ttlMs,
   dieAfterFirst = false,
-}: OpenSettings): Lockable {
+}: OpenSettings): Promise<Lockable> {
   const control = CONTROLS.find(({ id }) => id === subject)
   if (!control) throw new Error(`There is no control "${subject}".`)
+  const { redisPort } = await import('@holdfast/broken-locks/ioredis')
   const real = redisPort(redis)
   const world: ControlWorld = {
     clock: systemClock,

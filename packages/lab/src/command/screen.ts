@@ -2,7 +2,7 @@
  * What the lab shows while it works: one line that changes on a terminal, and nothing of it
  * elsewhere.
  */
-import { cutTo } from '../output/table.js'
+import { cutTo } from './toolkit.js'
 
 export class Screen {
   readonly #live = process.stderr.isTTY

@@ -11,9 +11,8 @@ import {
   type StoreFigures,
   type Texts,
   type Visit,
-} from '@holdfast/lab'
-import { UsageError } from '../cli-error.js'
-import { renderTable, type Column } from '../output/table.js'
+} from '../index.js'
+import { type Column, renderTable, UsageError } from './toolkit.js'
 import { COSTS, HAVE, HEATS, listOf, MACHINES, oneOf, type LabValues } from './options.js'
 import type { Screen } from './screen.js'
 

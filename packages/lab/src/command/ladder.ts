@@ -7,7 +7,7 @@ import {
   type LadderTake,
   type Texts,
   type Visit,
-} from '@holdfast/lab'
+} from '../index.js'
 import type { Screen } from './screen.js'
 
 export async function showLadder(

@@ -11,8 +11,8 @@ import {
   type OversellSettings,
   type Texts,
   type Visit,
-} from '@holdfast/lab'
-import { renderTable, type Column } from '../output/table.js'
+} from '../index.js'
+import { type Column, renderTable } from './toolkit.js'
 import type { Screen } from './screen.js'
 
 export async function showOversell(

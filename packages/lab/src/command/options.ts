@@ -11,12 +11,15 @@ import {
   type Language,
   type OversellSettings,
   type ServiceName,
-} from '@holdfast/lab'
-import type { OptionTable, OptionValues } from '../args/options.js'
-import { parseDuration } from '../args/duration.js'
-import { nearest } from '../args/suggest.js'
-import { OUTPUT_OPTIONS } from '../args/common.js'
-import { UsageError } from '../cli-error.js'
+} from '../index.js'
+import {
+  nearest,
+  type OptionTable,
+  type OptionValues,
+  OUTPUT_OPTIONS,
+  parseDuration,
+  UsageError,
+} from './toolkit.js'
 
 export const LAB_OPTIONS = {
   items: { type: 'string', value: 'N', help: 'oversell: how many there are to sell. Default 100.' },

@@ -6,7 +6,7 @@ import {
   type EverydayResult,
   type Texts,
   type Visit,
-} from '@holdfast/lab'
+} from '../index.js'
 import type { Screen } from './screen.js'
 
 export async function showEveryday(

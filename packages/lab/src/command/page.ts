@@ -1,8 +1,8 @@
 /** The page of `holdfast lab --html`. */
-import { pageOf, type LabReport } from '@holdfast/lab'
+import { pageOf, type LabReport } from '../index.js'
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../cli-error.js'
+import { ConfigError } from './toolkit.js'
 
 /** Looks before the lab begins, which takes minutes, whether its page will find a place. */
 export function assertPage(file: string): void {

@@ -1,0 +1,16 @@
+/** What the lab takes from the command line, which shows it: options, tables, errors, exit codes. */
+export { OUTPUT_OPTIONS } from '../../../cli/dist/args/common.js'
+export { parseDuration } from '../../../cli/dist/args/duration.js'
+export { renderHelp } from '../../../cli/dist/args/help.js'
+export { operandsOf } from '../../../cli/dist/args/name.js'
+export {
+  parseOptions,
+  type OptionTable,
+  type OptionValues,
+} from '../../../cli/dist/args/options.js'
+export { nearest } from '../../../cli/dist/args/suggest.js'
+export { ConfigError, UsageError } from '../../../cli/dist/cli-error.js'
+export type { Command } from '../../../cli/dist/commands/command.js'
+export { EXIT } from '../../../cli/dist/exit-codes.js'
+export { printJson } from '../../../cli/dist/output/json.js'
+export { cutTo, renderTable, type Column } from '../../../cli/dist/output/table.js'
