@@ -1,32 +1,49 @@
-/** Free locks in one process: each loop takes a lock of its own, and gives it back. */
+/** Free locks in one process: each loop takes a lock of its own and releases it, again and again. */
+import { measureGarbage } from './garbage.js'
 import type { Locker } from './locker.js'
+import { type CpuMeter, noMeter } from './server-cpu.js'
 
 const RUN_MS = 2500
 
-/**
- * Prints the pairs a second, and ends the process.
- * @param warmUpMs longer where pairs are slow: code runs fast when it has run some thousand times
- */
+export interface FreeOptions {
+  readonly runMs?: number
+  /** Longer where pairs are slow: code becomes fast when it has run some thousand times. */
+  readonly warmUpMs?: number
+  /** Whether a second run, apart from the timed one, counts the garbage. */
+  readonly garbage?: boolean
+  /** Reads the CPU time of the server before and after the timed run. */
+  readonly meter?: CpuMeter
+}
+
+/** Prints the pairs a second, and ends the process. */
 export async function runFree(
   locker: Locker,
   loops: number,
-  runMs = RUN_MS,
-  warmUpMs = runMs / 3,
+  { runMs = RUN_MS, warmUpMs = runMs / 3, garbage = false, meter = noMeter }: FreeOptions = {},
 ): Promise<never> {
-  await run(locker, loops, warmUpMs)
+  const acquirers = Array.from({ length: loops }, (_, index) => locker(`bench ${index}`))
+  await run(acquirers, warmUpMs)
+  const cpuBefore = await meter()
   const startMs = performance.now()
-  const pairs = await run(locker, loops, runMs)
-  console.log(JSON.stringify({ pairs: (pairs / (performance.now() - startMs)) * 1000 }))
+  const pairs = await run(acquirers, runMs)
+  const tookMs = performance.now() - startMs
+  const cpuUs = (await meter()) - cpuBefore
+  console.log(
+    JSON.stringify({
+      pairs: (pairs / tookMs) * 1000,
+      ...(Number.isNaN(cpuUs) ? {} : { serverUs: cpuUs / pairs }),
+      ...(garbage ? await measureGarbage(() => run(acquirers, runMs)) : {}),
+    }),
+  )
   process.exit(0)
 }
 
-/** Pairs of acquire and release in so many milliseconds. */
-async function run(locker: Locker, loops: number, forMs: number): Promise<number> {
+/** Resolves to the number of pairs of acquire and release in `forMs`. */
+async function run(acquirers: readonly ReturnType<Locker>[], forMs: number): Promise<number> {
   const endMs = performance.now() + forMs
   let pairs = 0
   await Promise.all(
-    Array.from({ length: loops }, async (_, index) => {
-      const acquire = locker(`bench ${index}`)
+    acquirers.map(async (acquire) => {
       while (performance.now() < endMs) {
         const release = await acquire()
         await release()

@@ -3,7 +3,9 @@
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Locker } from './locker.js'
+import { type CpuMeter, noMeter } from './server-cpu.js'
 import { percentile } from './stats.js'
 import { work } from './work.js'
 
@@ -15,10 +17,21 @@ const RUN_MS = 3000
  * have begun long ago.
  */
 const WARM_UP_MS = 4000
-/** Waits that each process tells of, spread over the run. */
-const WAITS_TOLD = 20_000
+/** Waits that each process reports, spread over the run. */
+const WAITS_REPORTED = 20_000
 
-interface Told {
+export interface HotOptions {
+  /** How long each holder works under the lock. */
+  readonly workMs?: number
+  /** Loops of each process. */
+  readonly loops?: number
+  readonly runMs?: number
+  /** Reads the CPU time of the server at the start and at the end of the run. */
+  readonly meter?: CpuMeter
+}
+
+/** What a process reports when its run has ended. */
+interface Report {
   readonly pairs: readonly number[]
   readonly waitsMs: readonly number[]
 }
@@ -28,46 +41,56 @@ const READY = 'ready'
 const GO = 'go'
 
 /**
- * Called by the leading process, which prints the figures, and by those that it starts with the
- * same arguments. Both end.
- * @param workMs how long each holder works under the lock
+ * Called by the leading process, which prints the figures, and by the processes that it starts with
+ * the same arguments. All of them end.
  */
-export async function runHot(
-  makeLocker: () => Locker,
-  workMs: number,
-  runMs = RUN_MS,
-): Promise<void> {
-  if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), workMs, runMs)
-  else await lead(runMs)
+export async function runHot(makeLocker: () => Locker, options: HotOptions = {}): Promise<void> {
+  if (process.argv.at(-1) === FOLLOWER) await follow(makeLocker()('hot'), options)
+  else await lead(options)
 }
 
-async function lead(runMs: number): Promise<void> {
+async function lead({ runMs = RUN_MS, meter = noMeter }: HotOptions): Promise<void> {
   const waiting: ChildProcess[] = []
+  let cpuUs = Promise.resolve(NaN)
   const ready = (child: ChildProcess): void => {
     waiting.push(child)
+    if (waiting.length < PROCESSES) return
     // All begin together. Where one process keeps the others out for long they would begin one
     // after the other, and the sum would be of several runs.
-    if (waiting.length === PROCESSES) for (const one of waiting) one.send(GO)
+    for (const one of waiting) one.send(GO)
+    cpuUs = cpuDuring(meter, runMs)
   }
-  const told = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))
-  const waitsMs = told.flatMap((one) => one.waitsMs)
-  const pairs = told.flatMap((one) => one.pairs)
+  const reports = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))
+  const waitsMs = reports.flatMap((one) => one.waitsMs)
+  const pairs = reports.flatMap((one) => one.pairs)
+  const total = pairs.reduce((sum, one) => sum + one, 0)
+  const usedUs = await cpuUs
   console.log(
     JSON.stringify({
-      pairs: pairs.reduce((sum, one) => sum + one, 0) / (runMs / 1000),
+      pairs: total / (runMs / 1000),
       p50Ms: percentile(waitsMs, 0.5),
       p99Ms: percentile(waitsMs, 0.99),
       maxMs: waitsMs.reduce((longest, one) => Math.max(longest, one), 0),
       /** How much less the least served waiter got than the most served one. */
       spread: 1 - Math.min(...pairs) / Math.max(...pairs),
+      ...(Number.isNaN(usedUs) ? {} : { serverUs: usedUs / total }),
     }),
   )
+  process.exit(0)
+}
+
+/** Resolves to the CPU time that the server uses while the processes run, after their warm-up. */
+async function cpuDuring(meter: CpuMeter, runMs: number): Promise<number> {
+  await pause(WARM_UP_MS)
+  const before = await meter()
+  await pause(runMs)
+  return (await meter()) - before
 }
 
 /** Called when a process has had its first pair. */
 type OnReady = (child: ChildProcess) => void
 
-function startFollower(ready: OnReady): Promise<Told> {
+function startFollower(ready: OnReady): Promise<Report> {
   return new Promise((resolve, reject) => {
     const [, module = '', ...args] = process.argv
     const child = fork(module, [...args, FOLLOWER], {
@@ -75,7 +98,7 @@ function startFollower(ready: OnReady): Promise<Told> {
     })
     child.on('message', (message) => {
       if (message === READY) ready(child)
-      else resolve(message as Told)
+      else resolve(message as Report)
     })
     child.on('error', reject)
     child.on('exit', (code) => {
@@ -84,7 +107,10 @@ function startFollower(ready: OnReady): Promise<Told> {
   })
 }
 
-async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number): Promise<void> {
+async function follow(
+  acquire: ReturnType<Locker>,
+  { workMs = 0, loops = LOOPS, runMs = RUN_MS }: HotOptions,
+): Promise<void> {
   // A first pair connects.
   await (
     await acquire()
@@ -95,16 +121,16 @@ async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number
   const endMs = startMs + runMs
   const waitsMs: number[] = []
   const pairs = await Promise.all(
-    Array.from({ length: LOOPS }, async () => {
+    Array.from({ length: loops }, async () => {
       let count = 0
       while (performance.now() < endMs) {
         const askedMs = performance.now()
         const release = await acquire()
         const gotMs = performance.now()
         // All of the long ones, and some of the rest: the maximum has to be true.
-        if (gotMs >= startMs && (waitsMs.length < WAITS_TOLD || gotMs - askedMs > 50))
+        if (gotMs >= startMs && (waitsMs.length < WAITS_REPORTED || gotMs - askedMs > 50))
           waitsMs.push(gotMs - askedMs)
-        // What comes after the end would count only for those who had to wait for long.
+        // A pair after the end would count only for those that had to wait for long.
         if (gotMs >= startMs && gotMs < endMs) count += 1
         if (workMs > 0) await work(workMs)
         await release()
@@ -112,5 +138,5 @@ async function follow(acquire: ReturnType<Locker>, workMs: number, runMs: number
       return count
     }),
   )
-  process.send?.({ pairs, waitsMs } satisfies Told, () => process.exit(0))
+  process.send?.({ pairs, waitsMs } satisfies Report, () => process.exit(0))
 }

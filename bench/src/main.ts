@@ -1,18 +1,23 @@
 /**
  * `npm run bench -- [suite …] [--rounds N]`: measures, prints a table, and writes the figures to
  * `bench/results/`. Ends with 1 when a bar was missed.
+ *
+ * `npm run bench -- [suite …] --before PATH [--rounds N] [--only REGEXP]`: compares this checkout
+ * with another built one, and writes the figures to `bench/results/before/`.
  */
 import { parseArgs } from 'node:util'
+import { resolve } from 'node:path'
+import { compare, type Comparable } from './comparison.js'
 import { printTable, writeResults, type Row } from './report.js'
 import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { mysqlSuite, postgresSuite } from './suites/databases.js'
-import { embeddedSuite } from './suites/embedded.js'
+import { embeddedComparable, embeddedSuite } from './suites/embedded.js'
 import { heldSuite } from './suites/held.js'
 import { labSuite } from './suites/lab.js'
 import { etcdSuite, zookeeperSuite } from './suites/services.js'
-import { memorySuite } from './suites/memory.js'
-import { redisSuite } from './suites/redis.js'
+import { memoryComparable, memorySuite } from './suites/memory.js'
+import { redisComparable, redisSuite } from './suites/redis.js'
 
 type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]>
 
@@ -29,30 +34,57 @@ const SUITES = new Map<string, Suite>([
   ['check', checkSuite],
   ['lab', labSuite],
 ])
+/** Suites that can be compared with another checkout. */
+const COMPARABLE = new Map<string, Comparable>([
+  ['memory', memoryComparable],
+  ['embedded', embeddedComparable],
+  ['redis', redisComparable],
+])
 const FEWEST_ROUNDS = 5
+/** The interval of a median needs more rounds than the median. */
+const ROUNDS_OF_COMPARISON = 9
+const USAGE_ERROR = 64
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string' } },
+  options: {
+    rounds: { type: 'string' },
+    before: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
 })
-const rounds = Number(values.rounds ?? FEWEST_ROUNDS)
-const names = positionals.length > 0 ? positionals : [...SUITES.keys()]
-const unknown = names.find((name) => !SUITES.has(name))
+const { before, only } = values
+const suites: ReadonlyMap<string, unknown> = before === undefined ? SUITES : COMPARABLE
+const rounds = Number(
+  values.rounds ?? (before === undefined ? FEWEST_ROUNDS : ROUNDS_OF_COMPARISON),
+)
+const names = positionals.length > 0 ? positionals : [...suites.keys()]
+const unknown = names.find((name) => !suites.has(name))
 
-if (unknown !== undefined || !Number.isSafeInteger(rounds) || rounds < FEWEST_ROUNDS) {
-  console.error(
-    unknown === undefined
-      ? `--rounds takes a whole number from ${FEWEST_ROUNDS} on.`
-      : `There is no suite "${unknown}". Choose among: ${[...SUITES.keys()].join(', ')}.`,
-  )
-  process.exitCode = 64
-} else {
+if (unknown !== undefined) {
+  console.error(`There is no suite "${unknown}". Choose among: ${[...suites.keys()].join(', ')}.`)
+  process.exitCode = USAGE_ERROR
+} else if (!Number.isSafeInteger(rounds) || rounds < FEWEST_ROUNDS) {
+  console.error(`--rounds takes a whole number from ${FEWEST_ROUNDS} on.`)
+  process.exitCode = USAGE_ERROR
+} else if (before === undefined) {
   await measure(names)
+} else {
+  for (const name of names) {
+    const comparable = COMPARABLE.get(name) as Comparable
+    const options = {
+      before: resolve(before),
+      rounds,
+      only: new RegExp(only),
+      progress: showProgress,
+    }
+    console.log(`figures: ${await compare(name, comparable, options)}`)
+  }
 }
 
-async function measure(suites: readonly string[]): Promise<void> {
+async function measure(chosen: readonly string[]): Promise<void> {
   let missed = 0
-  for (const name of suites) {
+  for (const name of chosen) {
     const rows = await (SUITES.get(name) as Suite)(rounds, showProgress)
     if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
     printTable(name, rows)

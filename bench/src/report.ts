@@ -52,10 +52,17 @@ export function writeResults(suite: string, rows: readonly Row[]): string {
   const folder = fileURLToPath(new URL('../results/', import.meta.url))
   mkdirSync(folder, { recursive: true })
   const path = `${folder}${suite}.json`
-  const machine = { node: process.version, platform: process.platform, cores: cpus().length }
-  const result: Results = { suite, recorded: new Date().toISOString().slice(0, 10), machine, rows }
+  const result: Results = { suite, ...recordedOn(), rows }
   writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`)
   return path
+}
+
+/** The day and the machine, for a file of results. */
+export function recordedOn(): Pick<Results, 'recorded' | 'machine'> {
+  return {
+    recorded: new Date().toISOString().slice(0, 10),
+    machine: { node: process.version, platform: process.platform, cores: cpus().length },
+  }
 }
 
 /** 123456 → "123 k". */

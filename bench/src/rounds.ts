@@ -41,11 +41,18 @@ export async function runRounds(
 
 const LONGEST_RUN_MS = 120_000
 
-function runSubject(subject: BenchSubject): Promise<Figures> {
+/**
+ * Runs a subject once, in a process of its own.
+ * @param checkout a built checkout of this repository from which the subject takes `holdfast`
+ */
+export function runSubject(subject: BenchSubject, checkout?: string): Promise<Figures> {
   const path = fileURLToPath(new URL(`./subjects/${subject.module}.js`, import.meta.url))
+  const redirect = new URL('./redirect.js', import.meta.url).href
+  const options = checkout === undefined ? [] : ['--import', redirect]
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [path, ...subject.args], {
+    const child = spawn(process.execPath, [...options, path, ...subject.args], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, HOLDFAST_BENCH_CHECKOUT: checkout },
     })
     const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_RUN_MS)
     let output = ''

@@ -10,4 +10,7 @@ const [subject = 'cohort', url = '', loops = '1'] = process.argv.slice(2)
 const RUN_MS = 1500
 const WARM_UP_MS = 3000
 
-await runFree(makeLocker(subject, url, Number(loops)), Number(loops), RUN_MS, WARM_UP_MS)
+await runFree(makeLocker(subject, url, Number(loops)), Number(loops), {
+  runMs: RUN_MS,
+  warmUpMs: WARM_UP_MS,
+})

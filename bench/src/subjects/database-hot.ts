@@ -6,4 +6,4 @@ import { runHot } from '../hot.js'
 import { makeLocker } from './database-lockers.js'
 
 const [subject = 'cohort', url = '', connections = '16'] = process.argv.slice(2)
-await runHot(() => makeLocker(subject, url, Number(connections)), 0)
+await runHot(() => makeLocker(subject, url, Number(connections)))

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createLocks } from 'holdfast'
 import { embeddedStore } from 'holdfast/embedded'
 import { CAPACITY_ALL } from 'holdfast/store'
+import { measureGarbage } from '../garbage.js'
 
 const [how = '64'] = process.argv.slice(2)
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
@@ -51,6 +52,7 @@ await run(PAIRS / 4)
 const startMs = performance.now()
 await run(PAIRS)
 const pairs = (PAIRS / (performance.now() - startMs)) * 1000
+const garbage = await measureGarbage(() => run(PAIRS).then(() => PAIRS))
 await locks.close()
 rmSync(directory, { recursive: true })
-console.log(JSON.stringify({ pairs }))
+console.log(JSON.stringify({ pairs, ...garbage }))

@@ -5,6 +5,7 @@
 import { Mutex } from 'async-mutex'
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
+import { measureGarbage } from '../garbage.js'
 
 const [subject = 'holdfast', loopsText = '1'] = process.argv.slice(2)
 const loops = Number(loopsText)
@@ -40,5 +41,8 @@ const run = subject === 'holdfast' ? holdfast : asyncMutex
 await run(PAIRS / 4)
 const startMs = performance.now()
 await run(PAIRS)
-console.log(JSON.stringify({ pairs: (PAIRS / (performance.now() - startMs)) * 1000 }))
+const pairs = (PAIRS / (performance.now() - startMs)) * 1000
+const garbage =
+  subject === 'holdfast' ? await measureGarbage(() => run(PAIRS).then(() => PAIRS)) : {}
+console.log(JSON.stringify({ pairs, ...garbage }))
 process.exit(0)

@@ -1,6 +1,7 @@
 /**
  * The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill.
  */
+import type { Comparable } from '../comparison.js'
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject } from '../rounds.js'
 import { median } from '../stats.js'
@@ -62,6 +63,10 @@ const WORKLOADS: readonly Workload[] = [
     kind: 'time',
   },
 ]
+
+export const embeddedComparable: Comparable = {
+  start: () => Promise.resolve({ subjects: WORKLOADS, stop: () => Promise.resolve() }),
+}
 
 export async function embeddedSuite(
   rounds: number,

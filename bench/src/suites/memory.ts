@@ -1,4 +1,5 @@
 /** The memory store beside async-mutex, which has no tokens, deadlines, renewal or events. */
+import type { Comparable } from '../comparison.js'
 import { rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
@@ -8,6 +9,18 @@ const WORKLOADS = [
   { name: '1 000 waiters', waiters: 1000, bar: 1 },
   { name: '10 000 waiters', waiters: 10_000, bar: 2 },
 ] as const
+
+export const memoryComparable: Comparable = {
+  start: () =>
+    Promise.resolve({
+      subjects: WORKLOADS.map(({ name, waiters }) => ({
+        name,
+        module: 'memory',
+        args: ['holdfast', String(waiters)],
+      })),
+      stop: () => Promise.resolve(),
+    }),
+}
 
 export async function memorySuite(
   rounds: number,

@@ -2,12 +2,15 @@
  * One Redis server: Holdfast beside redlock, redis-semaphore and verrou, on the same server in the
  * same run.
  */
+import type { Comparable } from '../comparison.js'
 import { ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal'] as const
+/** Stands for the server's port in the arguments of a subject. */
+const PORT = 'PORT'
 /** The work under the lock without the lock. */
 const WORK = 'work'
 const HOT_PEERS = PEERS.flatMap((name) => [name, `${name}-defaults`, `${name}-queued`])
@@ -91,6 +94,31 @@ const WORKLOADS: readonly Workload[] = [
     { what: 'spread ≤ 10%', reached: ({ ours }) => (ours['spread'] ?? 1) <= 0.1 },
   ]),
 ]
+
+/** Workloads without a peer beside them. */
+const OWN: readonly (readonly [string, string, ...string[]])[] = [
+  ['free locks, 4096 in flight', 'redis-free', 'cohort', PORT, '4096'],
+  ['one hot lock, 4 processes x 1 waiter', 'redis-hot', 'cohort', PORT, '0', '1'],
+  ['waiters that give up, 64 at a time', 'redis-give-ups', PORT, '64'],
+]
+
+export const redisComparable: Comparable = {
+  async start() {
+    const server = await startRedis()
+    const port = String(server.port)
+    const own = OWN.map(([name, module, ...args]) => ({ name, module, args }))
+    const shared = WORKLOADS.map(({ name, module, subject, argument }) => ({
+      name,
+      module,
+      args: [subject, PORT, argument],
+    }))
+    const subjects = [...shared, ...own].map((one) => ({
+      ...one,
+      args: one.args.map((word) => (word === PORT ? port : word)),
+    }))
+    return { subjects, stop: () => server.stop() }
+  },
+}
 
 export async function redisSuite(rounds: number, progress: (text: string) => void): Promise<Row[]> {
   const server = await startRedis()

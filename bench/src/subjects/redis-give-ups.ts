@@ -1,0 +1,31 @@
+/**
+ * Waiters that give up: `redis-give-ups.js PORT LOOPS`. One claim holds the lock; each loop queues
+ * for it in strict order and gives up after a millisecond, again and again.
+ */
+import { createLocks, LockTimeoutError } from 'holdfast'
+import { redisStore } from 'holdfast/redis'
+import { Redis } from 'ioredis5'
+import { runFree } from '../free.js'
+import type { Release } from '../locker.js'
+import { redisMeter } from '../server-cpu.js'
+
+const WAIT_MS = 1
+const RUN_MS = 1500
+
+const [port = '6379', loops = '64'] = process.argv.slice(2)
+const client = new Redis(Number(port))
+await createLocks(redisStore({ client })).mutex('given up').acquire()
+const waiting = createLocks(redisStore({ client }), { fairness: 'fifo' }).mutex('given up')
+
+await runFree(() => giveUp, Number(loops), { runMs: RUN_MS, meter: redisMeter(Number(port)) })
+
+/** What counts as a pair here: a claim that queues, and its withdrawal. */
+async function giveUp(): Promise<Release> {
+  try {
+    await waiting.acquire({ waitMs: WAIT_MS })
+  } catch (error) {
+    if (error instanceof LockTimeoutError) return () => Promise.resolve()
+    throw error
+  }
+  throw new Error('The lock was free.')
+}
