@@ -50,10 +50,10 @@ export async function compare(
   comparable: Comparable,
   { before, rounds, only, progress }: ComparisonOptions,
 ): Promise<string> {
-  const { subjects, stop } = await comparable.start()
+  const started = await comparable.start()
   try {
     const rows: Compared[] = []
-    for (const subject of subjects.filter(({ name }) => only.test(name))) {
+    for (const subject of started.subjects.filter(({ name }) => only.test(name))) {
       const pairs: Pair[] = []
       for (let round = 0; round <= rounds; round += 1) {
         progress(`${suite}, ${subject.name}: ${round === 0 ? 'warm-up' : `pair ${round}`}`)
@@ -66,7 +66,7 @@ export async function compare(
     }
     return write(suite, rows)
   } finally {
-    await stop()
+    await started.stop()
   }
 }
 

@@ -1,4 +1,4 @@
-/** Free locks in one process: each loop takes a lock of its own and releases it, again and again. */
+/** Free locks in one process: each loop takes and releases a lock of its own, again and again. */
 import { measureGarbage } from './garbage.js'
 import type { Locker } from './locker.js'
 import { type CpuMeter, noMeter } from './server-cpu.js'

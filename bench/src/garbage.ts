@@ -1,4 +1,4 @@
-/** Measures how much garbage a workload makes, from the engine's own notes about its collections. */
+/** Measures how much garbage a workload makes, from the engine's notes about its collections. */
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 
 /** What one run of a workload left to the garbage collector. */

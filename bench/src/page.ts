@@ -1,6 +1,6 @@
 /**
  * Writes `docs/benchmarks.md` and the table of the READMEs from the recorded results: `npm run
- * bench:page`. With `--check` it only says whether they are as they would be written now.
+ * bench:page`. With `--check` it only reports whether they are up to date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,10 +13,16 @@ const ROOT = new URL('../../', import.meta.url)
 
 const HEAD = `# Benchmarks
 
-Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a fresh process, in at least
-five rounds after a warm-up; the table shows medians, and ratios are medians of the ratios within a round. A shared machine
-is faster in one minute than in the next, so compare ratios rather than figures. On the hot lock of Redis the variants of the
-peers (\`-defaults\`, \`-queued\`) take part in two of the rounds, and count in the others with their median there.
+Made from \`bench/results/*.json\`, which \`npm run bench\` records. Subjects take turns, each in a
+fresh process, in at least five rounds after a warm-up. The table shows medians, and ratios are
+medians of the ratios within a round. A shared machine is faster in one minute than in the next, so
+compare ratios rather than figures. On the hot lock of Redis the variants of the peers
+(\`-defaults\`, \`-queued\`) take part in two of the rounds, and count in the others with their
+median there.
+
+A row that ends in *garbage* belongs to the row before it. It counts the bytes that one acquire and
+release allocate on the JavaScript heap, and the share of the time for which the main thread stands
+still for a collection, both in a run of its own.
 `
 
 function section({ suite, recorded, machine, rows }: Results): string {

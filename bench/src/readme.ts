@@ -57,7 +57,7 @@ function hasPeers({ against }: Row): boolean {
 function line({ workload, measured, against, rounds }: Row, words: Words): readonly string[] {
   const [own, ...peers] = Object.entries(rounds)
   const [best] = peers.toSorted(([, a], [, b]) => median(b) - median(a))
-  if (!own || !best) throw new Error(`Nobody stands beside Holdfast in "${workload}".`)
+  if (!own || !best) throw new Error(`No peer stands beside Holdfast in "${workload}".`)
   const [[, ours], [fastest, rates]] = [own, best]
   const said = against.split('; ').find((text) => text.startsWith(`${fastest} `)) ?? fastest
   const ratio = median(ours) / median(rates)

@@ -2,6 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import type { Figures } from './rounds.js'
+import { median } from './stats.js'
 
 /** A line of the table. */
 export interface Row {
@@ -55,6 +57,28 @@ export function writeResults(suite: string, rows: readonly Row[]): string {
   const result: Results = { suite, ...recordedOn(), rows }
   writeFileSync(path, `${JSON.stringify(result, null, 2)}\n`)
   return path
+}
+
+/**
+ * A row about the garbage of a workload; none where its subject counts none. Bytes allocated for
+ * one acquire and release, and the share of the time that the main thread stood still for a
+ * collection.
+ */
+export function garbageRows(workload: string, rounds: readonly Figures[]): Row[] {
+  const valuesOf = (figure: string): number[] => rounds.flatMap((round) => round[figure] ?? [])
+  const [bytes, shares] = [valuesOf('bytesPerPair'), valuesOf('collectingShare')]
+  if (bytes.length === 0) return []
+  const share = `${Math.round(median(shares) * 100)}% of the time in collections`
+  return [
+    {
+      workload: `${workload}: garbage`,
+      measured: `${(median(bytes) / 1000).toFixed(1)} kB a pair, ${share}`,
+      against: '',
+      bar: '',
+      reached: true,
+      rounds: { bytesPerPair: bytes, collectingShare: shares },
+    },
+  ]
 }
 
 /** The day and the machine, for a file of results. */

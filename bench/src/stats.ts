@@ -28,7 +28,7 @@ export function medianInterval(values: readonly number[]): Interval {
 
 /** How many values at each end lie outside the interval. */
 function ranksOutside(count: number): number {
-  // The probability that at most so many of the values lie below the median.
+  // The probability that at most this many of the values lie below the median.
   let [ranks, tail, probability] = [0, 0, 0.5 ** count]
   for (;;) {
     tail += probability

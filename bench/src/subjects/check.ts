@@ -1,5 +1,5 @@
 /**
- * Seconds to judge the history of so many holds, once it is in memory: `check.js
+ * Seconds to judge a history of HOLDS holds, once it is in memory: `check.js
  * mutex|readers|all|read HOLDS`.
  *
  * `mutex` and `readers` judge exclusion and tokens, `all` every promise, and `read` reads the lines

@@ -10,7 +10,7 @@ const [address = '', threads = '1', locks = 'own', processes = '1'] = process.ar
 const program = fileURLToPath(new URL('../../peers/Curator.java', import.meta.url))
 const run = promisify(execFile)
 
-const told = await Promise.all(
+const results = await Promise.all(
   Array.from({ length: Number(processes) }, async () => {
     const { stdout } = await run('java', [
       '-cp',
@@ -23,4 +23,4 @@ const told = await Promise.all(
     return JSON.parse(stdout) as { pairs: number }
   }),
 )
-console.log(JSON.stringify({ pairs: told.reduce((sum, { pairs }) => sum + pairs, 0) }))
+console.log(JSON.stringify({ pairs: results.reduce((sum, { pairs }) => sum + pairs, 0) }))

@@ -44,15 +44,13 @@ export function requestsOf(name: string, id: string) {
       owner,
       tokens: 33,
       enqueue: true,
-      channel: 'nobody',
+      channel: 'unused',
     },
     release: { verb: 'withdraw', lock: name, id, ttlMs: TTL_MS },
   }
 }
 
-/**
- * On MySQL those who wait for one lock run into deadlocks, which verrou passes on to its caller.
- */
+/** On MySQL the waiters for one lock run into deadlocks, which verrou passes on to its caller. */
 async function acquired(lock: { acquire(): Promise<boolean> }): Promise<boolean> {
   try {
     return await lock.acquire()

@@ -1,7 +1,7 @@
 /**
- * Holdfast and what stands beside it behind one small face, each over a pool of so many
- * connections. `statements` are the store's own, sent by hand; `row` is a lease row as people write
- * it; `naive` is that row with everybody who waits trying again at each release.
+ * Holdfast and what stands beside it behind one small interface, each over a pool of the same size.
+ * `statements` are the store's own, sent by hand; `row` is a lease row as people write it; `naive`
+ * is that row with every waiter retrying at each release.
  */
 import type { Locker } from '../locker.js'
 import { mysqlLocker } from './mysql-lockers.js'

@@ -12,7 +12,8 @@ const PROCESSES = 4
 const LOOPS = 16
 const RUN_MS = 3000
 
-interface Told {
+/** What a process reports when its run has ended. */
+interface Report {
   readonly pairs: number
   readonly waitsMs: number[]
 }
@@ -23,10 +24,10 @@ else await follow(directory, fairness as Fairness)
 
 async function lead(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-  const told = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(folder)))
+  const reports = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(folder)))
   rmSync(folder, { recursive: true })
-  const waitsMs = told.flatMap((one) => one.waitsMs)
-  const pairs = told.reduce((sum, one) => sum + one.pairs, 0) / (RUN_MS / 1000)
+  const waitsMs = reports.flatMap((one) => one.waitsMs)
+  const pairs = reports.reduce((sum, one) => sum + one.pairs, 0) / (RUN_MS / 1000)
   console.log(
     JSON.stringify({
       pairs,
@@ -37,12 +38,12 @@ async function lead(): Promise<void> {
   )
 }
 
-function startFollower(folder: string): Promise<Told> {
+function startFollower(folder: string): Promise<Report> {
   return new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), [fairness, folder], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    child.on('message', (message) => resolve(message as Told))
+    child.on('message', (message) => resolve(message as Report))
     child.on('error', reject)
     child.on('exit', (code) => {
       if (code !== 0) reject(new Error(`a process of the hot lock ended with ${code}`))
@@ -70,5 +71,7 @@ async function follow(folder: string, how: Fairness): Promise<void> {
     }),
   )
   await locks.close()
-  process.send?.({ pairs, waitsMs: waitsMs.slice(0, 20_000) } satisfies Told, () => process.exit(0))
+  process.send?.({ pairs, waitsMs: waitsMs.slice(0, 20_000) } satisfies Report, () =>
+    process.exit(0),
+  )
 }

@@ -1,5 +1,5 @@
 /**
- * Pairs of acquire and release per second, by so many loops on one lock: `memory.js
+ * Pairs of acquire and release per second, by LOOPS loops on one lock: `memory.js
  * holdfast|async-mutex LOOPS`.
  */
 import { Mutex } from 'async-mutex'

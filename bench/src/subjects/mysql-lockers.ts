@@ -56,7 +56,7 @@ function statements(pool: Pool): Locker {
   }
 }
 
-/** Whoever finds it busy tries again soon: there is nothing that would call. */
+/** A loop that finds it busy retries soon: no message wakes it. */
 function leaseRow(pool: Pool): Locker {
   const take =
     'update lease_rows set token = last_insert_id(token + 1), owner = ?, ' +

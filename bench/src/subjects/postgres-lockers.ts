@@ -9,7 +9,7 @@ import type { Locker } from '../locker.js'
 import { holdfast, requestsOf, verrou } from './database-common.js'
 
 const CHANNEL = 'naive'
-/** A call that was missed costs so much. */
+/** What a missed message costs. */
 const FLOOR_MS = 1000
 
 export async function preparePostgres(url: string): Promise<void> {
@@ -72,13 +72,12 @@ function leaseRow(pool: Pool): Locker {
 }
 
 /**
- * Does not lock the row of a lock that is held, as TAKE would: in favour of whoever tries again and
- * again.
+ * Does not lock the row of a lock that is held, as TAKE would: in favour of the loops that retry.
  */
 const RETAKE = `update lease_rows set owner = $2, token = token + 1, expires = clock_timestamp() + interval '30 s'
   where name = $1 and expires <= clock_timestamp() returning token`
 
-/** One connection listens; whoever waits in this process tries again when anybody has released. */
+/** One connection listens; every waiter of this process retries after a release by any process. */
 function naive(pool: Pool, url: string): Locker {
   const bell = new EventEmitter().setMaxListeners(0)
   const listener = new Client(url)

@@ -1,8 +1,9 @@
 /**
- * Waiters that give up: `redis-give-ups.js PORT LOOPS`. One claim holds the lock; each loop queues
- * for it in strict order and gives up after a millisecond, again and again.
+ * Waiters that give up: `redis-give-ups.js FAIRNESS PORT LOOPS`. One claim holds the lock; each
+ * loop queues for it and gives up after a millisecond, again and again. In strict order (`fifo`)
+ * each has a claim of its own in the server's queue.
  */
-import { createLocks, LockTimeoutError } from 'holdfast'
+import { createLocks, LockTimeoutError, type Fairness } from 'holdfast'
 import { redisStore } from 'holdfast/redis'
 import { Redis } from 'ioredis5'
 import { runFree } from '../free.js'
@@ -12,10 +13,12 @@ import { redisMeter } from '../server-cpu.js'
 const WAIT_MS = 1
 const RUN_MS = 1500
 
-const [port = '6379', loops = '64'] = process.argv.slice(2)
+const [fairness = 'fifo', port = '6379', loops = '64'] = process.argv.slice(2)
 const client = new Redis(Number(port))
 await createLocks(redisStore({ client })).mutex('given up').acquire()
-const waiting = createLocks(redisStore({ client }), { fairness: 'fifo' }).mutex('given up')
+const waiting = createLocks(redisStore({ client }), {
+  fairness: fairness as Fairness,
+}).mutex('given up')
 
 await runFree(() => giveUp, Number(loops), { runMs: RUN_MS, meter: redisMeter(Number(port)) })
 

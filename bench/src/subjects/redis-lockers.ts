@@ -88,7 +88,7 @@ function redlockUniversal(client: Redis, eager: boolean): Locker {
         const held = await lock.acquire()
         return () => lock.release(held)
       } catch (error) {
-        // As it comes it gives up after three attempts: then its caller asks again.
+        // With its defaults it gives up after three attempts: then its caller retries.
         if (!(error instanceof LockAcquisitionError)) throw error
       }
     }

@@ -2,7 +2,7 @@
  * One hot lock on etcd or ZooKeeper: `service-hot.js STORE ADDRESS fifo|cohort PROCESSES` starts
  * processes of sixteen loops.
  *
- * A hand-off is the time from the call of release to the grant of the next token, in whichever
+ * A hand-off is the time from the call of release to the grant of the next token, in any
  * process: all of them read the machine's one monotonic clock.
  */
 import { fork, type ChildProcess } from 'node:child_process'
@@ -13,8 +13,8 @@ import { percentile } from '../stats.js'
 
 const LOOPS = 16
 const RUN_MS = 3000
-/** Waits and holds that each process tells of. */
-const TOLD = 20_000
+/** Waits and holds that each process reports. */
+const REPORTED = 20_000
 
 /**
  * Times of the monotonic clock in milliseconds, with the token as a text that sorts like the
@@ -22,7 +22,8 @@ const TOLD = 20_000
  */
 type Hold = readonly [token: string, grantedMs: number, releasedMs: number]
 
-interface Told {
+/** What a process reports when its run has ended. */
+interface Report {
   readonly pairs: readonly number[]
   readonly waitsMs: readonly number[]
   readonly holds: readonly Hold[]
@@ -35,10 +36,10 @@ else await follow()
 async function lead(): Promise<void> {
   const followers = await Promise.all(Array.from({ length: Number(processes) }, startFollower))
   // Together, so that all have the same time and the same company.
-  const told = await Promise.all(followers.map(({ go }) => go()))
-  const waitsMs = told.flatMap((one) => one.waitsMs)
-  const pairs = told.flatMap((one) => one.pairs)
-  const handOffsMs = handOffs(told.flatMap((one) => one.holds))
+  const reports = await Promise.all(followers.map(({ go }) => go()))
+  const waitsMs = reports.flatMap((one) => one.waitsMs)
+  const pairs = reports.flatMap((one) => one.pairs)
+  const handOffsMs = handOffs(reports.flatMap((one) => one.holds))
   console.log(
     JSON.stringify({
       pairs: pairs.reduce((sum, one) => sum + one, 0) / (RUN_MS / 1000),
@@ -46,7 +47,7 @@ async function lead(): Promise<void> {
       p99Ms: percentile(waitsMs, 0.99),
       ...(fairness === 'fifo' ? { handOffP50Ms: percentile(handOffsMs, 0.5) } : {}),
       /**
-       * How much less the least served waiter got than the most served one, but for the turn that
+       * How much less the least served waiter got than the most served one, except the turn that
        * begins or ends the run.
        */
       spread: Math.max(0, 1 - (Math.min(...pairs) + 1) / Math.max(...pairs)),
@@ -61,7 +62,7 @@ function handOffs(holds: readonly Hold[]): number[] {
 
 interface Follower {
   /** Lets it begin, and resolves to what it saw. */
-  readonly go: () => Promise<Told>
+  readonly go: () => Promise<Report>
 }
 
 function startFollower(): Promise<Follower> {
@@ -81,9 +82,9 @@ function startFollower(): Promise<Follower> {
   })
 }
 
-function begin(child: ChildProcess): Promise<Told> {
+function begin(child: ChildProcess): Promise<Report> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as Told))
+    child.once('message', (message) => resolve(message as Report))
     child.once('exit', (code) => reject(new Error(`a process of the hot lock ended with ${code}`)))
     child.send('go')
   })
@@ -108,12 +109,12 @@ async function follow(): Promise<void> {
         const askedMs = performance.now()
         const lease = await mutex.acquire()
         const gotMs = performance.now()
-        if (waitsMs.length < TOLD) waitsMs.push(gotMs - askedMs)
-        // What comes after the end would count only for those who had to wait for long.
+        if (waitsMs.length < REPORTED) waitsMs.push(gotMs - askedMs)
+        // A pair after the end would count only for waiters that had to wait for long.
         if (gotMs < endMs) count += 1
         const grantedMs = clockMs()
         const release = lease.release()
-        if (holds.length < TOLD && fairness === 'fifo')
+        if (holds.length < REPORTED && fairness === 'fifo')
           holds.push([String(lease.token).padStart(24, '0'), grantedMs, clockMs()])
         await release
       }
@@ -121,7 +122,7 @@ async function follow(): Promise<void> {
     }),
   )
   await locks.close()
-  process.send?.({ pairs, waitsMs, holds } satisfies Told, () => process.exit(0))
+  process.send?.({ pairs, waitsMs, holds } satisfies Report, () => process.exit(0))
 }
 
 /** The same clock in all processes of the machine. */

@@ -8,7 +8,7 @@ const HOLDS = 1_000_000
 interface Workload {
   readonly subject: string
   readonly name: string
-  /** Seconds that it may take; undefined where the figure is only told. */
+  /** Seconds that it may take; undefined where the figure is only reported. */
   readonly bar: number | undefined
 }
 

@@ -36,8 +36,8 @@ interface Workload {
   /** Loops, or connections of a pool. */
   readonly argument: string
   /**
-   * What stands beside a client of Holdfast as it comes, which grants in cohorts: the same with
-   * strict order is `fifo`.
+   * What stands beside a client of Holdfast with its defaults, which grants in cohorts. `fifo` is
+   * the same client in strict order.
    */
   readonly peers: readonly string[]
   readonly bars: readonly Bar[]
@@ -47,7 +47,7 @@ interface Workload {
 interface Bar {
   readonly peer: string
   readonly figure: 'pairs' | 'p99Ms'
-  /** At least so many times the peer's rate, or at most so many times its wait. */
+  /** The least multiple of the peer's rate, or the largest of its wait. */
   readonly times: number
 }
 

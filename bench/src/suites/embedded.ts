@@ -2,13 +2,13 @@
  * The embedded store: alone, on one hot lock among processes, from hand to hand, and after a kill.
  */
 import type { Comparable } from '../comparison.js'
-import { ms, rate, type Row } from '../report.js'
+import { garbageRows, ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject } from '../rounds.js'
 import { median } from '../stats.js'
 
 interface Workload extends BenchSubject {
   readonly figure: string
-  /** What must be reached; undefined where a figure is only told. */
+  /** What must be reached; undefined where a figure is only reported. */
   readonly bar: number | undefined
   readonly kind: 'rate' | 'time'
 }
@@ -89,6 +89,7 @@ export async function embeddedSuite(
       ...judge(workload, value),
       rounds: { [workload.figure]: values },
     })
+    rows.push(...garbageRows(`embedded, ${workload.name}`, figures))
   }
   return rows
 }

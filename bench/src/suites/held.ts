@@ -27,7 +27,7 @@ export async function heldSuite(rounds: number, progress: (text: string) => void
       workload: `zookeeper, ${LEASES} leases of ${TTL_MS / 1000} s held by one client`,
       measured: perSecond(median(many)),
       against: `${perSecond(median(one))} with one lease`,
-      // A cost, stated for those who size their servers.
+      // A cost, stated for operators who size their servers.
       bar: '',
       reached: true,
       rounds: { holdfast: many, one },
@@ -36,7 +36,7 @@ export async function heldSuite(rounds: number, progress: (text: string) => void
 }
 
 /**
- * On a server of its own: ZooKeeper goes on for minutes to remove the empty nodes of earlier locks.
+ * On a server of its own: ZooKeeper spends minutes on removing the empty nodes of earlier locks.
  */
 async function entriesPerSecond(leases: number): Promise<number> {
   const ensemble = await startZooKeeper()

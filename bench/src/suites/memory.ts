@@ -1,6 +1,6 @@
 /** The memory store beside async-mutex, which has no tokens, deadlines, renewal or events. */
 import type { Comparable } from '../comparison.js'
-import { rate, type Row } from '../report.js'
+import { garbageRows, rate, type Row } from '../report.js'
 import { runRounds } from '../rounds.js'
 import { median } from '../stats.js'
 
@@ -49,6 +49,7 @@ export async function memorySuite(
       reached: ratio >= bar,
       rounds: { holdfast: ours, 'async-mutex': theirs },
     })
+    rows.push(...garbageRows(`memory, ${name}`, results.get('holdfast') ?? []))
   }
   return rows
 }

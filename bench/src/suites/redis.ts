@@ -3,25 +3,23 @@
  * same run.
  */
 import type { Comparable } from '../comparison.js'
-import { ms, rate, type Row } from '../report.js'
+import { garbageRows, ms, rate, type Row } from '../report.js'
 import { runRounds, type BenchSubject, type Figures } from '../rounds.js'
 import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal'] as const
-/** Stands for the server's port in the arguments of a subject. */
-const PORT = 'PORT'
 /** The work under the lock without the lock. */
 const WORK = 'work'
 const HOT_PEERS = PEERS.flatMap((name) => [name, `${name}-defaults`, `${name}-queued`])
-/** The variants of the peers take part in so many rounds, or the suite would last twice as long. */
+/** Rounds of the variants of the peers. With more the suite would last twice as long. */
 const VARIANT_ROUNDS = 2
 
 interface Workload {
   readonly name: string
-  readonly module: 'redis-free' | 'redis-hot'
-  /** How many loops, or how many milliseconds of work under the lock. */
-  readonly argument: string
+  readonly module: 'redis-free' | 'redis-hot' | 'redis-give-ups'
+  /** What the module takes behind the subject and the port. */
+  readonly args: readonly string[]
   readonly subject: 'cohort' | 'fifo'
   readonly peers: readonly string[]
   readonly bars: readonly Bar[]
@@ -59,21 +57,29 @@ const waitAtMost = (divisor: number): Bar => ({
 const free = (loops: string, ratio: number): Workload => ({
   name: loops === '1' ? 'free lock, one at a time' : `free locks, ${loops} in flight`,
   module: 'redis-free',
-  argument: loops,
+  args: [loops],
   subject: 'cohort',
   peers: PEERS,
   bars: [atLeast(ratio)],
 })
 
+/** Without peers beside it. */
+const alone = (
+  name: string,
+  module: Workload['module'],
+  subject: Workload['subject'],
+  ...args: readonly string[]
+): Workload => ({ name, module, args, subject, peers: [], bars: [] })
+
 const hot = (
   name: string,
   subject: 'cohort' | 'fifo',
-  argument: string,
+  workMs: string,
   bars: readonly Bar[],
 ): Workload => ({
   name: `one hot lock, 4 processes x 16 waiters, ${name}`,
   module: 'redis-hot',
-  argument,
+  args: [workMs],
   subject,
   peers: HOT_PEERS,
   bars,
@@ -93,28 +99,18 @@ const WORKLOADS: readonly Workload[] = [
     waitAtMost(8),
     { what: 'spread ≤ 10%', reached: ({ ours }) => (ours['spread'] ?? 1) <= 0.1 },
   ]),
-]
-
-/** Workloads without a peer beside them. */
-const OWN: readonly (readonly [string, string, ...string[]])[] = [
-  ['free locks, 4096 in flight', 'redis-free', 'cohort', PORT, '4096'],
-  ['one hot lock, 4 processes x 1 waiter', 'redis-hot', 'cohort', PORT, '0', '1'],
-  ['waiters that give up, 64 at a time', 'redis-give-ups', PORT, '64'],
+  alone('free locks, 4096 in flight', 'redis-free', 'cohort', '4096'),
+  alone('one hot lock, 4 processes x 1 waiter', 'redis-hot', 'cohort', '0', '1'),
+  alone('waiters that give up, 64 at a time', 'redis-give-ups', 'fifo', '64'),
 ]
 
 export const redisComparable: Comparable = {
   async start() {
     const server = await startRedis()
-    const port = String(server.port)
-    const own = OWN.map(([name, module, ...args]) => ({ name, module, args }))
-    const shared = WORKLOADS.map(({ name, module, subject, argument }) => ({
+    const subjects = WORKLOADS.map(({ name, module, subject, args }) => ({
       name,
       module,
-      args: [subject, PORT, argument],
-    }))
-    const subjects = [...shared, ...own].map((one) => ({
-      ...one,
-      args: one.args.map((word) => (word === PORT ? port : word)),
+      args: [subject, String(server.port), ...args],
     }))
     return { subjects, stop: () => server.stop() }
   },
@@ -125,7 +121,7 @@ export async function redisSuite(rounds: number, progress: (text: string) => voi
   try {
     const rows: Row[] = []
     for (const workload of WORKLOADS)
-      rows.push(await measure(workload, server.port, rounds, progress))
+      rows.push(...(await measure(workload, server.port, rounds, progress)))
     rows.push(...(await measureCommands(server.port, progress)))
     rows.push(await measureHeld(server.port, progress))
     return rows
@@ -139,15 +135,14 @@ async function measure(
   port: number,
   rounds: number,
   progress: (text: string) => void,
-): Promise<Row> {
-  const { name, module, argument, subject, peers, bars } = workload
-  // Where something is done under the lock, that alone stands beside those who do it one after the
-  // other.
-  const works = module === 'redis-hot' && argument !== '0'
+): Promise<Row[]> {
+  const { name, module, args, subject, peers, bars } = workload
+  // Where something is done under the lock, the work alone stands beside the locks.
+  const works = module === 'redis-hot' && args[0] !== '0'
   const subjects: BenchSubject[] = [subject, ...peers, ...(works ? [WORK] : [])].map((one) => ({
     name: one,
     module,
-    args: [one, String(port), argument],
+    args: [one, String(port), ...args],
     ...(/-(defaults|queued)$/.test(one) ? { rounds: VARIANT_ROUNDS } : {}),
   }))
   const results = await runRounds(subjects, rounds, (text) => progress(`redis, ${name}: ${text}`))
@@ -163,7 +158,7 @@ async function measure(
     ours: mediansOf(figuresOf(subject)),
     allowed: mediansOf(figuresOf(WORK))['pairs'] ?? NaN,
   }
-  return {
+  const row: Row = {
     workload: `redis, ${name}`,
     measured: describe(round.ours) + (works ? `, ${percentOf(round)} of what the work allows` : ''),
     against: peers.map((peer) => `${peer} ${describe(mediansOf(figuresOf(peer)))}`).join('; '),
@@ -173,6 +168,7 @@ async function measure(
       [subject, ...peers].map((one) => [one, valuesOf(figuresOf(one), 'pairs')]),
     ),
   }
+  return [row, ...garbageRows(`redis, ${name}`, figuresOf(subject))]
 }
 
 /**
@@ -221,7 +217,7 @@ function describe({ pairs = NaN, p50Ms, p99Ms, maxMs, spread }: Figures): string
   return `${rate(pairs)}, ${waits}${spread === undefined ? '' : `, spread ${Math.round(spread * 100)}%`}`
 }
 
-/** Counted by the server, so one run tells all. */
+/** The server counts, so that one run is enough. */
 async function measureCommands(port: number, progress: (text: string) => void): Promise<Row[]> {
   const subject = { name: 'commands', module: 'redis-commands', args: [String(port)] }
   const results = await runRounds([subject], 1, (text) =>

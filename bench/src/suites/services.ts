@@ -18,7 +18,7 @@ interface Workload {
   readonly peerName: string
   /** How many times the peer's rate has to be reached. */
   readonly times: number
-  /** Whether those who wait are to be served in their order: quickly, and all alike. */
+  /** Whether waiters must be served in their order: quickly, and all alike. */
   readonly strict?: boolean
 }
 
@@ -54,7 +54,7 @@ const curator = (threads: number, locks: 'own' | 'one', processes = 1): Subject 
 
 export async function etcdSuite(rounds: number, progress: Progress): Promise<Row[]> {
   const free = { peerName: 'etcd3', times: 1.5 }
-  // etcd3's Lock does not wait, so only the command stands beside those who do.
+  // etcd3's Lock does not wait, so only the command stands beside our waiters.
   const crowd = { peer: etcdctl(16), peerName: 'etcdctl lock' }
   return withServer(startEtcd, ({ endpoints }) =>
     measure('etcd', endpoints.join(), rounds, progress, [
