@@ -171,7 +171,7 @@ test('when a majority forgot, the former holder learns it from its next renewal'
     await server.kill()
     await server.start()
   }
-  // This is the double grant that no number of nodes prevents: docs/stores.md says so. A claim
+  // This is the double grant that no number of nodes prevents: docs/stores/redlock.md names it. A claim
   // whose attempt failed at a node is withdrawn there for good, so each try is a claim of its own.
   let next = claimOf('order:1')
   await soon(async () => {

@@ -92,7 +92,7 @@ async function openPostgres(port: number, index: number, library: Library): Prom
   }
   const { default: postgres } = await import('postgres')
   // The library asks for the types of arrays first, and nobody hears it if the connection breaks
-  // meanwhile: docs/stores.md.
+  // meanwhile: docs/stores/redis.md.
   const pool = postgres(url, {
     max: 6,
     onnotice: () => undefined,

@@ -3,7 +3,7 @@
  * of some of them.
  *
  * Who holds a majority of the servers holds the lock. There are no fencing tokens and no queue;
- * what that means, and what to use instead, is in docs/stores.md.
+ * what that means, and what to use instead, is in docs/stores/redlock.md.
  */
 import { systemClock, systemRandom, type Clock, type Random } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'

@@ -40,7 +40,7 @@ local HEARTBEATS_TO_LIVE = 3
 -- The keys of a lock outlive what is in them by this, so that the last token is remembered: it only
 -- has to bridge how far blocks of tokens may run ahead of the clock, since a clock that is set back
 -- keeps the key for longer, too. One that is set back by more than the lock was idle, once the key
--- is gone, takes the tokens back; see docs/stores.md.
+-- is gone, takes the tokens back; see docs/stores/redis.md.
 local KEEP_MS = 60000
 
 -- Tombstones, see there.

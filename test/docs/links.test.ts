@@ -1,0 +1,51 @@
+/** Every relative link of a page leads to a file and to a heading that exist. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const pages = execFileSync('git', ['ls-files', '-z', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter((page) => page !== '' && existsSync(join(ROOT, page)))
+
+test.each(pages)('%s has no broken link', (page) => {
+  const links = withoutCode(read(page)).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g)
+  const broken = [...links]
+    .map(([, link]) => link ?? '')
+    .filter((link) => !leadsSomewhere(page, link))
+  expect(broken).toEqual([])
+})
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(ROOT, target))) return false
+  return anchor === undefined || anchors(target).has(anchor)
+}
+
+/** Returns the anchors of a page: those that GitHub makes of headings, and those written by hand. */
+function anchors(page: string): Set<string> {
+  const text = withoutCode(read(page))
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading ?? ''))
+  const written = [...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => id ?? '')
+  return new Set([...headings, ...written])
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[^]*?^```/gm, '')
+}
+
+function read(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8')
+}
