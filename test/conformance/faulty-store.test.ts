@@ -49,7 +49,10 @@ function peek(promise: Promise<unknown>): { state: string } {
 describe('a store with faults', () => {
   test('without any delivers', async () => {
     const { store, held } = setUp(planFor({}))
-    expect(await store.attempt(CLAIM, QUEUE)).toMatchObject({ outcome: 'granted', existing: false })
+    expect(await store.attempt(CLAIM, QUEUE)).toMatchObject({
+      outcome: 'granted',
+      alreadyGranted: false,
+    })
     expect(await held()).toBe(true)
     expect(await store.renew([CLAIM])).toEqual([{ outcome: 'renewed' }])
     expect(await store.withdraw(CLAIM)).toBe('released')

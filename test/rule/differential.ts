@@ -269,10 +269,10 @@ async function outcomeOf(call: () => unknown): Promise<unknown> {
 function withoutHint(outcome: unknown): unknown {
   if (typeof outcome !== 'object' || outcome === null || !('holderRemainingMs' in outcome))
     return outcome
-  const isNumbered = 'place' in outcome && outcome.place !== undefined
+  const isNumbered = 'queueNumber' in outcome && outcome.queueNumber !== undefined
   return {
     ...outcome,
-    place: isNumbered,
+    queueNumber: isNumbered,
     holderRemainingMs: outcome.holderRemainingMs !== undefined,
   }
 }

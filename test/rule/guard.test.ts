@@ -27,7 +27,7 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     const locks = [lock, ...besides]
     await setClock(NOW_MS)
     await attempt([lock], 'a')
-    expect(await store.cover?.prepare({ lock, id: 'a' })).toBe(true)
+    expect(await store.transactionGuard?.prepare({ lock, id: 'a' })).toBe(true)
     const transaction = await session()
     await transaction.run('begin')
     await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)
@@ -52,7 +52,7 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     const lock = 'stolen from'
     await setClock(NOW_MS)
     await attempt([lock], 'a')
-    expect(await store.cover?.prepare({ lock, id: 'a' })).toBe(true)
+    expect(await store.transactionGuard?.prepare({ lock, id: 'a' })).toBe(true)
     const transaction = await session()
     await transaction.run('begin')
     await transaction.run(`select name from ${prefix}guards where name = '${lock}' ${sharing}`)

@@ -21,7 +21,7 @@ describe.each(kits)(
       await store.withdraw(claim('old', 'a'))
       await attempt('held', 'b', 30 * DAY_MS)
       await attempt('covered', 'c', 30 * DAY_MS)
-      await store.cover?.prepare({ lock: 'covered', id: 'c' })
+      await store.transactionGuard?.prepare({ lock: 'covered', id: 'c' })
       const transaction = await session()
       await transaction.run('begin')
       await transaction.run(`select name from ${prefix}guards where name = 'covered' ${sharing}`)

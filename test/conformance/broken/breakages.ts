@@ -129,7 +129,7 @@ const ATTEMPTS: readonly Breakage[] = [
     'a grant to a waiter says the truth about how long it lasts',
     (sound) => (state, claim, options, turn) => {
       const result = sound.attempt(state, claim, options, turn)
-      if (result.outcome !== 'granted' || !result.existing) return result
+      if (result.outcome !== 'granted' || !result.alreadyGranted) return result
       return { ...result, remainingMs: claim.ttlMs, ttlMs: claim.ttlMs * 2 }
     },
   ),

@@ -30,7 +30,7 @@ export class StoreContact {
     this.#options = options
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
     const stops = [
-      onLockEvent('attempt', ({ clientId }) => {
+      onLockEvent('attempted', ({ clientId }) => {
         if (clientId !== options.clientId) return
         this.#answered = true
         this.#failure = undefined

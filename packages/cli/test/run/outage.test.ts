@@ -21,7 +21,7 @@ describe('a store that cannot be reached', () => {
     const giveUp = vi.fn()
     const contact = contactOf(30_000, giveUp)
     for (let second = 0; second < 60; second++) {
-      channel('holdfast:attempt').publish({ clientId: 'me' })
+      channel('holdfast:attempted').publish({ clientId: 'me' })
       await vi.advanceTimersByTimeAsync(1_000)
     }
     channel('holdfast:store-unavailable').publish({ clientId: 'me', error: AWAY })

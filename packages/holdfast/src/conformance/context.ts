@@ -58,7 +58,7 @@ export class Context {
     this.subject = subject
     this.time = subject.clock ? virtualTime(subject.clock) : realTime
     this.random = subject.clock ? new SeededRandom(contexts) : systemRandom
-    const [shortest, longest] = subject.traits.ttlMs
+    const [shortest, longest] = subject.traits.ttlRangeMs
     const grantable = (ttlMs: number): number => Math.min(longest, Math.max(shortest, ttlMs))
     this.shortMs = grantable(subject.shortTtlMs ?? 300)
     this.faultyTimeoutMs = Math.round((this.shortMs * 5) / 6)

@@ -27,7 +27,7 @@ export function grantBaseMs(
   sentMs: number,
   lastWaitingSentMs: number | undefined,
 ): number {
-  if (!granted.existing) return sentMs
+  if (!granted.alreadyGranted) return sentMs
   const byRemaining = sentMs + granted.remainingMs - granted.ttlMs
   return lastWaitingSentMs === undefined ? byRemaining : Math.max(byRemaining, lastWaitingSentMs)
 }

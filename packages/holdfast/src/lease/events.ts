@@ -21,7 +21,7 @@ export interface LockEvent {
 
 export interface LockEvents {
   /** An attempt was answered. `durationMs`: from sending it. */
-  attempt: LockEvent & { readonly outcome: string; readonly durationMs: number }
+  attempted: LockEvent & { readonly outcome: string; readonly durationMs: number }
   /** The claim joined the store's queue. */
   queued: LockEvent
   /** A lease begins. `durationMs`: from asking for it. */
@@ -34,7 +34,7 @@ export interface LockEvents {
   /** A renewal was acknowledged. `durationMs`: from sending it. */
   renewed: LockEvent & { readonly durationMs: number }
   /** The outcome of a renewal is not known; the old deadline stands and the renewal is repeated. */
-  unknown: LockEvent & { readonly error: unknown }
+  'renewal-unknown': LockEvent & { readonly error: unknown }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /**
@@ -63,12 +63,12 @@ export function channelName(event: LockEventName): string {
 }
 
 const NAMES: readonly LockEventName[] = [
-  'attempt',
+  'attempted',
   'queued',
   'granted',
   'handed-off',
   'renewed',
-  'unknown',
+  'renewal-unknown',
   'lost',
   'released',
   'store-unavailable',

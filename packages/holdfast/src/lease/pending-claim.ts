@@ -193,7 +193,7 @@ export class PendingClaim implements Retryable {
       case 'granted':
         return this.#granted(sent, result)
       case 'waiting':
-        this.#queueNumber = result.place ?? this.#queueNumber
+        this.#queueNumber = result.queueNumber ?? this.#queueNumber
         return this.#queued(sent, result.holderRemainingMs)
       case 'busy':
         return this.#busy(result.holderRemainingMs)
@@ -218,7 +218,9 @@ export class PendingClaim implements Retryable {
     const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
     // The clocks are compared from the older of the two moments on, or a sleep in between would go
     // unseen.
-    const offsetMs = granted.existing ? (waiting ?? this.#first ?? sent).offsetMs : sent.offsetMs
+    const offsetMs = granted.alreadyGranted
+      ? (waiting ?? this.#first ?? sent).offsetMs
+      : sent.offsetMs
     this.#grant({
       token: granted.token,
       tokens: granted.tokens,
@@ -300,7 +302,7 @@ export class PendingClaim implements Retryable {
         // The answer may be late, or have come after a sleep: such a lease is never handed out.
         this.#grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
       } else if (outcome === 'lost') this.#giveUpClaim()
-      else this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollMs))
+      else this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollRangeMs))
     }
     // Where that is unclear, the next attempt says whether the claim is still granted.
     renewOnce(this.#client, claim, renewed)
@@ -357,7 +359,7 @@ export class PendingClaim implements Retryable {
       return
     }
     // The store keeps no queue: come back now and then, more slowly as time goes on.
-    const [shortestMs, longestMs] = this.#client.store.traits.pollMs
+    const [shortestMs, longestMs] = this.#client.store.traits.pollRangeMs
     const pollMs = Math.min(longestMs, shortestMs * 1.5 ** this.#polls)
     this.#polls += 1
     this.#attemptAfter(

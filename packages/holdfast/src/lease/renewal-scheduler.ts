@@ -262,7 +262,7 @@ export class RenewalScheduler {
       }
       return
     }
-    publish('unknown', () => ({ ...this.#client.event(grant.claim), error: result.cause }))
+    publish('renewal-unknown', () => ({ ...this.#client.event(grant.claim), error: result.cause }))
     const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
     grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
     grant.unanswered ??= this.#unanswered.add(grant)

@@ -14,8 +14,8 @@ export function announceAttempt(
   { claim, sentMs }: Sent,
   { outcome }: AttemptResult,
 ): void {
-  if (!isWatched('attempt')) return
-  publish('attempt', () => ({
+  if (!isWatched('attempted')) return
+  publish('attempted', () => ({
     ...client.event(claim),
     outcome,
     durationMs: client.clock.monotonicMs() - sentMs,

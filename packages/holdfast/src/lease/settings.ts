@@ -85,7 +85,7 @@ export function lockSettings(
   checkObject('the lock options', options)
   const { ttlMs, renew, maxHoldMs, reentrant, fairness } = { ...defaults, ...defined(options) }
   checkDuration('ttlMs', ttlMs, { min: SHORTEST_TTL_MS })
-  const [shortest, longest] = store.traits.ttlMs
+  const [shortest, longest] = store.traits.ttlRangeMs
   if (ttlMs < shortest || ttlMs > longest) {
     throw new UnsupportedLockError(
       `The ${store.name} store grants leases of ${shortest} to ${longest} ms here; ttlMs ${ttlMs} is not among them.`,

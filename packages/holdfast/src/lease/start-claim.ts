@@ -32,7 +32,7 @@ export function startClaim(
       throw error
     answer = Promise.reject(error)
   }
-  if (isPromise(answer) || answer.outcome !== 'granted' || answer.existing) {
+  if (isPromise(answer) || answer.outcome !== 'granted' || answer.alreadyGranted) {
     return new PendingClaim(client, template, terms, listener).begin(
       { claim, sentMs, offsetMs },
       answer,

@@ -277,7 +277,7 @@ function sorted<F extends boolean>(
   for (const lock of locks as readonly unknown[]) {
     if (!(lock instanceof BasicLock)) {
       throw new LockUsageError(
-        'multi takes mutexes, readers, writers, and semaphores through weighing(n).',
+        'multi takes mutexes, readers, writers, and semaphores through withWeight(n).',
       )
     }
     if (lock.client !== client) {

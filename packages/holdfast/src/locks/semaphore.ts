@@ -37,7 +37,7 @@ export interface Semaphore<F extends boolean = boolean> extends Lockable<Lease<F
   acquire(options?: AcquireOptions & WeightOptions): Promise<Lease<F>>
   tryAcquire(options?: WeightOptions): Promise<Lease<F> | undefined>
   /** The same semaphore, taken with this weight: for `multi`. */
-  weighing(weight: number): Lockable<Lease<F>>
+  withWeight(weight: number): Lockable<Lease<F>>
 }
 
 export function semaphore<F extends boolean>(
@@ -57,7 +57,7 @@ export function semaphore<F extends boolean>(
   } as const
   const byWeight = new Map<number, BasicLock<Lease<F>>>()
 
-  function weighing(weight = 1): BasicLock<Lease<F>> {
+  function withWeight(weight = 1): BasicLock<Lease<F>> {
     checkPermits('weight', weight, permits, name)
     const known = byWeight.get(weight)
     if (known) return known
@@ -72,15 +72,15 @@ export function semaphore<F extends boolean>(
   } {
     checkObject(`the options of semaphore "${name}"`, options)
     const { weight, ...wait } = options
-    return { lock: weighing(weight), wait }
+    return { lock: withWeight(weight), wait }
   }
 
   // Refuses at once what the store cannot do, not only when it is first asked for.
-  weighing()
+  withWeight()
   return {
     name,
     permits,
-    weighing,
+    withWeight,
     async run(work, options) {
       const { lock, wait } = parted(options)
       return lock.run(work, wait)

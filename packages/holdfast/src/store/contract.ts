@@ -122,7 +122,7 @@ export interface Granted {
    * True when the grant was made before this message reached the store (a resent attempt, or a
    * hand-off while waiting). Such an answer never restarts the clock: `remainingMs` counts.
    */
-  readonly existing: boolean
+  readonly alreadyGranted: boolean
   /** What was left of the lease when the store answered, in milliseconds. */
   readonly remainingMs: number
 }
@@ -137,7 +137,7 @@ export interface Waiting {
    * who came before, and when it is larger by one, nobody stands between the two. It may be told of
    * a claim that joins, and left out later.
    */
-  readonly place?: number | undefined
+  readonly queueNumber?: number | undefined
 }
 
 /** The lock is busy and the claim did not ask to queue (or the store has no queue). */
@@ -288,7 +288,7 @@ export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
 /**
  * How long to wait between two attempts, for a store without reasons to poll more or less often.
  */
-export const DEFAULT_POLL_MS: Traits['pollMs'] = [50, 250]
+export const DEFAULT_POLL_RANGE_MS: Traits['pollRangeMs'] = [50, 250]
 
 /** What a store can do and promise. Asking for what it cannot do is an `UnsupportedLockError`. */
 export interface Traits<F extends boolean = boolean> {
@@ -310,16 +310,16 @@ export interface Traits<F extends boolean = boolean> {
    * How long to wait between two attempts where there is no queue or no wake-up: [shortest,
    * longest].
    */
-  readonly pollMs: readonly [number, number]
+  readonly pollRangeMs: readonly [number, number]
   /** The range of TTLs that the store grants as asked, in milliseconds. */
-  readonly ttlMs: readonly [number, number]
+  readonly ttlRangeMs: readonly [number, number]
 }
 
 /** Runs a statement in the caller's transaction, and resolves to its rows. */
-export type CoverQuery = (sql: string, values: readonly string[]) => Promise<readonly unknown[]>
+export type GuardQuery = (sql: string, values: readonly string[]) => Promise<readonly unknown[]>
 
 /** A lease, as the transaction that covers it names it. */
-export interface CoveredLease extends Pick<ClaimRef, 'lock' | 'id'> {
+export interface GuardedLease extends Pick<ClaimRef, 'lock' | 'id'> {
   readonly token: string
 }
 
@@ -328,16 +328,16 @@ export interface CoveredLease extends Pick<ClaimRef, 'lock' | 'id'> {
  * its commit: for as long as the transaction lasts, nobody is granted the lock after the lease has
  * ended.
  */
-export interface Cover {
+export interface TransactionGuard {
   /** Asked before the transaction begins. False when the claim does not hold the lock any more. */
   prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
   /** The first that the transaction does. False when the lease is lost. */
-  begin(query: CoverQuery, lease: CoveredLease): Promise<boolean>
+  begin(query: GuardQuery, lease: GuardedLease): Promise<boolean>
   /**
    * The last that the transaction does. False when it is not the one that began: that has ended
    * already.
    */
-  lasts(query: CoverQuery, lease: CoveredLease): Promise<boolean>
+  isStillOpen(query: GuardQuery, lease: GuardedLease): Promise<boolean>
 }
 
 export interface Store<F extends boolean = boolean> {
@@ -345,7 +345,7 @@ export interface Store<F extends boolean = boolean> {
   readonly name: string
   readonly traits: Traits<F>
   /** Where the store is in a database that has transactions. */
-  readonly cover?: Cover
+  readonly transactionGuard?: TransactionGuard
   /**
    * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it
    * gives the same lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those

@@ -73,7 +73,7 @@ export interface LockState {
    */
   nextExpiryMs: number
   /** The number of who came last into the queue, since the lock was idle. */
-  lastPlace: number
+  lastQueueNumber: number
   readonly holders: Map<string, Holder>
   readonly waiters: Map<string, Waiter>
   readonly tombstones: Map<string, Tombstone>
@@ -101,7 +101,7 @@ export function newLockState(): LockState {
     lastToken: 0,
     heldWeight: 0,
     nextExpiryMs: Infinity,
-    lastPlace: 0,
+    lastQueueNumber: 0,
     holders: new Map(),
     waiters: new Map(),
     tombstones: new Map(),
@@ -133,7 +133,7 @@ export function attempt(
     return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, turn) }
   }
   adoptShape(state, claim)
-  if (isIdle(state)) state.lastPlace = 0
+  if (isIdle(state)) state.lastQueueNumber = 0
   if (state.waiters.size === 0 && state.heldWeight + claim.weight <= state.capacity) {
     return grantedTo(hold(state, claim, options.tokens, claim.ttlMs, turn), false, turn)
   }
@@ -148,10 +148,10 @@ export function attempt(
     sinceMs: turn.nowMs,
     seenMs: turn.nowMs,
   })
-  state.lastPlace += 1
+  state.lastQueueNumber += 1
   return {
     outcome: 'waiting',
-    place: state.lastPlace,
+    queueNumber: state.lastQueueNumber,
     holderRemainingMs: untilNextExpiry(state, turn),
   }
 }
@@ -319,13 +319,13 @@ function drop(state: LockState, holder: Holder): void {
   if (state.holders.size === 0) state.nextExpiryMs = Infinity
 }
 
-function grantedTo(holder: Holder, existing: boolean, turn: Turn): Granted {
+function grantedTo(holder: Holder, alreadyGranted: boolean, turn: Turn): Granted {
   return {
     outcome: 'granted',
     token: BigInt(holder.token),
     tokens: holder.tokens,
     ttlMs: holder.ttlMs,
-    existing,
+    alreadyGranted,
     remainingMs: holder.expiresMs - turn.nowMs,
   }
 }

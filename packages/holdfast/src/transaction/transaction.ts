@@ -10,7 +10,7 @@ import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.j
 import type { HeldLease, Lease } from '../lease/lease.js'
 import { describe, type AcquireOptions } from '../lease/settings.js'
 import type { Lockable } from '../locks/lock.js'
-import type { Cover, CoveredLease, CoverQuery, Store } from '../store/contract.js'
+import type { TransactionGuard, GuardedLease, GuardQuery, Store } from '../store/contract.js'
 import {
   checkTransactional,
   rolledBack,
@@ -34,7 +34,7 @@ export async function transaction<L extends Lease, Tx, T>(
   work: (tx: Tx, lease: L) => Promise<T>,
   options?: AcquireOptions,
 ): Promise<T> {
-  const cover = coverFor(store, lock, db)
+  const guard = guardFor(store, lock, db)
   const lease = await coverable(await lock.acquire(options))
   let working: Promise<unknown> = Promise.resolve()
   let committing = false
@@ -45,11 +45,11 @@ export async function transaction<L extends Lease, Tx, T>(
     // All of it is a callback, and not the work alone: whoever closes the locks waits for
     // callbacks, and then releases.
     return await lease.run(async () => {
-      if (!(await cover.prepare(covered))) throw lost()
-      // The cover makes the same check, of this lease.
+      if (!(await guard.prepare(covered))) throw lost()
+      // The guard makes the same check, of this lease.
       return withoutCheck(db).transaction(async (tx) => {
-        const query: CoverQuery = (sql, values) => db.query(tx, sql, values)
-        if (!(await cover.begin(query, covered))) throw lost()
+        const query: GuardQuery = (sql, values) => db.query(tx, sql, values)
+        if (!(await guard.begin(query, covered))) throw lost()
         // Once more, since some libraries call back in the context of somebody else.
         const outcome = lease.run(() => work(tx, lease))
         working = outcome
@@ -57,7 +57,7 @@ export async function transaction<L extends Lease, Tx, T>(
         // A loss is said first: whoever wanted the lock may have had the session ended by then,
         // which is no news of its own.
         lease.assertHeld()
-        if (!(await stillLasts(cover, query, covered))) throw ended(lease)
+        if (!(await isStillOpen(guard, query, covered))) throw ended(lease)
         // A lease that ended before the work did rolls back. One that ends during the commit
         // changes nothing: the guard lasts until the commit is done.
         lease.assertHeld()
@@ -91,10 +91,14 @@ export async function transaction<L extends Lease, Tx, T>(
 }
 
 /** @throws LockError when that lock cannot cover a transaction of that database. */
-function coverFor(store: Store, lock: Lockable, db: { readonly dialect: Dialect }): Cover {
+function guardFor(
+  store: Store,
+  lock: Lockable,
+  db: { readonly dialect: Dialect },
+): TransactionGuard {
   checkLock(store, lock)
-  const { cover } = store
-  if (!cover) {
+  const { transactionGuard: guard } = store
+  if (!guard) {
     throw new UnsupportedLockError(
       `The leases of the ${store.name} store cannot cover a transaction: they are in no table of a database. ` +
         'Let the rows that are written check the fencing token.',
@@ -108,7 +112,7 @@ function coverFor(store: Store, lock: Lockable, db: { readonly dialect: Dialect 
       { store: store.name, lock: lock.name },
     )
   }
-  return cover
+  return guard
 }
 
 /** @throws LockUsageError for what is no single lock of this store. */
@@ -143,9 +147,13 @@ function failureOf(working: Promise<unknown>): Promise<unknown> {
 /**
  * Without it a transaction that had failed on the way would seem to commit, with most libraries.
  */
-async function stillLasts(cover: Cover, query: CoverQuery, lease: CoveredLease): Promise<boolean> {
+async function isStillOpen(
+  guard: TransactionGuard,
+  query: GuardQuery,
+  lease: GuardedLease,
+): Promise<boolean> {
   try {
-    return await cover.lasts(query, lease)
+    return await guard.isStillOpen(query, lease)
   } catch (error) {
     if (isAborted(error)) throw rolledBack(error)
     throw error

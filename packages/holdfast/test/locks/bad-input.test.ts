@@ -87,7 +87,7 @@ describe('durations', () => {
   })
 
   test('a TTL that the store does not grant', () => {
-    const limited = storeWith({ ttlMs: [1000, 2000] })
+    const limited = storeWith({ ttlRangeMs: [1000, 2000] })
     expect(() => createLocks(limited, { ttlMs: 1500 }).mutex('a', { ttlMs: 3000 })).toThrow(
       UnsupportedLockError,
     )
@@ -135,7 +135,7 @@ describe('options', () => {
     for (const wrong of [{ ttlMs: -1 }, { renew: 'yes' as never }, { fairness: 'lifo' as never }]) {
       expect(() => locks.striped('s', { stripes: 2, ...wrong })).toThrow(LockUsageError)
     }
-    const limited = createLocks(storeWith({ ttlMs: [1000, 2000] }), { ttlMs: 1500 })
+    const limited = createLocks(storeWith({ ttlRangeMs: [1000, 2000] }), { ttlMs: 1500 })
     expect(() => limited.striped('s', { stripes: 2, ttlMs: 3000 })).toThrow(UnsupportedLockError)
   })
 

@@ -18,7 +18,10 @@ describe('a semaphore', () => {
 
   test('forgets weights that nobody asks for any more', async () => {
     const bytes = makeWorld().direct().semaphore('bytes', { permits: 1_000_000 })
-    const asked = Array.from({ length: 1000 }, (_, index) => new WeakRef(bytes.weighing(index + 1)))
+    const asked = Array.from(
+      { length: 1000 },
+      (_, index) => new WeakRef(bytes.withWeight(index + 1)),
+    )
     // What a weak reference was made of stays until the turn is over.
     await new Promise((resolve) => void setImmediate(resolve))
     expect(remaining(asked)).toBeLessThan(100)
@@ -49,7 +52,7 @@ describe('a multi-lock', () => {
     const lock = locks.multi([
       locks.mutex('b'),
       locks.mutex('a'),
-      locks.semaphore('c', { permits: 3 }).weighing(2),
+      locks.semaphore('c', { permits: 3 }).withWeight(2),
     ])
     expect(lock.names).toEqual(['shop:a', 'shop:b', 'shop:c'])
     const lease = await lock.acquire()

@@ -35,7 +35,7 @@ test('waiters of a lock that is looked at are served in the same way as by a cal
   expect(tokens).toHaveLength(1)
   expect(tokens[0]).toBeGreaterThan(first.outcome === 'granted' ? (first.token ?? 0n) : 0n)
   const again = await store.attempt(waiter, { enqueue: true, tokens: 1 })
-  expect(again).toMatchObject({ outcome: 'granted', token: tokens[0], existing: true })
+  expect(again).toMatchObject({ outcome: 'granted', token: tokens[0], alreadyGranted: true })
 })
 
 /** Takes locks of as many names. An owner lives as long as the store remembers its lease. */

@@ -45,10 +45,10 @@ class Beliefs {
     const { id, ttlMs, weight, capacity } = step.claim
     const { outcome } = (answer ?? {}) as { outcome?: string }
     if (outcome === 'granted') {
-      const { existing, remainingMs } = answer as Granted
+      const { alreadyGranted, remainingMs } = answer as Granted
       this.#endMs.set(id, nowMs + remainingMs)
       // A writer that became a reader stays one.
-      if (!existing || !this.#weights.has(id)) this.#weights.set(id, weight)
+      if (!alreadyGranted || !this.#weights.has(id)) this.#weights.set(id, weight)
       this.#capacity = capacity
     } else if (outcome === 'renewed') {
       this.#endMs.set(id, nowMs + ttlMs)

@@ -191,7 +191,7 @@ for (const library of LIBRARIES) {
         const claim = makeClaim(`lock ${bytes}`)
         proxy.faults.cutReplyAt = bytes
         const result = await store.attempt(claim, TRY)
-        expect(result).toMatchObject({ outcome: 'granted', existing: true })
+        expect(result).toMatchObject({ outcome: 'granted', alreadyGranted: true })
         expect(await store.withdraw(claim)).toBe('released')
       }
     })

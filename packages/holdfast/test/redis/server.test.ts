@@ -31,7 +31,7 @@ describe('scripts', () => {
     await server.command('SCRIPT', 'FLUSH')
     expect(await store.attempt(claim, TRY)).toMatchObject({
       outcome: 'granted',
-      existing: true,
+      alreadyGranted: true,
       token,
     })
     await server.command('SCRIPT', 'FLUSH')
@@ -283,7 +283,10 @@ describe('a server that is out of memory', () => {
     await fill(server)
     expect((await store.attempt(waiter, QUEUE)).outcome).toBe('waiting')
     expect(await store.withdraw(holder)).toBe('released')
-    expect(await store.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'granted', existing: true })
+    expect(await store.attempt(waiter, QUEUE)).toMatchObject({
+      outcome: 'granted',
+      alreadyGranted: true,
+    })
   })
 })
 

@@ -66,7 +66,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-existing-grant-as-new',
     breaks: 'An answer that reports an existing grant says so',
-    edits: [inRedis('answers.js', "existing: rest[0] === '1'", 'existing: false')],
+    edits: [inRedis('answers.js', "alreadyGranted: rest[0] === '1'", 'alreadyGranted: false')],
     store: 'redis',
   },
 ]

@@ -61,7 +61,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/deadline.js',
-        find: 'if (!granted.existing)\n        return sentMs;',
+        find: 'if (!granted.alreadyGranted)\n        return sentMs;',
         replace: 'return sentMs;',
       },
     ],

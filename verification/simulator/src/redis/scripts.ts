@@ -141,16 +141,16 @@ function attempt(space: Keyspace, { key, id, shape, channel }: Item): string {
     if (answer.outcome === 'withdrawn') return 'x'
     if (answer.outcome === 'waiting') {
       if (!space.channels.has(id)) space.channels.set(id, channel)
-      return notYet(`w ${answer.place ?? '-'}`, answer.holderRemainingMs)
+      return notYet(`w ${answer.queueNumber ?? '-'}`, answer.holderRemainingMs)
     }
     if (answer.outcome === 'busy') {
       space.truth.refused(id)
       return notYet('b', answer.holderRemainingMs)
     }
-    const { token, tokens, ttlMs, existing, remainingMs } = answer
+    const { token, tokens, ttlMs, alreadyGranted, remainingMs } = answer
     space.truth.reserved(id, tokens)
     if (wasIdle && claim.weight === claim.capacity) return `n${token}`
-    return `g ${Number(existing)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
+    return `g ${Number(alreadyGranted)} ${token} ${tokens} ${ttlMs.toFixed(3)} ${remainingMs.toFixed(3)}`
   } catch (error) {
     if (isLockError(error) && error.code === 'LOCK_MISMATCH')
       return `m ${state.kind} ${state.capacity}`

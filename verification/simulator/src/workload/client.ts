@@ -84,7 +84,7 @@ export class Client {
     const settings = { renew, reentrant: true }
     if (name === 'permits') {
       const semaphore = this.locks.semaphore(name, { permits: PERMITS, ...settings })
-      return target(semaphore.weighing(weight), weight, PERMITS)
+      return target(semaphore.withWeight(weight), weight, PERMITS)
     }
     if (name === 'readers') {
       const { read, write: writer } = this.locks.readWriteLock(name, settings)

@@ -70,7 +70,7 @@ export class Site {
       const settings = { renew, reentrant: true }
       if (lock === 'permits') {
         const semaphore = this.locks.semaphore(lock, { permits: PERMITS, ...settings })
-        return target(semaphore.weighing(weight), weight, PERMITS)
+        return target(semaphore.withWeight(weight), weight, PERMITS)
       }
       if (lock === 'readers') {
         const { read, write: writer } = this.locks.readWriteLock(lock, settings)

@@ -99,7 +99,7 @@ export function pack({ state, stations }: StoredLock): string {
     h,
     q,
     w,
-    ...(state.lastPlace === 0 ? {} : { n: state.lastPlace }),
+    ...(state.lastQueueNumber === 0 ? {} : { n: state.lastQueueNumber }),
     d,
   }
   return JSON.stringify(packed)
@@ -112,7 +112,7 @@ export function unpack(text: string): StoredLock {
   state.kind = packed.k
   state.capacity = packed.c
   state.lastToken = packed.t
-  state.lastPlace = packed.n ?? 0
+  state.lastQueueNumber = packed.n ?? 0
   const sources = packed.o.map(([station, owner]): PackedSource => [station, readOwner(owner)])
   for (const [
     short,

@@ -2,7 +2,7 @@
  * The embedded store: the grant rule inside SQLite transactions, wake-ups through unix sockets, and
  * the death of a holder noticed by the end of its connection.
  */
-import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -45,8 +45,8 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: DEFAULT_POLL_MS,
-  ttlMs: [1, LONGEST_TTL_MS],
+  pollRangeMs: DEFAULT_POLL_RANGE_MS,
+  ttlRangeMs: [1, LONGEST_TTL_MS],
 }
 
 interface Answer {

@@ -28,6 +28,6 @@ export function etcdStore(options: EtcdOptions): Store<true> {
   checkOptions(options)
   return new SequencedStore(new EtcdPort(new Connection(options)), {
     name: 'etcd',
-    ttlMs: [SHORTEST_TTL_MS, LONGEST_TTL_MS],
+    ttlRangeMs: [SHORTEST_TTL_MS, LONGEST_TTL_MS],
   })
 }

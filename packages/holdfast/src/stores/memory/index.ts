@@ -8,7 +8,7 @@
  */
 import { checkClock, systemClock, type Clock } from '../../clock/clock.js'
 import { LockUsageError } from '../../errors.js'
-import { DEFAULT_POLL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -57,8 +57,8 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: DEFAULT_POLL_MS,
-  ttlMs: [1, Number.MAX_SAFE_INTEGER],
+  pollRangeMs: DEFAULT_POLL_RANGE_MS,
+  ttlRangeMs: [1, Number.MAX_SAFE_INTEGER],
 }
 
 /**

@@ -8,7 +8,7 @@ import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { WakeupListener } from './wakeup-listener.js'
 import { execute, statement, type Connections } from './clients.js'
-import { coverOf } from './cover.js'
+import { transactionGuardOf } from './transaction-guard.js'
 import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './migrate.js'
 import { hexOf, nameOf } from './names.js'
@@ -26,7 +26,7 @@ export class MysqlDatabase implements Database {
   readonly name = 'mysql'
   readonly statements = 4
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
-  readonly cover: Database['cover']
+  readonly transactionGuard: Database['transactionGuard']
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
@@ -44,7 +44,7 @@ export class MysqlDatabase implements Database {
       isUnmigrated,
       explain: (error) => explain(error, prefix),
     })
-    this.cover = coverOf(prefix)
+    this.transactionGuard = transactionGuardOf(prefix)
     this.#prefix = prefix
   }
 

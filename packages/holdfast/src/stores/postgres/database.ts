@@ -10,7 +10,7 @@ import type { PushedGrant } from '../../store/contract.js'
 import type { BellEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answer, type Request } from '../sql/requests.js'
 import type { Client } from './clients.js'
-import { coverOf } from './cover.js'
+import { transactionGuardOf } from './transaction-guard.js'
 import { Statements } from '../sql/statements.js'
 import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import type { Row } from './pools.js'
@@ -36,7 +36,7 @@ export class PostgresDatabase implements Database {
    * be believed.
    */
   readonly channel = `holdfast_${systemRandom.id()}`
-  readonly cover: Database['cover']
+  readonly transactionGuard: Database['transactionGuard']
   readonly #options: PostgresDatabaseOptions
   readonly #turn: string
   readonly #turnName: string
@@ -59,7 +59,7 @@ export class PostgresDatabase implements Database {
       explain: (error) => explain(error, options.schema),
     })
     const schema = quoteSchema(options.schema)
-    this.cover = coverOf(schema)
+    this.transactionGuard = transactionGuardOf(schema)
     this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
     this.#turnName = `holdfast_${createHash('sha256').update(this.#turn).digest('hex').slice(0, 32)}`
     this.#names =

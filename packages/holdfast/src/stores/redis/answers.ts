@@ -28,7 +28,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     const { ttlMs } = claim
     return {
       outcome: 'granted',
-      existing: false,
+      alreadyGranted: false,
       token: BigInt(line.slice(1)),
       tokens,
       ttlMs,
@@ -40,7 +40,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'g':
       return {
         outcome: 'granted',
-        existing: rest[0] === '1',
+        alreadyGranted: rest[0] === '1',
         token: BigInt(rest[1] as string),
         tokens: Number(rest[2]),
         ttlMs: Number(rest[3]),
@@ -49,7 +49,7 @@ export function readAttempt(line: string, claim: Claim, tokens: number): Attempt
     case 'w':
       return {
         outcome: 'waiting',
-        place: rest[0] === '-' ? undefined : Number(rest[0]),
+        queueNumber: rest[0] === '-' ? undefined : Number(rest[0]),
         holderRemainingMs: optional(rest[1]),
       }
     case 'b':

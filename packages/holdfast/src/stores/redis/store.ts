@@ -1,7 +1,7 @@
 /** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
  * grants pushed to waiters. */
 import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
-import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -44,8 +44,8 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: DEFAULT_POLL_MS,
-  ttlMs: [1, LONGEST_TTL_MS],
+  pollRangeMs: DEFAULT_POLL_RANGE_MS,
+  ttlRangeMs: [1, LONGEST_TTL_MS],
 }
 
 export interface RedisSettings {

@@ -207,19 +207,19 @@ export class ClaimVote {
     const made = votes.filter(
       ({ newSince }) => newSince !== undefined && newSince >= startMs,
     ).length
-    const existing = made < quorum
-    const endMs = existing ? Math.min(reachedMs, this.#endMs) : reachedMs
+    const alreadyGranted = made < quorum
+    const endMs = alreadyGranted ? Math.min(reachedMs, this.#endMs) : reachedMs
     if (endMs - driftMs(ttlMs) <= nowMs) return undefined
     // An old vote may still be among those that were heard now, and says less than was proven: it
     // is passed on, not kept.
-    if (!existing || !this.held) this.#endMs = endMs
+    if (!alreadyGranted || !this.held) this.#endMs = endMs
     this.held = true
     return {
       outcome: 'granted',
       token: undefined,
       tokens: 1,
       ttlMs,
-      existing,
+      alreadyGranted,
       remainingMs: endMs - nowMs,
     }
   }

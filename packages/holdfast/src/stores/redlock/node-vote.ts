@@ -98,7 +98,7 @@ export class NodeVote {
       // What the node says is left began after the request left: counted from there it is never too
       // long.
       const endMs = sentMs + result.remainingMs
-      return { is: 'voted', endMs, newSince: result.existing ? undefined : sentMs }
+      return { is: 'voted', endMs, newSince: result.alreadyGranted ? undefined : sentMs }
     }
     const { holderRemainingMs } = result
     if (holderRemainingMs === undefined) return { is: 'busy', untilMs: undefined }

@@ -8,7 +8,7 @@
  * majority each, while no node has let in more than two.
  */
 import { storeClosed } from '../../errors.js'
-import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -44,9 +44,9 @@ const TRAITS: Traits<false> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: DEFAULT_POLL_MS,
+  pollRangeMs: DEFAULT_POLL_RANGE_MS,
   // Less than this is used up by the way to the nodes and back.
-  ttlMs: [100, LONGEST_TTL_MS],
+  ttlRangeMs: [100, LONGEST_TTL_MS],
 }
 
 export class RedlockStore implements Store<false> {

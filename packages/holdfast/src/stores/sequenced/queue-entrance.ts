@@ -179,7 +179,7 @@ export class QueueEntrance<S extends PortSession> {
     }
     return {
       outcome: 'granted',
-      existing: false,
+      alreadyGranted: false,
       ...queueEntry.hold(startMs, claim.ttlMs, this.#context.clock.monotonicMs()),
       remainingMs: queueEntry.endMs - this.#context.clock.monotonicMs(),
     }

@@ -91,7 +91,12 @@ export class QueueWaiter<S extends PortSession> {
 
   #existing(queueEntry: QueueEntry<S>): Granted {
     const grant = queueEntry.grant ?? this.#promote(queueEntry)
-    return { outcome: 'granted', existing: true, ...grant, remainingMs: this.#left(queueEntry) }
+    return {
+      outcome: 'granted',
+      alreadyGranted: true,
+      ...grant,
+      remainingMs: this.#left(queueEntry),
+    }
   }
 
   /**

@@ -3,7 +3,7 @@
  * contract.
  */
 import { systemClock, type Clock } from '../../clock/clock.js'
-import { DEFAULT_POLL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
@@ -33,7 +33,7 @@ import { ClaimWithdrawer } from './claim-withdrawer.js'
 export interface SequencedStoreOptions {
   readonly name: string
   /** The range of TTLs, in milliseconds. */
-  readonly ttlMs: readonly [number, number]
+  readonly ttlRangeMs: readonly [number, number]
   readonly clock?: Clock | undefined
 }
 
@@ -47,7 +47,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   readonly #renewing: EntryRenewer<S>
   readonly #administration: Administration<S>
 
-  constructor(port: SequencedPort<S>, { name, ttlMs, clock = systemClock }: SequencedStoreOptions) {
+  constructor(
+    port: SequencedPort<S>,
+    { name, ttlRangeMs, clock = systemClock }: SequencedStoreOptions,
+  ) {
     this.name = name
     this.traits = {
       fencing: true,
@@ -59,8 +62,8 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       downgrade: true,
       steal: true,
       inspect: true,
-      pollMs: DEFAULT_POLL_MS,
-      ttlMs,
+      pollRangeMs: DEFAULT_POLL_RANGE_MS,
+      ttlRangeMs,
     }
     this.#context = new StoreContext(name, port, clock)
     this.#waiting = new QueueWaiter(this.#context)

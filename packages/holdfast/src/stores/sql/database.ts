@@ -1,5 +1,5 @@
 /** What an SQL store needs of its database. */
-import type { Cover, PushedGrant } from '../../store/contract.js'
+import type { TransactionGuard, PushedGrant } from '../../store/contract.js'
 import type { Answers, Request } from './requests.js'
 
 /** What a doorbell tells. */
@@ -32,7 +32,7 @@ export interface Database {
    */
   readonly statements: number
   /** What is particular to the database in how a transaction covers a lease. */
-  readonly cover: Pick<Cover, 'begin' | 'lasts'>
+  readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
   /** Does all the requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<Answers>
   names(query: NameQuery): Promise<readonly string[]>

@@ -79,13 +79,13 @@ export function attemptResult(answer: Answer, claim: Claim, store: string): Atte
         token: BigInt(answer['token'] as string),
         tokens: Number(answer['tokens']),
         ttlMs: Number(answer['ttlMs']),
-        existing: isTrue(answer['existing']),
+        alreadyGranted: isTrue(answer['existing']),
         remainingMs: Number(answer['remainingMs']),
       }
     case 'waiting':
       return {
         outcome: 'waiting',
-        place: numberOf(answer['place']),
+        queueNumber: numberOf(answer['place']),
         holderRemainingMs: timeLeft(answer),
       }
     case 'busy':

@@ -2,13 +2,13 @@
  * The store over a database: what PostgreSQL and MySQL share. The grant rule runs in the database;
  * what is here turns verbs into requests and hands wake-ups to those who wait.
  */
-import { DEFAULT_POLL_MS, LONGEST_TTL_MS } from '../../store/contract.js'
+import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
   AttemptOptions,
   AttemptResult,
   Claim,
   ClaimRef,
-  Cover,
+  TransactionGuard,
   InspectPage,
   InspectQuery,
   LockInfo,
@@ -39,8 +39,8 @@ const TRAITS: Traits<true> = {
   downgrade: true,
   steal: true,
   inspect: true,
-  pollMs: DEFAULT_POLL_MS,
-  ttlMs: [1, LONGEST_TTL_MS],
+  pollRangeMs: DEFAULT_POLL_RANGE_MS,
+  ttlRangeMs: [1, LONGEST_TTL_MS],
 }
 
 /**
@@ -51,7 +51,7 @@ const QUIET_MS = 10_000
 export class SqlStore implements Store<true> {
   readonly name: string
   readonly traits = TRAITS
-  readonly cover: Cover
+  readonly transactionGuard: TransactionGuard
   readonly #database: Database
   readonly #batches: Batches
   readonly #watchers = new Map<string, WakeListener>()
@@ -63,8 +63,8 @@ export class SqlStore implements Store<true> {
     this.name = database.name
     this.#database = database
     this.#batches = new Batches(database)
-    this.cover = {
-      ...database.cover,
+    this.transactionGuard = {
+      ...database.transactionGuard,
       prepare: async ({ lock, id }) =>
         requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
     }

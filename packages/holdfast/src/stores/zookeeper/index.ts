@@ -21,7 +21,7 @@ export type { ZooKeeperOptions } from './options.js'
  * Sessions are longer than leases by a tick and a second, and by default are granted between two
  * ticks and twenty.
  */
-const TTL_MS = [1000, 3_600_000] as const
+const TTL_RANGE_MS = [1000, 3_600_000] as const
 
 /**
  * Makes a store on a ZooKeeper ensemble. It connects when it is first used, with one session for
@@ -30,5 +30,8 @@ const TTL_MS = [1000, 3_600_000] as const
  */
 export function zookeeperStore(options: ZooKeeperOptions): Store<true> {
   checkOptions(options)
-  return new SequencedStore(new ZooKeeperPort(options), { name: 'zookeeper', ttlMs: TTL_MS })
+  return new SequencedStore(new ZooKeeperPort(options), {
+    name: 'zookeeper',
+    ttlRangeMs: TTL_RANGE_MS,
+  })
 }

@@ -47,7 +47,7 @@ contention.test(
   async (context) => {
     await fight(context, await clients(context), (locks) =>
       [1, 2, 3].map((weight) => ({
-        lock: locks.semaphore(context.name(), { permits: 4 }).weighing(weight),
+        lock: locks.semaphore(context.name(), { permits: 4 }).withWeight(weight),
         weight,
         capacity: 4,
       })),

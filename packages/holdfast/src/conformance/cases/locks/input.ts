@@ -57,7 +57,7 @@ input.test(
 )
 
 input.test('a TTL that the store does not grant is refused', async (context) => {
-  const [shortest, longest] = context.subject.traits.ttlMs
+  const [shortest, longest] = context.subject.traits.ttlRangeMs
   const locks = await context.locks()
   if (shortest > 50) {
     await expectError('UNSUPPORTED', () =>

@@ -12,7 +12,7 @@ export const attempt = new Group('attempt')
 attempt.test('a free lock is granted at once, for the TTL that was asked for', async (context) => {
   const claim = context.claim()
   const granted = await context.take(claim)
-  assert.equal(granted.existing, false)
+  assert.equal(granted.alreadyGranted, false)
   assert.equal(granted.ttlMs, claim.ttlMs)
   assert.ok(
     granted.remainingMs > 0 && granted.remainingMs <= claim.ttlMs,
@@ -51,7 +51,7 @@ attempt.test('the same claim id twice gives the same lease', async (context) => 
   const claim = context.claim()
   const first = await context.take(claim)
   const again = await context.take(claim)
-  assert.equal(again.existing, true)
+  assert.equal(again.alreadyGranted, true)
   assert.equal(again.token, first.token)
   assert.ok(again.remainingMs <= first.remainingMs, 'the end of a lease does not move')
   assert.equal(await context.withdraw(claim), 'released')
@@ -63,7 +63,7 @@ attempt.test('two attempts of one claim in flight together are one lease', async
   const claim = context.claim()
   const [first, second] = await Promise.all([context.take(claim), context.take(claim)])
   assert.equal(first.token, second.token)
-  assert.notEqual(first.existing, second.existing, 'one of the two made the grant')
+  assert.notEqual(first.alreadyGranted, second.alreadyGranted, 'one of the two made the grant')
 })
 
 attempt.test(

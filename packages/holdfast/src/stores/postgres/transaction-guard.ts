@@ -1,15 +1,17 @@
 /** How a transaction of PostgreSQL covers a lease. */
-import type { Cover } from '../../store/contract.js'
+import type { TransactionGuard } from '../../store/contract.js'
 
 /** @param schema as SQL has to say it */
-export function coverOf(schema: string): Pick<Cover, 'begin' | 'lasts'> {
+export function transactionGuardOf(
+  schema: string,
+): Pick<TransactionGuard, 'begin' | 'isStillOpen'> {
   const guard =
     "select name, set_config('holdfast.cover', $3::text, true) as cover " +
     `from ${schema}.guards where name = $1::text and token <= $2::text::bigint for share`
   return {
     begin: async (query, { lock, token, id }) => (await query(guard, [lock, token, id])).length > 0,
     // The setting is the transaction's own and ends with it.
-    async lasts(query, { id }) {
+    async isStillOpen(query, { id }) {
       // By whether there is a row: libraries can be told to rename columns.
       const same = "select 1 as same where current_setting('holdfast.cover', true) = $1::text"
       return (await query(same, [id])).length > 0

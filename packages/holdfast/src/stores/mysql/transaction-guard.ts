@@ -1,5 +1,5 @@
 /** How a transaction of MySQL or MariaDB covers a lease. */
-import type { Cover } from '../../store/contract.js'
+import type { TransactionGuard } from '../../store/contract.js'
 import { makeSavepoint, releaseSavepoint } from '../../transaction/savepoint.js'
 import { hexOf } from './names.js'
 
@@ -9,7 +9,9 @@ import { hexOf } from './names.js'
  */
 const SAVEPOINT = 'holdfast_cover'
 
-export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {
+export function transactionGuardOf(
+  prefix: string,
+): Pick<TransactionGuard, 'begin' | 'isStillOpen'> {
   const guard =
     `select name from ${prefix}guards where name = unhex(?) ` +
     'and token <= cast(? as signed) lock in share mode'
@@ -19,6 +21,6 @@ export function coverOf(prefix: string): Pick<Cover, 'begin' | 'lasts'> {
       await makeSavepoint(query, SAVEPOINT)
       return true
     },
-    lasts: (query) => releaseSavepoint(query, SAVEPOINT),
+    isStillOpen: (query) => releaseSavepoint(query, SAVEPOINT),
   }
 }
