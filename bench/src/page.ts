@@ -1,11 +1,10 @@
 /**
- * Writes `docs/benchmarks.md` and the table of the READMEs from the recorded results: `npm run
- * bench:page`. With `--check` it only reports whether they are up to date.
+ * Writes `docs/benchmarks.md` from the recorded results: `npm run bench:page`. With `--check` it
+ * only reports whether the page is up to date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { ENGLISH, CHINESE, withPeersTable } from './readme.js'
 import { verdictOf, type Results } from './report.js'
 
 const RESULTS = new URL('../results/', import.meta.url)
@@ -47,30 +46,18 @@ function readResults(): Results[] {
     .map((name) => JSON.parse(readFileSync(new URL(name, RESULTS), 'utf8')) as Results)
 }
 
-/** Each page by its path, as it is and as it should be. */
-async function render(): Promise<{ path: string; old: string; text: string }[]> {
-  const results = readResults()
-  const redis = results.find(({ suite }) => suite === 'redis')
-  const made: [string, (old: string) => string][] = [
-    ['docs/benchmarks.md', () => HEAD + results.map(section).join('')],
-    ['README.md', (old) => withPeersTable(old, redis, ENGLISH)],
-    ['README.zh-CN.md', (old) => withPeersTable(old, redis, CHINESE)],
-  ]
-  return Promise.all(
-    made.map(async ([name, make]) => {
-      const path = fileURLToPath(new URL(name, ROOT))
-      const old = existsSync(path) ? readFileSync(path, 'utf8') : ''
-      const config = await resolveConfig(path)
-      return { path, old, text: await format(make(old), { ...config, parser: 'markdown' }) }
-    }),
-  )
+/** Returns the page that the recorded results make. */
+async function render(path: string): Promise<string> {
+  const text = HEAD + readResults().map(section).join('')
+  return format(text, { ...(await resolveConfig(path)), parser: 'markdown' })
 }
 
-const isCheck = process.argv.includes('--check')
-for (const { path, old, text } of await render()) {
-  if (old === text) continue
-  if (isCheck) {
-    console.error(`${path} is not what bench/results say: npm run bench:page`)
-    process.exitCode = 1
-  } else writeFileSync(path, text)
+const path = fileURLToPath(new URL('docs/benchmarks.md', ROOT))
+const old = existsSync(path) ? readFileSync(path, 'utf8') : ''
+const text = await render(path)
+if (old !== text && process.argv.includes('--check')) {
+  console.error(`${path} is not what bench/results say: npm run bench:page`)
+  process.exitCode = 1
+} else if (old !== text) {
+  writeFileSync(path, text)
 }

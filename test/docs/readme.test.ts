@@ -21,7 +21,7 @@ test('both have the same commands and the same programs', () => {
 
 test('both have the same sections, stores and links', () => {
   expect(all(chinese, /^## /gm)).toHaveLength(all(english, /^## /gm).length)
-  expect(all(chinese, /^\| `holdfast\/\w+`/gm)).toEqual(all(english, /^\| `holdfast\/\w+`/gm))
+  expect(all(chinese, /^\| \[`holdfast\/\w+`/gm)).toEqual(all(english, /^\| \[`holdfast\/\w+`/gm))
   const links = (text: string): string[] =>
     [...new Set(all(text, /\]\((?!README)[^)]+\)/g))].toSorted()
   expect(links(chinese)).toEqual(links(english))
