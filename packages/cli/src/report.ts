@@ -25,6 +25,7 @@ const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
   UNSUPPORTED: EXIT.config,
   STALE_TOKEN: EXIT.internal,
   VERSION_CONFLICT: EXIT.internal,
+  INTERNAL: EXIT.internal,
 }
 
 /** By its looks: the lab is a bundle of its own, whose classes are not those of this one. */

@@ -22,6 +22,7 @@ export type LockErrorCode =
   | 'UNSUPPORTED'
   | 'STALE_TOKEN'
   | 'VERSION_CONFLICT'
+  | 'INTERNAL'
 
 /** What an error knows about its circumstances. */
 export interface LockErrorDetails {
@@ -222,5 +223,18 @@ export class VersionConflictError extends LockError {
       details,
     )
     this.tries = tries
+  }
+}
+
+/** Holdfast broke one of its own rules (`INTERNAL`). The lock may be in any state. */
+export class InternalLockError extends LockError {
+  constructor(rule: string, details: LockErrorDetails = {}) {
+    const where = details.lock === undefined ? '' : ` of "${details.lock}"`
+    super(
+      'INTERNAL',
+      `Holdfast broke a rule of its own${where}: ${rule}. ` +
+        'This is a defect: please report it with this message and its stack.',
+      details,
+    )
   }
 }

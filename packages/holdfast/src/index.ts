@@ -12,11 +12,12 @@ export type { Election, ElectionEvents } from './locks/election.js'
 export type { Dialect, SqlSession, TransactionalDatabase } from './transaction/database.js'
 export type { SingleFlight, SingleFlightOptions } from './locks/single-flight.js'
 export type { Lease, TokenOf, WriteLease } from './lease/lease.js'
-export type { LeaseNote } from './lease/note.js'
-export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/settings.js'
+export type { LeaseNote } from './lease/lease-note.js'
+export type { AcquireOptions, Fairness, LockOptions, LocksOptions } from './lease/options.js'
 export { channelName, onLockEvent } from './lease/events.js'
 export type { LockEvent, LockEventName, LockEvents } from './lease/events.js'
 export {
+  InternalLockError,
   isLockError,
   LockError,
   LockLostError,

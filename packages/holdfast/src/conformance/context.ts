@@ -1,7 +1,7 @@
 /** What a case has to work with: clients of the store under test, fresh names, claims, and time. */
 import { systemRandom, type Random } from '../clock/clock.js'
 import { createLocks, type Locks } from '../locks/create.js'
-import type { LocksOptions } from '../lease/settings.js'
+import type { LocksOptions } from '../lease/options.js'
 import {
   CAPACITY_ALL,
   type AttemptResult,

@@ -15,32 +15,34 @@
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
 import { startClaim } from './start-claim.js'
-import type { ClaimTemplate, Client } from './client.js'
+import type { ClaimTemplate } from './runtime.js'
+import type { Services } from './services.js'
 import { Grant } from './grant.js'
 import type { PendingClaim, ClaimListener, ClaimTerms } from './pending-claim.js'
+import type { HeldLease } from './held-lease.js'
 import type { Wait } from './wait.js'
 
 /** A caller, and the claim that stands for it now. */
 export interface Queued {
-  wait: Wait
+  wait: Wait<HeldLease>
   pending: PendingClaim | undefined
 }
 
 export class CallerQueue {
-  readonly #client: Client
+  readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
-  readonly #serve: (wait: Wait, grant: Grant) => void
+  readonly #serve: (wait: Wait<HeldLease>, grant: Grant) => void
   /** In the order of the calls. */
   readonly #queued = new LinkedSet<Queued>()
 
   constructor(
-    client: Client,
+    services: Services,
     template: ClaimTemplate,
     terms: ClaimTerms,
-    serve: (wait: Wait, grant: Grant) => void,
+    serve: (wait: Wait<HeldLease>, grant: Grant) => void,
   ) {
-    this.#client = client
+    this.#services = services
     this.#template = template
     this.#terms = { ...terms, queue: this }
     this.#serve = serve
@@ -68,7 +70,7 @@ export class CallerQueue {
    * Makes a claim for a caller, whose wait ends when the queue serves it, when it fails, or when it
    * gives up.
    */
-  enter(wait: Wait): void {
+  enter(wait: Wait<HeldLease>): void {
     const place = this.#queued.add({ wait, pending: undefined })
     this.#assign(place, wait)
     const listener: ClaimListener = {
@@ -79,7 +81,7 @@ export class CallerQueue {
       failing: (outage) => place.value.wait.noteOutage(outage),
     }
     try {
-      const found = startClaim(this.#client, this.#template, this.#terms, listener)
+      const found = startClaim(this.#services, this.#template, this.#terms, listener)
       if (found instanceof Grant) this.#granted(place, found)
       else place.value.pending = found
     } catch (error) {
@@ -109,12 +111,12 @@ export class CallerQueue {
     this.#serve(wait, grant)
   }
 
-  #mayTakeOver({ startedMs }: Wait, { pending: its }: Queued): boolean {
+  #mayTakeOver({ startedMs }: Wait<HeldLease>, { pending: its }: Queued): boolean {
     const { weight, capacity } = this.#template
     return weight === capacity || (its?.waitedMs ?? -Infinity) >= startedMs
   }
 
-  #assign(place: Place<Queued>, wait: Wait): void {
+  #assign(place: Place<Queued>, wait: Wait<HeldLease>): void {
     place.value.wait = wait
     wait.onGiveUp = () => this.leave(place)
     wait.failure = () => place.value.pending?.failure

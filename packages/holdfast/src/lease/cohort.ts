@@ -10,18 +10,26 @@ import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import type { LockError } from '../errors.js'
 import { startClaim } from './start-claim.js'
-import type { ClaimTemplate, Client } from './client.js'
-import { announceGrant, Grant, type GrantQueue } from './grant.js'
-import { HAND_OFFS_IN_A_ROW, handOff, leaseOn, canHandOff } from './hand-off.js'
-import type { HeldLease, Releaser } from './lease.js'
-import { releaseGrant } from './release.js'
+import type { ClaimTemplate } from './runtime.js'
+import type { Services } from './services.js'
+import { Grant, type GrantQueue } from './grant.js'
+import {
+  announceGrant,
+  canHandOff,
+  handOff,
+  HAND_OFFS_IN_A_ROW,
+  leaseOn,
+  releaseGrant,
+} from './hand-off.js'
+import type { HeldLease } from './held-lease.js'
+import type { GrantReturner, ReleaseOutcome } from './hold.js'
 import type { PendingClaim, ClaimListener, ClaimTerms } from './pending-claim.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-export class Cohort implements Releaser, GrantQueue {
-  readonly #client: Client
+export class Cohort implements GrantReturner, GrantQueue {
+  readonly #services: Services
   readonly #template: ClaimTemplate
-  readonly #waits = new LinkedSet<Wait>()
+  readonly #waits = new LinkedSet<Wait<HeldLease>>()
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
   /** Keeps the process alive. */
@@ -32,7 +40,8 @@ export class Cohort implements Releaser, GrantQueue {
     renews: true,
     // A block only when somebody is there to use it, or the tokens would run ahead of the store's
     // clock.
-    tokens: () => (this.size > 1 && this.#client.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1),
+    tokens: () =>
+      this.size > 1 && this.#services.runtime.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1,
     localWaiters: () => Math.max(0, this.size - 1),
   }
   readonly #listener: ClaimListener = {
@@ -47,8 +56,8 @@ export class Cohort implements Releaser, GrantQueue {
   }
   readonly #whyUnknown = (): LockError | undefined => this.failure
 
-  constructor(client: Client, template: ClaimTemplate) {
-    this.#client = client
+  constructor(services: Services, template: ClaimTemplate) {
+    this.#services = services
     this.#template = template
   }
 
@@ -62,11 +71,13 @@ export class Cohort implements Releaser, GrantQueue {
    * store.
    */
   get busy(): boolean {
-    return (
-      this.size > 0 ||
-      this.#pending !== undefined ||
-      (this.#grant?.isAlive(this.#client.clock.monotonicMs()) ?? false)
-    )
+    return this.size > 0 || this.#pending !== undefined || this.#isGrantAlive()
+  }
+
+  #isGrantAlive(): boolean {
+    const { runtime } = this.#services
+    const nowMs = runtime.clock.monotonicMs()
+    return this.#grant?.isAlive(nowMs, runtime.clockOffsetMs(nowMs)) ?? false
   }
 
   /**
@@ -85,11 +96,11 @@ export class Cohort implements Releaser, GrantQueue {
     if (this.idle) {
       const granted = this.#requestGrant()
       if (granted) {
-        announceGrant(granted, 0)
+        announceGrant(this.#services.runtime, granted, 0)
         return this.adopt(granted, nowMs, maxHoldMs)
       }
     }
-    const wait = new Wait(this.#client, this.#template.lock, nowMs, maxHoldMs)
+    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
     wait.failure = this.#whyUnknown
@@ -102,8 +113,8 @@ export class Cohort implements Releaser, GrantQueue {
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     grant.queue = this
-    this.#client.renewals.add(grant)
-    return leaseOn(this.#client, grant, this, nowMs, maxHoldMs)
+    this.#services.renewals.add(grant)
+    return leaseOn(this.#services, grant, this, nowMs, maxHoldMs)
   }
 
   /** How many wait here. */
@@ -115,14 +126,14 @@ export class Cohort implements Releaser, GrantQueue {
     this.#moveOn(grant)
   }
 
-  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const next = canHandOff(grant, nowMs) ? this.#next() : undefined
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+    const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#next() : undefined
     if (next) {
-      handOff(this.#client, grant, next, this, nowMs)
+      handOff(this.#services, grant, next, this, nowMs)
       this.#updateKeepAlive()
       return 'released'
     }
-    const outcome = releaseGrant(this.#client, grant, nowMs)
+    const outcome = releaseGrant(this.#services, grant, nowMs)
     this.#moveOn(grant)
     return outcome
   }
@@ -136,9 +147,9 @@ export class Cohort implements Releaser, GrantQueue {
 
   /** Starts a claim. Returns the grant if the store grants it synchronously. */
   #requestGrant(): Grant | undefined {
-    const found = startClaim(this.#client, this.#template, this.#terms, this.#listener)
+    const found = startClaim(this.#services, this.#template, this.#terms, this.#listener)
     if (found instanceof Grant) return found
-    if (!found.over) this.#pending = found
+    if (found) this.#pending = found
     return undefined
   }
 
@@ -153,15 +164,15 @@ export class Cohort implements Releaser, GrantQueue {
   }
 
   #serve(grant: Grant): void {
-    const nowMs = this.#client.clock.monotonicMs()
+    const nowMs = this.#services.runtime.clock.monotonicMs()
     const wait = this.#next()
     if (!wait) {
       // Everybody gave up in the very turn in which it was granted.
-      this.#client.withdrawals.inBackground(grant.claim)
+      this.#services.withdrawals.inBackground(grant.claim)
       return
     }
     const lease = this.adopt(grant, nowMs, wait.maxHoldMs)
-    announceGrant(grant, nowMs - wait.startedMs)
+    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
     wait.serve(lease)
     this.#updateKeepAlive()
   }
@@ -173,12 +184,12 @@ export class Cohort implements Releaser, GrantQueue {
    */
   #updateKeepAlive(): void {
     const grant = this.size > 0 ? this.#grant : undefined
-    if (!grant || (grant.renews && grant.holder?.endsMs === Infinity)) {
+    if (!grant || (grant.renewing === 'regular' && grant.holder?.endsMs === Infinity)) {
       this.#keepAliveTimer?.cancel()
       this.#keepAliveTimer = undefined
       return
     }
-    this.#keepAliveTimer ??= this.#client.clock.timer(grant.ttlMs, () => {
+    this.#keepAliveTimer ??= this.#services.runtime.clock.timer(grant.ttlMs, () => {
       this.#keepAliveTimer = undefined
       this.#updateKeepAlive()
     })
@@ -186,19 +197,19 @@ export class Cohort implements Releaser, GrantQueue {
 
   #failAll(error: unknown): void {
     for (let wait = this.#next(); wait; wait = this.#next()) {
-      wait.fail(this.#client.asLockError(error, this.#template.lock, 'the attempt'))
+      wait.fail(this.#services.runtime.asLockError(error, this.#template.lock, 'the attempt'))
     }
   }
 
   /** Takes out who has waited for the longest. */
-  #next(): Wait | undefined {
+  #next(): Wait<HeldLease> | undefined {
     const first = this.#waits.first
     if (!first) return undefined
     this.#waits.delete(first)
     return first.value
   }
 
-  #leave(place: Place<Wait>): void {
+  #leave(place: Place<Wait<HeldLease>>): void {
     this.#waits.delete(place)
     this.#updateKeepAlive()
     if (this.size > 0) return

@@ -7,8 +7,8 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockUsageError, type LossReason } from '../errors.js'
 import { withJson } from '../store/with-json.js'
-import { detached } from './context.js'
-import { describe } from './settings.js'
+import { detached } from './async-context.js'
+import { describe } from './options.js'
 
 /** What every message says. */
 export interface LockEvent {

@@ -1,137 +1,143 @@
 /**
- * A grant: a claim that the store gave the lock to, for as long as this process may believe in it.
+ * A grant: the store's "yes" to a claim, as far as this process may rely on it.
  *
- * The grant is what is renewed; a lease is a caller's handle on it. A hand-off inside the process
- * gives the same grant to the next lease. This file knows when a grant ends and who is to be told,
- * and nothing of stores.
+ * The client renews the grant; a lease is a caller's handle on it. A hand-off inside the process
+ * gives the same grant to the next lease. This file has the data and the arithmetic. What ends a
+ * grant stands elsewhere: see `RenewalScheduler.lose` and `releaseGrant`.
  */
-import { LockLostError, type LossReason } from '../errors.js'
-import type { Place } from '../collections/linked-set.js'
+import type { LockLostError } from '../errors.js'
+import { invariant } from '../invariant.js'
 import type { Claim, Owner } from '../store/contract.js'
-import type { Client } from './client.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
-import { isWatched, publish } from './events.js'
-import type { Lane } from './renewal-scheduler.js'
+import { LaneMember } from './renewal-lane.js'
 
-/** What the store said when it granted, and when that was asked. */
+/** What the store answered, and the moment from which it counts. */
 export interface GrantTerms {
   readonly token: bigint | undefined
   readonly tokens: number
   readonly ttlMs: number
   /** The monotonic time from which the TTL counts: see `grantBaseMs`. */
   readonly baseMs: number
-  /** `Client.clockOffsetMs()` at that time. */
+  /** `Runtime.clockOffsetMs()` at that time. */
   readonly offsetMs: number
 }
 
+/** The lease on a grant. */
 export interface GrantHolder {
-  /** When it ends at the latest by the monotonic clock, whatever becomes of the grant. */
+  /** When the lease ends at the latest by the monotonic clock, even if the grant goes on. */
   readonly endsMs: number
   onLoss(error: LockLostError): void
 }
 
+/** The local queue that a grant serves. */
 export interface GrantQueue {
-  /** How many callers of this process wait behind the grant; shown by `inspect`. */
+  /** How many callers of this process wait behind the grant. `inspect` shows it. */
   readonly size: number
   onLoss(grant: Grant): void
 }
 
-export class Grant {
-  readonly client: Client
+/**
+ * - `held`: the store holds it for this process.
+ * - `overstayed`: likewise, but its holder reached `maxHoldMs` and was told that its lease is lost.
+ * - `released`: its holder gave it back.
+ * - `lost`: it ended against its holder's will.
+ */
+export type GrantState = 'held' | 'overstayed' | 'released' | 'lost'
+
+/**
+ * - `regular`: at every third of the TTL.
+ * - `once`: not after the first renewal, which a fixed lease needs to reach its whole TTL.
+ * - `none`: only the deadline is watched.
+ */
+export type Renewing = 'regular' | 'once' | 'none'
+
+/**
+ * Why only the store may give the lock to the next caller.
+ * - `described`: a holder changed the owner that the store shows.
+ * - `commit-pending`: a transaction of a holder may still commit.
+ */
+export type StoreOnlyReason = 'described' | 'commit-pending'
+
+export class Grant extends LaneMember<Grant> {
   readonly token: bigint | undefined
   readonly tokens: number
   readonly grantedMs: number
   claim: Claim
-  renews: boolean
-  state: 'held' | 'released' | 'lost' = 'held'
+  state: GrantState = 'held'
+  renewing: Renewing
   deadlineMs: number
   baseMs: number
   ttlMs: number
-  /** Its holder was told already that it ends. */
-  told = false
   /**
-   * The store was asked to make a reader of a writer: whatever it answered, others may be let in.
+   * How much of the capacity its holder may rely on. A downgrade lowers it before the store
+   * answers: whatever the store answers, others may be let in.
    */
-  downgraded = false
-  /**
-   * The store lets it end so soon, and not after the TTL of the claim, until it is renewed for the
-   * first time.
-   */
-  provisional: boolean
-  /** What the store shows was said by one holder about itself. */
-  described = false
-  /**
-   * What one holder has done under it may still come into force: the store has to say who is next,
-   * and when.
-   */
-  commitPending = false
-  /** Who has the grant now: it is told of a loss, once. */
+  weight: number
+  storeOnly: StoreOnlyReason | undefined
   holder: GrantHolder | undefined
   /** How often it passed from one caller of this process to the next. */
   handOffs = 0
-  /** Where its holder's claim stood in the store's queue, where that is numbered: see `Waiting`. */
+  /** Where its holder's claim stood in the store's queue: see `Waiting.queueNumber`. */
   queueNumber: number | undefined
-  /** The local queue that the grant serves, where there is one. */
   queue: GrantQueue | undefined
-
-  // The renewal scheduler's own notes: where in its lists the grant stands, and when to ask again.
-  lane: Lane | undefined
-  previous: Grant | undefined
-  next: Grant | undefined
-  unanswered: Place<Grant> | undefined
-  askAgainMs = Infinity
   #offsetMs: number
 
-  constructor(client: Client, claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
-    this.client = client
+  /** @param renews whether it is renewed for as long as it is held */
+  constructor(claim: Claim, terms: GrantTerms, renews: boolean, nowMs: number) {
+    super()
+    invariant(terms.tokens >= 1, 'a grant has at least one token', claim.lock)
     this.claim = claim
-    this.renews = renews
+    this.weight = claim.weight
     this.token = terms.token
     this.tokens = terms.tokens
     this.grantedMs = nowMs
     this.baseMs = terms.baseMs
     this.ttlMs = terms.ttlMs
-    this.provisional = terms.ttlMs < claim.ttlMs
     this.deadlineMs = leaseEndMs(terms.baseMs, terms.ttlMs)
+    // A pushed grant has a short TTL until its first renewal.
+    this.renewing = renews ? 'regular' : terms.ttlMs < claim.ttlMs ? 'once' : 'none'
     this.#offsetMs = terms.offsetMs
   }
 
-  /** How much of the lock's capacity its holder may believe to have. */
-  get weight(): number {
-    return this.downgraded ? 1 : this.claim.weight
+  /** Whether the store may still hold it for this process. */
+  get isOpen(): boolean {
+    return this.state === 'held' || this.state === 'overstayed'
   }
 
   /**
-   * Whether the lock is still ours at `nowMs`, by the clock alone: right even when no timer has
-   * run.
+   * Whether the lock is still ours by the clocks alone. Right even when no timer has run.
+   * @param offsetMs `Runtime.clockOffsetMs(nowMs)`
    */
-  isAlive(nowMs: number): boolean {
-    return this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)
+  isAlive(nowMs: number, offsetMs: number): boolean {
+    return this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)
   }
 
   /**
    * Whether wall clock and monotonic clock have parted since the last acknowledged request. The
-   * machine may have slept, which the monotonic clock does not count; or somebody set the clock,
-   * which harms nothing. Only the store can tell.
+   * machine may have slept, which the monotonic clock does not count. Or the wall clock was set,
+   * which is harmless. Only the store can tell which.
    */
-  clocksDisagree(nowMs: number): boolean {
-    return clocksParted(this.client.clockOffsetMs(nowMs), this.#offsetMs, this.ttlMs)
+  clocksDisagree(offsetMs: number): boolean {
+    return clocksParted(offsetMs, this.#offsetMs, this.ttlMs)
   }
 
   /**
-   * An acknowledged renewal that left at `sentMs`. An older one than already known changes nothing.
+   * Notes an acknowledged renewal that left at `sentMs`. An older one changes nothing.
+   * @param isWhole whether the TTL started again; otherwise the renewal only confirms the clocks
    */
-  extend(sentMs: number, offsetMs: number, moveDeadline: boolean): void {
-    if (this.state !== 'held' || sentMs < this.baseMs) return
+  extend(sentMs: number, offsetMs: number, isWhole: boolean): void {
+    if (!this.isOpen || sentMs < this.baseMs) return
     this.#offsetMs = offsetMs
-    if (!moveDeadline) return
+    if (!isWhole) return
+    const deadlineMs = leaseEndMs(sentMs, this.claim.ttlMs)
+    invariant(deadlineMs >= this.deadlineMs, 'a renewal moves a deadline forward', this.claim.lock)
     this.baseMs = sentMs
     this.ttlMs = this.claim.ttlMs
-    this.provisional = false
-    this.deadlineMs = leaseEndMs(sentMs, this.ttlMs)
+    if (this.renewing === 'once') this.renewing = 'none'
+    this.deadlineMs = deadlineMs
   }
 
-  /** The claim as it is renewed: with the number of those that wait behind it now. */
+  /** Returns the claim as it is renewed: with the number of callers that wait behind it now. */
   renewal(): Claim {
     this.claim = withLocalWaiters(this.claim, this.queue?.size ?? 0)
     return this.claim
@@ -139,49 +145,13 @@ export class Grant {
 
   /** Shows another owner from the next renewal on. */
   describeAs(owner: Owner): void {
-    this.described = true
+    this.storeOnly ??= 'described'
     this.claim = { ...this.claim, owner }
-  }
-
-  /**
-   * Ends the grant without its holder's will, and tells it. A stolen one is withdrawn when its
-   * holder lets go.
-   */
-  lose(reason: LossReason, stealReason?: string): void {
-    if (this.state !== 'held') return
-    this.state = 'lost'
-    const { client, claim } = this
-    client.renewals.remove(this)
-    if (reason !== 'stolen') client.withdrawals.inBackground(claim)
-    const error = new LockLostError(reason, {
-      lock: claim.lock,
-      store: client.store.name,
-      stealReason,
-    })
-    if (!this.told) {
-      publish('lost', () => ({
-        ...client.event(claim),
-        reason,
-        durationMs: client.clock.monotonicMs() - this.grantedMs,
-      }))
-    }
-    this.holder?.onLoss(error)
-    this.queue?.onLoss(this)
   }
 }
 
-/** The same claim, saying how many callers of its process stand behind it. */
+/** Returns the claim with the number of callers of its process that wait behind it. */
 export function withLocalWaiters(claim: Claim, localWaiters: number): Claim {
   if ((claim.owner.localWaiters ?? 0) === localWaiters) return claim
   return { ...claim, owner: { ...claim.owner, localWaiters } }
-}
-
-/** Publishes that a lease on this grant begins. `durationMs`: how long its holder waited. */
-export function announceGrant(grant: Grant, durationMs: number): void {
-  if (isWatched('granted'))
-    publish('granted', () => ({
-      ...grant.client.event(grant.claim),
-      token: grant.token,
-      durationMs,
-    }))
 }

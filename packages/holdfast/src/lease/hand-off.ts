@@ -1,49 +1,46 @@
 /**
- * Handing a grant on: the leases that callers of one process have under it, one after the other,
- * without a call to the store. Each has a token of its own, out of the block that the grant
- * reserved.
+ * Hand-off: the leases that callers of one process have under one grant, one after the other,
+ * without a call to the store. Each has a token of its own, from the block that the grant reserved.
  */
-import type { Client } from './client.js'
+import { invariant } from '../invariant.js'
 import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
-import { HeldLease, type Releaser } from './lease.js'
+import { HeldLease } from './held-lease.js'
+import type { GrantReturner, ReleaseOutcome } from './hold.js'
+import type { Runtime } from './runtime.js'
+import type { Services } from './services.js'
 import type { Wait } from './wait.js'
 
-/** A grant may pass so often, or for so long, before the store has its turn. */
+/** A grant may pass this often, and for this long, before the store's queue has its turn. */
 export const HAND_OFFS_IN_A_ROW = 32
 export const HAND_OFFS_FOR_MS = 10
 
-/**
- * Whether the next of the process may have the grant as it is: its time must be good for more than
- * a moment.
- */
-export function canHandOff(grant: Grant, nowMs: number): boolean {
+/** Whether the next caller of this process may have the grant as it is. */
+export function canHandOff(runtime: Runtime, grant: Grant, nowMs: number): boolean {
   return (
-    grant.renews &&
-    // The next holder is not whom the store would show.
-    !grant.described &&
-    !grant.commitPending &&
+    grant.renewing === 'regular' &&
+    grant.storeOnly === undefined &&
     grant.weight === grant.claim.capacity &&
     grant.handOffs + 1 < grant.tokens &&
     grant.handOffs < HAND_OFFS_IN_A_ROW &&
     nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&
     grant.deadlineMs - nowMs > grant.ttlMs / 2 &&
-    grant.isAlive(nowMs)
+    grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))
   )
 }
 
 export function handOff(
-  client: Client,
+  services: Services,
   grant: Grant,
-  wait: Wait,
-  from: Releaser,
+  wait: Wait<HeldLease>,
+  returner: GrantReturner,
   nowMs: number,
 ): void {
   grant.handOffs += 1
-  const lease = leaseOn(client, grant, from, nowMs, wait.maxHoldMs)
+  const lease = leaseOn(services, grant, returner, nowMs, wait.maxHoldMs)
   if (isWatched('handed-off')) {
     publish('handed-off', () => ({
-      ...client.event(grant.claim),
+      ...services.runtime.event(grant.claim),
       token: lease.token,
       durationMs: nowMs - wait.startedMs,
     }))
@@ -51,13 +48,34 @@ export function handOff(
   wait.serve(lease)
 }
 
+/** Returns the lease of the grant's present holder. */
 export function leaseOn(
-  client: Client,
+  services: Services,
   grant: Grant,
-  from: Releaser,
+  returner: GrantReturner,
   nowMs: number,
   maxHoldMs: number,
 ): HeldLease {
-  const token = grant.token === undefined ? undefined : grant.token + BigInt(grant.handOffs)
-  return new HeldLease(client, grant, token, nowMs, maxHoldMs, from)
+  const { handOffs, token, tokens, claim } = grant
+  invariant(handOffs === 0 || handOffs < tokens, 'each lease has a token of its own', claim.lock)
+  const own = token === undefined ? undefined : token + BigInt(handOffs)
+  return new HeldLease(services, grant, own, nowMs, maxHoldMs, returner)
+}
+
+/** Publishes that a lease begins. `durationMs`: how long its holder waited. */
+export function announceGrant(runtime: Runtime, { claim, token }: Grant, durationMs: number): void {
+  if (isWatched('granted'))
+    publish('granted', () => ({ ...runtime.event(claim), token, durationMs }))
+}
+
+/** Releases a grant in the store. */
+export function releaseGrant(services: Services, grant: Grant, nowMs: number): ReleaseOutcome {
+  invariant(grant.isOpen, 'a grant is released once', grant.claim.lock)
+  const isOverdue = nowMs >= grant.deadlineMs
+  grant.state = 'released'
+  services.renewals.remove(grant)
+  const judge = (outcome: string): 'released' | 'lost' =>
+    outcome === 'released' && !isOverdue ? 'released' : 'lost'
+  const outcome = services.withdrawals.release(grant.claim, grant.deadlineMs)
+  return typeof outcome === 'string' ? judge(outcome) : outcome.then(judge)
 }

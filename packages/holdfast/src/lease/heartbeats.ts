@@ -5,8 +5,8 @@
  */
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
-import type { Client } from './client.js'
-import { outsideContext } from './context.js'
+import type { Runtime } from './runtime.js'
+import { outsideContext } from './async-context.js'
 
 interface Beat {
   readonly listeners: LinkedSet<() => void>
@@ -17,11 +17,11 @@ interface Beat {
 const RHYTHMS_KEPT = 16
 
 export class Heartbeats {
-  readonly #client: Client
+  readonly #runtime: Runtime
   readonly #beats = new Map<number, Beat>()
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
   }
 
   /** Calls `listener` at each beat until the returned function is called. */
@@ -54,8 +54,8 @@ export class Heartbeats {
    * Each beat comes a little early, at random, so that processes do not all ask at the same moment.
    */
   #arm(heartbeatMs: number, beat: Beat): void {
-    const { clock } = this.#client
-    const afterMs = this.#client.jitter(0.75, 0.95) * heartbeatMs
+    const { clock } = this.#runtime
+    const afterMs = this.#runtime.jitter(0.75, 0.95) * heartbeatMs
     const fire = (): void => {
       beat.timer = undefined
       for (const listener of beat.listeners.values()) listener()

@@ -6,28 +6,28 @@
  */
 import type { LockError } from '../errors.js'
 import type { Claim } from '../store/contract.js'
-import type { Client } from './client.js'
+import type { Runtime } from './runtime.js'
 import { publish } from './events.js'
-import { LONGEST_PAUSE_MS } from './retries.js'
+import { LONGEST_PAUSE_MS } from './attempt-retries.js'
 
 /**
  * After so long an outage the event comes. So long a first attempt may take before its outcome
  * counts as unknown.
  */
-export const NOTED_AFTER_MS = 1000
+export const LATE_AFTER_MS = 1000
 /** A caller that does not say how long it waits gives up after so long an outage. */
 export const OUTAGE_LIMIT_MS = 30_000
 
 export class Outage {
-  readonly #client: Client
+  readonly #runtime: Runtime
   #error: LockError
   #silentMs = 0
   #notedMs: number
   #announced = false
 
   /** @param sinceMs when the first request left that failed, by the monotonic clock */
-  constructor(client: Client, error: LockError, sinceMs: number) {
-    this.#client = client
+  constructor(runtime: Runtime, error: LockError, sinceMs: number) {
+    this.#runtime = runtime
     this.#error = error
     this.#notedMs = sinceMs
   }
@@ -44,14 +44,14 @@ export class Outage {
 
   /** Notes that a request of the claim failed. */
   note(claim: Claim, error: LockError): void {
-    const { clock, requestTimeoutMs } = this.#client
+    const { clock, requestTimeoutMs } = this.#runtime
     const nowMs = clock.monotonicMs()
     this.#silentMs += Math.min(nowMs - this.#notedMs, requestTimeoutMs + LONGEST_PAUSE_MS)
     this.#notedMs = nowMs
     this.#error = error
-    if (this.#announced || this.#silentMs < NOTED_AFTER_MS) return
+    if (this.#announced || this.#silentMs < LATE_AFTER_MS) return
     this.#announced = true
     const durationMs = this.#silentMs
-    publish('store-unavailable', () => ({ ...this.#client.event(claim), error, durationMs }))
+    publish('store-unavailable', () => ({ ...this.#runtime.event(claim), error, durationMs }))
   }
 }

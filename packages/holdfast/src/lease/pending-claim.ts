@@ -1,113 +1,112 @@
 /**
  * One claim on its way to a grant: it attempts, queues, watches, and attempts again until the store
- * grants it or the caller stops it.
+ * grants it or its caller stops it.
  *
  * Correctness rests on the attempts alone. A wake-up saves time; a lost wake-up costs one
  * heartbeat. When the claim ends in doubt, the client withdraws it, so that no grant is left
  * without a holder.
  */
-import type { Timer } from '../clock/clock.js'
-import {
-  HEARTBEATS_TO_LIVE,
-  type AttemptOptions,
-  type AttemptResult,
-  type Claim,
-  type Granted,
-  type PushedGrant,
-  type RenewResult,
-  type Watch,
+import type {
+  AttemptOptions,
+  AttemptResult,
+  Claim,
+  PushedGrant,
+  RenewResult,
 } from '../store/contract.js'
 import type { LockError } from '../errors.js'
+import { invariant } from '../invariant.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
-import type { ClaimTemplate, Client } from './client.js'
-import { clocksParted, grantBaseMs, leaseEndMs } from './deadline.js'
+import type { Retryable } from './attempt-retries.js'
+import {
+  ENDED,
+  evidenceOf,
+  termsOfAnswer,
+  termsOfPush,
+  UNSENT,
+  type ClaimState,
+} from './claim-state.js'
+import { clocksParted, leaseEndMs } from './deadline.js'
 import { publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
-import { NOTED_AFTER_MS, Outage } from './outage.js'
-import { announceAttempt, type Sent } from './sent.js'
+import { Outage } from './outage.js'
 import { renewOnce } from './renew-once.js'
-import type { Retryable } from './retries.js'
-import { isRetryable } from './withdrawal.js'
+import { LATE_AFTER_MS, type ClaimTemplate } from './runtime.js'
+import { announceAttempt, type SentAttempt } from './sent-attempt.js'
+import type { Services } from './services.js'
+import { WakeUps } from './wake-ups.js'
+import { isRetryable } from './withdrawals.js'
 
 export interface ClaimTerms {
-  /**
-   * Whose earliest caller gets the first grant, whichever claim it was made for: see
-   * `AttemptOptions.queue`.
-   */
+  /** The queue whose earliest caller gets the first grant: see `AttemptOptions.queue`. */
   readonly queue?: object
   /** Join the store's queue. Without it, a busy lock ends the claim. */
   readonly enqueue: boolean
   readonly renews: boolean
   /** Returns how many tokens to reserve. Called before each attempt. */
   tokens(): number
-  /** How many callers of this process stand behind the claim. */
+  /** Returns how many callers of this process stand behind the claim. */
   localWaiters(): number
 }
 
 /**
- * A wait may use up this share of the TTL of a lease that is not renewed. Beyond it one renewal
- * makes good for it.
+ * A wait may use up this share of the TTL of a fixed lease. Beyond it the client renews the claim
+ * once before it hands out the lease.
  */
 const AGED_SHARE = 0.01
 
-/** Receives what becomes of a claim. */
+/** Receives the end of a claim. */
 export interface ClaimListener {
-  /**
-   * Called once. Without a grant and without an error: the lock was busy and the claim did not
-   * queue.
-   */
+  /** Called once. Without grant and error: the lock was busy and the claim did not queue. */
   done(grant: Grant | undefined, error?: unknown): void
   /** Called at each attempt that found no store and will be sent again. */
   failing?(outage: Outage): void
 }
 
-/** What the terms ask of an attempt. */
+/** Returns what the terms ask of an attempt. */
 export function optionsOf(terms: ClaimTerms): AttemptOptions {
   return { enqueue: terms.enqueue, tokens: terms.tokens(), queue: terms.queue }
 }
 
 export class PendingClaim implements Retryable {
   readonly order: number
-  readonly lock: string
-  readonly #client: Client
+  readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
   readonly #listener: ClaimListener
-  #claim!: Claim
-  #over = false
-  #first: Sent | undefined
-  /** When the last request left that was answered, whatever the answer. */
+  #claim: Claim
+  #state: ClaimState = UNSENT
+  /** When the latest attempt left that was answered, whatever the answer. */
   #answeredMs = -Infinity
-  /** Since an attempt found no store, until one is answered. */
+  /** Answers to attempts that left before may be about a grant that is over. */
+  #trustedFromMs = -Infinity
+  /** From the first attempt that found no store until one is answered. */
   #outage: Outage | undefined
-  /** The last request that was answered "waiting": a grant that is reported later came after it. */
-  #waiting: Sent | undefined
-  /** The longest time between a request and the next one that was answered "waiting". */
-  #silentMs = 0
-  /** When a grant was last in doubt. Answers to what was asked before do not count. */
-  #doubtedMs = -Infinity
   #queueNumber: number | undefined
-  #watch: Watch | undefined
-  #leaveHeartbeats: (() => void) | undefined
-  #retry: Timer | undefined
-  #polls = 0
-  /** An attempt found no store, and was sent again. */
-  #retried = false
-  /** A renewal is on its way that gives a fixed lease its whole TTL. */
-  #toppingUp = false
+  /** Made when the claim has to wait. */
+  #wakeUps: WakeUps | undefined
 
-  constructor(client: Client, template: ClaimTemplate, terms: ClaimTerms, listener: ClaimListener) {
-    this.order = client.retries.nextOrder()
-    this.lock = template.lock
-    this.#client = client
+  constructor(
+    services: Services,
+    template: ClaimTemplate,
+    terms: ClaimTerms,
+    listener: ClaimListener,
+    claim: Claim,
+  ) {
+    this.order = services.retries.nextOrder()
+    this.#services = services
     this.#template = template
     this.#terms = terms
     this.#listener = listener
+    this.#claim = claim
+  }
+
+  get lock(): string {
+    return this.#template.lock
   }
 
   /** Whether it has ended: `done` was called, or it was stopped. */
-  get over(): boolean {
-    return this.#over
+  get isOver(): boolean {
+    return this.#state === ENDED
   }
 
   /** Where the claim stands in the store's queue, as far as the store tells: see `Waiting`. */
@@ -115,332 +114,300 @@ export class PendingClaim implements Retryable {
     return this.#queueNumber
   }
 
-  /** The last moment at which the claim certainly was not granted yet, by the monotonic clock. */
+  /** The latest time at which the claim certainly was not granted yet, by the monotonic clock. */
   get waitedMs(): number | undefined {
-    return this.#waiting?.sentMs
+    const evidence = evidenceOf(this.#state)
+    return evidence.name === 'queued' ? evidence.waiting.sentMs : undefined
   }
 
-  /**
-   * Why nobody knows whether the lock is busy: the store does not answer. Undefined while it does.
-   */
+  /** Why it is unknown whether the lock is busy: the store does not answer. */
   get failure(): LockError | undefined {
     return this.#outage?.error
   }
 
   /** Begins with the next round of retries, since the store did not answer an earlier caller. */
-  hold(failure: LockError): this {
-    this.#claim = this.#client.newClaim(this.#template)
-    this.#outage = new Outage(this.#client, failure, this.#client.clock.monotonicMs())
-    this.#client.retries.add(this, failure)
+  holdBack(failure: LockError): this {
+    const { runtime, retries } = this.#services
+    this.#outage = new Outage(runtime, failure, runtime.clock.monotonicMs())
+    retries.add(this, failure)
     return this
   }
 
   /** Goes on from a first attempt. `done` may be called before this returns. */
-  begin(sent: Sent, answer: MaybePromise<AttemptResult>): this {
-    this.#claim = sent.claim
-    this.#first = sent
-    // At once where it can be: a hint that came before the watch stands would be missed.
-    if (isPromise(answer)) this.#await(sent, answer)
-    else this.#take(sent, answer)
+  begin(sent: SentAttempt, answer: MaybePromise<AttemptResult>): this {
+    this.#noteSent(sent, false)
+    this.#await(sent, answer)
     return this
   }
 
   retry(): void {
-    this.#retried = true
-    if (!this.#over) this.#send()
+    if (!this.isOver) this.#send(true)
   }
 
-  /** Nobody wants the lock any more. `done` is not called. */
+  /** Ends the claim, since no caller wants the lock any more. `done` is not called. */
   stop(): void {
-    if (this.#over) return
-    const sent = this.#first !== undefined
+    if (this.isOver) return
+    const wasSent = this.#state !== UNSENT
     this.#end()
-    if (sent) this.#client.withdrawals.inBackground(this.#claim)
+    if (wasSent) this.#services.withdrawals.inBackground(this.#claim)
   }
 
-  #send(): void {
-    const { store, clock } = this.#client
+  #send(isRetry = false): void {
+    invariant(!this.isOver, 'a claim that has ended sends no attempt', this.lock)
+    const { runtime } = this.#services
     this.#claim = withLocalWaiters(this.#claim, this.#terms.localWaiters())
-    const sentMs = clock.monotonicMs()
-    const sent: Sent = { claim: this.#claim, sentMs, offsetMs: this.#client.clockOffsetMs(sentMs) }
-    this.#first ??= sent
+    const sentMs = runtime.clock.monotonicMs()
+    const sent = { claim: this.#claim, sentMs, offsetMs: runtime.clockOffsetMs(sentMs) }
+    this.#noteSent(sent, isRetry)
     let answer: MaybePromise<AttemptResult>
     try {
-      answer = store.attempt(this.#claim, optionsOf(this.#terms))
+      answer = runtime.store.attempt(this.#claim, optionsOf(this.#terms))
     } catch (error) {
       this.#fail(sent, error)
       return
     }
-    if (isPromise(answer)) this.#await(sent, answer)
-    else this.#take(sent, answer)
+    this.#await(sent, answer)
   }
 
-  #await(sent: Sent, answer: PromiseLike<AttemptResult>): void {
-    this.#client.whenAnswered(
+  #noteSent(sent: SentAttempt, isRetry: boolean): void {
+    const state = this.#state
+    if (state.name === 'unsent')
+      this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
+    else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
+  }
+
+  /** An answer is taken at once where it can be: the watch must not begin later than needed. */
+  #await(sent: SentAttempt, answer: MaybePromise<AttemptResult>): void {
+    if (!isPromise(answer)) {
+      this.#take(sent, answer)
+      return
+    }
+    this.#services.runtime.whenAnswered(
       answer,
-      { lock: sent.claim.lock, verb: 'the attempt', late: () => this.#late(sent) },
+      { lock: this.lock, verb: 'the attempt', late: () => this.#noteLate(sent) },
       (result) => this.#take(sent, result),
       (error) => this.#fail(sent, error),
     )
   }
 
-  #take(sent: Sent, result: AttemptResult): void {
-    announceAttempt(this.#client, sent, result)
-    // An answer about a claim that was given up is of no use.
-    if (this.#over || sent.claim.id !== this.#claim.id) return
-    this.#outageOver(sent)
+  #take(sent: SentAttempt, result: AttemptResult): void {
+    announceAttempt(this.#services.runtime, sent, result)
+    // The answer may be about an earlier claim that was given up.
+    if (this.isOver || sent.claim.id !== this.#claim.id) return
+    this.#endOutage(sent)
     switch (result.outcome) {
       case 'granted':
-        return this.#granted(sent, result)
+        if (sent.sentMs < this.#trustedFromMs) return
+        return this.#grant(termsOfAnswer(result, sent, this.#state))
       case 'waiting':
         this.#queueNumber = result.queueNumber ?? this.#queueNumber
-        return this.#queued(sent, result.holderRemainingMs)
+        return this.#queue(sent, result.holderRemainingMs)
       case 'busy':
-        return this.#busy(result.holderRemainingMs)
+        return this.#poll(sent, result.holderRemainingMs)
       case 'withdrawn':
         // Its place was lost, for instance because a pushed grant ran out while this process slept.
         return this.#restart()
     }
   }
 
-  #outageOver({ sentMs }: Sent): void {
+  #endOutage({ sentMs }: SentAttempt): void {
     this.#answeredMs = Math.max(this.#answeredMs, sentMs)
     if (!this.#outage) return
     this.#outage = undefined
-    this.#client.retries.delete(this)
+    this.#services.retries.delete(this)
   }
 
-  #granted(sent: Sent, granted: Granted): void {
-    // The question that left with the doubt goes on until it is answered.
-    if (sent.sentMs < this.#doubtedMs) return
-    // An answer that was overtaken by a later "waiting" tells of a grant from before that.
-    const waiting = this.#waiting && this.#waiting.sentMs <= sent.sentMs ? this.#waiting : undefined
-    const baseMs = grantBaseMs(granted, sent.sentMs, waiting?.sentMs)
-    // The clocks are compared from the older of the two moments on, or a sleep in between would go
-    // unseen.
-    const offsetMs = granted.alreadyGranted
-      ? (waiting ?? this.#first ?? sent).offsetMs
-      : sent.offsetMs
-    this.#grant({
-      token: granted.token,
-      tokens: granted.tokens,
-      ttlMs: granted.ttlMs,
-      baseMs,
-      offsetMs,
-    })
-  }
-
-  #pushed(message: PushedGrant): void {
-    // No store pushes more than this. A message that says more is damaged or forged: then the first
-    // renewal finds out.
-    const { ttlMs, heartbeatMs } = this.#claim
-    const mostMs = Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
-    const pushed = { ...message, ttlMs: Math.min(message.ttlMs, mostMs) }
-    // After such a silence it may be late news: of a grant that ended unseen, before the claim came
-    // to wait again. The store knows whether there is another one.
-    if (leaseEndMs(0, pushed.ttlMs) <= this.#silentMs) {
-      this.#send()
-      return
-    }
-    // In doubt nothing is known from before the grant, so its TTL cannot be counted: the answer
+  #takePush(message: PushedGrant): void {
+    const evidence = evidenceOf(this.#state)
+    // In doubt nothing is known from before the grant, so its TTL cannot be counted. The answer
     // that is awaited decides.
-    const since = this.#waiting ?? (this.#doubtedMs === -Infinity ? this.#first : undefined)
-    if (since) this.#grant({ ...pushed, baseMs: since.sentMs, offsetMs: since.offsetMs })
+    if (evidence.name !== 'queued') return
+    const terms = termsOfPush(message, this.#claim, evidence)
+    if (terms) this.#grant(terms)
+    else this.#send()
   }
 
-  /** @param isWhole whether it has just been renewed for its whole TTL */
+  /** @param isWhole whether it has just been renewed to its whole TTL */
   #grant(terms: GrantTerms, isWhole = false): void {
-    const nowMs = this.#client.clock.monotonicMs()
+    const { clock } = this.#services.runtime
+    const nowMs = clock.monotonicMs()
+    const offsetMs = this.#services.runtime.clockOffsetMs(nowMs)
     if (leaseEndMs(terms.baseMs, terms.ttlMs) <= nowMs) {
       // It ended on the way here.
       this.#giveUpClaim()
-      return
-    }
-    if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {
-      // The machine may have slept: this grant may be over, and the store may have made another for
-      // the same claim since, with another token. Only an answer to a question that leaves now can
-      // tell.
-      this.#first = this.#waiting = undefined
-      this.#doubtedMs = nowMs
+    } else if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {
+      const evidence = evidenceOf(this.#state)
+      const silentMs = 'silentMs' in evidence ? evidence.silentMs : 0
+      this.#state = { name: 'in-doubt', silentMs }
+      this.#trustedFromMs = nowMs
       this.#send()
-      return
-    }
-    if (!isWhole && this.#isAged(terms, nowMs)) this.#topUp(terms)
+    } else if (!isWhole && this.#isAged(terms, nowMs)) this.#topUp(terms)
     else this.#finish(terms, nowMs)
   }
 
   #finish(terms: GrantTerms, nowMs: number): void {
     this.#end()
-    const grant = new Grant(this.#client, this.#claim, terms, this.#terms.renews, nowMs)
+    const grant = new Grant(this.#claim, terms, this.#terms.renews, nowMs)
     grant.queueNumber = this.#queueNumber
     this.#listener.done(grant)
   }
 
   /**
-   * A pushed grant counts from a heartbeat that left before, and one that a retry finds from an
-   * attempt before. A lease that is not renewed would end so much earlier.
+   * Whether a fixed lease would end early. A pushed grant counts from an earlier heartbeat, and one
+   * that a retry finds counts from an earlier attempt.
    */
   #isAged({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
-    if (this.#terms.renews || !(this.#waiting || this.#retried)) return false
+    if (this.#terms.renews) return false
+    const evidence = evidenceOf(this.#state)
+    if (evidence.name === 'attempted' && !evidence.isResent) return false
     return ttlMs < this.#claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
   }
 
-  /**
-   * Renews a granted claim before its lease is handed out. An attempt that is answered "granted"
-   * meanwhile comes here, too.
-   */
+  /** Renews a granted claim before its lease is handed out. */
   #topUp(terms: GrantTerms): void {
-    if (this.#toppingUp) return
-    this.#toppingUp = true
+    const before = evidenceOf(this.#state)
+    // An attempt that is answered "granted" meanwhile changes nothing.
+    if (this.#state.name === 'topping-up') return
+    invariant(before.name !== 'unsent' && before.name !== 'ended', 'a grant answers an attempt')
+    const state: ClaimState = { name: 'topping-up', before }
+    this.#state = state
     const claim = this.#claim
-    const sentMs = this.#client.clock.monotonicMs()
-    const offsetMs = this.#client.clockOffsetMs(sentMs)
+    const { runtime } = this.#services
+    const sentMs = runtime.clock.monotonicMs()
+    const offsetMs = runtime.clockOffsetMs(sentMs)
     const renewed = (outcome?: RenewResult['outcome']): void => {
-      this.#toppingUp = false
-      if (this.#over || this.#claim.id !== claim.id) return
+      if (this.#state.name !== 'topping-up' || this.#claim.id !== claim.id) return
+      this.#state = this.#state.before
       if (outcome === 'renewed') {
-        // The answer may be late, or have come after a sleep: such a lease is never handed out.
+        // The answer may be late, or have come after a sleep. Then the lease is not handed out.
         this.#grant({ ...terms, ttlMs: claim.ttlMs, baseMs: sentMs, offsetMs }, true)
       } else if (outcome === 'lost') this.#giveUpClaim()
-      else this.#attemptAfter(this.#client.jitter(...this.#client.store.traits.pollRangeMs))
+      // The next attempt reports whether the claim is still granted.
+      else this.#attemptAfter(runtime.jitter(...runtime.store.traits.pollRangeMs))
     }
-    // Where that is unclear, the next attempt says whether the claim is still granted.
-    renewOnce(this.#client, claim, renewed)
+    renewOnce(runtime, claim, renewed)
   }
 
-  /** The claim's grant is over. Never hand out such a lease: withdraws it, and begins again. */
+  /** Withdraws a claim whose grant is over, and begins again. */
   #giveUpClaim(): void {
-    this.#client.withdrawals.inBackground(this.#claim)
+    this.#services.withdrawals.inBackground(this.#claim)
     this.#restart()
   }
 
-  #queued(sent: Sent, holderRemainingMs: number | undefined): void {
-    if (!this.#waiting) publish('queued', () => this.#client.event(sent.claim))
-    this.#noteSilence(this.#waiting ?? this.#first)
-    if (!this.#waiting || sent.sentMs > this.#waiting.sentMs) this.#waiting = sent
-    // Where a heartbeat comes before that, its answer tells anew: a timer would nearly always be
-    // cancelled.
+  #queue(sent: SentAttempt, holderRemainingMs: number | undefined): void {
+    this.#noteWaiting(sent)
+    // A heartbeat that comes before that asks anyway: the timer would nearly always be cancelled.
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
-    this.#leaveHeartbeats ??= this.#client.heartbeats.join(this.#claim.heartbeatMs, () =>
-      this.#sendHeartbeat(),
+    this.#wakeUps?.join()
+  }
+
+  #noteWaiting(sent: SentAttempt): void {
+    const evidence = evidenceOf(this.#state)
+    const { runtime } = this.#services
+    if (evidence.name !== 'queued') publish('queued', () => runtime.event(sent.claim))
+    const earlier = evidence.name === 'queued' ? evidence.waiting : undefined
+    const since = earlier ?? (evidence.name === 'attempted' ? evidence.first : sent)
+    // By either clock: the monotonic one does not count while the machine sleeps.
+    const nowMs = runtime.clock.monotonicMs()
+    const partedMs = Math.abs(runtime.clockOffsetMs(nowMs) - since.offsetMs)
+    const silentMs = Math.max(
+      'silentMs' in evidence ? evidence.silentMs : 0,
+      nowMs - since.sentMs + partedMs,
     )
-    if (!this.#watch) this.#startWatch()
+    const waiting = earlier && earlier.sentMs >= sent.sentMs ? earlier : sent
+    const queued = { name: 'queued', waiting, silentMs } as const
+    const isToppingUp = this.#state.name === 'topping-up'
+    this.#state = isToppingUp ? { name: 'topping-up', before: queued } : queued
   }
 
-  /** By either clock: the monotonic one does not count while the machine sleeps. */
-  #noteSilence(since: Sent | undefined): void {
-    if (!since) return
-    const nowMs = this.#client.clock.monotonicMs()
-    const partedMs = Math.abs(this.#client.clockOffsetMs(nowMs) - since.offsetMs)
-    this.#silentMs = Math.max(this.#silentMs, nowMs - since.sentMs + partedMs)
-  }
-
-  #startWatch(): void {
-    const claim = this.#claim
-    this.#watch = this.#client.store.watch(claim, (grant) => {
-      if (this.#over || this.#claim.id !== claim.id) return
-      if (grant) this.#pushed(grant)
-      else this.#send()
-    })
-    // What happened before the watch worked was not seen, so look once more.
-    this.#watch.ready?.then(
-      () => {
-        if (!this.#over && this.#claim.id === claim.id) this.#send()
-      },
-      (error: unknown) => this.#client.report(claim, 'watch', error),
-    )
-  }
-
-  #busy(holderRemainingMs: number | undefined): void {
+  /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */
+  #poll(sent: SentAttempt, holderRemainingMs: number | undefined): void {
     if (!this.#terms.enqueue) {
       this.#end()
       this.#listener.done(undefined)
       return
     }
-    // The store keeps no queue: come back now and then, more slowly as time goes on.
-    const [shortestMs, longestMs] = this.#client.store.traits.pollRangeMs
-    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** this.#polls)
-    this.#polls += 1
-    this.#attemptAfter(
-      Math.min(this.#client.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity),
-    )
-  }
-
-  /**
-   * Sent also when an older attempt is unanswered: that one may be lost. In an outage the retries
-   * take its place.
-   */
-  #sendHeartbeat(): void {
-    if (!this.#outage || !this.#client.retries.has(this)) this.#send()
+    const evidence = evidenceOf(this.#state)
+    const attempted =
+      evidence.name === 'attempted'
+        ? evidence
+        : ({ name: 'attempted', first: sent, polls: 0, isResent: false } as const)
+    this.#state = { ...attempted, polls: attempted.polls + 1 }
+    const { runtime } = this.#services
+    const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
+    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** attempted.polls)
+    this.#attemptAfter(Math.min(runtime.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
   }
 
   #attemptAfter(delayMs: number | undefined): void {
-    this.#retry?.cancel()
-    this.#retry = undefined
-    if (delayMs === undefined) return
-    this.#retry = this.#client.clock.timer(delayMs + 1, () => this.#send())
+    this.#wakeUps ??= new WakeUps(this.#services, this.#claim, {
+      attempt: () => this.#send(),
+      // Sent also when an older attempt is unanswered, which may be lost. In an outage the retries
+      // take its place.
+      heartbeat: () => {
+        if (!this.#outage || !this.#services.retries.has(this)) this.#send()
+      },
+      pushed: (grant) => this.#takePush(grant),
+    })
+    this.#wakeUps.attemptAfter(delayMs)
   }
 
-  /** An answer takes long, and may come yet. */
-  #late(sent: Sent): void {
+  /** An answer is late, and may still come. */
+  #noteLate(sent: SentAttempt): void {
     if (!this.#terms.enqueue || !this.#isStillWanted(sent)) return
-    // Some client libraries keep a request to themselves until they try the server again.
-    const error =
-      this.#outage?.error ?? this.#client.noAnswer(this.lock, 'the attempt', NOTED_AFTER_MS)
-    this.#outage ??= new Outage(this.#client, error, sent.sentMs)
+    const { runtime } = this.#services
+    // Some client libraries keep a request until they reach the server again.
+    const error = this.#outage?.error ?? runtime.noAnswer(this.lock, 'the attempt', LATE_AFTER_MS)
+    this.#outage ??= new Outage(runtime, error, sent.sentMs)
     this.#outage.note(sent.claim, error)
   }
 
-  /**
-   * Whether it matters what becomes of a request: the claim is still wanted, and no later request
-   * was answered.
-   */
-  #isStillWanted({ claim, sentMs }: Sent): boolean {
-    return !this.#over && claim.id === this.#claim.id && sentMs >= this.#answeredMs
+  /** Whether the outcome matters: the claim is wanted, and no later attempt was answered. */
+  #isStillWanted({ claim, sentMs }: SentAttempt): boolean {
+    return !this.isOver && claim.id === this.#claim.id && sentMs >= this.#answeredMs
   }
 
   /**
-   * A claim for which somebody waits outlives an outage: it is attempted again, with the same id,
-   * since nobody knows what became of the attempt. Wrong credentials stay wrong, and an attempt
-   * that does not queue fails at once.
+   * Takes the failure of an attempt. A claim with a waiting caller outlives an outage: it attempts
+   * again with the same id, since the outcome of the attempt is unknown. Wrong credentials stay
+   * wrong, and an attempt that does not queue fails at once.
    */
-  #fail(sent: Sent, caught: unknown): void {
+  #fail(sent: SentAttempt, caught: unknown): void {
     if (!this.#isStillWanted(sent)) return
-    const error = this.#client.asLockError(caught, sent.claim.lock, 'the attempt')
+    const { runtime, retries, withdrawals } = this.#services
+    const error = runtime.asLockError(caught, this.lock, 'the attempt')
     if (this.#terms.enqueue && isRetryable(error)) {
-      const outage = (this.#outage ??= new Outage(this.#client, error, sent.sentMs))
-      this.#client.retries.add(this, error)
+      const outage = (this.#outage ??= new Outage(runtime, error, sent.sentMs))
+      retries.add(this, error)
       outage.note(sent.claim, error)
       this.#listener.failing?.(outage)
       return
     }
     this.#end()
-    this.#client.withdrawals.inBackground(this.#claim)
+    withdrawals.inBackground(this.#claim)
     this.#listener.done(undefined, error)
   }
 
   /** Begins again with a fresh claim, at the end of the queue. */
   #restart(): void {
-    this.#forget()
-    this.#claim = this.#client.newClaim(this.#template)
-    this.#doubtedMs = -Infinity
-    this.#silentMs = 0
+    this.#closeWakeUps()
+    this.#claim = this.#services.runtime.newClaim(this.#template)
+    this.#state = UNSENT
+    this.#trustedFromMs = -Infinity
     this.#queueNumber = undefined
-    this.#toppingUp = false
     this.#send()
   }
 
   #end(): void {
-    this.#over = true
-    if (this.#outage) this.#client.retries.delete(this)
-    this.#forget()
+    invariant(!this.isOver, 'a claim ends once', this.lock)
+    this.#state = ENDED
+    if (this.#outage) this.#services.retries.delete(this)
+    this.#closeWakeUps()
   }
 
-  #forget(): void {
-    this.#watch?.close()
-    this.#leaveHeartbeats?.()
-    this.#retry?.cancel()
-    this.#first = this.#waiting = this.#watch = this.#leaveHeartbeats = this.#retry = undefined
+  #closeWakeUps(): void {
+    this.#wakeUps?.close()
+    this.#wakeUps = undefined
   }
 }

@@ -1,41 +1,35 @@
 /**
- * Renews the grants of a client, with one timer for all of them.
+ * Renews the grants of a client with one timer for all of them, and ends the ones that are lost.
  *
- * Grants with the same TTL share a lane. A lane is sorted by the start of the TTL, so the next due
- * grant is always at its head, and a grant joins or leaves in constant time. A grant whose renewal
- * is in flight or in doubt stays in `#unanswered` until an answer comes. An unknown outcome keeps
- * the old deadline, and the scheduler repeats the renewal soon.
+ * Grants with the same TTL share a lane. A grant whose renewal is in flight or in doubt stays in
+ * `#unanswered` until an answer comes. An unknown outcome keeps the old deadline, and the scheduler
+ * repeats the renewal soon.
  */
 import type { Timer } from '../clock/clock.js'
-import type { LockError } from '../errors.js'
+import { LockLostError, type LockError, type LossReason } from '../errors.js'
 import type { Renewal, RenewResult } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
 import { LinkedSet } from '../collections/linked-set.js'
-import type { Client } from './client.js'
-import { outsideContext } from './context.js'
+import { outsideContext } from './async-context.js'
 import { marginMs } from './deadline.js'
 import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
+import { RenewalLane } from './renewal-lane.js'
+import type { Runtime } from './runtime.js'
+import type { Withdrawals } from './withdrawals.js'
 
 /** How long before the deadline a loss is announced: timers fire late and never early. */
 const ANNOUNCE_EARLY_MS = 2
-/** While anything is held the clocks are compared at least this often. */
+/** While a grant is held, the clocks are compared at least this often. */
 const LONGEST_SLEEP_MS = 1000
-/** Grants due within this share of their rhythm are renewed together with one that is due now. */
+/** Grants due within this share of their lead are renewed together with one that is due now. */
 const GROUPING = 0.1
 /**
- * So many of one rhythm go in one turn of the event loop, and the next ones in the next. All at
- * once would hold up whatever else the process and the store do, and what is made for each would
- * live long enough to cost the collector of garbage most.
+ * How many grants of one lane are renewed in one tick. More at once would delay other work of the
+ * process and of the store, and what is made for each would live long enough to burden the garbage
+ * collector.
  */
 const MOST_PER_REQUEST = 256
-
-/** Grants that are due `leadMs` after their base, in the order of their bases. */
-export interface Lane {
-  readonly leadMs: number
-  first: Grant | undefined
-  last: Grant | undefined
-}
 
 /** When and why a renewal was sent. */
 interface SentRenewal {
@@ -46,44 +40,66 @@ interface SentRenewal {
 }
 
 export class RenewalScheduler {
-  readonly #client: Client
-  readonly #lanes = new Map<number, Lane>()
+  readonly #runtime: Runtime
+  readonly #withdrawals: Withdrawals
+  readonly #lanes = new Map<number, RenewalLane<Grant>>()
   readonly #unanswered = new LinkedSet<Grant>()
   #timer: Timer | undefined
   #wakeMs = Infinity
   #offsetMs: number
 
-  constructor(client: Client) {
-    this.#client = client
-    this.#offsetMs = client.clockOffsetMs()
+  constructor(runtime: Runtime, withdrawals: Withdrawals) {
+    this.#runtime = runtime
+    this.#withdrawals = withdrawals
+    this.#offsetMs = runtime.clockOffsetMs()
   }
 
   add(grant: Grant): void {
-    const leadMs = grant.renews
-      ? grant.ttlMs / 3
-      : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
+    const leadMs =
+      grant.renewing === 'regular'
+        ? grant.ttlMs / 3
+        : grant.ttlMs - marginMs(grant.ttlMs) - ANNOUNCE_EARLY_MS
     let lane = this.#lanes.get(leadMs)
-    if (!lane) this.#lanes.set(leadMs, (lane = { leadMs, first: undefined, last: undefined }))
-    insert(lane, grant)
+    if (!lane) this.#lanes.set(leadMs, (lane = new RenewalLane(leadMs)))
+    lane.insert(grant)
     // The deadline of a grant that came late may be nearer than its place in the lane says.
     this.#wakeBy(Math.min(grant.baseMs + leadMs, grant.deadlineMs - ANNOUNCE_EARLY_MS))
-    // A fixed lease lasts for the TTL of its claim: it gets there by one renewal.
-    if (grant.provisional && !grant.renews) this.renewSoon(grant)
+    if (grant.renewing === 'once') this.renewSoon(grant)
   }
 
   remove(grant: Grant): void {
     if (grant.unanswered) this.#unanswered.delete(grant.unanswered)
     grant.unanswered = undefined
-    if (!grant.lane) return
-    const { lane } = grant
-    unlink(lane, grant)
+    grant.lane?.remove(grant)
+  }
+
+  /**
+   * Ends a grant against its holder's will, and tells the holder and the queue. A stolen grant is
+   * withdrawn when its holder lets go.
+   */
+  lose(grant: Grant, reason: LossReason, stealReason?: string): void {
+    if (!grant.isOpen) return
+    const wasAnnounced = grant.state === 'overstayed'
+    grant.state = 'lost'
+    this.remove(grant)
+    const { claim } = grant
+    if (reason !== 'stolen') this.#withdrawals.inBackground(claim)
+    if (!wasAnnounced) {
+      const durationMs = this.#runtime.clock.monotonicMs() - grant.grantedMs
+      publish('lost', () => ({ ...this.#runtime.event(claim), reason, durationMs }))
+    }
+    const { store } = this.#runtime
+    grant.holder?.onLoss(
+      new LockLostError(reason, { lock: claim.lock, store: store.name, stealReason }),
+    )
+    grant.queue?.onLoss(grant)
   }
 
   /** Lets a grant run out: from now on only its deadline is watched. */
   stopRenewing(grant: Grant): void {
     this.remove(grant)
-    grant.renews = grant.provisional = false
-    if (grant.state === 'held') this.add(grant)
+    grant.renewing = 'none'
+    if (grant.isOpen) this.add(grant)
   }
 
   /**
@@ -104,12 +120,12 @@ export class RenewalScheduler {
   #wakeBy(timeMs: number): void {
     // The usual case: the timer is set for a moment before this one.
     if (timeMs >= this.#wakeMs) return
-    const nowMs = this.#client.clock.monotonicMs()
+    const nowMs = this.#runtime.clock.monotonicMs()
     const wakeMs = Math.min(timeMs, nowMs + LONGEST_SLEEP_MS)
     if (wakeMs >= this.#wakeMs) return
     this.#timer?.cancel()
     this.#wakeMs = wakeMs
-    const { clock } = this.#client
+    const { clock } = this.#runtime
     this.#timer = outsideContext(() =>
       clock.timer(Math.max(0, wakeMs - nowMs), () => this.#tick(), true),
     )
@@ -118,7 +134,7 @@ export class RenewalScheduler {
   #tick(): void {
     this.#wakeMs = Infinity
     this.#timer = undefined
-    const nowMs = this.#client.clock.monotonicMs()
+    const nowMs = this.#runtime.clock.monotonicMs()
     const due = [...this.#takeDue(nowMs), ...this.#takeInDoubt(nowMs)]
     const open = due.filter((grant) => !this.#isSettled(grant, nowMs))
     if (open.length > 0) void this.#send(open)
@@ -131,16 +147,17 @@ export class RenewalScheduler {
    */
   #takeDue(nowMs: number): Grant[] {
     const due: Grant[] = []
-    const suspicious = this.#clocksMoved()
+    const offsetMs = this.#runtime.clockOffsetMs(nowMs)
+    const suspicious = this.#clocksMoved(offsetMs)
     for (const lane of [...this.#lanes.values()]) {
-      const untilMs = nowMs + (lane.first?.renews === true ? lane.leadMs * GROUPING : 0)
+      const untilMs = nowMs + (lane.first?.renewing === 'regular' ? lane.leadMs * GROUPING : 0)
       if (!suspicious && lane.first && lane.first.baseMs + lane.leadMs > nowMs) continue
       const most = due.length + MOST_PER_REQUEST
       for (let grant = lane.first; grant;) {
         const { next } = grant
         const isDue = grant.baseMs + lane.leadMs <= untilMs
         if (!suspicious && (!isDue || due.length === most)) break
-        if (isDue || grant.clocksDisagree(nowMs)) {
+        if (isDue || grant.clocksDisagree(offsetMs)) {
           this.remove(grant)
           due.push(grant)
         }
@@ -154,29 +171,27 @@ export class RenewalScheduler {
     const due: Grant[] = []
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      if (grant.askAgainMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs)
-        due.push(grant)
+      if (grant.retryAtMs <= nowMs || grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) due.push(grant)
     }
     return due
   }
 
   /**
-   * Whether nothing is to be asked for this grant: it is over, or it is a fixed one that nobody
-   * doubts.
+   * Whether a due grant needs no renewal: it is over, or it is fixed and its clocks agree.
    */
   #isSettled(grant: Grant, nowMs: number): boolean {
     if (grant.deadlineMs - ANNOUNCE_EARLY_MS <= nowMs) {
-      grant.lose('deadline')
+      this.lose(grant, 'deadline')
       return true
     }
-    if (grant.renews || grant.provisional || grant.clocksDisagree(nowMs)) return false
+    const isDoubted = grant.clocksDisagree(this.#runtime.clockOffsetMs(nowMs))
+    if (grant.renewing !== 'none' || isDoubted) return false
     this.remove(grant)
     this.add(grant)
     return true
   }
 
-  #clocksMoved(): boolean {
-    const offsetMs = this.#client.clockOffsetMs()
+  #clocksMoved(offsetMs: number): boolean {
     const moved = Math.abs(offsetMs - this.#offsetMs) > ANNOUNCE_EARLY_MS
     this.#offsetMs = offsetMs
     return moved
@@ -190,7 +205,7 @@ export class RenewalScheduler {
     }
     for (let place = this.#unanswered.first; place; place = place.next) {
       const grant = place.value
-      wakeMs = Math.min(wakeMs, grant.askAgainMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
+      wakeMs = Math.min(wakeMs, grant.retryAtMs, grant.deadlineMs - ANNOUNCE_EARLY_MS)
     }
     if (wakeMs < Infinity) this.#wakeBy(wakeMs)
   }
@@ -200,9 +215,9 @@ export class RenewalScheduler {
    * rejects: a failure is an unknown outcome.
    */
   async #send(grants: readonly Grant[], byHand = false): Promise<readonly RenewResult[]> {
-    const { store, clock } = this.#client
+    const { store, clock } = this.#runtime
     const sentMs = clock.monotonicMs()
-    const offsetMs = this.#client.clockOffsetMs(sentMs)
+    const offsetMs = this.#runtime.clockOffsetMs(sentMs)
     for (const grant of grants) this.#noteSent(grant, sentMs)
     this.#rearm()
     const sent: SentRenewal = { sentMs, offsetMs, byHand }
@@ -210,7 +225,7 @@ export class RenewalScheduler {
     const take = (index: number, result: RenewResult): void => {
       const grant = open[index]
       open[index] = undefined
-      if (grant?.state === 'held') this.#settle(grant, result, sent)
+      if (grant?.isOpen === true) this.#settle(grant, result, sent)
     }
     const results = await this.#answers(grants, () => store.renew(grants.map(renewalOf), take))
     // Those that the store has not reported by themselves.
@@ -232,69 +247,44 @@ export class RenewalScheduler {
       // repeated meanwhile.
       return isPromise(answer) ? await answer : answer
     } catch (error) {
-      cause = this.#client.asLockError(error, lock, 'the renewal')
+      cause = this.#runtime.asLockError(error, lock, 'the renewal')
     }
     return grants.map(() => ({ outcome: 'unknown', cause }))
   }
 
   #noteSent(grant: Grant, sentMs: number): void {
     this.remove(grant)
-    if (grant.state !== 'held') return
-    const retryAfterMs = Math.min(this.#client.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
-    grant.askAgainMs = sentMs + retryAfterMs
+    if (!grant.isOpen) return
+    const retryAfterMs = Math.min(this.#runtime.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
+    grant.retryAtMs = sentMs + retryAfterMs
     grant.unanswered = this.#unanswered.add(grant)
   }
 
   #settle(grant: Grant, result: RenewResult, sent: SentRenewal): void {
-    const { clock } = this.#client
+    const { clock } = this.#runtime
     if (result.outcome === 'lost') {
-      grant.lose(result.reason, result.reason === 'stolen' ? result.stealReason : undefined)
+      this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined)
       return
     }
     if (result.outcome === 'renewed') {
       // A fixed lease keeps its end when only the clocks were in doubt.
-      grant.extend(sent.sentMs, sent.offsetMs, grant.renews || grant.provisional || sent.byHand)
+      grant.extend(sent.sentMs, sent.offsetMs, grant.renewing !== 'none' || sent.byHand)
       this.remove(grant)
       this.add(grant)
       if (isWatched('renewed')) {
         const durationMs = clock.monotonicMs() - sent.sentMs
-        publish('renewed', () => ({ ...this.#client.event(grant.claim), durationMs }))
+        publish('renewed', () => ({ ...this.#runtime.event(grant.claim), durationMs }))
       }
       return
     }
-    publish('renewal-unknown', () => ({ ...this.#client.event(grant.claim), error: result.cause }))
-    const retryMs = this.#client.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
-    grant.askAgainMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
+    publish('renewal-unknown', () => ({ ...this.#runtime.event(grant.claim), error: result.cause }))
+    const retryMs = this.#runtime.jitter(grant.ttlMs / 20, grant.ttlMs / 10)
+    grant.retryAtMs = clock.monotonicMs() + Math.min(1000, Math.max(10, retryMs))
     grant.unanswered ??= this.#unanswered.add(grant)
-    this.#wakeBy(grant.askAgainMs)
+    this.#wakeBy(grant.retryAtMs)
   }
 }
 
 function renewalOf(grant: Grant): Renewal {
   return grant.renewal()
-}
-
-/**
- * Keeps the lane sorted. A new grant nearly always goes to the end; one that came late looks for
- * its place.
- */
-function insert(lane: Lane, grant: Grant): void {
-  let before = lane.last
-  while (before && before.baseMs > grant.baseMs) before = before.previous
-  const after = before ? before.next : lane.first
-  grant.lane = lane
-  grant.previous = before
-  grant.next = after
-  if (before) before.next = grant
-  else lane.first = grant
-  if (after) after.previous = grant
-  else lane.last = grant
-}
-
-function unlink(lane: Lane, grant: Grant): void {
-  if (grant.previous) grant.previous.next = grant.next
-  else lane.first = grant.next
-  if (grant.next) grant.next.previous = grant.previous
-  else lane.last = grant.previous
-  grant.lane = grant.previous = grant.next = undefined
 }

@@ -3,23 +3,25 @@
  * that are not renewed.
  */
 import type { LockError } from '../errors.js'
-import type { ClaimTemplate, Client } from './client.js'
+import type { ClaimTemplate } from './runtime.js'
+import type { Services } from './services.js'
 import { CallerQueue } from './caller-queue.js'
-import { announceGrant, type Grant } from './grant.js'
-import { HeldLease, type Releaser } from './lease.js'
-import { releaseGrant } from './release.js'
+import type { Grant } from './grant.js'
+import { announceGrant, releaseGrant } from './hand-off.js'
+import { HeldLease } from './held-lease.js'
+import type { GrantReturner, ReleaseOutcome } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-export class SeparateQueue implements Releaser {
-  readonly #client: Client
+export class SeparateQueue implements GrantReturner {
+  readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #callers: CallerQueue
 
-  constructor(client: Client, template: ClaimTemplate, renews: boolean) {
-    this.#client = client
+  constructor(services: Services, template: ClaimTemplate, renews: boolean) {
+    this.#services = services
     this.#template = template
     const terms = { enqueue: true, renews, tokens: () => 1, localWaiters: () => 0 }
-    this.#callers = new CallerQueue(client, template, terms, (wait, grant) =>
+    this.#callers = new CallerQueue(services, template, terms, (wait, grant) =>
       this.#serve(wait, grant),
     )
   }
@@ -38,20 +40,20 @@ export class SeparateQueue implements Releaser {
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
-    const wait = new Wait(this.#client, this.#template.lock, nowMs, maxHoldMs)
+    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
     wait.limit(limits)
     this.#callers.enter(wait)
     return wait.promise
   }
 
-  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    return releaseGrant(this.#client, grant, nowMs)
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+    return releaseGrant(this.#services, grant, nowMs)
   }
 
-  #serve(wait: Wait, grant: Grant): void {
-    const nowMs = this.#client.clock.monotonicMs()
-    this.#client.renewals.add(grant)
-    announceGrant(grant, nowMs - wait.startedMs)
-    wait.serve(new HeldLease(this.#client, grant, grant.token, nowMs, wait.maxHoldMs, this))
+  #serve(wait: Wait<HeldLease>, grant: Grant): void {
+    const nowMs = this.#services.runtime.clock.monotonicMs()
+    this.#services.renewals.add(grant)
+    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    wait.serve(new HeldLease(this.#services, grant, grant.token, nowMs, wait.maxHoldMs, this))
   }
 }

@@ -1,45 +1,37 @@
 /**
- * One caller's wait for a lock: its time limit, its abort signal, and the promise that it will get.
+ * One caller's wait: its time limit, its abort signal, and its promise.
  *
- * A wait settles exactly once. When it gives up, whoever does the waiting for it is told, so that
- * what stands in a queue for it can be taken out.
+ * A wait settles exactly once. When its caller gives up, the wait calls `onGiveUp`, so that the
+ * queue in which the caller stands can remove it.
  */
 import type { Timer } from '../clock/clock.js'
 import { LockTimeoutError, LockUsageError, type LockError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
-import { onAbort } from './abort.js'
-import type { Client } from './client.js'
-import type { HeldLease } from './lease.js'
+import { invariant } from '../invariant.js'
+import { onAbort } from './abort-listeners.js'
+import { checkObject, checkWait, type AcquireOptions } from './options.js'
 import type { Outage } from './outage.js'
-import { checkObject, checkWait, type AcquireOptions } from './settings.js'
-
-/** What a client ends when it is closed. */
-export interface Closable {
-  close(): void
-}
+import type { OpenWait, Runtime } from './runtime.js'
 
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
   readonly waitMs: number
-  /**
-   * How long the store may be away, in milliseconds. Infinity for a caller that says how long it
-   * waits.
-   */
+  /** How long the store may be away, in milliseconds. Infinity where the caller gave `waitMs`. */
   readonly outageMs: number
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * The limits that a caller's options say.
- * @param what the options are of, for errors
- * @throws LockUsageError when they make no sense, and the reason of a signal that is aborted
- * already.
+ * Returns the limits that a caller's options name.
+ * @param what the call whose options these are, for errors
+ * @param defaults the limits of a caller without options
+ * @throws LockUsageError when an option makes no sense, and the reason of a signal that is aborted.
  */
 export function limitsOf(
-  client: Client,
   lock: string,
   what: string,
   options: AcquireOptions,
+  defaults: WaitLimits,
 ): WaitLimits {
   checkObject(`the options of ${what}`, options)
   const { signal } = options
@@ -47,32 +39,32 @@ export function limitsOf(
     throw new LockUsageError('signal must be an AbortSignal.', { lock })
   }
   signal?.throwIfAborted()
-  if (options.waitMs === undefined) return { ...client.waitLimits, signal }
-  return { waitMs: checkWait(options.waitMs, client.waitMs), outageMs: Infinity, signal }
+  if (options.waitMs === undefined) return { ...defaults, signal }
+  return { waitMs: checkWait(options.waitMs, defaults.waitMs), outageMs: Infinity, signal }
 }
 
-/** @typeParam T what it may end with */
-export class Wait<T = HeldLease> {
+/** @typeParam T the value that the wait resolves to */
+export class Wait<T> implements OpenWait {
   readonly promise: Promise<T>
   readonly startedMs: number
-  /** How long this caller may keep what it waits for. */
+  /** How long this caller may hold the lock that it waits for. */
   readonly maxHoldMs: number
-  settled = false
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
-  /** Asked when the time is over: why nobody knows whether the lock is busy, where that is so. */
+  /** Returns, when the time is over, why it is unknown whether the lock is busy. */
   failure: (() => LockError | undefined) | undefined
-  readonly #client: Client
-  readonly #place: Place<Closable>
+  readonly #runtime: Runtime
+  readonly #place: Place<OpenWait>
   readonly #lock: string
-  #resolve!: (lease: T) => void
+  #isSettled = false
+  #resolve!: (value: T) => void
   #reject!: (reason: unknown) => void
   #timer: Timer | undefined
   #outageMs = Infinity
   #stopListening: (() => void) | undefined
 
-  constructor(client: Client, lock: string, startedMs: number, maxHoldMs = Infinity) {
-    this.#client = client
+  constructor(runtime: Runtime, lock: string, startedMs: number, maxHoldMs = Infinity) {
+    this.#runtime = runtime
     this.#lock = lock
     this.maxHoldMs = maxHoldMs
     this.startedMs = startedMs
@@ -80,60 +72,61 @@ export class Wait<T = HeldLease> {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#place = client.waits.add(this)
+    this.#place = runtime.waits.add(this)
   }
 
-  /** Starts the clock of the wait and listens to the caller's signal, which is not aborted yet. */
+  /** Starts the timer of the wait and listens to the caller's signal, which is not aborted yet. */
   limit({ waitMs, outageMs, signal }: WaitLimits): void {
     this.#outageMs = outageMs
     if (waitMs !== Infinity) this.#arm(this.startedMs + waitMs, waitMs)
     if (signal) this.#stopListening = onAbort(signal, () => this.giveUp(signal.reason))
   }
 
-  serve(lease: T): void {
+  serve(value: T): void {
     this.#settle()
-    this.#resolve(lease)
+    this.#resolve(value)
   }
 
-  /** The wait failed, through no wish of the caller. */
+  /** Rejects with a failure that the caller did not ask for. */
   fail(reason: unknown): void {
     this.#settle()
     this.#reject(reason)
   }
 
+  /** Rejects for the caller. Has no effect on a wait that has settled. */
   giveUp(reason: unknown): void {
-    if (this.settled) return
-    this.#settle()
-    this.#reject(reason)
+    if (this.#isSettled) return
+    this.fail(reason)
     this.onGiveUp?.()
   }
 
-  /** The store does not answer. */
+  /** Gives up when the store has been away for too long. */
   noteOutage({ silentMs, error }: Outage): void {
     if (silentMs >= this.#outageMs) this.giveUp(error)
   }
 
-  /** Ends the wait since its client was closed. */
+  /** Ends the wait because its client was closed. */
   close(): void {
-    this.giveUp(this.#client.closedError(this.#lock))
+    this.giveUp(this.#runtime.closedError(this.#lock))
   }
 
-  /** A clock may clamp a long timer, so the time is looked at again when it fires. */
+  /** A clock may clamp a long timer, so the timer compares the time again when it fires. */
   #arm(untilMs: number, waitMs: number): void {
-    const leftMs = untilMs - this.#client.clock.monotonicMs()
-    this.#timer = this.#client.clock.timer(leftMs, () => {
-      if (this.#client.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
+    const leftMs = untilMs - this.#runtime.clock.monotonicMs()
+    this.#timer = this.#runtime.clock.timer(leftMs, () => {
+      if (this.#runtime.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
       else this.giveUp(this.failure?.() ?? this.#timeout(waitMs))
     })
   }
 
   #timeout(waitMs: number): LockTimeoutError {
-    return new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#client.store.name })
+    return new LockTimeoutError(waitMs, { lock: this.#lock, store: this.#runtime.store.name })
   }
 
   #settle(): void {
-    this.settled = true
-    this.#client.waits.delete(this.#place)
+    invariant(!this.#isSettled, 'a wait settles once', this.#lock)
+    this.#isSettled = true
+    this.#runtime.waits.delete(this.#place)
     this.#timer?.cancel()
     this.#stopListening?.()
   }

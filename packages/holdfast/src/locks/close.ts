@@ -2,8 +2,8 @@
 import { settlesWithin } from '../clock/with-timeout.js'
 import { LockError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import type { HeldLease } from '../lease/lease.js'
-import { checkDuration, checkObject } from '../lease/settings.js'
+import type { OpenLease } from '../lease/services.js'
+import { checkDuration, checkObject } from '../lease/options.js'
 import type { Store } from '../store/contract.js'
 
 export interface CloseOptions {
@@ -32,21 +32,21 @@ export async function closeClient(client: Client, options: CloseOptions = {}): P
 }
 
 async function close(client: Client, graceMs: number): Promise<void> {
-  client.markClosed()
-  for (const wait of client.waits.values()) wait.close()
+  client.runtime.markClosed()
+  for (const wait of client.runtime.waits.values()) wait.close()
   const reason = new LockError('LOCKS_CLOSED', 'The locks were closed; stop the work under them.', {
-    store: client.store.name,
+    store: client.runtime.store.name,
   })
   const leases = client.leases.values()
   for (const lease of leases) lease.askToStop(reason)
   await withinGrace(client, graceMs, leases)
   await Promise.all(leases.map((lease) => endLease(lease)))
   await client.withdrawals.end()
-  await leaveStore(client.store)
+  await leaveStore(client.runtime.store)
 }
 
 /** A callback that is still at work keeps its lease until that ends by itself. */
-async function endLease(lease: HeldLease): Promise<void> {
+async function endLease(lease: OpenLease): Promise<void> {
   if (lease.busy) lease.abandon()
   else await lease.releaseQuietly()
 }
@@ -54,12 +54,12 @@ async function endLease(lease: HeldLease): Promise<void> {
 async function withinGrace(
   client: Client,
   graceMs: number,
-  leases: readonly HeldLease[],
+  leases: readonly OpenLease[],
 ): Promise<void> {
   const busy = leases.filter((lease) => lease.busy)
   if (busy.length === 0 || graceMs === 0) return
   const idle = Promise.all(busy.map((lease) => lease.idle()))
-  await settlesWithin(idle, graceMs, { clock: client.clock })
+  await settlesWithin(idle, graceMs, { clock: client.runtime.clock })
 }
 
 async function leaveStore(store: Store): Promise<void> {

@@ -2,14 +2,14 @@
 import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
-import { detached } from '../lease/context.js'
+import { detached } from '../lease/async-context.js'
 import {
   checkObject,
   describe,
   type AcquireOptions,
   type LockOptions,
   type LocksOptions,
-} from '../lease/settings.js'
+} from '../lease/options.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
@@ -138,7 +138,7 @@ export function createLocks<F extends boolean>(
 
   return {
     store,
-    clientId: client.owner.clientId,
+    clientId: client.runtime.owner.clientId,
     mutex: (name, lock) => mutex<F>(client, named(name), lock),
     readWriteLock: (name, lock) => readWriteLock<F>(client, named(name), lock),
     semaphore: (name, lock) => semaphore<F>(client, named(name), lock),

@@ -8,9 +8,10 @@
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import { bindContext } from '../lease/context.js'
-import type { HeldLease, Lease } from '../lease/lease.js'
-import { describe, type AcquireOptions } from '../lease/settings.js'
+import { bindContext } from '../lease/async-context.js'
+import type { HeldLease } from '../lease/held-lease.js'
+import type { Lease } from '../lease/lease.js'
+import { describe, type AcquireOptions } from '../lease/options.js'
 import { limitsOf, Wait } from '../lease/wait.js'
 import type { HolderInfo } from '../store/contract.js'
 import type { BasicLock } from './lock.js'
@@ -65,9 +66,9 @@ export interface Election<F extends boolean = boolean> {
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
 
 /** One stand for the lock, and those who wait for what comes of it. */
-interface Campaign {
+interface Campaign<F extends boolean> {
   readonly stop: AbortController
-  readonly callers: Set<Wait>
+  readonly callers: Set<Wait<Lease<F>>>
   /** A campaign that tries once has no place in the queue: nobody joins it. */
   readonly waits: boolean
 }
@@ -79,7 +80,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
   /** Those under way: one that waits at most, and those that try once. */
-  readonly #campaigns = new Set<Campaign>()
+  readonly #campaigns = new Set<Campaign<F>>()
   #lease: Lease<F> | undefined
   /**
    * The leadership that was lost last, until this candidate lets go of it: the store may wait for
@@ -111,15 +112,19 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   async campaign(options: AcquireOptions = {}): Promise<Lease<F>> {
-    const limits = limitsOf(this.#client, this.name, 'campaign', options)
+    const limits = limitsOf(this.name, 'campaign', options, this.#client.waitLimits)
     const { waitMs } = limits
     if (this.#lease?.held === true) return this.#lease
-    const wait = new Wait(this.#client, this.name, this.#client.clock.monotonicMs())
+    const wait = new Wait<Lease<F>>(
+      this.#client.runtime,
+      this.name,
+      this.#client.runtime.clock.monotonicMs(),
+    )
     // One attempt takes as long as it takes, so it has no timer.
     wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
     wait.failure = () => this.#lock.failure
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
-    const campaign = found ?? {
+    const campaign: Campaign<F> = found ?? {
       stop: new AbortController(),
       callers: new Set(),
       waits: waitMs !== 0,
@@ -130,7 +135,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     return wait.promise
   }
 
-  async #run(campaign: Campaign): Promise<void> {
+  async #run(campaign: Campaign<F>): Promise<void> {
     const { stop, callers, waits } = campaign
     const options = { waitMs: waits ? Infinity : 0, signal: stop.signal }
     this.#campaigns.add(campaign)
@@ -156,13 +161,13 @@ export class LockElection<F extends boolean> implements Election<F> {
   }
 
   /** A caller gives up; with the last one the campaign ends. */
-  #leave(campaign: Campaign, wait: Wait): void {
+  #leave(campaign: Campaign<F>, wait: Wait<Lease<F>>): void {
     campaign.callers.delete(wait)
     if (campaign.callers.size === 0) this.#end(campaign)
   }
 
   /** From now on nobody joins this campaign, and what it is granted is given back. */
-  #end(campaign: Campaign, reason?: LockUsageError): void {
+  #end(campaign: Campaign<F>, reason?: LockUsageError): void {
     this.#campaigns.delete(campaign)
     campaign.stop.abort(reason)
   }
@@ -177,7 +182,7 @@ export class LockElection<F extends boolean> implements Election<F> {
       const callers = [...campaign.callers]
       campaign.callers.clear()
       this.#end(campaign)
-      for (const wait of callers) wait.serve(lease as unknown as HeldLease)
+      for (const wait of callers) wait.serve(lease)
     }
     // Last, since a listener may resign. It still hears of it before those who campaign do.
     if (former) this.#tellLate(former)

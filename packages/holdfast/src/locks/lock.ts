@@ -1,9 +1,11 @@
 /** What every kind of lock has in common: `run`, `acquire` and `tryAcquire`. */
 import type { LockError } from '../errors.js'
-import { Acquisition } from '../lease/acquisition.js'
-import type { ClaimTemplate, Client } from '../lease/client.js'
-import type { HeldLease, Lease } from '../lease/lease.js'
-import type { AcquireOptions, LockSettings } from '../lease/settings.js'
+import { Acquirer } from '../lease/acquirer.js'
+import type { Client } from '../lease/client.js'
+import type { HeldLease } from '../lease/held-lease.js'
+import type { Lease } from '../lease/lease.js'
+import type { AcquireOptions, LockSettings } from '../lease/options.js'
+import type { ClaimTemplate } from '../lease/runtime.js'
 import { promiseOf } from '../store/maybe-promise.js'
 
 /** Something that can be locked. `L` is the kind of lease that it gives. */
@@ -34,31 +36,28 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
   readonly name: string
   /** @internal */
   readonly client: Client
-  readonly #acquisition: Acquisition
+  readonly #acquirer: Acquirer
 
   constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
     this.name = template.lock
     this.client = client
-    this.#acquisition = new Acquisition(client, template, settings)
+    this.#acquirer = new Acquirer(client, template, settings)
   }
 
   /** @internal */
   get failure(): LockError | undefined {
-    return this.#acquisition.failure
+    return this.#acquirer.failure
   }
 
   run<T>(work: (lease: L) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    return this.#acquisition.run(
-      work as unknown as (lease: HeldLease) => T | PromiseLike<T>,
-      options,
-    )
+    return this.#acquirer.run(work as unknown as (lease: HeldLease) => T | PromiseLike<T>, options)
   }
 
   acquire(options?: AcquireOptions): Promise<L> {
-    return promiseOf(() => this.#acquisition.acquire(options) as unknown as L | Promise<L>)
+    return promiseOf(() => this.#acquirer.acquire(options) as unknown as L | Promise<L>)
   }
 
   async tryAcquire(): Promise<L | undefined> {
-    return this.#acquisition.tryAcquire() as unknown as L | undefined
+    return this.#acquirer.tryAcquire() as unknown as L | undefined
   }
 }

@@ -6,7 +6,7 @@
  * again.
  */
 import { LockLostError, LockTimeoutError, LockUsageError } from '../errors.js'
-import { checkObject, checkWait, type AcquireOptions } from '../lease/settings.js'
+import { checkObject, checkWait, type AcquireOptions } from '../lease/options.js'
 import type { Lease } from '../lease/lease.js'
 import type { Client } from '../lease/client.js'
 import { BasicLock, type Lockable } from './lock.js'
@@ -70,8 +70,8 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
     if (typeof work !== 'function')
       throw new LockUsageError('run of a multi-lock needs a function to call.')
     checkObject('the options of run', options)
-    const waitMs = checkWait(options.waitMs, this.#client.waitMs)
-    const untilMs = this.#client.clock.monotonicMs() + waitMs
+    const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
+    const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     let begun = false
     const begin = (lease: MultiLease<F>): T | PromiseLike<T> => {
       lease.assertHeld()
@@ -84,7 +84,10 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
       } catch (error) {
         if (begun) throw error
         if (error instanceof LockTimeoutError) throw timeoutOf(waitMs, error)
-        if (!(error instanceof LockLostError) || this.#client.clock.monotonicMs() >= untilMs)
+        if (
+          !(error instanceof LockLostError) ||
+          this.#client.runtime.clock.monotonicMs() >= untilMs
+        )
           throw error
       }
       await this.#pause()
@@ -114,7 +117,7 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
    */
   #withRest(options: AcquireOptions, untilMs: number): AcquireOptions {
     if (untilMs === Infinity) return options
-    return { ...options, waitMs: Math.max(0, untilMs - this.#client.clock.monotonicMs()) }
+    return { ...options, waitMs: Math.max(0, untilMs - this.#client.runtime.clock.monotonicMs()) }
   }
 
   /**
@@ -122,19 +125,19 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
    * stand still meanwhile.
    */
   #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#client.clock.timer(AGAIN_MS, resolve))
+    return new Promise((resolve) => void this.#client.runtime.clock.timer(AGAIN_MS, resolve))
   }
 
   async acquire(options: AcquireOptions = {}): Promise<MultiLease<F>> {
     checkObject('the options of acquire', options)
-    const waitMs = checkWait(options.waitMs, this.#client.waitMs)
-    const untilMs = this.#client.clock.monotonicMs() + waitMs
+    const waitMs = checkWait(options.waitMs, this.#client.waitLimits.waitMs)
+    const untilMs = this.#client.runtime.clock.monotonicMs() + waitMs
     for (;;) {
       const lease = await this.#acquireAll(untilMs, waitMs, options)
       if (lease.held) return lease
       // A release that fails in an outage must not end the wait.
       await lease[Symbol.asyncDispose]()
-      if (this.#client.clock.monotonicMs() >= untilMs) throw this.#neverAll(waitMs)
+      if (this.#client.runtime.clock.monotonicMs() >= untilMs) throw this.#neverAll(waitMs)
       await this.#pause()
     }
   }
@@ -143,7 +146,7 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   #neverAll(waitMs: number): LockTimeoutError {
     return new LockTimeoutError(waitMs, {
       lock: this.names.join(', '),
-      store: this.#client.store.name,
+      store: this.#client.runtime.store.name,
       advice:
         'Each was granted, but never all at once: a lease ended first. Raise its ttlMs or maxHoldMs.',
     })

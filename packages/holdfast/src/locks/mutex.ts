@@ -4,7 +4,7 @@
  */
 import type { Client } from '../lease/client.js'
 import type { Lease } from '../lease/lease.js'
-import { lockSettings, type LockOptions } from '../lease/settings.js'
+import { lockSettings, type LockOptions } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
@@ -15,7 +15,7 @@ export function mutex<F extends boolean>(
   name: string,
   options?: LockOptions,
 ): BasicLock<Lease<F>> {
-  const settings = lockSettings(options, client.settings, client.store)
+  const settings = lockSettings(options, client.settings, client.runtime.store)
   const whole = { capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
   const template = { lock: name, kind: 'mutex', ...whole, ttlMs: settings.ttlMs } as const
   return new BasicLock<Lease<F>>(client, template, settings)

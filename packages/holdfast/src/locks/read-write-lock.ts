@@ -4,7 +4,7 @@
  */
 import type { Client } from '../lease/client.js'
 import type { Lease, WriteLease } from '../lease/lease.js'
-import { lockSettings, type LockOptions } from '../lease/settings.js'
+import { lockSettings, type LockOptions } from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
@@ -24,7 +24,7 @@ export function readWriteLock<F extends boolean>(
   name: string,
   options?: LockOptions,
 ): ReadWriteLock<F> {
-  const settings = lockSettings(options, client.settings, client.store)
+  const settings = lockSettings(options, client.settings, client.runtime.store)
   const template = {
     lock: name,
     kind: 'readWriteLock',

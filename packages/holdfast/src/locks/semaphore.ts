@@ -8,7 +8,7 @@ import {
   lockSettings,
   type AcquireOptions,
   type LockOptions,
-} from '../lease/settings.js'
+} from '../lease/options.js'
 import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
@@ -48,7 +48,7 @@ export function semaphore<F extends boolean>(
   checkObject('the options of semaphore', options)
   const { permits, ...rest } = options
   checkPermits('permits', permits, CAPACITY_ALL - 1, name)
-  const settings = lockSettings(rest, client.settings, client.store)
+  const settings = lockSettings(rest, client.settings, client.runtime.store)
   const template = {
     lock: name,
     kind: 'semaphore',

@@ -5,7 +5,7 @@
  */
 import { LockUsageError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
-import type { AcquireOptions } from '../lease/settings.js'
+import type { AcquireOptions } from '../lease/options.js'
 import type { Lockable } from './lock.js'
 
 export interface SingleFlightOptions<T> extends AcquireOptions {

@@ -1,7 +1,7 @@
 /** A striped lock: one name, several mutexes, and each key always falls on the same one of them. */
 import { LockUsageError } from '../errors.js'
 import type { Client } from '../lease/client.js'
-import { checkObject, describe, lockSettings, type LockOptions } from '../lease/settings.js'
+import { checkObject, describe, lockSettings, type LockOptions } from '../lease/options.js'
 import { checkName } from '../store/names.js'
 import { mutex, type Mutex } from './mutex.js'
 
@@ -40,7 +40,7 @@ export function striped<F extends boolean>(
   checkName(nameOf(stripes - 1), 'lock name with its stripe')
   // The mutexes are made when they are first asked for: what is wrong with their options is to be
   // told now.
-  lockSettings(rest, client.settings, client.store)
+  lockSettings(rest, client.settings, client.runtime.store)
   const made = new Map<number, Mutex<F>>()
 
   function nameOf(stripe: number): string {

@@ -4,7 +4,7 @@
  * lines make a `TransactionalDatabase`.
  */
 import { LockUsageError } from '../errors.js'
-import { describe } from '../lease/settings.js'
+import { describe } from '../lease/options.js'
 
 /** Whose SQL is spoken. MariaDB counts as MySQL. */
 export type Dialect = 'postgres' | 'mysql'

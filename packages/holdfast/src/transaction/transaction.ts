@@ -7,8 +7,9 @@
  * which nobody is granted that lock.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
-import type { HeldLease, Lease } from '../lease/lease.js'
-import { describe, type AcquireOptions } from '../lease/settings.js'
+import type { HeldLease } from '../lease/held-lease.js'
+import type { Lease } from '../lease/lease.js'
+import { describe, type AcquireOptions } from '../lease/options.js'
 import type { Lockable } from '../locks/lock.js'
 import type { TransactionGuard, GuardedLease, GuardQuery, Store } from '../store/contract.js'
 import {
@@ -120,7 +121,7 @@ function checkLock(store: Store, lock: unknown): void {
   const { name, acquire, client } = (lock ?? {}) as {
     name?: unknown
     acquire?: unknown
-    client?: { store?: Store }
+    client?: { runtime: { store?: Store } }
   }
   if (typeof acquire !== 'function' || typeof name !== 'string') {
     const what = typeof acquire === 'function' ? 'several locks at once' : describe(lock)
@@ -129,7 +130,7 @@ function checkLock(store: Store, lock: unknown): void {
       { store: store.name },
     )
   }
-  if (client === undefined || client.store === store) return
+  if (client === undefined || client.runtime.store === store) return
   throw new LockUsageError(
     `"${name}" is a lock of another store. Make it with the locks on which transaction is called.`,
     { store: store.name, lock: name },

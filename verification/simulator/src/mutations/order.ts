@@ -28,20 +28,25 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'cohort-shares-token',
     breaks: 'Each lease of a row has its own, larger token',
-    edits: [{ file: 'lease/hand-off.js', find: 'BigInt(grant.handOffs)', replace: '0n' }],
+    edits: [{ file: 'lease/hand-off.js', find: 'BigInt(handOffs)', replace: '0n' }],
   },
   {
     name: 'cohort-exceeds-its-tokens',
     breaks: 'A row ends with the block of tokens that the grant reserved',
     edits: [
       { file: 'lease/hand-off.js', find: 'grant.handOffs + 1 < grant.tokens &&', replace: '' },
+      { file: 'lease/hand-off.js', find: 'handOffs === 0 || handOffs < tokens', replace: 'true' },
     ],
   },
   {
     name: 'dead-grant-handed-on',
     breaks: 'Only a lease that is alive, with more than half of its TTL left, is handed on',
     edits: [
-      { file: 'lease/hand-off.js', find: 'grant.isAlive(nowMs)', replace: 'true' },
+      {
+        file: 'lease/hand-off.js',
+        find: 'grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))',
+        replace: 'true',
+      },
       {
         file: 'lease/hand-off.js',
         find: 'nowMs - grant.grantedMs < HAND_OFFS_FOR_MS &&',
@@ -56,11 +61,11 @@ export const ORDER_MUTATIONS: readonly Mutation[] = [
     masked: 'the bound in time and the half of the TTL each keep a dead grant from being handed on',
   },
   {
-    name: 'strict-queue-passed',
-    breaks: 'A strict queue hands on only to whoever stands right behind',
+    name: 'fifo-queue-passed',
+    breaks: 'A FIFO queue hands off only to the caller that stands right behind',
     edits: [
       {
-        file: 'lease/strict-queue.js',
+        file: 'lease/fifo-queue.js',
         find: 'first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined',
         replace: 'first',
       },

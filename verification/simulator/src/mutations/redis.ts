@@ -32,9 +32,9 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
       'A pushed grant lasts three heartbeats at most until its first renewal, whatever the message says',
     edits: [
       {
-        file: 'lease/pending-claim.js',
-        find: 'ttlMs: Math.min(message.ttlMs, mostMs)',
-        replace: 'ttlMs: message.ttlMs',
+        file: 'lease/claim-state.js',
+        find: 'Math.min(pushed.ttlMs, longestMs)',
+        replace: 'pushed.ttlMs',
       },
     ],
     store: 'redis',

@@ -1,7 +1,7 @@
 /** Mutations of when a lease ends, and of who is told. */
 import type { Mutation } from './mutation.js'
 
-const SENT_AT_REPLY = 'this.#client.clock.monotonicMs()'
+const NOW_IN_CLAIM = 'this.#services.runtime.clock.monotonicMs()'
 
 export const TIME_MUTATIONS: readonly Mutation[] = [
   {
@@ -11,8 +11,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/grant.js',
-        find: "this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)",
-        replace: "this.state === 'held' && !this.clocksDisagree(nowMs)",
+        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
+        replace: 'this.isOpen && !this.clocksDisagree(offsetMs)',
       },
     ],
   },
@@ -23,8 +23,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/grant.js',
-        find: "this.state === 'held' && nowMs < this.deadlineMs && !this.clocksDisagree(nowMs)",
-        replace: "this.state === 'held' && nowMs < this.deadlineMs",
+        find: 'this.isOpen && nowMs < this.deadlineMs && !this.clocksDisagree(offsetMs)',
+        replace: 'this.isOpen && nowMs < this.deadlineMs',
       },
     ],
   },
@@ -39,8 +39,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'grantBaseMs(granted, sent.sentMs, waiting?.sentMs)',
-        replace: `grantBaseMs(granted, ${SENT_AT_REPLY}, waiting?.sentMs)`,
+        find: 'termsOfAnswer(result, sent, ',
+        replace: `termsOfAnswer(result, { ...sent, sentMs: ${NOW_IN_CLAIM} }, `,
       },
     ],
   },
@@ -51,7 +51,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       {
         file: 'lease/renewal-scheduler.js',
         find: 'grant.extend(sent.sentMs, ',
-        replace: `grant.extend(${SENT_AT_REPLY}, `,
+        replace: 'grant.extend(this.#runtime.clock.monotonicMs(), ',
       },
     ],
   },
@@ -72,8 +72,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: '...pushed, baseMs: since.sentMs',
-        replace: `...pushed, baseMs: ${SENT_AT_REPLY}`,
+        find: 'this.#grant(terms);',
+        replace: `this.#grant({ ...terms, baseMs: ${NOW_IN_CLAIM} });`,
       },
     ],
   },
@@ -84,8 +84,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'this.#noteSilence(this.#waiting ?? this.#first);',
-        replace: '',
+        find: 'nowMs - since.sentMs + partedMs',
+        replace: '0',
       },
     ],
     scenario: 'missed-grant',
@@ -104,7 +104,9 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
   {
     name: 'loss-not-told',
     breaks: 'Loss is told by the deadline, whatever the network does',
-    edits: [{ file: 'lease/renewal-scheduler.js', find: "grant.lose('deadline');", replace: '' }],
+    edits: [
+      { file: 'lease/renewal-scheduler.js', find: "this.lose(grant, 'deadline');", replace: '' },
+    ],
   },
   {
     name: 'renewal-ignores-loss',
@@ -112,7 +114,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/renewal-scheduler.js',
-        find: "grant.lose(result.reason, result.reason === 'stolen' ? result.stealReason : undefined);\n            return;",
+        find: "this.lose(grant, result.reason, result.reason === 'stolen' ? result.stealReason : undefined);\n            return;",
         replace: "result = { outcome: 'renewed' };",
       },
     ],
@@ -134,7 +136,7 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'if (clocksParted(this.#client.clockOffsetMs(nowMs), terms.offsetMs, terms.ttlMs)) {',
+        find: 'if (clocksParted(offsetMs, terms.offsetMs, terms.ttlMs)) {',
         replace: 'if (false) {',
       },
     ],

@@ -8,8 +8,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
       {
-        file: 'lease/pending-claim.js',
-        find: 'timer(delayMs + 1, () => this.#send())',
+        file: 'lease/wake-ups.js',
+        find: 'timer(delayMs + 1, () => this.#listener.attempt())',
         replace: 'timer(delayMs + 1, () => undefined)',
       },
     ],
@@ -27,7 +27,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
       {
         file: 'lease/pending-claim.js',
         find: 'if (this.#terms.enqueue && isRetryable(error)) {',
-        replace: 'if (this.#waiting && isRetryable(error)) {',
+        replace: 'if (this.waitedMs !== undefined && isRetryable(error)) {',
       },
     ],
   },
@@ -37,8 +37,9 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'this.#retried = true;',
-        replace: 'this.#retried = true; this.#claim = this.#client.newClaim(this.#template);',
+        find: 'this.#send(true);',
+        replace:
+          '(this.#claim = this.#services.runtime.newClaim(this.#template)) && this.#send(true);',
       },
     ],
   },
@@ -48,7 +49,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'this.#end();\n        this.#client.withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
+        find: 'this.#end();\n        withdrawals.inBackground(this.#claim);\n        this.#listener.done(undefined, error);',
         replace: 'this.#end();\n        this.#listener.done(undefined, error);',
       },
     ],
@@ -60,7 +61,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'lease/pending-claim.js',
-        find: 'if (sent)\n            this.#client.withdrawals.inBackground(this.#claim);',
+        find: 'if (wasSent)\n            this.#services.withdrawals.inBackground(this.#claim);',
         replace: '',
       },
     ],
@@ -71,8 +72,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A withdraw that was not answered is repeated',
     edits: [
       {
-        file: 'lease/withdrawal.js',
-        find: 'if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)',
+        file: 'lease/withdrawals.js',
+        find: 'if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)',
         replace: 'if (true)',
       },
     ],
@@ -83,8 +84,8 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: '`released` is answered only if it was ours until then',
     edits: [
       {
-        file: 'lease/release.js',
-        find: "outcome === 'released' && !overdue ? 'released' : 'lost'",
+        file: 'lease/hand-off.js',
+        find: "outcome === 'released' && !isOverdue ? 'released' : 'lost'",
         replace: "'released'",
       },
     ],
@@ -94,7 +95,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: 'A release whose outcome stays unknown is not taken for a success',
     edits: [
       {
-        file: 'lease/withdrawal.js',
+        file: 'lease/withdrawals.js',
         find: 'throw this.#unknownRelease(claim, caught);',
         replace: "return 'released';",
       },

@@ -4,7 +4,7 @@
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { isLockError, LockTimeoutError } from '../../errors.js'
-import { checkWait } from '../../lease/settings.js'
+import { checkWait } from '../../lease/options.js'
 import { checkTransactional, type SqlRow, type SqlSession } from '../database.js'
 import { sessionOf, type SqlTransaction } from '../session-of.js'
 import { isLockTimeout, isWaitTimeout } from '../failures.js'

@@ -5,7 +5,7 @@
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
-import { checkDuration, checkObject, describe } from '../../lease/settings.js'
+import { checkDuration, checkObject, describe } from '../../lease/options.js'
 import { checkTransactional, type SqlRow, type TransactionalDatabase } from '../database.js'
 import { isConflict } from '../failures.js'
 import { openTransaction, type AssertOpen } from '../open-transaction.js'

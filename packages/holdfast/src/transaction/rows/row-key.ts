@@ -1,6 +1,6 @@
 /** Naming a row by a unique key, in the SQL of either database. */
 import { LockUsageError } from '../../errors.js'
-import { describe } from '../../lease/settings.js'
+import { describe } from '../../lease/options.js'
 import type { Dialect } from '../database.js'
 
 /** A row, by the values of a unique key. */

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
-import type { LocksOptions } from '../../../lease/settings.js'
+import type { LocksOptions } from '../../../lease/options.js'
 import type { Context } from '../../context.js'
 import { expectError } from '../../expect.js'
 import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'

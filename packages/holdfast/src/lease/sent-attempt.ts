@@ -1,23 +1,23 @@
 import type { AttemptResult, Claim } from '../store/contract.js'
-import type { Client } from './client.js'
+import type { Runtime } from './runtime.js'
 import { isWatched, publish } from './events.js'
 
 /** An attempt that is on its way, or was answered "waiting". */
-export interface Sent {
+export interface SentAttempt {
   readonly claim: Claim
   readonly sentMs: number
   readonly offsetMs: number
 }
 
 export function announceAttempt(
-  client: Client,
-  { claim, sentMs }: Sent,
+  runtime: Runtime,
+  { claim, sentMs }: SentAttempt,
   { outcome }: AttemptResult,
 ): void {
   if (!isWatched('attempted')) return
   publish('attempted', () => ({
-    ...client.event(claim),
+    ...runtime.event(claim),
     outcome,
-    durationMs: client.clock.monotonicMs() - sentMs,
+    durationMs: runtime.clock.monotonicMs() - sentMs,
   }))
 }

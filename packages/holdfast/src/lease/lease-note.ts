@@ -1,7 +1,7 @@
 /** What a holder can add to what `inspect` shows about it. */
 import { LockUsageError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
-import { checkLabel, checkObject, describe } from './settings.js'
+import { checkLabel, checkObject, describe } from './options.js'
 
 export interface LeaseNote {
   readonly label?: string

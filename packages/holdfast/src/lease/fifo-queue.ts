@@ -16,21 +16,29 @@ import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
 import { CallerQueue, type Queued } from './caller-queue.js'
 import type { LockError } from '../errors.js'
-import type { ClaimTemplate, Client } from './client.js'
-import { outsideContext } from './context.js'
-import { announceGrant, type Grant } from './grant.js'
-import { HAND_OFFS_IN_A_ROW, handOff, leaseOn, canHandOff } from './hand-off.js'
-import type { HeldLease, Releaser } from './lease.js'
-import { releaseGrant } from './release.js'
+import type { ClaimTemplate } from './runtime.js'
+import type { Services } from './services.js'
+import { outsideContext } from './async-context.js'
+import type { Grant } from './grant.js'
+import {
+  announceGrant,
+  canHandOff,
+  handOff,
+  HAND_OFFS_IN_A_ROW,
+  leaseOn,
+  releaseGrant,
+} from './hand-off.js'
+import type { HeldLease } from './held-lease.js'
+import type { GrantReturner, ReleaseOutcome } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
 
-export class StrictQueue implements Releaser {
-  readonly #client: Client
+export class FifoQueue implements GrantReturner {
+  readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #atTickEnd: (work: () => void) => void
   readonly #queued: CallerQueue
   /** Those who ask when the turn is over. */
-  readonly #held = new LinkedSet<Wait>()
+  readonly #held = new LinkedSet<Wait<HeldLease>>()
   /**
    * From the first time that the grant goes on in a turn until the turn is over, and the grant is
    * given back.
@@ -41,11 +49,11 @@ export class StrictQueue implements Releaser {
   /** Whether several of this process have wanted the lock at once. */
   #crowded = false
 
-  constructor(client: Client, template: ClaimTemplate) {
-    this.#client = client
+  constructor(services: Services, template: ClaimTemplate) {
+    this.#services = services
     this.#template = template
-    this.#atTickEnd = atTickEndOf(client.clock)
-    const { tokenBlocks } = client.store.traits
+    this.#atTickEnd = atTickEndOf(services.runtime.clock)
+    const { tokenBlocks } = services.runtime.store.traits
     const terms = {
       enqueue: true,
       renews: true,
@@ -54,7 +62,7 @@ export class StrictQueue implements Releaser {
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
       localWaiters: () => 0,
     }
-    this.#queued = new CallerQueue(client, template, terms, (wait, grant) =>
+    this.#queued = new CallerQueue(services, template, terms, (wait, grant) =>
       this.#serve(wait, grant),
     )
   }
@@ -73,7 +81,7 @@ export class StrictQueue implements Releaser {
   }
 
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): Promise<HeldLease> {
-    const wait = new Wait(this.#client, this.#template.lock, nowMs, maxHoldMs)
+    const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
     wait.limit(limits)
     this.#crowded ||= !this.idle
     if (this.#inRow) this.#hold(wait)
@@ -81,13 +89,13 @@ export class StrictQueue implements Releaser {
     return wait.promise
   }
 
-  giveBack(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const next = canHandOff(grant, nowMs) ? this.#behind(grant) : undefined
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome {
+    const next = canHandOff(this.#services.runtime, grant, nowMs) ? this.#behind(grant) : undefined
     if (!next) return this.#release(grant, nowMs)
     const { wait, pending: its } = next.value
     grant.queueNumber = its?.queueNumber
     this.#queued.leave(next)
-    handOff(this.#client, grant, wait, this, nowMs)
+    handOff(this.#services, grant, wait, this, nowMs)
     if (!this.#inRow) {
       this.#inRow = true
       this.#endTickSoon()
@@ -104,8 +112,8 @@ export class StrictQueue implements Releaser {
     return first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined
   }
 
-  #release(grant: Grant, nowMs: number): 'released' | 'lost' | Promise<'released' | 'lost'> {
-    const outcome = releaseGrant(this.#client, grant, nowMs)
+  #release(grant: Grant, nowMs: number): ReleaseOutcome {
+    const outcome = releaseGrant(this.#services, grant, nowMs)
     if (this.#inRow && typeof outcome !== 'string') {
       this.#givingBack += 1
       const answered = (): void => {
@@ -132,15 +140,15 @@ export class StrictQueue implements Releaser {
     }
   }
 
-  #hold(wait: Wait): void {
+  #hold(wait: Wait<HeldLease>): void {
     const place = this.#held.add(wait)
     wait.onGiveUp = () => void this.#held.delete(place)
   }
 
-  #serve(wait: Wait, grant: Grant): void {
-    const nowMs = this.#client.clock.monotonicMs()
-    this.#client.renewals.add(grant)
-    announceGrant(grant, nowMs - wait.startedMs)
-    wait.serve(leaseOn(this.#client, grant, this, nowMs, wait.maxHoldMs))
+  #serve(wait: Wait<HeldLease>, grant: Grant): void {
+    const nowMs = this.#services.runtime.clock.monotonicMs()
+    this.#services.renewals.add(grant)
+    announceGrant(this.#services.runtime, grant, nowMs - wait.startedMs)
+    wait.serve(leaseOn(this.#services, grant, this, nowMs, wait.maxHoldMs))
   }
 }

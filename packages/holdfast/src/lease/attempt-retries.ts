@@ -5,22 +5,22 @@
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
-import type { Client } from './client.js'
-import { outsideContext } from './context.js'
+import type { Runtime } from './runtime.js'
+import { outsideContext } from './async-context.js'
 
 const FIRST_PAUSE_MS = 50
 export const LONGEST_PAUSE_MS = 1000
 
 export interface Retryable {
   readonly lock: string
-  /** Grows from caller to caller of a client. */
+  /** Grows from caller to caller of a runtime. */
   readonly order: number
   /** Sends its attempt again. */
   retry(): void
 }
 
-export class Retries {
-  readonly #client: Client
+export class AttemptRetries {
+  readonly #runtime: Runtime
   /** What waits for the next round, and why its last attempt failed. */
   readonly #waiting = new Map<string, Map<Retryable, LockError>>()
   #timer: Timer | undefined
@@ -28,11 +28,11 @@ export class Retries {
   #failedMs = -Infinity
   #callers = 0
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
   }
 
-  /** The place of a new caller among all callers of the client. */
+  /** The place of a new caller among all callers of the runtime. */
   nextOrder(): number {
     this.#callers += 1
     return this.#callers
@@ -50,7 +50,7 @@ export class Retries {
 
   /** Sends an attempt again with the next round. */
   add(one: Retryable, error: LockError): void {
-    const nowMs = this.#client.clock.monotonicMs()
+    const nowMs = this.#runtime.clock.monotonicMs()
     // Another outage: the last round was answered.
     if (this.#waiting.size === 0 && nowMs - this.#failedMs > 2 * LONGEST_PAUSE_MS) this.#rounds = 0
     this.#failedMs = nowMs
@@ -71,8 +71,8 @@ export class Retries {
 
   #arm(): Timer {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#rounds)
-    const afterMs = this.#client.jitter(0.75, 1) * pauseMs
-    return outsideContext(() => this.#client.clock.timer(afterMs, () => this.#round()))
+    const afterMs = this.#runtime.jitter(0.75, 1) * pauseMs
+    return outsideContext(() => this.#runtime.clock.timer(afterMs, () => this.#round()))
   }
 
   #round(): void {

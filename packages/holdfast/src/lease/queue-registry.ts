@@ -2,12 +2,12 @@
  * The local queues of a client, by what their callers want. One is made when it is needed, and made
  * use of again.
  */
-import type { ClaimTemplate } from './client.js'
+import type { ClaimTemplate } from './runtime.js'
 
 /** Below so many nobody looks for idle ones. */
 const KEPT = 256
 
-export class LocalQueues<Q extends { readonly idle: boolean }> {
+export class QueueRegistry<Q extends { readonly idle: boolean }> {
   readonly #make: (template: ClaimTemplate) => Q
   readonly #all = new Map<string, Q>()
   #sweepAt = KEPT

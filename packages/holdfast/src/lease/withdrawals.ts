@@ -9,21 +9,21 @@
 import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
 import type { Claim, WithdrawOutcome } from '../store/contract.js'
 import { isPromise } from '../store/maybe-promise.js'
-import type { Client } from './client.js'
+import type { Runtime } from './runtime.js'
 
 /** How long to pause between two tries, in milliseconds. */
 const RETRY_MS = [20, 200] as const
 
 export class Withdrawals {
-  readonly #client: Client
+  readonly #runtime: Runtime
   readonly #pending = new Set<Promise<void>>()
   /** Releases that somebody waits for. Counted only: they are what every pair costs. */
   #releases = 0
   #onReleased: (() => void) | undefined
   #ended = false
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
   }
 
   /**
@@ -32,11 +32,11 @@ export class Withdrawals {
    */
   inBackground(claim: Claim): void {
     if (this.#ended) return
-    const giveUpMs = this.#client.clock.monotonicMs() + claim.ttlMs
+    const giveUpMs = this.#runtime.clock.monotonicMs() + claim.ttlMs
     const done = this.#untilAnswered(claim, giveUpMs, true)
       .then(
         () => undefined,
-        (error: unknown) => this.#client.report(claim, 'withdraw', error),
+        (error: unknown) => this.#runtime.report(claim, 'withdraw', error),
       )
       .finally(() => this.#pending.delete(done))
     this.#pending.add(done)
@@ -51,7 +51,7 @@ export class Withdrawals {
   release(claim: Claim, deadlineMs: number): WithdrawOutcome | Promise<WithdrawOutcome> {
     let answer
     try {
-      answer = this.#client.store.withdraw(claim)
+      answer = this.#runtime.store.withdraw(claim)
     } catch (error) {
       answer = Promise.reject(error)
     }
@@ -63,7 +63,7 @@ export class Withdrawals {
    * answer. What is left then, or comes later, is tried once: the store may be closed.
    */
   async end(): Promise<void> {
-    const { clock, requestTimeoutMs } = this.#client
+    const { clock, requestTimeoutMs } = this.#runtime
     await new Promise<void>((resolve) => {
       // It also keeps the process alive while nothing but a pause between two tries goes on.
       const limit = clock.timer(requestTimeoutMs, resolve)
@@ -94,7 +94,7 @@ export class Withdrawals {
     deadlineMs: number,
     first: PromiseLike<WithdrawOutcome>,
   ): Promise<WithdrawOutcome> {
-    const { clock, requestTimeoutMs } = this.#client
+    const { clock, requestTimeoutMs } = this.#runtime
     const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
     this.#releases += 1
     return new Promise((resolve) => {
@@ -103,7 +103,7 @@ export class Withdrawals {
         resolve(outcome)
       }
       const failed = (error: LockError): void => resolve(this.#releaseAgain(claim, giveUpMs, error))
-      this.#client.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, answered, failed)
+      this.#runtime.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, answered, failed)
     })
   }
 
@@ -124,27 +124,27 @@ export class Withdrawals {
     inBackground: boolean,
     first?: PromiseLike<WithdrawOutcome>,
   ): Promise<WithdrawOutcome> {
-    const client = this.#client
+    const runtime = this.#runtime
     let answer = first
     for (;;) {
       try {
-        answer ??= Promise.resolve(client.store.withdraw(claim))
-        return await client.bounded(answer, claim.lock, 'the release')
+        answer ??= Promise.resolve(runtime.store.withdraw(claim))
+        return await runtime.bounded(answer, claim.lock, 'the release')
       } catch (caught) {
-        const error = client.asLockError(caught, claim.lock, 'the release')
-        if (this.#ended || !isRetryable(error) || client.clock.monotonicMs() >= giveUpMs)
+        const error = runtime.asLockError(caught, claim.lock, 'the release')
+        if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)
           throw error
       }
       answer = undefined
-      await pause(client, client.jitter(...RETRY_MS), inBackground)
+      await pause(runtime, runtime.jitter(...RETRY_MS), inBackground)
     }
   }
 
   #unknownRelease(claim: Claim, cause: unknown): LockError {
     return new StoreUnavailableError(
-      `Nobody knows whether "${claim.lock}" was released: the ${this.#client.store.name} store gave no answer. ` +
+      `Nobody knows whether "${claim.lock}" was released: the ${this.#runtime.store.name} store gave no answer. ` +
         `It is free after at most ${claim.ttlMs} ms in any case; the release goes on being tried until then.`,
-      { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#client.store.name, cause },
+      { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
     )
   }
 }
@@ -155,6 +155,6 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /** @param inBackground the process may end meanwhile */
-function pause(client: Client, delayMs: number, inBackground: boolean): Promise<void> {
-  return new Promise((resolve) => void client.clock.timer(delayMs, resolve, inBackground))
+function pause(runtime: Runtime, delayMs: number, inBackground: boolean): Promise<void> {
+  return new Promise((resolve) => void runtime.clock.timer(delayMs, resolve, inBackground))
 }

@@ -1,6 +1,5 @@
 /**
- * Acquiring: from what a caller asks for to a lease. Decides who waits where, in the cohort of this
- * process or with a claim of its own in the store's queue, and how `run` ends.
+ * Acquiring: from what a caller asks for to a lease. Chooses the queue in which a caller waits.
  */
 import {
   LockTimeoutError,
@@ -8,29 +7,32 @@ import {
   UnsupportedLockError,
   type LockError,
 } from '../errors.js'
-import { startClaim } from './start-claim.js'
-import type { ClaimTemplate, Client } from './client.js'
+import type { Client } from './client.js'
 import type { Cohort } from './cohort.js'
-import { frameToReenter, refuseSelfDeadlock, runInside, runUnder } from './context.js'
-import { announceGrant, Grant } from './grant.js'
-import { HeldLease, type Releaser } from './lease.js'
-import { releaseGrant } from './release.js'
+import type { FifoQueue } from './fifo-queue.js'
+import { Grant } from './grant.js'
+import { announceGrant, releaseGrant } from './hand-off.js'
+import { HeldLease } from './held-lease.js'
+import type { GrantReturner } from './hold.js'
+import type { AcquireOptions, LockSettings } from './options.js'
 import type { ClaimListener } from './pending-claim.js'
-import type { AcquireOptions, LockSettings } from './settings.js'
+import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
+import { runAndRelease } from './run-and-release.js'
+import type { ClaimTemplate } from './runtime.js'
 import type { SeparateQueue } from './separate-queue.js'
-import type { StrictQueue } from './strict-queue.js'
+import { startClaim } from './start-claim.js'
 import { limitsOf, Wait, type WaitLimits } from './wait.js'
 
 const NO_OPTIONS: AcquireOptions = {}
 
-export class Acquisition {
+export class Acquirer {
   readonly #client: Client
   readonly #template: ClaimTemplate
   readonly #settings: LockSettings
   readonly #cohortKey: string | undefined
-  readonly #strictKey: string | undefined
+  readonly #fifoKey: string | undefined
   readonly #separateKey: string
-  readonly #alone: Releaser
+  readonly #alone: GrantReturner
 
   constructor(client: Client, template: ClaimTemplate, settings: LockSettings) {
     assertSupported(client, template)
@@ -42,18 +44,18 @@ export class Acquisition {
     const key = `${template.kind}/${template.capacity}/${template.ttlMs}/${template.lock}`
     const passesOn = exclusive && settings.renew
     this.#cohortKey = passesOn && settings.fairness === 'cohort' ? key : undefined
-    this.#strictKey = passesOn && settings.fairness === 'fifo' ? key : undefined
+    this.#fifoKey = passesOn && settings.fairness === 'fifo' ? key : undefined
     this.#separateKey = `${template.weight}/${key}`
-    this.#alone = { giveBack: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
+    this.#alone = { returnGrant: (grant, nowMs) => releaseGrant(client, grant, nowMs) }
   }
 
   /**
    * Why the callers that wait do not know whether the lock is busy: the store does not answer them.
    */
   get failure(): LockError | undefined {
-    const { cohorts, strictQueues, separateQueues } = this.#client
+    const { cohorts, fifoQueues, separateQueues } = this.#client
     if (this.#cohortKey !== undefined) return cohorts.find(this.#cohortKey)?.failure
-    if (this.#strictKey !== undefined) return strictQueues.find(this.#strictKey)?.failure
+    if (this.#fifoKey !== undefined) return fifoQueues.find(this.#fifoKey)?.failure
     return separateQueues[this.#settings.renew ? 'renewed' : 'fixed'].find(this.#separateKey)
       ?.failure
   }
@@ -67,7 +69,7 @@ export class Acquisition {
 
   /** One attempt. A busy lock is a value, not an error. */
   async tryAcquire(signal?: AbortSignal): Promise<HeldLease | undefined> {
-    this.#client.assertOpen(this.#template.lock)
+    this.#client.runtime.assertOpen(this.#template.lock)
     const cohort =
       this.#cohortKey === undefined ? undefined : this.#client.cohorts.find(this.#cohortKey)
     if (cohort?.busy === true) {
@@ -75,11 +77,11 @@ export class Acquisition {
       if (cohort.failure) throw cohort.failure
       return undefined
     }
-    const nowMs = this.#client.clock.monotonicMs()
-    const wait = new Wait<HeldLease | undefined>(this.#client, this.#template.lock, nowMs)
+    const nowMs = this.#client.runtime.clock.monotonicMs()
+    const wait = new Wait<HeldLease | undefined>(this.#client.runtime, this.#template.lock, nowMs)
     wait.limit({ waitMs: Infinity, outageMs: 0, signal })
     const take = (grant: Grant): HeldLease => {
-      announceGrant(grant, this.#client.clock.monotonicMs() - nowMs)
+      announceGrant(this.#client.runtime, grant, this.#client.runtime.clock.monotonicMs() - nowMs)
       return (
         this.#cohort()?.adopt(grant, nowMs, this.#settings.maxHoldMs) ?? this.#leaseAlone(grant)
       )
@@ -102,30 +104,31 @@ export class Acquisition {
     }
     const limits = this.#limits(options)
     const frame = frameToReenter(this.#client, this.#template, this.#settings.reentrant)
-    const startedMs = this.#client.clock.monotonicMs()
+    const startedMs = this.#client.runtime.clock.monotonicMs()
     const inside =
-      frame && (await runInside(frame, { template: this.#template, limits, startedMs }, work))
+      frame &&
+      (await runInside(this.#client, frame, { template: this.#template, limits, startedMs }, work))
     if (inside) return inside.value
     const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
-    if (this.#client.closed) {
+    if (this.#client.runtime.closed) {
       // Closed in the very turn of the grant: closing gives the lease back, and has not seen that
       // anybody works under it.
       await lease.releaseQuietly()
-      throw this.#client.closedError(this.#template.lock)
+      throw this.#client.runtime.closedError(this.#template.lock)
     }
     return runAndRelease(this.#client, lease, work)
   }
 
   #limits(options: AcquireOptions): WaitLimits {
-    this.#client.assertOpen(this.#template.lock)
+    this.#client.runtime.assertOpen(this.#template.lock)
     if (options === NO_OPTIONS) return this.#client.waitLimits
-    return limitsOf(this.#client, this.#template.lock, 'acquire', options)
+    return limitsOf(this.#template.lock, 'acquire', options, this.#client.waitLimits)
   }
 
   #acquire(limits: WaitLimits): HeldLease | Promise<HeldLease> {
     if (limits.waitMs === 0) return this.#acquireNow(limits.signal)
-    const nowMs = this.#client.clock.monotonicMs()
-    const queue = this.#cohort() ?? this.#strictQueue() ?? this.#separateQueue()
+    const nowMs = this.#client.runtime.clock.monotonicMs()
+    const queue = this.#cohort() ?? this.#fifoQueue() ?? this.#separateQueue()
     return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
   }
 
@@ -133,7 +136,7 @@ export class Acquisition {
   async #acquireAfter(startedMs: number, limits: WaitLimits): Promise<HeldLease> {
     const { waitMs, signal } = limits
     signal?.throwIfAborted()
-    const goneMs = this.#client.clock.monotonicMs() - startedMs
+    const goneMs = this.#client.runtime.clock.monotonicMs() - startedMs
     try {
       return await this.#acquire({ ...limits, waitMs: Math.max(0, waitMs - goneMs) })
     } catch (error) {
@@ -149,7 +152,10 @@ export class Acquisition {
   async #acquireNow(signal: AbortSignal | undefined): Promise<HeldLease> {
     const lease = await this.tryAcquire(signal)
     if (lease) return lease
-    throw new LockTimeoutError(0, { lock: this.#template.lock, store: this.#client.store.name })
+    throw new LockTimeoutError(0, {
+      lock: this.#template.lock,
+      store: this.#client.runtime.store.name,
+    })
   }
 
   #cohort(): Cohort | undefined {
@@ -157,9 +163,9 @@ export class Acquisition {
     return key === undefined ? undefined : this.#client.cohorts.get(key, this.#template)
   }
 
-  #strictQueue(): StrictQueue | undefined {
-    const key = this.#strictKey
-    return key === undefined ? undefined : this.#client.strictQueues.get(key, this.#template)
+  #fifoQueue(): FifoQueue | undefined {
+    const key = this.#fifoKey
+    return key === undefined ? undefined : this.#client.fifoQueues.get(key, this.#template)
   }
 
   #separateQueue(): SeparateQueue {
@@ -171,7 +177,10 @@ export class Acquisition {
   }
 
   /** Attempts without queueing, until the caller gives up. */
-  #attemptOnce(wait: Pick<Wait, 'fail' | 'onGiveUp'>, done: ClaimListener['done']): void {
+  #attemptOnce(
+    wait: Pick<Wait<HeldLease | undefined>, 'fail' | 'onGiveUp'>,
+    done: ClaimListener['done'],
+  ): void {
     const terms = {
       enqueue: false,
       renews: this.#settings.renew,
@@ -181,7 +190,7 @@ export class Acquisition {
     try {
       const found = startClaim(this.#client, this.#template, terms, { done })
       if (found instanceof Grant) done(found)
-      else if (!found.over) wait.onGiveUp = () => found.stop()
+      else if (found) wait.onGiveUp = () => found.stop()
     } catch (error) {
       // A store that answers at once refuses at once; the wait must end with it, or closing the
       // client would.
@@ -191,7 +200,7 @@ export class Acquisition {
 
   #leaseAlone(grant: Grant): HeldLease {
     this.#client.renewals.add(grant)
-    const nowMs = this.#client.clock.monotonicMs()
+    const nowMs = this.#client.runtime.clock.monotonicMs()
     return new HeldLease(
       this.#client,
       grant,
@@ -203,37 +212,8 @@ export class Acquisition {
   }
 }
 
-/**
- * Runs `work` under a lease and gives it back.
- *
- * What the callback began and did not wait for, nested runs for instance, works under the same
- * lease: the lock is kept until that has ended too.
- *
- * Rejects with the loss only if the lease ended before the callback settled. Otherwise the
- * callback's own outcome stands, whatever becomes of the release: a release error after a
- * successful payment must not make anyone pay twice.
- */
-export async function runAndRelease<T>(
-  client: Client,
-  lease: HeldLease,
-  work: (lease: HeldLease) => T | PromiseLike<T>,
-): Promise<T> {
-  let outcome: { readonly value: T } | { readonly error: unknown }
-  try {
-    outcome = { value: await runUnder(client, lease, () => work(lease)) }
-  } catch (error) {
-    outcome = { error }
-  }
-  const lost = await lease.endedEarly()
-  await lease.whenCallbacksSettled()
-  await lease.releaseQuietly()
-  if (lost) throw lease.lossError('error' in outcome ? outcome.error : undefined)
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
-}
-
 function assertSupported(client: Client, template: ClaimTemplate): void {
-  const { store } = client
+  const { store } = client.runtime
   if (store.traits.kinds.includes(template.kind)) return
   throw new UnsupportedLockError(
     `The ${store.name} store has no ${template.kind} ("${template.lock}"); it offers: ${store.traits.kinds.join(', ')}.`,

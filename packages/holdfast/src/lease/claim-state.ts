@@ -1,0 +1,102 @@
+/** The states of a pending claim, and what follows from them about a grant. */
+import {
+  HEARTBEATS_TO_LIVE,
+  type Claim,
+  type Granted,
+  type PushedGrant,
+} from '../store/contract.js'
+import { grantBaseMs, leaseEndMs } from './deadline.js'
+import type { GrantTerms } from './grant.js'
+import type { SentAttempt } from './sent-attempt.js'
+
+/** No attempt has left: an earlier caller of this client found no store. */
+export interface Unsent {
+  readonly name: 'unsent'
+}
+
+/** Attempts have left, and the store has not said that the claim waits. */
+export interface Attempted {
+  readonly name: 'attempted'
+  readonly first: SentAttempt
+  /** How often the store, which keeps no queue, answered "busy". */
+  readonly polls: number
+  /** An attempt found no store and was sent again: a grant may come from either. */
+  readonly isResent: boolean
+}
+
+/** The store said that the claim waits in its queue. */
+export interface Queued {
+  readonly name: 'queued'
+  /** The latest attempt that was answered "waiting": a grant that is reported later came after. */
+  readonly waiting: SentAttempt
+  /** The longest time between an attempt and the next one that was answered "waiting". */
+  readonly silentMs: number
+}
+
+/**
+ * The clocks parted, so a grant may be over, and another grant with another token may have
+ * followed. Only the answer to an attempt that left since can tell.
+ */
+export interface InDoubt {
+  readonly name: 'in-doubt'
+  /** As in `Queued`. */
+  readonly silentMs: number
+}
+
+/** The client renews a fixed lease to its whole TTL before it hands the lease out. */
+export interface ToppingUp {
+  readonly name: 'topping-up'
+  readonly before: Attempted | Queued | InDoubt
+}
+
+/** The listener was told, or no caller wants the lock any more. */
+export interface Ended {
+  readonly name: 'ended'
+}
+
+export type ClaimState = Unsent | Attempted | Queued | InDoubt | ToppingUp | Ended
+
+export const UNSENT: Unsent = { name: 'unsent' }
+export const ENDED: Ended = { name: 'ended' }
+
+/** Returns what is known of the time before a grant, whatever goes on now. */
+export function evidenceOf(state: ClaimState): Exclude<ClaimState, ToppingUp> {
+  return state.name === 'topping-up' ? state.before : state
+}
+
+/** Returns the terms of a grant that answers an attempt. */
+export function termsOfAnswer(granted: Granted, sent: SentAttempt, state: ClaimState): GrantTerms {
+  const evidence = evidenceOf(state)
+  // An answer that was overtaken by a later "waiting" reports a grant from before that.
+  const waiting =
+    evidence.name === 'queued' && evidence.waiting.sentMs <= sent.sentMs
+      ? evidence.waiting
+      : undefined
+  // The clocks are compared from the oldest moment on, or a sleep in between would go unseen.
+  const oldest = waiting ?? (evidence.name === 'attempted' ? evidence.first : sent)
+  return {
+    token: granted.token,
+    tokens: granted.tokens,
+    ttlMs: granted.ttlMs,
+    baseMs: grantBaseMs(granted, sent.sentMs, waiting?.sentMs),
+    offsetMs: granted.alreadyGranted ? oldest.offsetMs : sent.offsetMs,
+  }
+}
+
+/**
+ * Returns the terms of a pushed grant; undefined after a silence in which an earlier grant could
+ * have ended unseen. Then the message may be about that one.
+ */
+export function termsOfPush(
+  pushed: PushedGrant,
+  { ttlMs, heartbeatMs }: Claim,
+  { waiting, silentMs }: Queued,
+): GrantTerms | undefined {
+  // No store pushes a longer TTL. A message that says more is damaged or forged: then the first
+  // renewal finds out.
+  const longestMs = Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
+  const shownMs = Math.min(pushed.ttlMs, longestMs)
+  if (leaseEndMs(0, shownMs) <= silentMs) return undefined
+  const { token, tokens } = pushed
+  return { token, tokens, ttlMs: shownMs, baseMs: waiting.sentMs, offsetMs: waiting.offsetMs }
+}

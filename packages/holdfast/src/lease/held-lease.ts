@@ -1,0 +1,112 @@
+/** A lease: what user code may ask about its hold on a lock, and do with it. */
+import { LockUsageError, UnsupportedLockError } from '../errors.js'
+import { promiseOf } from '../store/maybe-promise.js'
+import { INSPECT } from '../store/with-json.js'
+import { runUnder } from './frames.js'
+import type { Grant } from './grant.js'
+import { Hold, type GrantReturner } from './hold.js'
+import { checkNote, type LeaseNote } from './lease-note.js'
+import type { Lease, WriteLease } from './lease.js'
+import type { Services } from './services.js'
+
+export class HeldLease extends Hold implements WriteLease {
+  readonly #token: bigint | undefined
+
+  constructor(
+    services: Services,
+    grant: Grant,
+    token: bigint | undefined,
+    nowMs: number,
+    maxHoldMs: number,
+    returner: GrantReturner,
+  ) {
+    super(services, grant, nowMs, maxHoldMs, returner)
+    this.#token = token
+  }
+
+  get claimId(): string {
+    return this.grant.claim.id
+  }
+
+  // The type of the token follows the store, which the runtime does not know. `createLocks` does.
+  get token(): never {
+    return this.#token as never
+  }
+
+  get remainingMs(): number {
+    if (!this.held) return 0
+    const endsMs = Math.min(this.grant.deadlineMs, this.endsMs)
+    return Math.max(0, endsMs - this.services.runtime.clock.monotonicMs())
+  }
+
+  async renew(): Promise<void> {
+    this.assertNotOver()
+    const result = await this.services.renewals.renewNow(this.grant)
+    if (result.outcome === 'unknown') throw result.cause
+    this.assertNotOver()
+  }
+
+  async annotate(note: LeaseNote): Promise<void> {
+    this.assertNotOver()
+    const checked = checkNote(note)
+    this.grant.describeAs({ ...this.grant.claim.owner, ...checked })
+    await this.renew()
+  }
+
+  async downgrade(): Promise<void> {
+    this.assertNotOver()
+    this.#assertDowngradable()
+    const { grant, name } = this
+    const { runtime, renewals } = this.services
+    // Before the answer, which may be lost: no other caller of this process may get as a writer
+    // what the store holds for a reader.
+    grant.weight = 1
+    const answer = (async () => runtime.store.downgrade(grant.claim))()
+    if (!(await runtime.bounded(answer, name, 'the downgrade'))) renewals.lose(grant, 'expired')
+    this.assertNotOver()
+    grant.claim = { ...grant.claim, weight: 1 }
+  }
+
+  #assertDowngradable(): void {
+    const { name, kind } = this
+    const { store } = this.services.runtime
+    if (kind !== 'readWriteLock') {
+      throw new LockUsageError(`Only a writer's lease can be downgraded; "${name}" is a ${kind}.`, {
+        lock: name,
+      })
+    }
+    if (store.traits.downgrade) return
+    throw new UnsupportedLockError(`The ${store.name} store cannot downgrade "${name}".`, {
+      lock: name,
+      store: store.name,
+    })
+  }
+
+  release(): Promise<'released' | 'lost'> {
+    return promiseOf(() => this.return())
+  }
+
+  async run<T>(work: (lease: Lease<never>) => T | PromiseLike<T>): Promise<T> {
+    return runUnder(this.services, this, () => work(this))
+  }
+
+  /** Returns what `JSON.stringify` writes: the token as a decimal string. */
+  toJSON(): object {
+    const { name, claimId, held, remainingMs } = this
+    return {
+      name,
+      claimId,
+      ...(this.#token === undefined ? {} : { token: String(this.#token) }),
+      held,
+      remainingMs,
+    }
+  }
+
+  [INSPECT](): object {
+    return this.toJSON()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.releaseQuietly()
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * One caller's hold on a grant: its end by release, loss or `maxHoldMs`, and the callbacks that run
+ * under it. `HeldLease` adds what user code may ask.
+ */
+import { LockLostError, LockUsageError, type LossReason } from '../errors.js'
+import type { Place } from '../collections/linked-set.js'
+import { invariant } from '../invariant.js'
+import type { LockKind } from '../store/contract.js'
+import { DeadlineTimer } from './deadline-timer.js'
+import { isWatched, publish } from './events.js'
+import type { Enterable } from './frames.js'
+import type { Grant, GrantHolder } from './grant.js'
+import { LeaseSignal } from './lease-signal.js'
+import { RunningCallbacks } from './running-callbacks.js'
+import type { OpenLease, Services } from './services.js'
+
+/** What a release comes to: at once where the store answers at once. */
+export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
+
+/** Takes grants back: the local queue that a grant serves, or the store alone. */
+export interface GrantReturner {
+  returnGrant(grant: Grant, nowMs: number): ReleaseOutcome
+}
+
+/** `maxHoldMs` is announced this long before it is reached: timers fire late and never early. */
+const ANNOUNCE_EARLY_MS = 2
+
+export class Hold implements GrantHolder, OpenLease, Enterable {
+  readonly endsMs: number
+  protected readonly services: Services
+  protected readonly grant: Grant
+  readonly #place: Place<OpenLease>
+  readonly #returner: GrantReturner
+  readonly #startedMs: number
+  #maxHold: DeadlineTimer | undefined
+  #signal: LeaseSignal | undefined
+  #lost: LockLostError | undefined
+  /** Why the holder was asked to stop: the client closes. */
+  #stopReason: unknown
+  #isAbandoned = false
+  #release: ReleaseOutcome | undefined
+  #callbacks: RunningCallbacks | undefined
+  /** Called when it is lost or released. */
+  #onOver: (() => void) | undefined
+
+  constructor(
+    services: Services,
+    grant: Grant,
+    nowMs: number,
+    maxHoldMs: number,
+    returner: GrantReturner,
+  ) {
+    invariant(grant.holder === undefined, 'a grant has one holder at a time', grant.claim.lock)
+    this.services = services
+    this.grant = grant
+    this.#startedMs = nowMs
+    this.endsMs = nowMs + maxHoldMs
+    this.#returner = returner
+    grant.holder = this
+    this.#place = services.leases.add(this)
+    if (maxHoldMs !== Infinity) this.#watchMaxHold()
+  }
+
+  get name(): string {
+    return this.grant.claim.lock
+  }
+
+  get weight(): number {
+    return this.grant.weight
+  }
+
+  get kind(): LockKind {
+    return this.grant.claim.kind
+  }
+
+  get capacity(): number {
+    return this.grant.claim.capacity
+  }
+
+  get exclusive(): boolean {
+    return this.weight === this.capacity
+  }
+
+  get open(): boolean {
+    return this.#lost === undefined && this.#release === undefined
+  }
+
+  get held(): boolean {
+    if (!this.open) return false
+    const { runtime, renewals } = this.services
+    const nowMs = runtime.clock.monotonicMs()
+    if (nowMs >= this.endsMs) return false
+    if (this.grant.isAlive(nowMs, runtime.clockOffsetMs(nowMs))) return true
+    // The clocks parted but the deadline has not come: the store's answer decides.
+    if (this.grant.isOpen && nowMs < this.grant.deadlineMs) renewals.renewSoon(this.grant)
+    return false
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= new LeaseSignal(this.#lost ?? this.#stopReason)).signal
+  }
+
+  assertHeld(): void {
+    if (this.held) return
+    this.#assertNotReleased()
+    throw this.lossError()
+  }
+
+  /** Returns the loss for the caller, who may have met another error meanwhile. */
+  lossError(cause?: unknown): LockLostError {
+    const { clock, store } = this.services.runtime
+    const isOverstayed = clock.monotonicMs() >= this.endsMs
+    const reason = this.#lost?.reason ?? (isOverstayed ? 'max-hold' : 'deadline')
+    const stealReason = this.#lost?.stealReason
+    return new LockLostError(reason, { lock: this.name, store: store.name, cause, stealReason })
+  }
+
+  /** `release` without a promise where none is needed. */
+  return(): ReleaseOutcome {
+    if (this.#release !== undefined) return this.#release
+    this.#maxHold?.cancel()
+    this.services.leases.delete(this.#place)
+    if (this.#lost) return this.#returnLost(this.#lost)
+    const nowMs = this.services.runtime.clock.monotonicMs()
+    const lateness = this.#lateness(nowMs)
+    invariant(this.grant.holder === this, 'only the holder of a grant returns it', this.name)
+    this.grant.holder = undefined
+    const outcome = this.#returner.returnGrant(this.grant, nowMs)
+    this.#release = lateness ? 'lost' : outcome
+    if (lateness) this.#noteLateLoss(lateness, nowMs)
+    this.#onOver?.()
+    if (typeof outcome === 'string') this.#noteReleased(outcome, nowMs)
+    else {
+      outcome.then(
+        (settled) => this.#noteReleased(settled, nowMs),
+        () => undefined, // the caller of `release` gets the error
+      )
+    }
+    return this.#release
+  }
+
+  /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
+  async releaseQuietly(): Promise<void> {
+    try {
+      await this.return()
+    } catch (error) {
+      this.services.runtime.report(this.grant.claim, 'release', error)
+    }
+  }
+
+  /** Why it had ended by the clock before it was returned. */
+  #lateness(nowMs: number): 'max-hold' | 'deadline' | undefined {
+    if (nowMs >= this.endsMs) return 'max-hold'
+    return nowMs >= this.grant.deadlineMs ? 'deadline' : undefined
+  }
+
+  /** @param outcome the store's answer; the clock may have said otherwise before */
+  #noteReleased(outcome: 'released' | 'lost', nowMs: number): void {
+    if (outcome === 'lost' && !this.#lost) this.#noteLateLoss('expired', nowMs)
+    if (!isWatched('released')) return
+    publish('released', () => ({
+      ...this.services.runtime.event(this.grant.claim),
+      outcome: this.#lost ? 'lost' : outcome,
+      durationMs: nowMs - this.#startedMs,
+    }))
+  }
+
+  /**
+   * Notes a loss that the release found. A holder that blocked the event loop past the deadline
+   * releases before the timer of the deadline runs, and that timer no longer watches the grant.
+   */
+  #noteLateLoss(reason: LossReason, nowMs: number): void {
+    const { store } = this.services.runtime
+    this.#lost = new LockLostError(reason, { lock: this.name, store: store.name })
+    this.#announceLoss(reason, nowMs)
+    this.#signal?.abort(this.#lost)
+  }
+
+  #announceLoss(reason: LossReason, nowMs: number): void {
+    publish('lost', () => ({
+      ...this.services.runtime.event(this.grant.claim),
+      reason,
+      durationMs: nowMs - this.#startedMs,
+    }))
+  }
+
+  /** Ends the lease, since its grant is lost. */
+  onLoss(error: LockLostError): void {
+    // Nothing is left to release, so a lease that is never released must not be remembered.
+    const isOver = error.reason === 'deadline' || error.reason === 'expired'
+    if (isOver && !this.busy) this.services.leases.delete(this.#place)
+    if (!this.open) return
+    this.#lost = error
+    this.#maxHold?.cancel()
+    this.#signal?.abort(error)
+    this.#onOver?.()
+  }
+
+  /** Frees a stolen or overstayed lock now that its holder let go. */
+  #returnLost({ reason }: LockLostError): 'lost' {
+    const { runtime, withdrawals } = this.services
+    this.#release = 'lost'
+    if (reason === 'stolen') withdrawals.inBackground(this.grant.claim)
+    if (reason === 'max-hold' && this.grant.isOpen) {
+      const outcome = this.#returner.returnGrant(this.grant, runtime.clock.monotonicMs())
+      if (typeof outcome !== 'string')
+        outcome.catch((error: unknown) => runtime.report(this.grant.claim, 'release', error))
+    }
+    return 'lost'
+  }
+
+  #watchMaxHold(): void {
+    const { clock } = this.services.runtime
+    const atMs = this.endsMs - ANNOUNCE_EARLY_MS
+    this.#maxHold = new DeadlineTimer(clock, atMs, () => this.#overstay())
+  }
+
+  /** Tells the holder, and stops renewing. The lock is free when it lets go or the TTL ends. */
+  #overstay(): void {
+    const { runtime, renewals } = this.services
+    renewals.stopRenewing(this.grant)
+    if (this.grant.isOpen) this.grant.state = 'overstayed'
+    this.#announceLoss('max-hold', runtime.clock.monotonicMs())
+    this.onLoss(new LockLostError('max-hold', { lock: this.name, store: runtime.store.name }))
+  }
+
+  /** A transaction under it may still commit: only the store gives the lock to the next caller. */
+  requireStoreRelease(): void {
+    this.grant.storeOnly = 'commit-pending'
+  }
+
+  verifySoon(): void {
+    if (this.open) this.services.renewals.renewSoon(this.grant)
+  }
+
+  async endedEarly(): Promise<boolean> {
+    if (this.#release !== undefined || this.held) return false
+    // Only the clocks disagree: ask, and let the answer decide.
+    const { runtime, renewals } = this.services
+    const endMs = Math.min(this.grant.deadlineMs, this.endsMs)
+    if (this.open && this.grant.isOpen && runtime.clock.monotonicMs() < endMs)
+      await renewals.renewNow(this.grant)
+    return !this.held
+  }
+
+  track(callback: Promise<unknown>): void {
+    const callbacks = (this.#callbacks ??= new RunningCallbacks())
+    callbacks.add(callback)
+  }
+
+  get busy(): boolean {
+    return this.#callbacks !== undefined && this.#callbacks.size > 0
+  }
+
+  async idle(): Promise<void> {
+    await this.#callbacks?.settled()
+  }
+
+  /** Resolves when no callback runs under it any more, or when it is over. */
+  async whenCallbacksSettled(): Promise<void> {
+    if (!this.busy || !this.open) return
+    const over = new Promise<void>((resolve) => (this.#onOver = resolve))
+    await Promise.race([this.#callbacks?.idle(), over])
+  }
+
+  askToStop(reason: unknown): void {
+    this.#stopReason = reason
+    this.#signal?.abort(reason)
+  }
+
+  abandon(): void {
+    this.services.leases.delete(this.#place)
+    this.#isAbandoned = true
+    this.services.renewals.stopRenewing(this.grant)
+  }
+
+  /** @throws LockLostError or LockUsageError when it has ended. */
+  protected assertNotOver(): void {
+    if (this.#lost) throw this.lossError()
+    this.#assertNotReleased()
+    if (this.#isAbandoned) this.services.runtime.assertOpen(this.name)
+    if (this.#lateness(this.services.runtime.clock.monotonicMs())) throw this.lossError()
+  }
+
+  #assertNotReleased(): void {
+    if (this.#lost || this.#release === undefined) return
+    throw new LockUsageError(
+      `The lease on "${this.name}" was released already; acquire the lock again.`,
+      { lock: this.name, store: this.services.runtime.store.name },
+    )
+  }
+}

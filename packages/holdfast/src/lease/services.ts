@@ -1,0 +1,36 @@
+/**
+ * What the locks of one client share beside the runtime: the parts that act in the background, and
+ * the leases that `close` has to end.
+ */
+import type { LinkedSet } from '../collections/linked-set.js'
+import type { AttemptRetries } from './attempt-retries.js'
+import type { Heartbeats } from './heartbeats.js'
+import type { RenewalScheduler } from './renewal-scheduler.js'
+import type { Runtime } from './runtime.js'
+import type { Withdrawals } from './withdrawals.js'
+
+/** A lease that was neither released nor lost, as `close` and `steal` see it. */
+export interface OpenLease {
+  readonly name: string
+  /** Whether a callback runs under it. */
+  readonly busy: boolean
+  /** Resolves when the callbacks that run now have settled. */
+  idle(): Promise<void>
+  /** Aborts the signal of the lease, which goes on. */
+  askToStop(reason: unknown): void
+  /** Stops renewing for good, and lets the lease end by itself. */
+  abandon(): void
+  /** Asks the store soon whether it still holds the lock for this lease. */
+  verifySoon(): void
+  /** Releases. A failure goes to the events. */
+  releaseQuietly(): Promise<void>
+}
+
+export interface Services {
+  readonly runtime: Runtime
+  readonly renewals: RenewalScheduler
+  readonly heartbeats: Heartbeats
+  readonly retries: AttemptRetries
+  readonly withdrawals: Withdrawals
+  readonly leases: LinkedSet<OpenLease>
+}
