@@ -1,7 +1,4 @@
-/**
- * The suite judged: it passes a sound store, and each thing that is broken on purpose fails the
- * case that is for it.
- */
+/** The suite itself: a sound store passes, and each broken store fails the case for its defect. */
 import { conformanceCases, VirtualClock, type Subject } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
@@ -21,7 +18,7 @@ function subjectOf(breakage: Breakage): Subject {
     skip: [
       {
         reason: 'it lives in this process',
-        tests: ['processes', 'grow through a restart of the service'],
+        tests: ['processes', 'tokens grow through a restart of the service'],
       },
     ],
   }

@@ -1,7 +1,4 @@
-/**
- * The conformance suite over three etcd members, and once more while their leader is killed again
- * and again.
- */
+/** The conformance suite over three etcd members, and its contention while leaders are killed. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'

@@ -1,4 +1,4 @@
-/** The store with faults does what it is told, and nothing else. */
+/** `FaultyStore` applies the planned faults, and no others. */
 import {
   FaultyStore,
   Gate,
@@ -36,7 +36,7 @@ function setUp(plan: Plan, requestTimeoutMs?: number) {
   return { clock, inner, store, held }
 }
 
-/** What a promise has come to by now. */
+/** Returns an object with the state of the promise, which changes when it settles. */
 function peek(promise: Promise<unknown>): { state: string } {
   const seen = { state: 'pending' }
   promise.then(
@@ -47,7 +47,7 @@ function peek(promise: Promise<unknown>): { state: string } {
 }
 
 describe('a store with faults', () => {
-  test('without any delivers', async () => {
+  test('delivers every message without a fault', async () => {
     const { store, held } = setUp(planFor({}))
     expect(await store.attempt(CLAIM, QUEUE)).toMatchObject({
       outcome: 'granted',
@@ -75,15 +75,15 @@ describe('a store with faults', () => {
     expect(await held()).toBe(true)
   })
 
-  test('tells of what it dropped, if it is to', async () => {
+  test('rejects a dropped message with `fails`', async () => {
     for (const drop of ['request', 'reply'] as const) {
-      const { store, held } = setUp(planFor({ attempt: { drop, tell: true } }))
+      const { store, held } = setUp(planFor({ attempt: { drop, fails: true } }))
       await expect(store.attempt(CLAIM, QUEUE)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
       expect(await held()).toBe(drop === 'reply')
     }
   })
 
-  test('gives up on an answer after its timeout', async () => {
+  test('rejects after its request timeout', async () => {
     for (const fate of [{ drop: 'request' }, { drop: 'reply' }, { replyMs: 1000 }] as const) {
       const { clock, store } = setUp(planFor({ attempt: fate }), 300)
       const seen = peek(store.attempt(CLAIM, QUEUE))
@@ -94,7 +94,7 @@ describe('a store with faults', () => {
     }
   })
 
-  test('delays each way', async () => {
+  test('delays requests and replies', async () => {
     const { clock, store, held } = setUp(planFor({ attempt: { requestMs: 20, replyMs: 30 } }))
     const seen = peek(store.attempt(CLAIM, QUEUE))
     await clock.advance(19)
@@ -107,7 +107,7 @@ describe('a store with faults', () => {
     expect(seen.state).toBe('answered')
   })
 
-  test('lets a later message overtake one that it holds back', async () => {
+  test('lets a later message overtake a held one', async () => {
     const gate = new Gate()
     const { store, held } = setUp(planFor({ attempt: { holdRequest: gate.opened } }))
     const attempt = store.attempt(CLAIM, QUEUE)
@@ -117,7 +117,7 @@ describe('a store with faults', () => {
     expect(await held()).toBe(false)
   })
 
-  test('delivers twice', async () => {
+  test('delivers a message twice', async () => {
     const { clock, store, inner, held } = setUp(planForFirst('withdraw', { againAfterMs: 50 }))
     await store.attempt(CLAIM, QUEUE)
     expect(await store.withdraw(CLAIM)).toBe('released')
@@ -126,22 +126,22 @@ describe('a store with faults', () => {
     expect(await held()).toBe(true)
   })
 
-  test('strikes the first messages only, if it is to', async () => {
-    const { store } = setUp(planForFirst('renew', { drop: 'request', tell: true }, 2))
+  test('applies planForFirst to the first messages only', async () => {
+    const { store } = setUp(planForFirst('renew', { drop: 'request', fails: true }, 2))
     await store.attempt(CLAIM, QUEUE)
     await expect(store.renew([CLAIM])).rejects.toThrow()
     await expect(store.renew([CLAIM])).rejects.toThrow()
     expect(await store.renew([CLAIM])).toEqual([{ outcome: 'renewed' }])
   })
 
-  test('passes refusals on', async () => {
+  test('passes on refusals', async () => {
     const { store } = setUp(planFor({}))
     await store.attempt(CLAIM, QUEUE)
     const other = { ...CLAIM, id: 'two', kind: 'semaphore', capacity: 2 } as const
     await expect(store.attempt(other, QUEUE)).rejects.toMatchObject({ code: 'LOCK_MISMATCH' })
   })
 
-  test('loses and delays wake-ups, and none comes after the watch was closed', async () => {
+  test('loses and delays wake-ups, and sends none after the watch was closed', async () => {
     for (const [fate, expected] of [
       [{}, [0]],
       [{ drop: 'request' }, []],

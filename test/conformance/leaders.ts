@@ -1,4 +1,4 @@
-/** Kills the leader of a cluster every few seconds while something else goes on. */
+/** Kills the leader of a cluster every few seconds while cases run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Service } from '@holdfast/servers/service'
 import { conformanceCases, type Subject } from 'holdfast/conformance'
@@ -7,46 +7,39 @@ import { serverKillRounds } from '../support/plan.js'
 
 export interface Cluster {
   readonly members: readonly Service[]
-  /** The number of the member that leads now. */
+  /** Resolves to the index of the leading member. */
   leader(): Promise<number>
 }
 
-/**
- * A new leader gives all sessions their whole time again, so the dead are forgotten only between
- * two of them.
- */
+/** A new leader restarts the time of all sessions, so sessions end only between two elections. */
 const EVERY_MS = 5000
-/** How long the dead leader stays away, so that another is chosen. */
+/** How long a killed leader stays down, so that another is elected. */
 const AWAY_MS = 1500
 
-/** What has to hold although the service stumbles all the time. */
+/** The cases that pass while leaders are killed. */
 const STEADY = [
   'contending processes exclude each other',
-  'contending processes that are killed at random never hold together, and no token is given twice',
+  'contending processes that are killed at random exclude each other, and no token is granted twice',
 ]
 
-/**
- * The cases of the suite that hold without a leader now and then, while the leader is killed again
- * and again.
- */
+/** Registers the cases of the suite that pass while the leader is killed every few seconds. */
 export function suiteWhileLeadersDie(
   title: string,
   subject: Subject,
   cluster: () => Cluster,
 ): void {
-  const patient = {
+  const slow = {
     ...subject,
     shortTtlMs: 2000,
-    // The dead may have to be forgotten under the next leader, which gives them their whole time
-    // again: one leader's time (seven seconds and the start of a server), an election, and the
-    // session, before the living get through.
+    // The next leader restarts the sessions of killed workers. So the others wait for one leader's
+    // time (seven seconds and the start of a server), an election, and the session.
     slackMs: 30_000,
     killRounds: Math.ceil(serverKillRounds() / 3),
   }
   // A round is a second at most, and the start of a process.
-  const limitMs = 120_000 + patient.killRounds * 4000
+  const limitMs = 120_000 + slow.killRounds * 4000
   describe(title, () => {
-    for (const one of conformanceCases(patient)) {
+    for (const one of conformanceCases(slow)) {
       if (STEADY.includes(one.title))
         test(one.title, () => whileLeadersDie(cluster(), one.run), limitMs)
     }
@@ -66,7 +59,7 @@ async function whileLeadersDie(cluster: Cluster, run: () => Promise<void>): Prom
 
 async function killLeaders(cluster: Cluster, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
-    // Between two leaders there is none for a moment.
+    // During an election there is no leader.
     const leader = await cluster.leader().catch(() => undefined)
     const member = leader === undefined ? undefined : cluster.members[leader]
     if (member) {

@@ -1,4 +1,4 @@
-/** A store that can do little passes the suite as well, if it says no to all that it cannot do. */
+/** A store with few traits passes the suite if it refuses what it does not support. */
 import { conformanceSuite, VirtualClock, type Subject } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { UnsupportedLockError } from 'holdfast'
@@ -26,7 +26,7 @@ function refuse(what: string): () => never {
   }
 }
 
-/** As much as a set of independent nodes can do: exclusion, and nothing else. */
+/** Opens a store that only excludes. */
 function openLimited(): Store<false> {
   return {
     name: 'limited',
@@ -53,7 +53,7 @@ const subject: Subject = {
   skip: [
     {
       reason: 'it lives in this process',
-      tests: ['processes', 'grow through a restart of the service'],
+      tests: ['processes', 'tokens grow through a restart of the service'],
     },
   ],
 }

@@ -1,4 +1,4 @@
-/** Vitest, as the conformance suite wants a runner. */
+/** Vitest as the runner of the conformance suite. */
 import type { Runner } from 'holdfast/conformance'
 import { describe, test } from 'vitest'
 
@@ -9,8 +9,5 @@ export const runner: Runner = {
   skip: test.skip,
 }
 
-/**
- * The short lease of stores that wait for servers or the disk: cases that run beside each other may
- * be late.
- */
+/** The short TTL of stores with servers or files: cases that run beside each other may be late. */
 export const SHORT_TTL_MS = 600

@@ -1,4 +1,4 @@
-/** The suite's own rules: what is left out, and how that is said. */
+/** Which cases the suite registers, leaves out and refuses. */
 import {
   conformanceCases,
   conformanceSuite,
@@ -13,14 +13,15 @@ const store = memoryStore()
 const subject: Subject = { name: 'some store', traits: store.traits, open: () => store }
 
 describe('the conformance suite', () => {
-  test('has no two cases of one name', () => {
+  test('has a different title for each case', () => {
     const titles = conformanceCases(subject).map(({ title }) => title)
     expect(titles).toHaveLength(new Set(titles).size)
   })
 
-  test('does not leave out the tests with processes by forgetting', async () => {
+  test('fails the cases with processes without a worker and a skip', async () => {
     const killed = conformanceCases(subject).find(
-      ({ title }) => title === 'a killed holder costs its TTL at most',
+      ({ title }) =>
+        title === 'a waiter gets the lock of a killed holder within its TTL and a second',
     )
     expect(killed?.skipped).toBeUndefined()
     await expect(killed?.run()).rejects.toThrow(/needs a worker.*skip and its reason/)
@@ -30,14 +31,14 @@ describe('the conformance suite', () => {
     const reason = 'there is only one process'
     const cases = conformanceCases({
       ...subject,
-      skip: [{ reason, tests: ['processes', 'may be repeated'] }],
+      skip: [{ reason, tests: ['processes', 'a repeated downgrade succeeds'] }],
     })
     const left = cases.filter(({ skipped }) => skipped === reason)
     expect(new Set(left.map(({ group }) => group))).toEqual(new Set(['processes', 'downgrade']))
     expect(left.filter(({ group }) => group === 'downgrade')).toHaveLength(1)
   })
 
-  test('refuses a skip without a reason, and one of a test that is not there', () => {
+  test('refuses a skip without a reason, and a skip of an unknown case', () => {
     expect(() =>
       conformanceCases({ ...subject, skip: [{ reason: ' ', tests: ['steal'] }] }),
     ).toThrow(/reason/)
@@ -47,38 +48,38 @@ describe('the conformance suite', () => {
   })
 
   test('shows what is left out, and why', () => {
-    const told: string[] = []
+    const titles: string[] = []
     const runner: Runner = {
       describe: (_title, register) => register(),
-      test: (title) => void told.push(title),
-      skip: (title) => void told.push(title),
+      test: (title) => void titles.push(title),
+      skip: (title) => void titles.push(title),
     }
     conformanceSuite(
       { ...subject, skip: [{ reason: 'it is alone', tests: ['processes'] }] },
       runner,
     )
-    expect(told).toContain('a killed waiter is passed over [left out: it is alone]')
-    expect(told).toHaveLength(conformanceCases(subject).length)
+    expect(titles).toContain('a killed waiter loses its place [left out: it is alone]')
+    expect(titles).toHaveLength(conformanceCases(subject).length)
   })
 
-  test('registers the cases that bear others beside them first, and apart', () => {
-    const told: string[] = []
+  test('registers the cases that may run beside others first, and apart', () => {
+    const titles: string[] = []
     const runner: Runner = {
       describe: (_title, register) => register(),
       describeConcurrent(_title, register) {
-        told.push('beside')
+        titles.push('beside')
         register()
-        told.push('apart')
+        titles.push('apart')
       },
-      test: (title) => void told.push(title),
+      test: (title) => void titles.push(title),
     }
     conformanceSuite({ ...subject, restart: () => undefined }, runner)
-    const last = told.lastIndexOf('apart')
-    const restart = told.indexOf('grow through a restart of the service')
+    const last = titles.lastIndexOf('apart')
+    const restart = titles.indexOf('tokens grow through a restart of the service')
     expect(restart).toBeGreaterThan(last)
-    expect(told.indexOf('a stranger releases nothing')).toBeLessThan(last)
+    expect(titles.indexOf('another claim id releases nothing')).toBeLessThan(last)
     const alone = conformanceCases(subject).filter((one) => one.alone)
-    expect(told.length - 1 - last).toBe(alone.length)
+    expect(titles.length - 1 - last).toBe(alone.length)
   })
 
   test('lets no cases run beside each other that share a virtual clock', () => {

@@ -1,7 +1,4 @@
-/**
- * The conformance suite over three ZooKeeper servers, and once more while their leader is killed
- * again and again.
- */
+/** The conformance suite over three ZooKeeper servers, and contention while leaders are killed. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'

@@ -1,7 +1,4 @@
-/**
- * The Chinese README is kept in step with the English one, and that of the package with its
- * entries.
- */
+/** The Chinese README has what the English one has, and that of the package has its entries. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 

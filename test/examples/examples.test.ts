@@ -1,4 +1,4 @@
-/** The programs in examples/, several at once, as their page says. */
+/** The programs in examples/, several at a time, as their page describes. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,10 +18,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/**
- * Starts a program for each list of arguments, all at once, and returns the lines that they
- * printed, sorted.
- */
+/** Runs a program once for each list of arguments, all at a time. Returns their lines, sorted. */
 async function together(
   program: string,
   argumentLists: readonly (readonly string[])[],

@@ -37,7 +37,7 @@ afterAll(() => previous.remove())
 /** Codes with which a process refuses what it does not know. */
 const REFUSALS = ['STORE_CONFIG', 'STORE_FORMAT']
 
-/** How long an answer may take that needs nobody else, on a busy machine. */
+/** How long an answer may take on a busy machine, without waiting for another process. */
 const SOON_MS = 15_000
 
 test.skip('memory: it serves one process, in which there is one version')
@@ -149,7 +149,7 @@ describe.each(STORES)('$name', (store) => {
   }
 
   /**
-   * One process holds, the other is refused, waits, and is granted what the first one gives back.
+   * One process holds. The other is refused, waits, and is granted when the first releases.
    */
   async function handOff(
     one: VersionProcess,
@@ -186,7 +186,7 @@ describe.each(STORES)('$name', (store) => {
     }
   }
 
-  /** A holder that is killed keeps the lock for its TTL, and not for good. */
+  /** A killed holder keeps the lock for its TTL, and not longer. */
   async function outlive(one: VersionProcess, other: VersionProcess): Promise<void> {
     const lock = lockOf('mutex', freshName('killed'))
     expect(await soon(one.ask({ ask: 'acquire', as: 'it', lock, waitMs: SOON_MS }))).toMatchObject({
@@ -205,7 +205,7 @@ describe.each(STORES)('$name', (store) => {
     readonly kills: HistoryEvent[]
   }
 
-  /** Lets processes contend, and gives what each of them wrote down to the checkers. */
+  /** Lets processes contend, and checks their histories. */
   async function contend(play: (contest: Contest) => Promise<void>): Promise<Story[]> {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-versions-'))
     const histories = new Map<string, Version>()
@@ -253,7 +253,7 @@ describe.each(STORES)('$name', (store) => {
       const ends = await stopAll(processes)
       expect(ends).toEqual(ends.map(() => ({})))
     })
-    // A version that has met nobody of the other one has shown nothing.
+    // Without a grant of each version the run shows nothing.
     for (const [key, versions] of holdersOf(stories)) {
       const changes = versions.filter(
         (version, index) => index > 0 && versions[index - 1] !== version,
@@ -271,7 +271,7 @@ describe.each(STORES)('$name', (store) => {
       await pass(store.ttlMs)
       const news = await Promise.all([contender('new'), contender('new')])
       await pass(store.ttlMs * 3)
-      // Those that read the format before it changed go on trying.
+      // Processes that read the format before it changed keep trying.
       for (const { code, error } of await stopAll(olds)) {
         expect(error).toBeUndefined()
         if (code !== undefined) expect([...REFUSALS, 'STORE_UNAVAILABLE']).toContain(code)
@@ -303,7 +303,7 @@ describe.each(STORES)('$name', (store) => {
   }
 })
 
-/** Whether the process believes to hold what it acquired as `it`. */
+/** Returns whether the process still holds what it acquired as `it`. */
 async function held(process: VersionProcess): Promise<unknown> {
   return (await soon(process.ask({ ask: 'held', as: 'it' }))).held
 }

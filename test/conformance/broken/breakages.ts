@@ -1,5 +1,5 @@
 /**
- * What stores get wrong, one thing at a time. Most of it was found in libraries that people use.
+ * Defects of stores, one at a time. Most of them were found in published libraries.
  */
 import { pageOf, settle, type Breakage, type LockState, type Rule } from './rule-store.js'
 
@@ -20,8 +20,8 @@ const firstHolder = (state: LockState) => state.holders.values().next().value
 const OWNERSHIP: readonly Breakage[] = [
   verb(
     'renew',
-    'renews for whoever asks',
-    'a stranger renews nothing',
+    'renews for another claim id',
+    'another claim id renews nothing',
     (sound) => (state, renewal, turn) => {
       const holder = firstHolder(state)
       return sound.renew(state, holder ? { ...renewal, id: holder.id } : renewal, turn)
@@ -29,8 +29,8 @@ const OWNERSHIP: readonly Breakage[] = [
   ),
   verb(
     'renew',
-    'renews what has expired',
-    'a renewal after the lease expired is refused, though nobody came since',
+    'renews a lease that has expired',
+    'a renewal after the lease expired is refused, even without a new holder',
     (sound) => (state, renewal, turn) => {
       const holder = state.holders.get(renewal.id)
       if (!holder) return sound.renew(state, renewal, turn)
@@ -40,16 +40,16 @@ const OWNERSHIP: readonly Breakage[] = [
   ),
   verb(
     'renew',
-    'renews what was released',
-    'a renewal after the release is refused and brings nothing back',
+    'renews a lease that was released',
+    'a renewal after the release is refused and restores nothing',
     () => {
       return () => ({ outcome: 'renewed' })
     },
   ),
   verb(
     'withdraw',
-    'releases for whoever asks',
-    'a stranger releases nothing',
+    'releases for another claim id',
+    'another claim id releases nothing',
     (sound) => (state, claim, turn) => {
       const holder = firstHolder(state)
       return sound.withdraw(state, holder ? { ...claim, id: holder.id } : claim, turn)
@@ -58,7 +58,7 @@ const OWNERSHIP: readonly Breakage[] = [
   verb(
     'withdraw',
     'lets a stale release free the next holder',
-    'a release after the lease expired frees nothing, and does not claim to',
+    'a release after the lease expired frees nothing, and is not answered `released`',
     (sound) => (state, claim, turn) => {
       const outcome = sound.withdraw(state, claim, turn)
       const holder = outcome === 'absent' ? firstHolder(state) : undefined
@@ -67,8 +67,8 @@ const OWNERSHIP: readonly Breakage[] = [
   ),
   verb(
     'withdraw',
-    'always says released',
-    'a stranger releases nothing',
+    'always answers `released`',
+    'another claim id releases nothing',
     (sound) => (state, claim, turn) => {
       sound.withdraw(state, claim, turn)
       return 'released'
@@ -77,7 +77,7 @@ const OWNERSHIP: readonly Breakage[] = [
   verb(
     'withdraw',
     'forgets what it answered',
-    'a release frees the lock, and says so again when it is repeated',
+    'a release frees the lock, and a repeated release is answered the same',
     (sound) => (state, claim, turn) => {
       const known = state.tombstones.has(claim.id)
       const outcome = sound.withdraw(state, claim, turn)
@@ -96,12 +96,12 @@ const OWNERSHIP: readonly Breakage[] = [
   },
   {
     name: 'keeps no tombstone of a claim that left the queue',
-    caughtBy: 'an attempt that arrives after its own claim left the queue is refused',
+    caughtBy: 'an attempt that arrives after its claim left the queue is refused',
     afterwards: (state) => forget(state, (outcome) => outcome === 'left'),
   },
   {
     name: 'remembers eight withdrawn claims',
-    caughtBy: 'a withdrawn claim is remembered while a hundred others come and go',
+    caughtBy: 'the tombstone of a withdrawn claim outlasts a hundred later claims',
     afterwards: ({ tombstones }) => {
       for (const id of tombstones.keys()) if (tombstones.size > 8) tombstones.delete(id)
     },
@@ -115,8 +115,8 @@ function forget({ tombstones }: LockState, unwanted: (outcome: string) => boolea
 const ATTEMPTS: readonly Breakage[] = [
   verb(
     'attempt',
-    'lengthens the lease of a resent attempt',
-    'a resent attempt does not lengthen the lease',
+    'extends the lease of a repeated attempt',
+    'a repeated attempt does not extend the lease',
     (sound) => (state, claim, options, turn) => {
       const holder = state.holders.get(claim.id)
       if (holder && holder.expiresMs > turn.nowMs) holder.expiresMs = turn.nowMs + claim.ttlMs
@@ -125,8 +125,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'lengthens a pushed grant that is asked for',
-    'a grant to a waiter says the truth about how long it lasts',
+    'extends a pushed grant when an attempt asks for it',
+    'a grant to a waiter reports how long it really lasts',
     (sound) => (state, claim, options, turn) => {
       const result = sound.attempt(state, claim, options, turn)
       if (result.outcome !== 'granted' || !result.alreadyGranted) return result
@@ -135,8 +135,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'takes a resent attempt for a new one',
-    'the same claim id twice gives the same lease',
+    'takes a repeated attempt for a new one',
+    'a repeated attempt returns the same lease',
     (sound) => (state, claim, options, turn) => {
       const holder = state.holders.get(claim.id)
       if (holder) {
@@ -148,8 +148,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'counts the holds of a resent attempt',
-    'the same claim id twice gives the same lease',
+    'counts the holds of a repeated attempt',
+    'a repeated attempt returns the same lease',
     (sound) => (state, claim, options, turn) => {
       if (state.holders.has(claim.id)) state.heldWeight += claim.weight
       return sound.attempt(state, claim, options, turn)
@@ -157,8 +157,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'queues whoever only tries',
-    'a busy answer leaves nothing behind',
+    'queues a claim that does not ask for it',
+    'a busy answer leaves nothing in the store',
     (sound) => (state, claim, options, turn) => {
       const result = sound.attempt(state, claim, { ...options, enqueue: true }, turn)
       return result.outcome === 'waiting' && !options.enqueue
@@ -168,8 +168,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'lets one more in than there is room for',
-    'of many that attempt together one is granted',
+    'grants one claim more than the capacity',
+    'one of many attempts sent together is granted',
     (sound) => (state, claim, options, turn) => {
       if (state.holders.size === 1) state.heldWeight = 0
       return sound.attempt(state, claim, options, turn)
@@ -198,8 +198,8 @@ const ATTEMPTS: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'refuses a mismatch after the harm is done',
-    'a refused claim harms neither holders nor waiters',
+    'removes the waiters before it refuses a mismatch',
+    'a refused claim changes neither holders nor waiters',
     (sound) => (state, claim, options, turn) => {
       try {
         return sound.attempt(state, claim, options, turn)
@@ -222,7 +222,7 @@ const ATTEMPTS: readonly Breakage[] = [
   },
 ]
 
-/** Grants to a claim as if nobody waited. */
+/** Grants a claim as if there were no waiters. */
 function overtaking(
   sound: Rule,
   may: (state: LockState, weight: number) => boolean,
@@ -248,25 +248,25 @@ const QUEUE: readonly Breakage[] = [
   verb(
     'attempt',
     'lets readers overtake a writer that waits',
-    'readers do not overtake a writer that waits, and then come in together',
+    'readers do not overtake a waiting writer, and are granted together after it',
     (sound) => overtaking(sound, (state, weight) => state.kind === 'readWriteLock' && weight === 1),
   ),
   verb(
     'attempt',
     'lets small claims overtake big ones',
-    'a small claim does not overtake a big one that waits, though it would fit',
+    'a small claim does not overtake a waiting big claim, even if it would fit',
     (sound) => overtaking(sound, (state) => state.kind === 'semaphore'),
   ),
   verb(
     'attempt',
     'starves big claims',
-    'a big claim is not starved by a stream of small ones',
+    'a stream of small claims does not starve a big claim',
     (sound) => overtaking(sound, (state, weight) => state.kind === 'semaphore' && weight === 1),
   ),
   verb(
     'attempt',
-    'serves the last one first',
-    'waiters are served in the order in which they came',
+    'grants the last waiter first',
+    'waiters are granted in the order in which they queued',
     (sound) => {
       return (state, claim, options, turn) => {
         const known = state.waiters.has(claim.id)
@@ -282,8 +282,8 @@ const QUEUE: readonly Breakage[] = [
   ),
   verb(
     'attempt',
-    'sends whoever asks again to the end',
-    'asking again does not lose a place',
+    'moves a claim that attempts again to the end',
+    'a repeated attempt keeps its place in the queue',
     (sound) => {
       return (state, claim, options, turn) => {
         state.waiters.delete(claim.id)
@@ -292,15 +292,15 @@ const QUEUE: readonly Breakage[] = [
     },
   ),
   {
-    name: 'waits for the dead',
-    caughtBy: 'a waiter that is not heard of any more is passed over',
+    name: 'keeps dead waiters in the queue',
+    caughtBy: 'a waiter without heartbeats loses its place',
     afterwards: (state) => {
       for (const waiter of state.waiters.values()) waiter.seenMs = Infinity
     },
   },
   {
     name: 'gives a grant to a waiter its whole TTL at once',
-    caughtBy: 'a grant that reached nobody ends after three heartbeats, not after a TTL',
+    caughtBy: 'a grant to a dead waiter ends after three heartbeats, not after its TTL',
     afterwards: (state, { promoted, nowMs }) => {
       for (const holder of promoted) holder.expiresMs = nowMs + 20_000
       if (promoted.length > 0) state.nextExpiryMs = nowMs + 20_000
@@ -309,75 +309,80 @@ const QUEUE: readonly Breakage[] = [
   verb(
     'renew',
     'never gives a grant to a waiter its whole TTL',
-    'the first renewal of a grant to a waiter gives it its whole TTL',
+    "the first renewal of a waiter's grant extends it to its whole TTL",
     (sound) => (state, renewal, turn) => {
       const { ttlMs = renewal.ttlMs } = state.holders.get(renewal.id) ?? {}
       return sound.renew(state, { ...renewal, ttlMs }, turn)
     },
   ),
-  { name: 'wakes nobody', caughtBy: 'a waiter is told when its turn comes', silent: true },
+  { name: 'wakes no waiter', caughtBy: 'a waiter is woken when it is granted', silent: true },
 ]
 
 const TOKENS: readonly Breakage[] = [
   {
     name: 'counts tokens in each client',
-    caughtBy: 'grow from holder to holder, whichever client they come from',
+    caughtBy: 'tokens grow from holder to holder, across clients',
     tokensPerClient: true,
   },
   {
-    name: 'begins anew when a lock is idle',
-    caughtBy: 'grow from holder to holder, whichever client they come from',
+    name: 'restarts the tokens of an idle lock',
+    caughtBy: 'tokens grow from holder to holder, across clients',
     afterwards: (state) => {
       if (state.holders.size === 0 && state.waiters.size === 0) state.lastToken = 0
     },
   },
   {
     name: 'gives the same token to all who hold together',
-    caughtBy: 'are the holders own when several hold together',
+    caughtBy: 'holders at the same time have different tokens',
     afterwards: (state) => {
       state.lastToken = Math.max(0, (firstHolder(state)?.token ?? 1) - 1)
     },
   },
   {
     name: 'reserves one token for a block',
-    caughtBy: 'of different blocks never overlap',
+    caughtBy: 'token blocks of different grants never overlap',
     afterwards: (state) => {
       for (const { token } of state.holders.values()) state.lastToken = token
     },
   },
-  verb('steal', 'sends the tokens back when it steals', 'grow when the lock is stolen', (sound) => {
-    return (state, options, turn) => {
-      const result = sound.steal(state, options, turn)
-      state.lastToken = 0
-      return result
-    }
-  }),
+  verb(
+    'steal',
+    'restarts the tokens when it steals',
+    'tokens grow when the lock is stolen',
+    (sound) => {
+      return (state, options, turn) => {
+        const result = sound.steal(state, options, turn)
+        state.lastToken = 0
+        return result
+      }
+    },
+  ),
 ]
 
 const ADMINISTRATION: readonly Breakage[] = [
   verb(
     'steal',
     'lets a stolen lease be renewed',
-    'renewals of a stolen lease are refused, and the lock is not free yet',
+    'a stolen lease cannot be renewed, and keeps the lock until it ends',
     (sound) => (state, options, turn) => {
       const result = sound.steal(state, options, turn)
       for (const holder of state.holders.values()) holder.stolen = false
       return result
     },
   ),
-  verb('steal', 'frees nothing with now', 'a lock stolen with now is free at once', (sound) => {
+  verb('steal', 'frees nothing with now', 'a lock stolen with `now` is free at once', (sound) => {
     return (state, _options, turn) => ({ ...sound.steal(state, { now: false }, turn), freeInMs: 0 })
   }),
   verb(
     'steal',
     'frees at once without now',
-    'renewals of a stolen lease are refused, and the lock is not free yet',
+    'a stolen lease cannot be renewed, and keeps the lock until it ends',
     (sound) => (state, _options, turn) => sound.steal(state, { now: true }, turn),
   ),
   verb(
     'renew',
     'keeps a stolen lease while its client lives',
-    'a stolen lock is free when the lease ends, also where its holder has heard of it and does nothing',
+    'a stolen lock is free when the lease ends, even if its holder learned of the loss and does nothing',
     (sound) => (state, renewal, turn) => {
       const result = sound.renew(state, renewal, turn)
       const holder = state.holders.get(renewal.id)
@@ -387,7 +392,7 @@ const ADMINISTRATION: readonly Breakage[] = [
   ),
   {
     name: 'lets a stolen lease come back',
-    caughtBy: 'a resent attempt does not bring a lease back that was stolen with now',
+    caughtBy: 'a resent attempt does not restore a lease that was stolen with `now`',
     rule: (sound) => ({
       steal(state, options, turn) {
         const result = sound.steal(state, options, turn)
@@ -398,8 +403,8 @@ const ADMINISTRATION: readonly Breakage[] = [
   },
   verb(
     'downgrade',
-    'takes the weight off twice',
-    'may be repeated',
+    'subtracts the weight twice',
+    'a repeated downgrade succeeds',
     (sound) => (state, claim, turn) => {
       const before = state.heldWeight
       const held = sound.downgrade(state, claim, turn)
@@ -409,39 +414,39 @@ const ADMINISTRATION: readonly Breakage[] = [
   ),
   verb(
     'downgrade',
-    'downgrades for whoever asks',
-    'is refused for a claim that holds nothing',
+    'downgrades for another claim id',
+    'a downgrade of a claim without a grant is refused',
     () => () => true,
   ),
   verb(
     'downgrade',
     'does not downgrade',
-    'lets new readers in and keeps writers out',
+    'a downgraded writer lets new readers in and keeps writers out',
     () => () => true,
   ),
   {
     name: 'folds the case of names',
-    caughtBy: 'hostile names are locks like any other',
+    caughtBy: 'hostile names are locks of their own',
     keyOf: (lock) => lock.toLowerCase(),
   },
   {
     name: 'trims names',
-    caughtBy: 'hostile names are locks like any other',
+    caughtBy: 'hostile names are locks of their own',
     keyOf: (lock) => lock.trim(),
   },
   {
     name: 'normalises names',
-    caughtBy: 'hostile names are locks like any other',
+    caughtBy: 'hostile names are locks of their own',
     keyOf: (lock) => lock.normalize('NFKC'),
   },
   {
-    name: 'cuts names off',
-    caughtBy: 'names of the greatest length that differ in the last byte are two locks',
+    name: 'cuts names',
+    caughtBy: 'names of the maximum length that differ in the last byte are two locks',
     keyOf: (lock) => lock.slice(0, 255),
   },
   {
-    name: 'takes percent signs in a prefix for a pattern',
-    caughtBy: 'a prefix finds the names that begin with it, letter by letter, and no others',
+    name: 'takes percent signs in a prefix for patterns',
+    caughtBy: 'inspect with a prefix returns exactly the names that begin with it',
     page: (all, prefix, after, limit) => {
       const pattern = prefix.split('%').map((part) => part.replaceAll(/\W/gu, '\\$&'))
       const like = new RegExp(`^${pattern.join('.*')}`, 'su')
@@ -450,13 +455,13 @@ const ADMINISTRATION: readonly Breakage[] = [
   },
   {
     name: 'shows a lock twice where pages meet',
-    caughtBy: 'shows every lock of a prefix once, page by page',
+    caughtBy: 'inspect shows every lock of a prefix once, page by page',
     page: (all, prefix, after, limit) =>
       all.filter(({ lock }) => lock.startsWith(prefix) && lock >= after).slice(0, limit),
   },
   {
     name: 'leaves a lock out where pages meet',
-    caughtBy: 'shows every lock of a prefix once, page by page',
+    caughtBy: 'inspect shows every lock of a prefix once, page by page',
     page: (all, prefix, after, limit) =>
       pageOf(all, prefix, after, limit + 1)
         .slice(after === '' ? 0 : 1, limit + 1)
@@ -465,7 +470,7 @@ const ADMINISTRATION: readonly Breakage[] = [
   verb(
     'describe',
     'shows the queue in another order',
-    'the queue is shown in its order',
+    'inspect shows the waiters in the order of the queue',
     (sound) => {
       return (lock, state, turn) => {
         const info = sound.describe(lock, state, turn)

@@ -1,6 +1,5 @@
 /**
- * A store over the real grant rule in which single things can be broken on purpose, to see whether
- * the suite notices.
+ * A store over the real grant rule with one defect, which the suite must catch.
  */
 import type { Clock } from 'holdfast'
 import type {
@@ -20,23 +19,23 @@ export type Rule = Pick<
 export type { LockState, Turn } from '../../../packages/holdfast/dist/store/grant-rule.js'
 export { settle } from '../../../packages/holdfast/dist/store/grant-rule.js'
 
-/** What is not as it should be. */
+/** A defect. */
 export interface Breakage {
-  /** What the store does wrong. */
+  /** What the store does wrong, as the end of a sentence. */
   readonly name: string
-  /** A case of the suite that has to fail. */
+  /** The title of the case that must fail. */
   readonly caughtBy: string
   /** Verbs that replace those of the real rule. */
   readonly rule?: (sound: Rule) => Partial<Rule>
-  /** The name under which a lock is kept. */
+  /** Returns the key of a lock. */
   readonly keyOf?: (lock: string) => string
-  /** Done after each step. */
+  /** Called after each verb. */
   readonly afterwards?: (state: grantRule.LockState, turn: grantRule.Turn) => void
-  /** Each client counts tokens of its own. */
+  /** Each client counts its own tokens. */
   readonly tokensPerClient?: true
-  /** Nobody is woken. */
+  /** No waiter is woken. */
   readonly silent?: true
-  /** What is shown of the names that a prefix finds, in place of those. */
+  /** Returns the page of a prefix instead of the right one. */
   readonly page?: (
     all: readonly LockInfo[],
     prefix: string,
@@ -49,7 +48,7 @@ export const SOUND: Breakage = { name: 'nothing', caughtBy: '' }
 
 type Step = <R>(lock: string, verb: (state: grantRule.LockState, turn: grantRule.Turn) => R) => R
 
-/** The service: what all clients share. */
+/** The service, which all clients share. */
 export class RuleService {
   readonly #clock: Clock
   readonly #breakage: Breakage
@@ -65,7 +64,7 @@ export class RuleService {
     this.#rule = { ...grantRule, ...breakage.rule?.(grantRule) }
   }
 
-  /** A client. */
+  /** Opens a client. */
   open(): Store<true> {
     const rule = this.#rule
     const own = { lastToken: 0 }

@@ -1,6 +1,6 @@
 import type { Store } from 'holdfast/store'
 
-/** The store, which also ends the pool that was made for it. */
+/** Returns the store with a `close` that also ends its pool. */
 export function closing<F extends boolean>(store: Store<F>, end: () => Promise<unknown>): Store<F> {
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {

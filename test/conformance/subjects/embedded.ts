@@ -27,15 +27,14 @@ export function embeddedSubject(): FolderSubject {
     killRounds: killRounds(),
     skip: [
       {
-        reason: 'there is no service that could restart; its processes are killed instead',
-        tests: ['grow through a restart of the service'],
+        reason: 'it has no service to restart; processes are killed instead',
+        tests: ['tokens grow through a restart of the service'],
       },
       {
-        reason:
-          'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
+        reason: 'its verbs run in the order of the calls, so it keeps few tombstones',
         tests: [
-          'a withdrawn claim is remembered while a hundred others come and go',
-          'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
+          'the tombstone of a withdrawn claim outlasts a hundred later claims',
+          'the tombstone of a claim that was withdrawn before its attempt outlasts a hundred later claims',
         ],
       },
     ],

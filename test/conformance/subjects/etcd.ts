@@ -13,7 +13,7 @@ export interface EtcdSubject {
   stop(): Promise<void>
 }
 
-/** The cluster is started by `start`: the suite only needs the traits before. */
+/** Makes the subject. `start` starts the cluster, which the suite does not need before that. */
 export function etcdSubject(members: number): EtcdSubject {
   let started: EtcdCluster | undefined
   const cluster = (): EtcdCluster => {
@@ -32,7 +32,7 @@ export function etcdSubject(members: number): EtcdSubject {
     worker: {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/etcd.mjs')],
-      // Read when a worker is started, which is after the cluster was.
+      // Read when a worker starts, which is after the cluster started.
       get env() {
         return { HOLDFAST_TEST_ENDPOINTS: cluster().endpoints.join() }
       },

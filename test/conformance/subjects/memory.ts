@@ -1,20 +1,19 @@
-/** The memory store as a subject: in real time, and in virtual time, where nothing really waits. */
+/** The memory store as a subject, in real time and in virtual time. */
 import { VirtualClock, type Skip, type Subject } from 'holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
 
 const ALONE: Skip = {
-  reason: 'the store lives and dies with this process',
-  tests: ['processes', 'grow through a restart of the service'],
+  reason: 'the store is memory of this process',
+  tests: ['processes', 'tokens grow through a restart of the service'],
 }
 
-/** In virtual time the store remembers as much as any other, as a simulation would want it. */
+/** In virtual time the store keeps as many tombstones as other stores. */
 const FORGETFUL: Skip = {
-  reason:
-    'its verbs run in the order of the calls, so that few withdrawn claims need to be remembered',
+  reason: 'its verbs run in the order of the calls, so it keeps few tombstones',
   tests: [
-    'a withdrawn claim is remembered while a hundred others come and go',
-    'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
+    'the tombstone of a withdrawn claim outlasts a hundred later claims',
+    'the tombstone of a claim that was withdrawn before its attempt outlasts a hundred later claims',
   ],
 }
 
@@ -40,7 +39,7 @@ export function virtualMemorySubject(): Subject {
   }
 }
 
-/** One client of a store that several share: it can be closed without the others. */
+/** Returns a client of a store that several clients share. Closing it does not close the others. */
 export function clientOf<F extends boolean>(store: Store<F>): Store<F> {
   return {
     name: store.name,

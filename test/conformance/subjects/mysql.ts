@@ -23,7 +23,7 @@ export function mysqlSubject(server: MysqlServer): Subject {
   return {
     name: 'MariaDB',
     traits: traitsOf.traits,
-    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    // Connected, since cases with a short request timeout must not wait for the connection.
     async open() {
       const store = openMysql(url)
       await store.inspect({ lock: 'warm' })

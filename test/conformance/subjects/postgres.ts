@@ -1,4 +1,4 @@
-/** The PostgreSQL store as a subject, over either client library, on a private server. */
+/** The PostgreSQL store as a subject, through one of the client libraries, on a private server. */
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
@@ -17,7 +17,7 @@ function openPostgres(library: Library, url: string): Store<true> {
   const max = 4
   if (library === 'pg') {
     const pool = new Pool({ connectionString: url, max })
-    // A server that ends takes idle connections with it; the pool makes new ones.
+    // A server that is killed breaks idle connections. The pool makes new ones.
     pool.on('error', () => undefined)
     return closing(postgresStore({ pool }), () => pool.end())
   }
@@ -33,7 +33,7 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
   return {
     name: `PostgreSQL through ${library}`,
     traits: traitsOf.traits,
-    // Connected and with the functions loaded: the tests with a short patience are not about that.
+    // Connected, since cases with a short request timeout must not wait for the connection.
     async open() {
       const store = openPostgres(library, url)
       await store.inspect({ lock: 'warm' })

@@ -13,11 +13,11 @@ import { startRedis } from '@holdfast/servers/redis'
 import { serverKillRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS } from '../runner.js'
 
-/** The two cases beside this one are about what it does remember. */
+/** Two other cases check the tombstones that the store keeps. */
 export const REMEMBERS_FEW: Skip = {
   reason:
     'of the claims whose attempts were answered the store remembers the last four or five that were released',
-  tests: ['a withdrawn claim is remembered while a hundred others come and go'],
+  tests: ['the tombstone of a withdrawn claim outlasts a hundred later claims'],
 }
 
 export type Library = (typeof LIBRARIES)[number]
@@ -28,7 +28,7 @@ export interface RedisSubject {
   end(): Promise<void>
 }
 
-/** Servers that are there already. */
+/** Servers that run already. */
 interface Backing {
   readonly name: string
   /** Where clients find them; see `openAny`. */
@@ -39,7 +39,7 @@ interface Backing {
   stop(): Promise<void>
 }
 
-/** The rule is the same on one server, where more are killed: here it is about the way to it. */
+/** Fewer processes are killed here than on one server, whose rule is the same. */
 const FEWER_KILLS = 5
 
 export async function redisSubject(library: Library): Promise<RedisSubject> {
@@ -65,7 +65,7 @@ export async function sentinelSubject(
     where: `sentinel:${group.name}:${group.sentinelPorts.join(',')}`,
     killRounds: Math.ceil(serverKillRounds() / FEWER_KILLS),
     async restart() {
-      // Faster than the Sentinels notice.
+      // The Sentinels do not notice it.
       const primary = await group.primary()
       await primary.kill()
       await primary.start()
@@ -100,8 +100,7 @@ async function subjectOf(
   const open = async (): Promise<Store> => {
     const opened = openAny(library, where)
     clients.add(opened)
-    // Some cases allow a quarter of a second for a first answer, and finding the primary can take
-    // longer.
+    // Connected, since cases with a short request timeout must not wait for the connection.
     await opened.ready
     return closingBoth(redisStore({ client: opened.client }), () => {
       clients.delete(opened)
@@ -132,7 +131,7 @@ async function subjectOf(
   }
 }
 
-/** The suite knows stores only; the client that a store was given is ours to close. */
+/** Makes the store close its client as well: the suite closes only stores. */
 export function closingBoth(store: Store, end: () => void): Store {
   const close = store.close.bind(store)
   return Object.assign(store, {

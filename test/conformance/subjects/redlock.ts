@@ -1,4 +1,4 @@
-/** The Redlock store as a subject: five servers that know nothing of each other. */
+/** The Redlock store as a subject: five independent servers. */
 import { join } from 'node:path'
 import type { Subject } from 'holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
@@ -40,9 +40,9 @@ export async function redlockSubject(): Promise<RedlockSubject> {
     name: `redlock over ${NODES} redis servers`,
     traits: probe.traits,
     open,
-    // Each node is such a store, and a majority of them decides.
+    // Each node forgets as the Redis store does.
     skip: [REMEMBERS_FEW],
-    // A node has no longer than this to answer, and five servers share the machine.
+    // The request timeout of a node is shorter than this, and five servers share the machine.
     shortTtlMs: 1.5 * SHORT_TTL_MS,
     async restart() {
       for (const server of servers) await server.kill()

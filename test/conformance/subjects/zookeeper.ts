@@ -13,7 +13,7 @@ export interface ZooKeeperSubject {
   stop(): Promise<void>
 }
 
-/** The ensemble is started by `start`: the suite only needs the traits before. */
+/** Makes the subject. `start` starts the ensemble, which the suite does not need before that. */
 export function zookeeperSubject(servers: number): ZooKeeperSubject {
   let started: ZooKeeperEnsemble | undefined
   const ensemble = (): ZooKeeperEnsemble => {
@@ -32,7 +32,7 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
     worker: {
       command: process.execPath,
       args: [join(import.meta.dirname, '../workers/zookeeper.mjs')],
-      // Read when a worker is started, which is after the ensemble was.
+      // Read when a worker starts, which is after the ensemble started.
       get env() {
         return { HOLDFAST_TEST_CONNECT: ensemble().connect, HOLDFAST_TEST_TICK_MS: String(TICK_MS) }
       },

@@ -1,7 +1,4 @@
-/**
- * A process of its own that opens the embedded store in the folder it is given, and does what the
- * suite asks.
- */
+/** A worker that opens the embedded store in the given folder. */
 import { serveWorker } from 'holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
 

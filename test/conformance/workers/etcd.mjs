@@ -1,4 +1,4 @@
-/** A process of its own that opens the etcd cluster it is told, and does what the suite asks. */
+/** A worker that opens the etcd store at the endpoints of its environment. */
 import { serveWorker } from 'holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 

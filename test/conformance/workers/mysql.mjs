@@ -1,4 +1,4 @@
-/** A process of its own that opens the MySQL store, and does what the suite asks. */
+/** A worker that opens the MySQL store at the given URL. */
 import { serveWorker } from 'holdfast/conformance'
 import { mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'

@@ -1,7 +1,4 @@
-/**
- * A process of its own that opens the PostgreSQL store through the library it is told, and does
- * what the suite asks.
- */
+/** A worker that opens the PostgreSQL store through the given library. */
 import { serveWorker } from 'holdfast/conformance'
 import { postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'

@@ -1,6 +1,4 @@
-/**
- * A process of its own that opens the Redis store with the library and at the place it is given.
- */
+/** A worker that opens the Redis store through the given library. */
 import { serveWorker } from 'holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import { openAny } from '@holdfast/servers/redis-clients'

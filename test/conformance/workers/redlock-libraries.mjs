@@ -1,4 +1,4 @@
-/** Which library speaks to which node: all of them, since a store may have clients of several. */
+/** The client library of each node. A Redlock store may have clients of several libraries. */
 import { LIBRARIES } from '@holdfast/servers/redis-clients'
 
 /**

@@ -1,6 +1,4 @@
-/**
- * A process of its own that opens the Redlock store over the servers at the addresses it is given.
- */
+/** A worker that opens the Redlock store over the servers at the given URLs. */
 import { serveWorker } from 'holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
 import { openClient } from '@holdfast/servers/redis-clients'

@@ -1,6 +1,4 @@
-/**
- * A process of its own that opens the ZooKeeper ensemble it is told, and does what the suite asks.
- */
+/** A worker that opens the ZooKeeper store at the addresses of its environment. */
 import { serveWorker } from 'holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 

@@ -1,37 +1,31 @@
-/** A single test of the suite, independent of any test runner. */
+/** A case of the suite, independent of any test runner. */
 import type { Traits } from '../store/contract.js'
 import type { Context } from './context.js'
 import type { Subject } from './subject.js'
 
-/** Something that a store may or may not have. */
+/** A trait that a store may lack. */
 export interface Need {
   readonly name: string
   has(traits: Traits, subject: Subject): boolean
-  /**
-   * What is asserted of a store that lacks it: asking is refused in a typed way, or has a plain
-   * negative answer.
-   */
+  /** Asserts how a store without it answers: with a typed error, or with a negative answer. */
   refused?(context: Context): Promise<void>
-  /** Why there is nothing to assert without it. Present when `refused` is not. */
+  /** Why there is nothing to assert without it. Set when `refused` is not. */
   readonly moot?: string
 }
 
 export interface Case {
   readonly group: string
-  /** A sentence about the store that is true. */
+  /** The condition and the result. */
   readonly name: string
   readonly needs: readonly Need[]
-  /** How long it may take at most, in real milliseconds. */
+  /** How long it may take, in real milliseconds. */
   readonly limitMs: number
-  /**
-   * Whether no other case may run beside it: it restarts the service, or keeps it or the process
-   * busy.
-   */
+  /** Whether no other case may run beside it: it restarts the service, or keeps it busy. */
   readonly alone: boolean
   run(context: Context): Promise<void>
 }
 
-/** Long enough for what a test awaits, since each of its waits has a bound of its own. */
+/** Longer than the bounds of the waits inside a case. */
 export const CASE_LIMIT_MS = 30_000
 
 export interface CaseOptions {
@@ -46,7 +40,7 @@ export class Group {
   readonly #name: string
   readonly #needs: readonly Need[]
 
-  /** @param needs what every case of the group needs */
+  /** @param needs the needs of every case of the group */
   constructor(name: string, needs: readonly Need[] = []) {
     this.#name = name
     this.#needs = needs

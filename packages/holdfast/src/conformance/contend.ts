@@ -1,7 +1,4 @@
-/**
- * Contention: an actor that takes a lock and gives it back again and again, and writes down what it
- * believed.
- */
+/** Contention: an actor that acquires and releases a lock repeatedly, and records a history. */
 import type { Clock, Random } from '../clock/clock.js'
 import { isLockError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
@@ -18,13 +15,13 @@ export interface ContentionOptions {
   readonly random: Random
   /** The longest time to hold the lock, in milliseconds. */
   readonly workMs: number
-  /** Asked before each round. */
+  /** Called before each round. */
   goesOn(): boolean
   /** Ends a wait. */
   readonly signal?: AbortSignal
 }
 
-/** Runs until it is told to stop. Resolves to how often the lock was held. */
+/** Contends while `goesOn()` is true. Resolves to how often the actor held the lock. */
 export async function contend(options: ContentionOptions): Promise<number> {
   const { lock, recorder, signal } = options
   let holds = 0
@@ -36,7 +33,7 @@ export async function contend(options: ContentionOptions): Promise<number> {
     } catch (error) {
       note(options, { f: 'acquire', type: 'fail' })
       if (signal?.aborted === true) break
-      // Where messages get lost some attempts fail, and the lock must hold all the same.
+      // Lost messages fail some attempts. The lock must exclude nevertheless.
       if (isLockError(error) && error.code === 'STORE_UNAVAILABLE') continue
       throw error
     }
@@ -50,19 +47,19 @@ export async function contend(options: ContentionOptions): Promise<number> {
       ...(token === undefined ? {} : { token }),
     })
     await work(options)
-    await giveBack(options, lease)
+    await release(options, lease)
   }
   return holds
 }
 
 async function work({ clock, random, workMs }: ContentionOptions): Promise<void> {
   const ms = random.next() * workMs
-  // Often no work at all: hand-offs in one turn of the event loop are where order goes wrong.
+  // A third of the rounds has no work: hand-offs in one tick are where order can break.
   if (ms < workMs / 3) return
   await new Promise<void>((resolve) => void clock.timer(ms, resolve))
 }
 
-async function giveBack(options: ContentionOptions, lease: Lease): Promise<void> {
+async function release(options: ContentionOptions, lease: Lease): Promise<void> {
   const deadline_ns = options.recorder.deadlineNs(() => lease.remainingMs)
   if (lease.held) note(options, { f: 'renew', type: 'ok', deadline_ns })
   else note(options, { f: 'lost', type: 'info' })

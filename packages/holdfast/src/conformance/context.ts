@@ -1,4 +1,4 @@
-/** What a case has to work with: clients of the store under test, fresh names, claims, and time. */
+/** What a case works with: clients of the store under test, new names, claims, and time. */
 import { systemRandom, type Random } from '../clock/clock.js'
 import { createLocks, type Locks } from '../locks/create.js'
 import type { LocksOptions } from '../lease/options.js'
@@ -17,9 +17,9 @@ import type { Subject } from './subject.js'
 import { realTime, virtualTime, type Time } from './time.js'
 import { SeededRandom } from './virtual-clock.js'
 
-/** The TTL of leases that must not end during a test, where the store allows it. */
+/** The TTL of leases that must not end during a case, if the store allows it. */
 const LONG_TTL_MS = 20_000
-/** Waiters whose tests do not heartbeat live for three of these. */
+/** Waiters that send no heartbeats keep their place for three of these. */
 const LONG_HEARTBEAT_MS = 4000
 /** The longest that a client may take to close. */
 const CLOSE_LIMIT_MS = 10_000
@@ -38,12 +38,12 @@ export class Context {
   readonly subject: Subject
   readonly time: Time
   readonly random: Random
-  /** A lease that ends while the test looks on. */
+  /** The TTL of a lease that ends during the case. */
   readonly shortMs: number
-  /** A lease that does not. */
+  /** The TTL of a lease that does not end during the case. */
   readonly longMs: number
   readonly slackMs: number
-  /** How long a client with faults waits for an answer: less than a short lease lasts. */
+  /** The request timeout of a client with faults: shorter than a short lease. */
   readonly faultyTimeoutMs: number
   readonly #names: string
   readonly #stores: Store[] = []
@@ -64,7 +64,7 @@ export class Context {
     this.faultyTimeoutMs = Math.round((this.shortMs * 5) / 6)
     this.longMs = grantable(LONG_TTL_MS)
     this.slackMs = subject.slackMs ?? 3000
-    // Random, for a store may remember the names of an earlier run.
+    // Random, since a store may remember the names of an earlier run.
     this.#names = `conformance-${systemRandom.id().slice(0, 8)}`
   }
 
@@ -78,19 +78,19 @@ export class Context {
     this.#first = await this.open()
   }
 
-  /** Another client of the same service. */
+  /** Opens another client of the same service. */
   async open(): Promise<Store> {
     const store = await this.subject.open()
     this.#stores.push(store)
     return store
   }
 
-  /** A lock name that no other test uses. */
+  /** Returns a lock name that no other case uses. */
   name(part = 'lock'): string {
     return `${this.#names}:${part}`
   }
 
-  /** A claim of a mutex, unless said otherwise. */
+  /** Makes a claim: for a mutex, unless `overrides` names another kind. */
   claim(overrides: Partial<Claim> = {}): Claim {
     const id = this.random.id()
     const ttlMs = overrides.ttlMs ?? this.longMs
@@ -109,21 +109,18 @@ export class Context {
     return claim
   }
 
-  /**
-   * Attempts, and queues when the lock is busy. A claim stays with the client that attempted it
-   * first.
-   */
+  /** Attempts, and queues if the lock is busy. Later verbs use the store of the first attempt. */
   async attempt(claim: Claim, store = this.#home(claim)): Promise<AttemptResult> {
     this.#homes.set(claim.id, store)
     return store.attempt(claim, { enqueue: true, tokens: 1 })
   }
 
-  /** Attempts what has to be granted. */
+  /** Attempts, and fails unless the claim is granted. */
   async take(claim: Claim, store = this.#home(claim)): Promise<Granted> {
     return expectOutcome(await this.attempt(claim, store), 'granted')
   }
 
-  /** Attempts what has to join the queue. */
+  /** Attempts, and fails unless the claim waits. */
   async queue(claim: Claim, store = this.#home(claim)): Promise<void> {
     expectOutcome(await this.attempt(claim, store), 'waiting')
   }
@@ -132,10 +129,7 @@ export class Context {
     return store.withdraw(claim)
   }
 
-  /**
-   * Attempts again and again until the claim is granted, which must be by a limit. Keeps its place
-   * alive.
-   */
+  /** Repeats the attempt, which is a heartbeat, until the claim is granted or `limitMs` passed. */
   async granted(claim: Claim, limitMs: number, store = this.#home(claim)): Promise<Granted> {
     let last: AttemptResult | undefined
     await this.time.eventually('the claim is granted', limitMs, async () => {
@@ -150,15 +144,12 @@ export class Context {
     return page.locks[0]
   }
 
-  /** Locks over a client of their own, as another process would have. */
+  /** Makes `Locks` over a new client, as another process would have. */
   async locks(options: LocksOptions = {}): Promise<Locks> {
     return this.#createLocks(await this.open(), options)
   }
 
-  /**
-   * The same over a wire with faults. Gives up on an answer soon, so that tests need not wait for
-   * long.
-   */
+  /** Makes `Locks` over a wire with faults. Its request timeout is short. */
   async faulty(plan: Plan, options: LocksOptions = {}): Promise<FaultyClient> {
     const store = new FaultyStore(await this.open(), { clock: this.time.clock, plan })
     this.#faulty.push(store)
@@ -168,28 +159,25 @@ export class Context {
     }
   }
 
-  /** Waits until so many claims queue in the store. */
+  /** Waits until this many claims queue in the store. */
   async waiters(count: number, lock = this.name()): Promise<void> {
     await this.time.eventually(`${count} waiters`, this.slackMs, async () => {
       return ((await this.inspect(lock))?.waiters.length ?? 0) === count
     })
   }
 
-  /**
-   * What the case waits for later on: a failure before that is heard of there, and is no unhandled
-   * rejection.
-   */
+  /** Returns a promise that the case awaits later. Until then a rejection is not unhandled. */
   later<T>(promise: Promise<T>): Promise<T> {
     promise.catch(() => {})
     return promise
   }
 
-  /** Waits for what must come without delay. */
+  /** Waits for a promise that must settle without delay. */
   soon<T>(promise: PromiseLike<T>, what = 'an answer'): Promise<T> {
     return this.time.within(promise, this.slackMs, what)
   }
 
-  /** Ends all that the case began, so that the next one finds the store at rest. */
+  /** Ends all claims and clients of the case. */
   async end(): Promise<void> {
     for (const store of this.#faulty) store.heal()
     const closing = Promise.all(this.#locks.map((locks) => locks.close({ graceMs: 0 })))

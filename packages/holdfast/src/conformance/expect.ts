@@ -4,7 +4,7 @@ import { isLockError, type LockErrorCode } from '../errors.js'
 import type { AttemptResult, Granted } from '../store/contract.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
 
-/** Narrows the result of an attempt to the outcome that it must have. */
+/** Asserts the outcome of an attempt, and narrows its type. */
 export function expectOutcome<O extends AttemptResult['outcome']>(
   result: AttemptResult | undefined,
   outcome: O,
@@ -17,7 +17,7 @@ export function expectOutcome<O extends AttemptResult['outcome']>(
   return result as Extract<AttemptResult, { outcome: O }>
 }
 
-/** A grant's token, on a store that has them. */
+/** Returns the token of a grant, and fails without one. */
 export function tokenOf(granted: Granted): bigint {
   assert.equal(
     typeof granted.token,
@@ -42,10 +42,7 @@ export async function expectError(
 
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
-/**
- * What becomes of a call, as a value: a rejection is then never unhandled while a test looks
- * elsewhere.
- */
+/** Returns the outcome of a call as a value, so that no rejection is unhandled meanwhile. */
 export async function outcomeOf<T>(
   call: PromiseLike<T> | (() => MaybePromise<T>),
 ): Promise<Outcome<T>> {
@@ -56,7 +53,7 @@ export async function outcomeOf<T>(
   }
 }
 
-/** The code of the error that an outcome has to be. */
+/** Returns the code of the error of an outcome. */
 export function codeOf(outcome: Outcome<unknown>): string {
   if ('value' in outcome) return 'no error'
   return isLockError(outcome.error) ? outcome.error.code : String(outcome.error)

@@ -1,9 +1,8 @@
 /**
- * A store behind a wire that misbehaves as told: requests and replies are late, lost, doubled, or
- * held back until the test says so. What arrives is handled by the real store; nothing is
- * pretended.
+ * A store behind a wire with planned faults: requests and replies are delayed, lost, repeated, or
+ * held until the test opens a gate. The real store handles what arrives.
  *
- * Like a real connection it answers asynchronously, and what was sent first may arrive last.
+ * Like a real connection it answers asynchronously, and messages may overtake each other.
  */
 import { systemClock, type Clock } from '../clock/clock.js'
 import { StoreUnavailableError } from '../errors.js'
@@ -28,7 +27,7 @@ import type {
 } from '../store/contract.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
 
-/** What travels: the verbs, and the wake-ups that come the other way. */
+/** What travels over the wire: the verbs, and the wake-ups in the other direction. */
 export type Message =
   | { readonly verb: 'attempt'; readonly claim: Claim; readonly options: AttemptOptions }
   | { readonly verb: 'renew'; readonly renewals: readonly Renewal[] }
@@ -46,28 +45,22 @@ export interface Sent {
   readonly atMs: number
 }
 
-/** What becomes of one message. An empty fate delivers it. A wake-up has only a request. */
+/** What happens to one message. An empty fate delivers it. A wake-up has only a request. */
 export interface Fate {
-  /** `request`: it never arrives. `reply`: it arrives, and the sender never hears of it. */
+  /** `request`: it never arrives. `reply`: it arrives, and its reply does not. */
   readonly drop?: 'request' | 'reply'
-  /**
-   * What is dropped is reported as a failure at once, instead of leaving the sender without an
-   * answer.
-   */
-  readonly tell?: boolean
-  /** How long the request travels. */
+  /** Whether a drop rejects at once, as a broken connection does. Default: no answer. */
+  readonly fails?: boolean
+  /** How long the request travels, in milliseconds. */
   readonly requestMs?: number
   readonly replyMs?: number
-  /** Keeps the request on its way until this settles. */
+  /** Delays the request until this settles. */
   readonly holdRequest?: PromiseLike<unknown>
-  /** Keeps the reply on its way until this settles. */
+  /** Delays the reply until this settles. */
   readonly holdReply?: PromiseLike<unknown>
-  /** The request arrives once more, so long after the first time; nobody hears of that answer. */
+  /** The request arrives again this long after the first time. The second answer is dropped. */
   readonly againAfterMs?: number
-  /**
-   * Of a batch of renewals it strikes those of this lock only; the others are delivered by
-   * themselves.
-   */
+  /** Limits the fate to the renewals of this lock. The others of a batch are delivered apart. */
   readonly ofLock?: string
 }
 
@@ -77,9 +70,7 @@ export type Plan = (message: Message) => Fate
 export interface FaultyStoreOptions {
   readonly clock?: Clock
   readonly plan?: Plan
-  /**
-   * After so long without an answer the sender is told that the outcome is unknown. Default: never.
-   */
+  /** After this long without an answer the call rejects, in milliseconds. Default: never. */
   readonly requestTimeoutMs?: number
 }
 
@@ -88,7 +79,7 @@ const NO_FAULT: Fate = {}
 export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   readonly name: string
   readonly traits: Traits<F>
-  /** What has been sent so far, wake-ups included. */
+  /** The messages sent so far, wake-ups included. */
   readonly sent: Sent[] = []
   plan: Plan
   readonly #inner: Store<F>
@@ -104,12 +95,12 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
     this.traits = inner.traits
   }
 
-  /** From now on everything is delivered; what was dropped stays dropped. */
+  /** Delivers every message from now on. Dropped messages stay dropped. */
   heal(): void {
     this.plan = () => NO_FAULT
   }
 
-  /** How many messages of a verb were sent. */
+  /** Returns how many messages of the verb were sent. */
   count(verb: Verb): number {
     return this.sent.filter(({ message }) => message.verb === verb).length
   }
@@ -141,7 +132,7 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
     )
   }
 
-  /** The parts of a batch, each of which is reported when it is answered. */
+  /** Joins the parts of a batch, and reports each when it is answered. */
   async #renewParts(
     renewals: readonly Renewal[],
     report: RenewalListener | undefined,
@@ -218,7 +209,7 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   async #exchange<T>(message: Message, fate: Fate, deliver: () => MaybePromise<T>): Promise<T> {
     if (!fate.drop) return this.#arrive(fate, deliver)
     const arrival = fate.drop === 'reply' ? this.#arrive(fate, deliver) : undefined
-    if (fate.tell !== true) {
+    if (fate.fails !== true) {
       arrival?.catch(() => undefined)
       return new Promise<never>(() => undefined)
     }
@@ -233,7 +224,7 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
       const again = (): void => void Promise.resolve(deliver()).catch(() => undefined)
       this.#clock.timer(fate.againAfterMs, again, true)
     }
-    // Also a refusal takes its time on the way back.
+    // A refusal travels back like an answer.
     await answer.catch(() => undefined)
     await this.#travel(fate.replyMs, fate.holdReply)
     return answer
@@ -245,18 +236,18 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
   }
 
   #unknown(message: Message, why: string): StoreUnavailableError {
-    return new StoreUnavailableError(`Nobody knows what became of the ${message.verb}: ${why}.`, {
+    return new StoreUnavailableError(`The outcome of the ${message.verb} is unknown: ${why}.`, {
       store: this.name,
     })
   }
 }
 
-/** A plan for some verbs; the others are delivered. */
+/** Returns a plan with a fate for some verbs. Messages of the others are delivered. */
 export function planFor(fates: Partial<Record<Verb, Fate>>): Plan {
   return (message) => fates[message.verb] ?? NO_FAULT
 }
 
-/** A plan that strikes only the first messages of a verb. */
+/** Returns a plan with a fate for the first `count` messages of a verb. */
 export function planForFirst(verb: Verb, fate: Fate, count = 1): Plan {
   let left = count
   return (message) => {
@@ -266,7 +257,7 @@ export function planForFirst(verb: Verb, fate: Fate, count = 1): Plan {
   }
 }
 
-/** A promise that a test settles when it likes: for `holdRequest` and `holdReply`. */
+/** A promise that the test settles: for `holdRequest` and `holdReply`. */
 export class Gate {
   readonly opened: Promise<void>
   #open!: () => void

@@ -1,18 +1,18 @@
 /**
- * `holdfast/conformance`: what a store is tested with, and what its histories are judged by.
+ * `holdfast/conformance`: the test suite for stores, and the checkers of histories.
  *
- * The test runner is passed in, and the store comes as a subject:
+ * The caller passes the store as a subject, and the test runner:
  *
  *     import { conformanceSuite } from 'holdfast/conformance'
  *     import { describe, test } from 'node:test'
  *
+ *     const worker = { command: 'node', args: ['worker.mjs', url] }
  *     conformanceSuite(
- *       { name: 'mine', traits, open: () => myStore(url), worker: { command: 'node', args: ['worker.mjs', url] } },
+ *       { name: 'mine', traits, open: () => myStore(url), worker },
  *       { describe, test, skip: test.skip },
  *     )
  *
- * The worker is a program of two lines that calls `serveWorker(() => myStore(url))`; the suite
- * kills it.
+ * The worker is a program that calls `serveWorker(() => myStore(url))`. The suite kills it.
  */
 export { SeededRandom, settle, VirtualClock } from './virtual-clock.js'
 export { conformanceCases, conformanceSuite, type Assignment } from './suite.js'

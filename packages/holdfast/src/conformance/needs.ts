@@ -1,7 +1,7 @@
 /**
- * What stores may lack, and what a store that lacks it must answer instead.
+ * What stores may lack, and how a store without it must answer.
  *
- * A store is never allowed to do something vaguely like what was asked: it says no.
+ * Such a store must refuse. It must not do something similar.
  */
 import assert from 'node:assert/strict'
 import type { Claim, LockKind, Store } from '../store/contract.js'
@@ -40,11 +40,11 @@ export const queue: Need = {
   },
 }
 
-/** A waiter whose turn comes is told so, instead of finding out. */
+/** The store wakes a waiter that it granted. */
 export const push: Need = {
   name: 'wakeUp: push',
   has: (traits) => traits.wakeUp === 'push',
-  moot: 'its waiters find out by attempting again',
+  moot: 'its waiters learn of a grant by attempting again',
 }
 
 export const readWriteLock = kind('readWriteLock')
@@ -83,38 +83,38 @@ function verb(
         weight: CAPACITY_ALL,
       })
       await expectError('UNSUPPORTED', () => ask(context.store, claim))
-      assert.equal(await context.withdraw(claim), 'absent', 'a refused request changes nothing')
+      assert.equal(await context.withdraw(claim), 'absent', 'a refused request left a claim')
     },
   }
 }
 
-/** Leases end one by one, on the store's clock, also while their client's connection lives. */
+/** Each lease ends by the store's clock, also while its client's connection is open. */
 export const leaseExpiry: Need = {
   name: 'expiry of single leases',
   has: (traits) => traits.expiry !== 'session',
-  moot: 'its leases end with the session; the tests with killed processes show that',
+  moot: 'its leases end with the session, as the cases with killed processes show',
 }
 
-/** The store has connections or files of its own, and cannot work without them. */
+/** The store has connections or files to close. */
 export const connected: Need = {
   name: 'something to close',
   has: (traits) => traits.expiry !== 'process',
-  moot: 'it lives in the process and has nothing to close',
+  moot: 'it has no connections or files to close',
 }
 
 export const restart: Need = {
   name: 'restart',
   has: (_traits, subject) => subject.restart !== undefined,
-  moot: 'the subject gives no way to restart the service',
+  moot: 'the subject cannot restart the service',
 }
 
 export const worker: Need = {
   name: 'worker',
   has: (_traits, subject) => subject.worker !== undefined,
-  moot: 'the subject gives no worker program',
+  moot: 'the subject has no worker program',
 }
 
-/** Names what a store lacks of what a test needs. */
+/** Returns the first need that the subject lacks. */
 export function missing(
   needs: readonly Need[],
   { subject }: Pick<Context, 'subject'>,

@@ -1,4 +1,4 @@
-/** What the suite is given: a store to judge, and a test runner to tell the verdicts to. */
+/** What the caller passes to the suite: a store under test, and a test runner. */
 import type { Store, Traits } from '../store/contract.js'
 import type { MaybePromise } from '../store/maybe-promise.js'
 import type { VirtualClock } from './virtual-clock.js'
@@ -10,7 +10,7 @@ export interface WorkerCommand {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Tests that are left out, and why. Each name must be that of a case or of a whole group. */
+/** Cases to leave out, and why. Each name is that of a case or of a group. */
 export interface Skip {
   readonly reason: string
   readonly tests: readonly string[]
@@ -18,43 +18,33 @@ export interface Skip {
 
 /** A store under test. */
 export interface Subject {
-  /** Stands in the titles of the tests. */
+  /** The name in the titles. */
   readonly name: string
-  /** Needed before anything is opened, to know which tests apply. */
+  /** Decide which cases apply, before a store is opened. */
   readonly traits: Traits
-  /**
-   * A fresh client of the same backing service, as another process would have. The suite closes it.
-   */
+  /** Opens a new client of the same service, as another process would have. The suite closes it. */
   open(): MaybePromise<Store>
-  /** Ends the backing service without notice and starts it again with what it had kept. */
+  /** Kills the service and starts it again with the data that it kept. */
   restart?(): MaybePromise<void>
   readonly worker?: WorkerCommand
-  /** What cannot pass here. Each needs a reason, which is printed. */
+  /** Cases that cannot pass here. Each needs a reason, which is printed. */
   readonly skip?: readonly Skip[]
-  /** The clock that the store runs on, where a test may move it: then no test really waits. */
+  /** The virtual clock of the store, if it has one. Then no case waits in real time. */
   readonly clock?: VirtualClock
-  /**
-   * A TTL that is short and still renewed in time on a busy machine, in milliseconds. Default 300.
-   */
+  /** A short TTL that is renewed in time on a busy machine, in milliseconds. Default: 300. */
   readonly shortTtlMs?: number
-  /**
-   * How much later than promised something may come on a busy machine, in milliseconds. Default 3
-   * 000.
-   */
+  /** How late results may come on a busy machine, in milliseconds. Default: 3000. */
   readonly slackMs?: number
-  /** How many rounds of killed processes. Default 30. */
+  /** How many processes the suite kills while they contend. Default: 30. */
   readonly killRounds?: number
 }
 
-/** As much of a test runner as the suite needs; those of vitest, node:test, mocha and jest fit. */
+/** The part of a test runner that the suite needs: of vitest, node:test, mocha or jest. */
 export interface Runner {
   describe(title: string, register: () => void): unknown
-  /**
-   * The same for tests that may run at the same time, as `describe.concurrent` of vitest. Default:
-   * `describe`.
-   */
+  /** Registers cases that may run at the same time (`describe.concurrent` of vitest). */
   describeConcurrent?(title: string, register: () => void): unknown
   test(title: string, run: () => Promise<void>, timeoutMs?: number): unknown
-  /** Shows a test that is left out. Without it a left out test does not appear at all. */
+  /** Shows a case that is left out. Default: it does not appear. */
   skip?(title: string, run: () => void): unknown
 }

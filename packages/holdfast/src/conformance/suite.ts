@@ -1,9 +1,9 @@
 /**
- * The conformance suite: what every store has to do, told as cases that any test runner can run.
+ * The conformance suite: cases that every store passes, for any test runner.
  *
- * A case that needs a trait which the store lacks asserts the refusal instead. A case that is left
- * out says why; and a missing worker or restart has to be excused by a skip, so that nothing is
- * left out by forgetting.
+ * If the store lacks a trait that a case needs, the case asserts the refusal. A case that is left
+ * out has a reason. A subject without a worker or restart must skip the cases that need one, so
+ * that no case is left out by mistake.
  */
 import assert from 'node:assert/strict'
 import type { Case, Need } from './case.js'
@@ -13,11 +13,11 @@ import { missing, restart, worker } from './needs.js'
 import type { Runner, Subject } from './subject.js'
 import { realTime } from './time.js'
 
-/** A case, applied to a subject. */
+/** A case for a subject. */
 export interface Assignment {
   readonly group: string
   readonly title: string
-  /** Why it is left out. */
+  /** Why it is left out; undefined when it runs. */
   readonly skipped: string | undefined
   readonly limitMs: number
   /** Whether no other case of the subject may run at the same time. */
@@ -25,7 +25,7 @@ export interface Assignment {
   run(): Promise<void>
 }
 
-/** Every case of the suite, as it applies to the subject. */
+/** Returns every case of the suite for the subject. */
 export function conformanceCases(subject: Subject): Assignment[] {
   const skips = reasons(subject)
   return ALL_CASES.map((test) => {
@@ -44,10 +44,7 @@ export function conformanceCases(subject: Subject): Assignment[] {
   })
 }
 
-/**
- * Registers the suite with a test runner: first the cases that may run beside each other, then the
- * others.
- */
+/** Registers the suite with a test runner: first the cases that may run beside each other. */
 export function conformanceSuite(subject: Subject, runner: Runner): void {
   const cases = conformanceCases(subject)
   const together = cases.filter(({ alone }) => !alone)
@@ -76,16 +73,16 @@ function register(one: Assignment, runner: Runner): void {
 async function runCase(test: Case, lacking: Need | undefined, subject: Subject): Promise<void> {
   assert.ok(
     lacking?.refused !== undefined || lacking === undefined,
-    `"${test.name}" needs a ${lacking?.name}. Give the subject one, or leave the test out with a skip and its reason.`,
+    `"${test.name}" needs a ${lacking?.name}. Give the subject one, or leave the case out with a skip and its reason.`,
   )
   const context = new Context(subject)
   await context.start()
   const run = lacking?.refused?.(context) ?? test.run(context)
-  // The limit is in real time: it is for what hangs, which no virtual clock would notice.
+  // The limit is in real time, since a virtual clock would not notice a case that hangs.
   await realTime.within(finish(run, context), test.limitMs, `"${test.name}"`)
 }
 
-/** Ends the context whatever happens; the failure of the case itself is the one to report. */
+/** Ends the context in every case. The failure of the case comes before one of the end. */
 async function finish(run: Promise<void>, context: Context): Promise<void> {
   let failure: { readonly error: unknown } | undefined
   try {
@@ -101,14 +98,15 @@ async function finish(run: Promise<void>, context: Context): Promise<void> {
   if (failure) throw failure.error
 }
 
-/** A trait explains itself. What the subject could have given needs an excuse of its own. */
+/** Returns why a case does not apply. A missing worker or restart is no reason: it needs a skip. */
 function mootReason(lacking: Need | undefined): string | undefined {
   if (!lacking || lacking === worker || lacking === restart) return undefined
   return lacking.moot
 }
 
 /**
- * The reasons by what they leave out. A skip of something that is not there is stale, and an error.
+ * Returns the reasons by the cases and groups that they leave out.
+ * @throws AssertionError when a skip has no reason, or names no case or group.
  */
 function reasons(subject: Subject): Map<string, string> {
   const known = new Set(ALL_CASES.flatMap(({ name, group }) => [name, group]))

@@ -1,4 +1,4 @@
-/** How a test lets time pass: for real, or on a virtual clock. Every wait has a bound. */
+/** How a case waits: in real time, or on a virtual clock. Every wait has a bound. */
 import assert from 'node:assert/strict'
 import { systemClock, type Clock } from '../clock/clock.js'
 import { withTimeout } from '../clock/with-timeout.js'
@@ -8,15 +8,15 @@ import type { VirtualClock } from './virtual-clock.js'
 export interface Time {
   readonly clock: Clock
   nowMs(): number
-  /** Lets time go by. */
+  /** Waits. */
   pass(ms: number): Promise<void>
-  /** Waits for something that must settle by a limit. */
+  /** Waits for a promise, and fails when it has not settled by the limit. */
   within<T>(promise: PromiseLike<T>, limitMs: number, what: string): Promise<T>
-  /** Waits until a condition is true, which must be by a limit. */
+  /** Waits until a condition is true, and fails when it is not by the limit. */
   eventually(what: string, limitMs: number, condition: () => MaybePromise<boolean>): Promise<void>
 }
 
-/** How long to pause between two looks at a condition. */
+/** How long to wait between two checks of a condition. */
 const LOOK_EVERY_MS = 10
 
 export const realTime: Time = {

@@ -1,9 +1,8 @@
 /**
- * Time and randomness that a test owns.
+ * Time and randomness under the control of a test.
  *
- * Nothing happens by itself: `advance` moves the clock and fires what is due, in order, and lets
- * everything that follows from one timer run before the next one fires. The same seed gives the
- * same run.
+ * Time moves only through `advance`: it fires the timers that are due, in order, and lets all
+ * promise callbacks of one timer run before the next timer fires. The same seed gives the same run.
  */
 import type { Clock, Random, Timer } from '../clock/clock.js'
 
@@ -19,9 +18,7 @@ export class VirtualClock implements Clock {
   #order = 0
   readonly #pending = new Set<PendingTimer>()
 
-  /**
-   * @param wallMs what the wall clock says at the beginning, in milliseconds since the Unix epoch
-   */
+  /** @param wallMs the wall clock at the beginning, in milliseconds since the Unix epoch */
   constructor(wallMs = 1_700_000_000_000) {
     this.#wallMs = wallMs
   }
@@ -50,7 +47,7 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#pending.delete(timer) }
   }
 
-  /** Moves time on by `ms`, firing what is due on the way. */
+  /** Moves time forward by `ms`, and fires the timers that are due. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms
     await settle()
@@ -64,17 +61,17 @@ export class VirtualClock implements Clock {
     await settle()
   }
 
-  /** Moves time on without firing anything: the process was stopped, or its event loop blocked. */
+  /** Moves time forward without timers: the process was stopped, or its event loop blocked. */
   freeze(ms: number): void {
     this.#nowMs += ms
   }
 
-  /** Moves the wall clock alone: somebody set it, or the machine slept. */
+  /** Moves only the wall clock: an operator set it, or the machine slept. */
   stepWall(ms: number): void {
     this.#wallMs += ms
   }
 
-  /** Advances until the promise settles, at most `limitMs`, and gives its outcome. */
+  /** Advances until the promise settles, at most by `limitMs`. Resolves or rejects like it. */
   async until<T>(promise: Promise<T>, limitMs = 60_000): Promise<T> {
     let settled = false
     const mark = (): void => {
@@ -106,7 +103,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** A generator of good quality that fits in four lines: mulberry32. */
+/** The generator mulberry32. */
 export class SeededRandom implements Random {
   #state: number
   #ids = 0
@@ -128,7 +125,7 @@ export class SeededRandom implements Random {
   }
 }
 
-/** Lets all that is ready run: promise callbacks, and what they make ready in turn. */
+/** Resolves when all promise callbacks that are ready have run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-/** The fenced counter, end to end, on small stories. */
+/** The fenced counter, on short histories. */
 import { describe, expect, test } from 'vitest'
 import { broken } from './support/story.js'
 
@@ -20,27 +20,27 @@ describe('a fenced store', () => {
     expect(counter(`${first}\n3 b write invoke token=4\n4 b write fail fence=5`)).toEqual([])
   })
 
-  test('may accept either token first of two that are sent side by side', () => {
+  test('may accept two tokens that are sent at the same time in any order', () => {
     expect(counter(`${first}\n1 b write invoke token=4\n4 b write ok value=2`)).toEqual([])
   })
 
-  test('must refuse an equal token from another owner, whenever it comes', () => {
+  test('must refuse an equal token from another owner at any time', () => {
     expect(counter(`${first}\n3 b write invoke token=5\n4 b write ok value=2`)).toEqual(['fence'])
     expect(counter(`${first}\n1 b write invoke token=5\n4 b write ok value=2`)).toEqual(['fence'])
   })
 
-  test('is taken at its word when it says which token it had seen', () => {
+  test('breaks the fence when its own answer names a larger token', () => {
     expect(counter('1 a write invoke token=5\n2 a write ok value=1 fence=6')).toEqual(['fence'])
     expect(counter('1 a write invoke token=5\n2 a write ok value=1 fence=5')).toEqual([])
   })
 })
 
 describe('a locked counter', () => {
-  test('loses an increment when two set the same value', () => {
+  test('loses an increment when two writes set the same value', () => {
     expect(counter(`${first}\n1 b write invoke\n3 b write ok value=1`)).toEqual(['increments'])
   })
 
-  test('loses an increment when a reader, or the next to write, does not see it', () => {
+  test('loses an increment when a read or the next write does not see it', () => {
     expect(counter(`${first}\n3 b read invoke\n4 b read ok value=1`)).toEqual([])
     expect(counter(`${first}\n3 b read invoke\n4 b read ok value=0`)).toEqual(['increments'])
     expect(counter(`${first}\n2 b read invoke\n4 b read ok value=0`)).toEqual([])
@@ -51,7 +51,7 @@ describe('a locked counter', () => {
     ])
   })
 
-  test('counts nothing that nobody asked for', () => {
+  test('breaks the promise when it counts an increment that was not requested', () => {
     expect(counter(`${first}\n3 b read invoke\n4 b read ok value=2`)).toEqual(['increments'])
     expect(counter('1 a write invoke\n2 a write ok value=2')).toEqual(['increments'])
     expect(
@@ -59,7 +59,7 @@ describe('a locked counter', () => {
     ).toEqual(['increments'])
   })
 
-  test('may or may not count what had no clear answer', () => {
+  test('may count or miss a write in doubt', () => {
     const unclear = [`${first}\n3 b write invoke\n4 b write info`, `${first}\n3 b write invoke`]
     for (const story of unclear) {
       for (const value of [1, 2]) {
@@ -72,7 +72,7 @@ describe('a locked counter', () => {
     )
   })
 
-  test('is judged lock by lock', () => {
+  test('is checked lock by lock', () => {
     expect(counter(`${first}\n1 b write invoke key=other\n3 b write ok value=1 key=other`)).toEqual(
       [],
     )

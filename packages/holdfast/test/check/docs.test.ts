@@ -1,4 +1,4 @@
-/** The page on histories says what is so. */
+/** The history in docs/internals/history.md. */
 import { readFileSync } from 'node:fs'
 import { checkHistory, parseHistory } from 'holdfast/conformance'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Exclusion on small stories whose end is known. */
+/** Exclusion, on short histories with a known verdict. */
 import {
   afterLastEvents,
   checkHistory,
@@ -36,7 +36,7 @@ describe('exclusion', () => {
     expect(shown).toEqual(['2 a acquire', '4 b acquire', '5 a release', '9 b release'])
   })
 
-  test('ends with the deadline that the holder knew, unless it was renewed', () => {
+  test('ends with the deadline of the holder, unless it was renewed', () => {
     const fixed = `
       1 a acquire ok deadline_ns=10
       12 b acquire ok
@@ -46,21 +46,21 @@ describe('exclusion', () => {
     expect(broken(`${fixed}\n9 a renew ok deadline_ns=20`)).toEqual(['exclusion'])
   })
 
-  test('ends no sooner for a renewal whose answer comes after that of a later one', () => {
+  test('a renewal whose answer comes after a later renewal does not shorten it', () => {
     const renewed =
       '1 a acquire ok deadline_ns=10\n5 a renew ok deadline_ns=20\n6 a renew ok deadline_ns=15'
     expect(broken(`${renewed}\n17 b acquire ok`)).toEqual(['exclusion'])
     expect(broken(`${renewed}\n20 b acquire ok`)).toEqual([])
   })
 
-  test('ends when the holder is told of the loss, or is killed', () => {
+  test('ends when the holder learns of the loss, or is killed', () => {
     for (const end of ['lost info', 'kill info']) {
       expect(broken(`1 a acquire ok\n5 a ${end}\n6 b acquire ok\n7 b release invoke`)).toEqual([])
     }
     expect(broken('1 a acquire ok\n5 c kill info\n6 b acquire ok')).toEqual(['exclusion'])
   })
 
-  test('is a matter of weights', () => {
+  test('is broken when the weights exceed the capacity', () => {
     const readers = `
       1 a acquire ok weight=1 capacity=3
       2 b acquire ok weight=1 capacity=3`
@@ -70,31 +70,31 @@ describe('exclusion', () => {
     expect(broken(`${readers}\n3 c acquire ok weight=3 capacity=3`)).toEqual(['exclusion'])
   })
 
-  test('counts an exclusive claim as the whole capacity, whatever it says to weigh', () => {
+  test('counts an exclusive claim as the whole capacity, with any weight', () => {
     const reader = '1 a acquire ok capacity=3'
     expect(broken(`${reader}\n2 b acquire ok mode=exclusive capacity=3`)).toEqual(['exclusion'])
     expect(broken(`${reader}\n2 b acquire ok mode=shared capacity=3`)).toEqual([])
   })
 
-  test('ends when the holder sees that it holds no more, not when it sees that it does', () => {
+  test('ends when the holder reads `held` as false', () => {
     const next = '6 b acquire ok\n7 b release invoke'
     expect(broken(`1 a acquire ok\n5 a held fail\n${next}`)).toEqual([])
     expect(broken(`1 a acquire ok\n5 a held ok\n${next}`)).toEqual(['exclusion'])
   })
 
-  test('ends with the first end: what is noted later changes nothing', () => {
+  test('ends with the first end, and later events change nothing', () => {
     const ends = '1 a acquire ok deadline_ns=20\n5 a lost info\n6 b acquire ok\n7 b release invoke'
     expect(
       broken(`${ends}\n8 a renew ok deadline_ns=40\n9 a release invoke\n9 a release fail`),
     ).toEqual([])
   })
 
-  test('is over before it began when the holder was told too late', () => {
+  test('a hold that was reported after its deadline excludes no other', () => {
     expect(broken('5 a acquire ok deadline_ns=4\n5 b acquire ok deadline_ns=9')).toEqual([])
     expect(broken('5 b acquire ok deadline_ns=9\n6 a acquire ok deadline_ns=4')).toEqual([])
   })
 
-  test('lets readers in from the moment at which a writer begins to be one', () => {
+  test('lets readers in from the request of a downgrade on', () => {
     const writer = '1 a acquire ok mode=exclusive capacity=3\n5 a downgrade invoke weight=1'
     expect(broken(`${writer}\n5 b acquire ok capacity=3`)).toEqual([])
     expect(broken(`${writer}\n4 b acquire ok capacity=3`)).toEqual(['exclusion'])
@@ -108,14 +108,14 @@ describe('exclusion', () => {
     expect(broken('1 a acquire ok\n2 a acquire ok\n3 a release invoke')).toEqual(['exclusion'])
   })
 
-  test('is not to be had where holders disagree on the capacity', () => {
+  test('is broken when holders disagree on the capacity', () => {
     expect(broken('1 a acquire ok capacity=3\n2 b acquire ok capacity=4')).toEqual(['capacity'])
     expect(
       broken('1 a acquire ok capacity=3\n2 a release invoke\n2 b acquire ok capacity=4'),
     ).toEqual([])
   })
 
-  test('does not blame a process for what another did that had its number before', () => {
+  test('does not mix up two processes with the same pid', () => {
     const first = '1 a acquire ok\n5 a kill info'
     expect(broken(`${first}\n6 a acquire ok\n7 a release invoke\n7 b acquire ok`)).toEqual([])
   })
@@ -125,7 +125,7 @@ describe('exclusion', () => {
     expect(broken(all)).toHaveLength(100)
   })
 
-  test('is judged lock by lock', () => {
+  test('is checked lock by lock', () => {
     const [one, two] = story('1 a acquire ok\n2 b acquire ok') as [HistoryEvent, HistoryEvent]
     expect(checkHistory([one, { ...two, key: 'other' }])).toEqual([])
   })
@@ -140,7 +140,7 @@ describe('exclusion', () => {
   })
 })
 
-test('exclusion among many is what counting at each moment says', () => {
+test('exclusion among many clients has the verdict of counting at each moment', () => {
   let passed = 0
   for (let seed = 1; seed <= 2000; seed += 1) {
     const random = new SeededRandom(seed)
@@ -167,7 +167,7 @@ test('exclusion among many is what counting at each moment says', () => {
   expect(passed).toBeLessThan(1600)
 })
 
-describe('a kill that was written down before the signal was sent', () => {
+describe('a kill that was recorded before the signal was sent', () => {
   const kill = story('10 s kill info').map((event) => ({ ...event, pid: 97 }))
   const killed = story(`
     8 a acquire invoke
@@ -177,7 +177,7 @@ describe('a kill that was written down before the signal was sent', () => {
     15 b acquire ok token=2
     16 b release invoke`)
 
-  test('counts from the last thing that the process did', () => {
+  test('counts from the last event of the process', () => {
     const events = [...afterLastEvents(kill, [killed, next]), ...killed, ...next]
     expect(checkHistory(events)).toEqual([])
     expect(checkHistory([...kill, ...killed, ...next]).map(({ property }) => property)).toEqual([
@@ -185,7 +185,7 @@ describe('a kill that was written down before the signal was sent', () => {
     ])
   })
 
-  test('is none of a later process with the same number', () => {
+  test('is not moved by a later process with the same pid', () => {
     const later = story('20 a acquire invoke\n21 a acquire ok token=3')
     expect(afterLastEvents(kill, [killed, later])).toEqual([{ ...kill[0], t_ns: 13n }])
   })

@@ -1,6 +1,6 @@
 /**
- * The checkers find nothing in histories of a lock that keeps its promises, and those histories
- * have it all.
+ * The checkers find nothing in histories of a lock that keeps its promises. Those histories have
+ * every kind of event.
  */
 import {
   checkHistory,
@@ -67,7 +67,7 @@ describe.each(Object.entries(kinds))('%s', (_name, kind) => {
   })
 })
 
-test('the histories have every event that a lock can show, and survive being written and read', async () => {
+test('the histories have every event of a lock, and are the same after writing and reading', async () => {
   const seen = new Set<string>()
   for (const [seed, kind] of Object.values(kinds).entries()) {
     const history = await goodHistory({ ...kind, faults: true, processes: 9, seed })

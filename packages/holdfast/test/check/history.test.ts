@@ -1,6 +1,6 @@
 /**
- * Histories as text: what is written is read again, and what makes no sense is refused with its
- * line.
+ * Histories as text: a written history is read as the same, and a wrong line is refused with its
+ * number.
  */
 import { formatEvent, HistoryError, parseHistory, readHistory } from 'holdfast/conformance'
 import { describe, expect, test } from 'vitest'
@@ -46,7 +46,7 @@ describe('a history', () => {
     expect(parseHistory(lineOf(EVENTS))).toEqual(EVENTS)
   })
 
-  test('is read from a stream, wherever that is cut into pieces', async () => {
+  test('is read from a stream that is cut at any place', async () => {
     const events = EVENTS.map((event) => ({ ...event, note: 'Grüße 🔒' }))
     for (const length of [1, 7, 4096]) {
       expect(await readHistory(pieces(lineOf(events), length))).toEqual(events)
@@ -70,7 +70,7 @@ describe('a history', () => {
   })
 })
 
-describe('a line that makes no sense is refused, with what is expected:', () => {
+describe('a wrong line is refused, with what is expected:', () => {
   const cases: readonly (readonly [what: string, line: string, message: RegExp])[] = [
     ['no JSON', 'acquire ok', /is not JSON \(acquire ok\): expected one event as a JSON object/],
     ['a number', '42', /is not an object \(42\)/],
@@ -87,7 +87,7 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
       /has "maybe" as type: expected one of invoke, ok,/,
     ],
     [
-      'a type that the action has not',
+      'a type that the action lacks',
       GOOD.replace('acquire', 'lost'),
       /unknown event: lost ok: expected one of info/,
     ],
@@ -106,17 +106,17 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
     ['no time', GOOD.replace('"t_ns":"7",', ''), /has no t_ns: expected nanoseconds/],
     ['no process', GOOD.replace('"pid":97,', ''), /has no pid: expected a whole number from 0 on/],
     [
-      'a client that is no text',
+      'a client that is not a string',
       GOOD.replace('"client":"a"', '"client":7'),
       /has 7 as client: expected a string/,
     ],
     [
-      'a weight of nothing',
+      'a weight of 0',
       GOOD.replace('}', ',"weight":0}'),
       /has 0 as weight: expected a whole number from 1 on/,
     ],
     [
-      'a field nobody knows',
+      'an unknown field',
       GOOD.replace('}', ',"capcity":3}'),
       /unknown field "capcity": expected no other/,
     ],
@@ -137,7 +137,7 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
     expect(error.expected).not.toBe('')
   })
 
-  test('a long one is shown in part', () => {
+  test('a long line is shown in part', () => {
     expect(failure(`${'x'.repeat(10_000)}\n`).message.length).toBeLessThan(200)
   })
 
@@ -150,7 +150,7 @@ describe('a line that makes no sense is refused, with what is expected:', () => 
     expect(parseHistory(`${late}\n${early.replace('"pid":97', '"pid":98')}\n`)).toHaveLength(2)
   })
 
-  test('but what others tell of a process may be out of its time', () => {
+  test('except events that another process writes, which may be out of order', () => {
     expect(
       parseHistory(lineOf(story('9 a kill info\n7 a acquire ok\n8 a kill info'))),
     ).toHaveLength(3)

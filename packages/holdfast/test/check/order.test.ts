@@ -1,8 +1,8 @@
-/** The FIFO bound, and liveness after healing, on small stories. */
+/** The FIFO bound, and liveness after the last fault, on short histories. */
 import { describe, expect, test } from 'vitest'
 import { broken } from './support/story.js'
 
-/** One process takes the lock again and again: `count` holds of 2 ns each from `from` on. */
+/** Returns `count` holds of one process, each 2 ns long, from `from` on. */
 function row(client: string, from: number, count: number, more = ''): string {
   return Array.from({ length: count }, (_, at) => {
     const t = from + 3 * at
@@ -13,7 +13,7 @@ function row(client: string, from: number, count: number, more = ''): string {
 const waiting = '1 w acquire invoke\n2 w enqueued info'
 const granted = '5000 w acquire ok\n5001 w release invoke'
 
-/** A reader that waits, and another that came later and was told first. */
+/** A reader that waits, and a later one that learned of its grant first. */
 function besideReader(token: string): string {
   return `${waiting}\n3 a acquire invoke\n4 a acquire ok capacity=3 ${token}\n9 w acquire ok capacity=3 `
 }
@@ -21,17 +21,17 @@ function besideReader(token: string): string {
 describe('the FIFO bound', () => {
   const strict = { fifo: { inARow: 0 } }
 
-  test('lets nobody pass in a strict queue who came later', () => {
+  test('a strict queue lets no later request overtake', () => {
     expect(broken(`${waiting}\n${row('a', 3, 1)}\n${granted}`, strict)).toEqual(['fifo'])
     expect(broken(`${waiting}\n${row('a', 6000, 1)}\n${granted}`, strict)).toEqual([])
   })
 
-  test('lets those pass who came before the wait was acknowledged', () => {
+  test('lets requests overtake that came before the wait was acknowledged', () => {
     const early = '1 a acquire invoke\n9 a acquire ok\n10 a release invoke'
     expect(broken(`${waiting}\n${early}\n${granted}`, strict)).toEqual([])
   })
 
-  test('allows each process one row of hand-offs, and not one hold more', () => {
+  test('allows each process one row of hand-offs, and no hold more', () => {
     expect(
       broken(`${waiting}\n${row('a', 3, 32)}\n${row('b', 200, 32)}\n${granted}`, { fifo: true }),
     ).toEqual([])
@@ -47,7 +47,7 @@ describe('the FIFO bound', () => {
     ])
   })
 
-  test('holds for those too who are never granted, or give up', () => {
+  test('holds for waiters that are never granted or give up', () => {
     expect(broken(`${waiting}\n${row('a', 3, 33)}`, { fifo: true })).toEqual(['fifo'])
     expect(broken(`${waiting}\n${row('a', 3, 33)}\n4000 w acquire fail`, { fifo: true })).toEqual([
       'fifo',
@@ -55,17 +55,17 @@ describe('the FIFO bound', () => {
     expect(broken(`${waiting}\n4 w acquire fail\n${row('a', 5, 33)}`, { fifo: true })).toEqual([])
   })
 
-  test('is about nobody whose wait was not acknowledged', () => {
+  test('ignores waits that were not acknowledged', () => {
     expect(broken(`1 w acquire invoke\n${row('a', 3, 33)}\n${granted}`, { fifo: true })).toEqual([])
   })
 
-  test('goes by the tokens among those who may hold side by side', () => {
+  test('uses the tokens of claims that fit beside each other', () => {
     expect(broken(besideReader(''), strict)).toEqual([])
     expect(broken(`${besideReader('token=8')}token=7`, strict)).toEqual([])
     expect(broken(`${besideReader('token=7')}token=8`, strict)).toEqual(['fifo'])
   })
 
-  test('ends a row under one claim by number and by time', () => {
+  test('limits a row of one claim by number and by time', () => {
     expect(broken(row('a', 3, 32, 'claim=c'), { fifo: true })).toEqual([])
     expect(broken(row('a', 3, 33, 'claim=c'), { fifo: true })).toEqual(['fifo-row'])
     const late = `${row('a', 3, 1, 'claim=c')}\n${row('a', 10_000_004, 1, 'claim=c')}`
@@ -74,7 +74,7 @@ describe('the FIFO bound', () => {
     expect(broken(row('a', 3, 2, 'claim=c'), { fifo: { inARow: 1 } })).toEqual(['fifo-row'])
   })
 
-  test('allows rows in a strict queue that pass nobody, and no others', () => {
+  test('allows rows in a strict queue only if they overtake no waiter', () => {
     expect(broken(row('a', 3, 32, 'claim=c'), strict)).toEqual([])
     expect(broken(row('a', 3, 33, 'claim=c'), strict)).toEqual(['fifo-row'])
     expect(broken(`${waiting}\n${row('a', 3, 2, 'claim=c')}\n${granted}`, strict)).toEqual(['fifo'])
@@ -84,7 +84,7 @@ describe('the FIFO bound', () => {
 describe('liveness', () => {
   const liveness = { healedNs: 100n, boundNs: 50n }
 
-  test('is there when all who wait are granted or end within the bound', () => {
+  test('is kept when all waits are granted or end within the bound', () => {
     const story = `
       10 a acquire invoke
       20 b acquire invoke
@@ -96,7 +96,7 @@ describe('liveness', () => {
     expect(broken(story, { liveness })).toEqual([])
   })
 
-  test('is missed by those who are granted too late, or never', () => {
+  test('is broken by a wait that is granted too late or never', () => {
     expect(broken('10 a acquire invoke\n151 a acquire ok', { liveness })).toEqual(['liveness'])
     expect(broken('10 a acquire invoke\n151 a acquire fail', { liveness })).toEqual(['liveness'])
     expect(broken('200 a acquire invoke\n251 a acquire ok', { liveness })).toEqual(['liveness'])
@@ -106,12 +106,12 @@ describe('liveness', () => {
     ).toEqual(['liveness'])
   })
 
-  test('is not for the dead', () => {
+  test('ignores killed processes', () => {
     expect(broken('10 a acquire invoke\n120 a kill info', { liveness })).toEqual([])
     expect(broken('10 a acquire invoke\n160 a kill info', { liveness })).toEqual(['liveness'])
   })
 
-  test('is not judged beyond the time for which the run was watched', () => {
+  test('is not checked beyond the end of the recording', () => {
     expect(broken('10 a acquire invoke', { liveness: { ...liveness, watchedNs: 149n } })).toEqual(
       [],
     )

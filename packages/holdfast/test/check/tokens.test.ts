@@ -1,9 +1,9 @@
-/** Fencing tokens on small stories whose end is known. */
+/** Fencing tokens, on short histories with a known verdict. */
 import { describe, expect, test } from 'vitest'
 import { broken } from './support/story.js'
 
 describe('tokens', () => {
-  test('may come in either order to those who asked side by side', () => {
+  test('may come in any order to requests at the same time', () => {
     expect(
       broken(`
         1 a acquire invoke capacity=2
@@ -14,7 +14,7 @@ describe('tokens', () => {
     ).toEqual([])
   })
 
-  test('follow the order of holds that exclude each other, whenever they were asked for', () => {
+  test('follow the order of holds that exclude each other', () => {
     expect(
       broken(`
         1 a acquire invoke
@@ -25,7 +25,7 @@ describe('tokens', () => {
     ).toEqual(['grant-order'])
   })
 
-  test('are not blamed for an overlap, nor for a grant that was over before it was told', () => {
+  test('are not broken by an overlap, nor by a grant that ended before it was reported', () => {
     const asked = '1 a acquire invoke\n1 b acquire invoke'
     expect(broken(`${asked}\n3 a acquire ok token=9\n5 b acquire ok token=8`)).toEqual([
       'exclusion',
@@ -34,7 +34,7 @@ describe('tokens', () => {
     expect(broken(`${asked}\n3 a acquire ok token=9\n4 a release invoke\n${late}`)).toEqual([])
   })
 
-  test('are passed over where a store has none', () => {
+  test('are ignored where a store has none', () => {
     expect(broken('1 a acquire ok\n2 a release invoke\n3 b acquire ok')).toEqual([])
   })
 
@@ -42,7 +42,7 @@ describe('tokens', () => {
     expect(broken('1 a acquire ok token=5\n2 b acquire ok token=5 key=other')).toEqual([])
   })
 
-  test('are smaller for those who were told before others asked', () => {
+  test('are smaller for a grant that was reported before another was requested', () => {
     expect(
       broken(`
         1 a acquire invoke
@@ -53,7 +53,7 @@ describe('tokens', () => {
     ).toEqual(['token-order'])
   })
 
-  test('are given once', () => {
+  test('are granted once', () => {
     expect(
       broken(`
         1 a acquire invoke

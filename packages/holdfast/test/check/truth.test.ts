@@ -1,9 +1,9 @@
-/** Claims within what the server held, and releases that tell the truth, on small stories. */
+/** Holds within what the server held, and true releases, on short histories. */
 import { describe, expect, test } from 'vitest'
 import { broken, story } from './support/story.js'
 import { checkHistory } from 'holdfast/conformance'
 
-describe('a claim', () => {
+describe('a hold', () => {
   const promised = { truth: true }
   const hold = '3 a acquire ok token=7 claim=c\n8 a release invoke'
 
@@ -17,7 +17,7 @@ describe('a claim', () => {
     expect(broken(`${hold}\n20 s truth info owner=c token=7 start_ns=2`, promised)).toEqual([])
   })
 
-  test('is not, when the server ended it before, or began it later', () => {
+  test('is not, when the server ended it earlier or began it later', () => {
     const [late] = checkHistory(
       story(`${hold}\n20 s truth info owner=c token=7 start_ns=2 end_ns=7`),
       {
@@ -49,7 +49,7 @@ describe('a claim', () => {
     expect(broken(`${hold}\n9 b acquire ok token=9 ${rest}\n${truth}`, promised)).toEqual(['truth'])
   })
 
-  test('goes on over a restart of the server that keeps the lock, and not over a gap', () => {
+  test('lasts over a restart of the server that keeps the lock, and not over a gap', () => {
     const before = '20 s truth info owner=c token=7 start_ns=2 end_ns=5'
     expect(
       broken(`${hold}\n${before}\n20 s truth info owner=c token=7 start_ns=5 end_ns=9`, promised),
@@ -59,7 +59,7 @@ describe('a claim', () => {
     ).toEqual(['truth'])
   })
 
-  test('does not go on over to another claim that the server gave the same token', () => {
+  test('does not continue in another claim with the same token', () => {
     const before = '20 s truth info owner=c token=7 start_ns=2 end_ns=5'
     const after = '20 s truth info owner=d token=7 start_ns=5 end_ns=9'
     expect(broken(`${hold}\n${before}\n${after}`, promised)).toEqual(['truth'])
@@ -73,12 +73,12 @@ describe('a claim', () => {
     ])
   })
 
-  test('may be off by as much as is allowed', () => {
+  test('may differ by the allowed slack', () => {
     const truth = '20 s truth info owner=c token=7 start_ns=4 end_ns=7'
     expect(broken(`${hold}\n${truth}`, { truth: { slackNs: 1n } })).toEqual([])
   })
 
-  test('that was over before it was told counts for nothing', () => {
+  test('that ended before it was reported is ignored', () => {
     expect(broken('9 a acquire ok token=7 deadline_ns=8', promised)).toEqual([])
   })
 })
@@ -93,23 +93,23 @@ describe('the answer "released"', () => {
     expect(broken(truth('start_ns=2 end_ns=8'), promised)).toEqual([])
   })
 
-  test('is a lie when the lock had ended before, or goes on after', () => {
+  test('is false when the lock had ended before or lasts after', () => {
     expect(broken(truth('start_ns=2 end_ns=7'), promised)).toEqual(['release'])
     expect(broken(truth('start_ns=2 end_ns=11'), promised)).toEqual(['release'])
     expect(broken(truth('start_ns=2'), promised)).toEqual(['release'])
   })
 
-  test('is a lie when the server never held it', () => {
+  test('is false when the server never held it', () => {
     expect(
       broken(`${hold}\n20 s truth info owner=d token=9 start_ns=2 end_ns=9`, promised),
     ).toEqual(['release'])
   })
 
-  test('is true when a neighbour got the lease', () => {
+  test('is true when the lease was handed on', () => {
     expect(broken(truth('tokens=32 start_ns=2 end_ns=30'), promised)).toEqual([])
   })
 
-  test('is not given by "lost", nor by no answer', () => {
+  test('is not checked for `lost` or without an answer', () => {
     for (const answer of ['release fail', 'release info', 'held fail']) {
       const other = hold.replace('release ok', answer)
       expect(
@@ -119,15 +119,15 @@ describe('the answer "released"', () => {
   })
 })
 
-/** A release that is said to be one, though the deadline had passed. */
+/** A release that is answered `released`, though the deadline had passed. */
 function late(more = ''): string {
   return `3 a acquire ok deadline_ns=6${more}\n9 a release invoke\n10 a release ok`
 }
 
-describe('the answer "released", with no more than the other holders as witnesses,', () => {
+describe('the answer "released", without the server\'s truth,', () => {
   const promised = { release: true }
 
-  test('is a lie when another had got the lock before it was asked for', () => {
+  test('is false when another client was granted before the release', () => {
     expect(broken(`${late()}\n7 b acquire ok`, promised)).toEqual(['release'])
     expect(broken(`${late()}\n9 b acquire ok`, promised)).toEqual([])
     expect(
@@ -135,11 +135,11 @@ describe('the answer "released", with no more than the other holders as witnesse
     ).toEqual([])
   })
 
-  test('is no lie by a grant that was over when it was told of', () => {
+  test('is not false because of a grant that ended before it was reported', () => {
     expect(broken(`${late()}\n7 b acquire ok deadline_ns=5`, promised)).toEqual([])
   })
 
-  test('of a writer that became a reader is no lie by the readers who came then', () => {
+  test('of a downgraded writer is not false because of later readers', () => {
     const writer = '1 a acquire ok mode=exclusive capacity=3\n2 a downgrade invoke weight=1'
     const ends = '8 a release invoke\n9 a release ok'
     expect(broken(`${writer}\n5 b acquire ok capacity=3\n${ends}`, promised)).toEqual([])
@@ -148,12 +148,12 @@ describe('the answer "released", with no more than the other holders as witnesse
     ).toContain('release')
   })
 
-  test('is no lie by a grant that was earlier, but told of later', () => {
+  test('is not false because of an earlier grant that was reported later', () => {
     expect(broken(`${late(' token=2')}\n4 b acquire ok token=1`, promised)).not.toContain('release')
     expect(broken(`${late(' token=2')}\n4 b acquire ok token=3`, promised)).toContain('release')
   })
 
-  test('of a reader is a lie when a writer had got the lock, and not by other readers', () => {
+  test('of a reader is false because of a writer, and not because of readers', () => {
     const reader = late(' capacity=3')
     expect(broken(`${reader}\n7 b acquire ok capacity=3`, promised)).toEqual([])
     expect(
@@ -176,7 +176,7 @@ describe('held', () => {
     expect(broken('1 a acquire ok\n6 a held ok', promised)).toEqual([])
   })
 
-  test('is a lie from the deadline on, after the loss, and after the release', () => {
+  test('is false from the deadline on, after the loss, and after the release', () => {
     expect(broken('1 a acquire ok deadline_ns=6\n6 a held ok', promised)).toEqual(['held'])
     expect(broken('1 a acquire ok\n5 a lost info\n6 a held ok', promised)).toEqual(['held'])
     expect(broken('1 a acquire ok\n5 a release invoke\n6 a held ok', promised)).toEqual(['held'])

@@ -2,7 +2,7 @@
  * Judges a run: the published checkers, and what only the conductor can see; a verdict for each
  * promise.
  */
-import { checkHistory, tellStory, type Violation } from 'holdfast/conformance'
+import { checkHistory, storyOf, type Violation } from 'holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'
@@ -49,7 +49,7 @@ export function judge(
   )
   const liveness = { healedNs, boundNs: BigInt(boundMs) * 1_000_000n, watchedNs }
   const promised = { ...ALL, liveness }
-  const story = tellStory(events)
+  const story = storyOf(events)
   const found: Omit<Finding, 'promised'>[] = [
     ...checkHistory(events, { promised }).map(named),
     ...renewedAfterLoss(story.holds, events, chronicle.losses, STORES[store].ttlMs),

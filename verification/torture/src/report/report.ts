@@ -2,7 +2,7 @@
  * A report on one page: what was promised and seen in each run, drawn, with the piece of history
  * that shows each violation.
  */
-import { formatEvent, tellStory, type Hold, type Story } from 'holdfast/conformance'
+import { formatEvent, storyOf, type Hold, type Story } from 'holdfast/conformance'
 import { FAULTS } from '../faults/catalogue.js'
 import type { JudgedRun } from '../judge/judged-run.js'
 import type { Finding, Judgement } from '../judge/judgement.js'
@@ -75,7 +75,7 @@ function nameOf({ options: { store, subject } }: JudgedRun): string {
 
 function section(ran: JudgedRun, index: number): string {
   const { options, outcome, judgement } = ran
-  const story = tellStory(outcome.events)
+  const story = storyOf(outcome.events)
   return [
     `<h2 id="run-${index}">${escape(nameOf(ran))}</h2>`,
     `<p><code>${escape(commandOf(options))}</code></p>`,

@@ -1,4 +1,4 @@
-/** All cases: first the verbs of the store, then the locks that are built on them. */
+/** All cases: first of the verbs of a store, then of the locks that use them. */
 import type { Case } from '../case.js'
 import { administration } from './locks/administration.js'
 import { cohort } from './locks/cohort.js'

@@ -1,4 +1,4 @@
-/** Real processes that are killed and stopped while they hold or wait. */
+/** Real processes that the suite kills and stops while they hold or wait. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ export const processes = new Group('processes', [needsWorker])
 const START_MS = 10_000
 const CONTENDERS = 4
 
-/** Runs with workers, none of which outlives the case. */
+/** Calls `use` with a function that starts workers, and kills them at the end. */
 async function withWorkers(
   context: Context,
   use: (start: () => WorkerProcess) => Promise<void>,
@@ -35,7 +35,7 @@ async function withWorkers(
   }
 }
 
-/** A worker that holds the lock of the context. */
+/** Makes the worker acquire the lock of the context. Returns its token. */
 async function holding(
   context: Context,
   worker: WorkerProcess,
@@ -50,25 +50,28 @@ async function holding(
   return answer.token === undefined ? undefined : BigInt(answer.token)
 }
 
-processes.test('a killed holder costs its TTL at most', async (context) => {
-  await withWorkers(context, async (start) => {
-    const worker = start()
-    const ttlMs = Math.max(1000, context.shortMs)
-    const token = await holding(context, worker, ttlMs)
-    const waiting = (await context.locks()).mutex(context.name()).acquire()
-    await context.time.pass(200)
-    await worker.kill()
-    const lease = await context.time.within(
-      waiting,
-      ttlMs + 1000 + context.slackMs,
-      'the lock of the dead',
-    )
-    if (token !== undefined) assert.ok((lease.token as bigint) > token)
-  })
-})
+processes.test(
+  'a waiter gets the lock of a killed holder within its TTL and a second',
+  async (context) => {
+    await withWorkers(context, async (start) => {
+      const worker = start()
+      const ttlMs = Math.max(1000, context.shortMs)
+      const token = await holding(context, worker, ttlMs)
+      const waiting = (await context.locks()).mutex(context.name()).acquire()
+      await context.time.pass(200)
+      await worker.kill()
+      const lease = await context.time.within(
+        waiting,
+        ttlMs + 1000 + context.slackMs,
+        'the lock of the killed holder',
+      )
+      if (token !== undefined) assert.ok((lease.token as bigint) > token)
+    })
+  },
+)
 
 processes.test(
-  'a killed waiter is passed over',
+  'a killed waiter loses its place',
   async (context) => {
     await withWorkers(context, async (start) => {
       const holder = await context.soon((await context.locks()).mutex(context.name()).acquire())
@@ -81,11 +84,11 @@ processes.test(
       await context.waiters(2)
       await worker.kill()
       await holder.release()
-      // Three heartbeats of a second, and the floor of the one behind.
+      // Three heartbeats of a second, and the re-attempt floor of the waiter behind it.
       const lease = await context.time.within(
         next,
         5000 + context.slackMs,
-        'the lock behind the dead waiter',
+        'the lock behind the killed waiter',
       )
       assert.equal(lease.held, true)
     })
@@ -94,7 +97,7 @@ processes.test(
 )
 
 processes.test(
-  'a stopped holder is passed over after its TTL, and knows when it wakes',
+  'a stopped holder loses the lock after its TTL, and knows it when it continues',
   async (context) => {
     await withWorkers(context, async (start) => {
       const worker = start()
@@ -105,7 +108,7 @@ processes.test(
       const lease = await context.time.within(
         waiting,
         ttlMs + 1000 + context.slackMs,
-        'the lock of the stopped',
+        'the lock of the stopped holder',
       )
       worker.signal('SIGCONT')
       const answer = await context.soon(worker.ask({ ask: 'held', lock: context.name() }))
@@ -126,25 +129,25 @@ processes.test(
 )
 
 processes.test(
-  'contending processes that are killed at random never hold together, and no token is given twice',
+  'contending processes that are killed at random exclude each other, and no token is granted twice',
   async (context) => {
     const rounds = context.subject.killRounds ?? 30
-    // Killed faster than the dead are forgotten, nobody would live to hold the lock where the
-    // shortest lease is long.
+    // Where the shortest TTL is long, workers that are killed faster than leases end would never
+    // hold the lock.
     const events = await contest(context, async ({ workers, replace, holds }) => {
       for (let round = 0; round < rounds; round += 1) {
         await context.time.pass(context.shortMs * (1 / 6 + context.random.next() / 2))
-        // On a busy machine most of the time goes by while the dead are waited for: nobody is
-        // killed before somebody held it.
-        const goesOn = async (): Promise<boolean> => (await holds()) > round
-        await context.time.eventually('somebody has held the lock again', START_MS, goesOn)
+        // On a busy machine most of the time passes until the leases of killed workers end. So a
+        // worker is killed only after the lock was held again.
+        const heldAgain = async (): Promise<boolean> => (await holds()) > round
+        await context.time.eventually('a worker has held the lock again', START_MS, heldAgain)
         await replace(workers[Math.floor(context.random.next() * workers.length)])
       }
     })
     assert.equal(events.filter(({ f }) => f === 'kill').length, rounds)
     assert.ok(
       holdsOf(events).length >= rounds,
-      'the lock was held more often than processes were killed',
+      'the lock was held less often than processes were killed',
     )
   },
   { limitMs: 180_000, alone: true },
@@ -154,11 +157,11 @@ interface Contest {
   readonly workers: WorkerProcess[]
   /** Kills a worker and starts another. */
   readonly replace: (worker: WorkerProcess | undefined) => Promise<void>
-  /** How often the lock was held so far. */
+  /** Resolves to how often the lock was held so far. */
   readonly holds: () => Promise<number>
 }
 
-/** Lets processes contend while something happens to them, then judges what they saw. */
+/** Lets processes contend while `meanwhile` runs, then checks their histories. */
 async function contest(
   context: Context,
   meanwhile: (contest: Contest) => Promise<void>,
@@ -182,9 +185,9 @@ async function contest(
         async replace(worker) {
           const index = workers.findIndex((one) => one === worker)
           assert.ok(worker && index >= 0)
-          // What a process does that dies by itself looks like a hold that nobody respects.
+          // A process that died by itself would look like a holder that others do not respect.
           assert.equal(worker.died, undefined)
-          // Noted before it is done: what the process did in between is not held against it.
+          // Noted before the kill, so that no operation of the process seems to come after it.
           kills.push(killOf(worker.pid))
           await worker.kill()
           workers[index] = await contender()
@@ -206,7 +209,7 @@ async function contest(
   }
 }
 
-/** After the last fault everybody who lives gets through, and the lock is free. */
+/** Checks that every worker stops in time, and that the lock is free after that. */
 async function drain(context: Context, workers: readonly WorkerProcess[]): Promise<void> {
   const stopped = Promise.all(workers.map((worker) => worker.ask({ ask: 'stop' })))
   const limitMs = 3000 + context.shortMs + context.slackMs

@@ -1,4 +1,4 @@
-/** Judges a history: every checker that is asked for, one list of what is wrong. */
+/** Checks a history for every promise that the caller names. */
 import type { HistoryEvent } from '../history/index.js'
 import { checkCounter } from './counter.js'
 import { checkExclusion } from './exclusion.js'
@@ -6,36 +6,37 @@ import { checkFifo, type FifoOptions } from './fifo.js'
 import { checkHeld } from './held.js'
 import { checkLiveness, type LivenessOptions } from './liveness.js'
 import { checkRelease } from './release.js'
-import { tellStory } from './story.js'
+import { storyOf } from './story.js'
 import { checkTokens } from './tokens.js'
 import { checkTruth, type TruthOptions } from './truth.js'
 import type { Violation } from './violation.js'
 
-/** What the lock promised in the run that the history is of. */
+/** What the lock promised in the run that wrote the history. */
 export interface Promised {
-  /** At no moment do holders weigh more than the capacity. On where it is missing. */
+  /** The holders never weigh more than the capacity. Default: true. */
   readonly exclusion?: boolean
   /**
-   * Tokens are unique and grow in the order of grants; leases without one are passed over. On where
-   * it is missing.
+   * Tokens are unique and grow in the order of grants. Leases without a token are ignored. Default:
+   * true.
    */
   readonly tokens?: boolean
-  /** Nobody sees `held` true when the lease is over. Needs every renewal in the history. */
+  /** `held` is never true after the lease ended. Needs every renewal in the history. */
   readonly held?: boolean
   /**
-   * Whoever believes to hold does hold it in the server. Needs the server's truth in the history.
+   * A holder that trusts its lease holds the lock in the server. Needs the server's truth in the
+   * history.
    */
   readonly truth?: boolean | TruthOptions
   /**
-   * `released` is answered only if the server still held it. Finds more with the server's truth in
-   * the history.
+   * A release answers `released` only if the server still held the lock. Finds more with the
+   * server's truth in the history.
    */
   readonly release?: boolean | TruthOptions
-  /** Waiters are overtaken so often at most. Needs `enqueued` in the history. */
+  /** Waiters are overtaken a limited number of times. Needs `enqueued` in the history. */
   readonly fifo?: boolean | FifoOptions
-  /** After healing every live waiter is granted or ends. */
+  /** After the last fault every live waiter is granted or ends. */
   readonly liveness?: LivenessOptions
-  /** The fenced counter loses no increment. Needs writes, and better also reads, in the history. */
+  /** The fenced counter loses no increment. Needs writes in the history; reads find more. */
   readonly counter?: boolean
 }
 
@@ -44,8 +45,8 @@ export interface CheckOptions {
 }
 
 /**
- * Gives every violation of what was promised, at most a hundred of each lock and kind. An empty
- * list says that the history keeps the promises, not that the lock does.
+ * Returns every violation of a promise, at most a hundred for each lock and kind. An empty list
+ * means that this history keeps the promises, not that the lock always does.
  */
 export function checkHistory(
   history: readonly HistoryEvent[],
@@ -61,7 +62,7 @@ export function checkHistory(
     liveness,
     counter,
   } = promised
-  const story = tellStory(history)
+  const story = storyOf(history)
   return [
     exclusion ? checkExclusion(story.holds) : [],
     tokens ? checkTokens(story.holds) : [],

@@ -1,14 +1,14 @@
 /**
- * End to end: a counter that is read and set under a lock, in a store that keeps the fence, loses
- * no increment.
+ * End to end: a counter that holders of a lock read and set in a fenced resource loses no
+ * increment.
  *
- * The counter begins at 0; each holder reads it and sets it to one more, with the token of its
- * lease. The store must refuse a token that is smaller than one it has seen, and an equal one that
- * comes from another owner. `fence` judges the store, `increments` what came of it:
+ * The counter begins at 0. Each holder reads it and sets it to one more, with the token of its
+ * lease. The resource must refuse a token smaller than one it has seen, and an equal token of
+ * another owner. The property `fence` is about the resource, `increments` about the counter:
  *
  * - No two accepted writes set the same value.
- * - Whoever reads sees every increment that was acknowledged before it asked, and none that nobody
- *   had asked for. To set the counter to n is to have read n - 1.
+ * - A read sees every increment that was acknowledged before it was sent, and no increment that was
+ *   not requested. A write of n has read n - 1.
  */
 import { byKey } from './hold.js'
 import { operationsOf, type Operation } from './operations.js'
@@ -36,8 +36,8 @@ export function checkCounter({ events }: Story): Violation[] {
 }
 
 /**
- * The store accepted a token though it had accepted a larger one before this was sent, or says so
- * itself.
+ * Finds writes that the resource accepted after it had accepted a larger token, or had seen a
+ * larger one by its own answer.
  */
 function stale(writes: readonly Fenced[]): Violation[] {
   const found: Violation[] = []
@@ -46,11 +46,11 @@ function stale(writes: readonly Fenced[]): Violation[] {
   let next = 0
   for (const write of writes.toSorted((a, b) => compare(a.invokedNs, b.invokedNs))) {
     for (
-      let told = byAnswer[next];
-      told && told.answeredNs < write.invokedNs;
-      told = byAnswer[next]
+      let earlier = byAnswer[next];
+      earlier && earlier.answeredNs < write.invokedNs;
+      earlier = byAnswer[next]
     ) {
-      if (!largest || told.token > largest.token) largest = told
+      if (!largest || earlier.token > largest.token) largest = earlier
       next += 1
     }
     if (largest && largest.token > write.token) {
@@ -99,7 +99,7 @@ function setTwice(writes: readonly Counted[]): Violation[] {
     .slice(0, MOST_VIOLATIONS)
 }
 
-/** What an operation saw: a write of n saw n - 1. */
+/** Returns the value that the operation saw: a write of n saw n - 1. */
 function seen({ f, value }: Counted): number {
   return f === 'write' ? value - 1 : value
 }
@@ -126,7 +126,7 @@ function invented(all: readonly Counted[], operations: readonly Operation[]): Vi
   let before = 0
   for (const one of all.toSorted((a, b) => compare(a.answeredNs, b.answeredNs))) {
     while (before < requests.length && (requests[before] as bigint) <= one.answeredNs) before += 1
-    // A write has been asked for itself, and has not seen itself.
+    // A write is one of the requests, and has not seen itself.
     const most = one.f === 'write' ? before - 1 : before
     if (seen(one) <= most) continue
     const what = `saw the counter at ${seen(one)}, though only ${most} increments had been asked for by then`

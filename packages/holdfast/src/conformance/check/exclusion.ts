@@ -1,11 +1,11 @@
 /**
- * Exclusion: at no moment do the holders of a lock weigh more than its capacity, and they agree on
- * the capacity.
+ * Exclusion: the holders of a lock never weigh more than its capacity, and they agree on the
+ * capacity.
  *
- * Sort and sweep: the holds in the order in which they begin, and in a heap the ends of those that
- * are on. Weight only grows where a hold begins, so looking there is enough. For holds with a
- * beginning and an end this is exact: a history passes if and only if an exhaustive search finds an
- * order of grants and releases that explains it.
+ * Sort and sweep: the holds in the order in which they begin, and the ends of the current holds in
+ * a heap. The weight grows only where a hold begins, so only beginnings are checked. For holds with
+ * a beginning and an end this is exact: a history passes if and only if an exhaustive search finds
+ * an order of grants and releases that explains it.
  */
 import { byKey, describe, type Hold } from './hold.js'
 import { Heap } from './heap.js'
@@ -29,9 +29,9 @@ function sweep(holds: readonly Hold[]): Violation[] {
   const current = new Heap<Part>((a, b) => a.endNs < b.endNs)
   let weight = 0
   for (const hold of holds) {
-    // An empty hold excludes nobody: the lease was over before its holder heard of it.
+    // An empty hold excludes no other: the lease ended before its holder learned of it.
     if (hold.endNs <= hold.startNs) continue
-    weight -= leave(current, hold.startNs)
+    weight -= removeEnded(current, hold.startNs)
     const beside = current.first?.hold
     const part = firstPart(hold)
     current.push(part)
@@ -44,10 +44,10 @@ function sweep(holds: readonly Hold[]): Violation[] {
 }
 
 /**
- * Lets those go whose time is over. At the same moment ends come first: one may begin just when
- * another ends.
+ * Removes the holds that have ended, and returns their weight. Ends come before beginnings of the
+ * same moment: a hold may begin when another ends.
  */
-function leave(current: Heap<Part>, nowNs: bigint): number {
+function removeEnded(current: Heap<Part>, nowNs: bigint): number {
   let gone = 0
   for (let part = current.first; part && part.endNs <= nowNs; part = current.first) {
     current.pop()

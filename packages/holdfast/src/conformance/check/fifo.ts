@@ -1,25 +1,25 @@
 /**
- * FIFO bound: whoever waits is overtaken so often at most.
+ * FIFO bound: a waiter is overtaken a limited number of times.
  *
- * An overtake is a hold that was asked for after the store had acknowledged that I wait, and
- * granted before mine. In a strict queue there is none, whoever hands the lock on to whom. Where
- * the waiters of a process hand it on among themselves past others, each process may overtake me by
- * one row of hand-offs: it stood before me when I came, and goes behind me when its row is over.
+ * An overtake of a waiter is a hold that was requested after the store acknowledged the waiter, and
+ * granted before it. A strict queue has none, also with local hand-offs. With cohorts each process
+ * may overtake a waiter by one row of hand-offs: the process was first in the queue when the waiter
+ * came, and queues behind it after the row.
  *
- * Only waits with an `enqueued` event are judged. Two that may hold side by side are told of it in
- * either order, so there the tokens say who was first; where there are none, such a pair is passed
- * over.
+ * Only waits with an `enqueued` event are checked. Two claims that fit beside each other may be
+ * reported in any order, so their tokens decide which was first; without tokens such a pair is
+ * ignored.
  */
-import { byKey, describe, placeAfter, type Hold, type Wait } from './hold.js'
+import { byKey, describe, indexAfter, type Hold, type Wait } from './hold.js'
 import type { Story } from './story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 export interface FifoOptions {
-  /** How many holds of one process may overtake a waiter: 0 in a strict queue. Default 32. */
+  /** How many holds of one process may overtake a waiter. 0 is a strict queue. Default: 32. */
   readonly inARow?: number
-  /** How long after its first hold a row may still be handed on, in nanoseconds. Default 10 ms. */
+  /** How long after its first hold a row may hand on, in nanoseconds. Default: 10 ms. */
   readonly forNs?: bigint
-  /** How much later than it happened a hold may be written down, in nanoseconds. Default 0. */
+  /** How late the history may record a hold, in nanoseconds. Default: 0. */
   readonly slackNs?: bigint
 }
 
@@ -36,23 +36,20 @@ export function checkFifo(
     const overtaken = [...its, ...(waiting.get(key) ?? [])].flatMap((mine) =>
       overtakenBy(mine, its, inARow),
     )
-    // In a strict queue, too, the store has its turn after a row that passed nobody.
+    // A strict queue limits rows as well, although they overtake no waiter.
     const rows = rowsTooLong(its, inARow || IN_A_ROW, forNs + slackNs)
     found.push(...overtaken.slice(0, MOST_VIOLATIONS), ...rows)
   }
   return found
 }
 
-/**
- * Stops at the first process that overtakes too often: what a starved waiter sees would fill the
- * day.
- */
+/** Finds the first process that overtakes too often. One is enough for a starved waiter. */
 function overtakenBy(mine: Hold | Wait, byStart: readonly Hold[], inARow: number): Violation[] {
   const { enqueuedNs } = mine
   if (enqueuedNs === undefined) return []
   const grantedNs = 'startNs' in mine ? mine.startNs : mine.endNs
   const byProcess = new Map<number, Hold[]>()
-  for (let at = placeAfter(byStart, enqueuedNs); at < byStart.length; at += 1) {
+  for (let at = indexAfter(byStart, enqueuedNs); at < byStart.length; at += 1) {
     const other = byStart[at] as Hold
     if (grantedNs !== undefined && other.startNs >= grantedNs) break
     if (other.invokedNs <= enqueuedNs || !isOvertake(other, mine)) continue
@@ -66,8 +63,8 @@ function overtakenBy(mine: Hold | Wait, byStart: readonly Hold[], inARow: number
 
 function isOvertake(other: Hold, mine: Hold | Wait): boolean {
   if (other.weight + mine.weight > mine.capacity) return true
-  // A wait that ended may have been granted by then, side by side with the other. One that never
-  // ended was not.
+  // A wait that ended may have been granted beside the other before that. A wait without an end was
+  // not.
   if (!('startNs' in mine)) return mine.endNs === undefined
   return other.token !== undefined && mine.token !== undefined && other.token < mine.token
 }
@@ -80,10 +77,7 @@ function tooOften(mine: Hold | Wait, row: readonly Hold[]): Violation {
   return { property: 'fifo', key, message, events: piece(...row, mine) }
 }
 
-/**
- * Leases under one claim, one after the other, are a row: it has a most in number, and an end in
- * time.
- */
+/** Finds rows, which are leases of one claim one after another, that are too many or too long. */
 function rowsTooLong(holds: readonly Hold[], inARow: number, forNs: bigint): Violation[] {
   const found: Violation[] = []
   let first: Hold | undefined

@@ -1,4 +1,4 @@
-/** A binary heap: the smallest comes out first. */
+/** A binary heap: the smallest item comes out first. */
 export class Heap<Item> {
   readonly #items: Item[] = []
   readonly #isBefore: (a: Item, b: Item) => boolean
@@ -11,12 +11,12 @@ export class Heap<Item> {
     return this.#items.length
   }
 
-  /** The smallest, which stays. */
+  /** The smallest item. It stays in the heap. */
   get first(): Item | undefined {
     return this.#items[0]
   }
 
-  /** All of them, in no order. */
+  /** Returns all items, in no order. */
   values(): IterableIterator<Item> {
     return this.#items.values()
   }

@@ -1,10 +1,10 @@
 /**
- * `held` tells the truth: nobody sees it true at or after the last deadline that was known then,
- * nor after the lease was given back or told to be lost. So whoever wakes from a pause learns of
- * the loss at the first look.
+ * `held` is true only while the lease lasts: not at or after the latest known deadline, not after
+ * the release, and not after a reported loss. So a holder that wakes from a pause learns of the
+ * loss when it first reads `held`.
  *
- * The history must have every renewal that succeeded, or a deadline is taken for the last one that
- * was not.
+ * The history must contain every renewal that succeeded: without one of them a lease that lasts
+ * seems to have ended.
  */
 import { byKey, describe, type Hold } from './hold.js'
 import { MOST_VIOLATIONS, piece, type Violation } from './violation.js'
@@ -16,7 +16,7 @@ export function checkHeld(holds: readonly Hold[]): Violation[] {
 function judge(hold: Hold): Violation[] {
   const { key, overdue } = hold
   if (!overdue) return []
-  const message = `"${key}" said to be held at ${overdue.t_ns} ns, though it was over for ${describe(hold)}.`
+  const message = `"${key}" was reported as held at ${overdue.t_ns} ns, though the lease had ended for ${describe(hold)}.`
   return [
     {
       property: 'held',

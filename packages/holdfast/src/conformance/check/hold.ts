@@ -1,8 +1,8 @@
-/** Leases and waits, as those who had them saw them. */
+/** Leases and waits, as their clients saw them. */
 import type { HistoryEvent } from '../history/index.js'
 import { milliseconds, type Trail } from './violation.js'
 
-/** An end that a history does not tell. */
+/** The end of what has none in the history. */
 export const NEVER = 2n ** 63n
 
 /** One lease, as its holder saw it. */
@@ -10,28 +10,26 @@ export interface Hold {
   readonly key: string
   readonly client: string
   readonly pid: number
-  /** At its beginning. */
+  /** When the lease began. */
   readonly weight: number
   readonly capacity: number
   readonly claim: string | undefined
   readonly token: bigint | undefined
-  /** When it was asked for. */
+  /** When the client requested it. */
   readonly invokedNs: bigint
-  /** When the store acknowledged that its holder waited, if it did. */
+  /** When the store acknowledged that the client waits, if it had to. */
   readonly enqueuedNs: bigint | undefined
-  /** When the holder was told. */
+  /** When the client learned of the grant. */
   readonly startNs: bigint
-  /**
-   * When the holder gave it up, was told of the loss, saw it, was killed, or had to stop believing.
-   */
+  /** When the holder released it, learned of the loss, was killed, or reached the deadline. */
   readonly endNs: bigint
-  /** Until when the holder was to believe in it without news. */
+  /** Until when the holder may trust it without another renewal. */
   readonly deadlineNs: bigint
-  /** When a writer began to become a reader, and what it weighed from then on. */
+  /** When a writer asked for a downgrade, and its weight from then on. */
   readonly lowered: { readonly atNs: bigint; readonly weight: number } | undefined
-  /** When it was given back, and what the answer was: `ok` says released, `fail` says lost. */
+  /** When it was released, and the answer: `ok` is released, `fail` is lost. */
   readonly release: Release | undefined
-  /** When the holder saw `held` to be true though the lease was over, for the first time. */
+  /** The first time that `held` was true after the lease had ended. */
   readonly overdue: HistoryEvent | undefined
   readonly trail: Trail
 }
@@ -42,7 +40,7 @@ export interface Release {
   readonly answer: 'ok' | 'fail' | 'info' | undefined
 }
 
-/** A wish for a lock that did not become a lease. */
+/** A request for a lock that did not become a lease. */
 export interface Wait {
   readonly key: string
   readonly client: string
@@ -52,14 +50,14 @@ export interface Wait {
   readonly invokedNs: bigint
   readonly enqueuedNs: bigint | undefined
   /**
-   * When it failed, became unclear, or its process was killed; missing when it waits to the end of
-   * the history.
+   * When it failed, became in doubt, or its process was killed. Undefined when it waits to the end
+   * of the history.
    */
   readonly endNs: bigint | undefined
   readonly trail: Trail
 }
 
-/** Groups what is of one lock each, in the order given. */
+/** Groups the items by lock, in the given order. */
 export function byKey<Item extends { readonly key: string }>(
   items: readonly Item[],
 ): Map<string, Item[]> {
@@ -72,8 +70,8 @@ export function byKey<Item extends { readonly key: string }>(
   return groups
 }
 
-/** Where the holds begin that begin after a moment, in a list in the order of their beginnings. */
-export function placeAfter(byStart: readonly Hold[], atNs: bigint): number {
+/** Returns the index of the first hold that begins after a moment, in a sorted list. */
+export function indexAfter(byStart: readonly Hold[], atNs: bigint): number {
   let [low, high] = [0, byStart.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -83,12 +81,12 @@ export function placeAfter(byStart: readonly Hold[], atNs: bigint): number {
   return low
 }
 
-/** The first of them. */
+/** Returns the first hold that begins after a moment, in a sorted list. */
 export function firstAfter(byStart: readonly Hold[], atNs: bigint): Hold | undefined {
-  return byStart[placeAfter(byStart, atNs)]
+  return byStart[indexAfter(byStart, atNs)]
 }
 
-/** A hold as a part of a sentence. */
+/** Returns the hold as part of a sentence. */
 export function describe({ client, pid, token, startNs, endNs }: Hold): string {
   const until = endNs === NEVER ? 'without an end' : `for ${milliseconds(endNs - startNs)}`
   return `${client} (pid ${pid}, token ${token ?? 'none'}, from ${startNs} ns ${until})`

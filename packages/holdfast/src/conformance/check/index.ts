@@ -1,4 +1,4 @@
-/** What histories are judged by. */
+/** The checkers of histories. */
 export { checkHistory, type CheckOptions, type Promised } from './check-history.js'
 export { checkCounter } from './counter.js'
 export { checkExclusion } from './exclusion.js'
@@ -7,7 +7,7 @@ export { checkHeld } from './held.js'
 export type { Hold, Release, Wait } from './hold.js'
 export { checkLiveness, type LivenessOptions } from './liveness.js'
 export { checkRelease } from './release.js'
-export { holdsOf, tellStory, type Story } from './story.js'
+export { holdsOf, storyOf, type Story } from './story.js'
 export { checkTokens } from './tokens.js'
 export { Truth, type Tenure } from './server-truth.js'
 export { checkTruth, type TruthOptions } from './truth.js'

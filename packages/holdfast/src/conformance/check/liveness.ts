@@ -1,24 +1,21 @@
 /**
- * Liveness after healing: once nothing is broken any more, every waiter that lives is granted the
- * lock, or its wait ends, within a bound.
+ * Liveness: after the last fault every live waiter is granted, or its wait ends, within a bound.
  *
- * The run must keep to its part: from the time of healing on no faults, short holds, and no more
- * arrivals than the bound has room for.
+ * The run must allow that: after the last fault it has short holds, and no more new requests than
+ * fit the bound.
  */
 import type { Hold, Wait } from './hold.js'
 import type { Story } from './story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 export interface LivenessOptions {
-  /** From when on nothing is broken, on the clock of the history, in nanoseconds. */
+  /** When the last fault ended, on the clock of the history, in nanoseconds. */
   readonly healedNs: bigint
-  /**
-   * How long a wait may last from then on, or from its beginning if that is later, in nanoseconds.
-   */
+  /** How long a wait may last after that, or after its beginning if later, in nanoseconds. */
   readonly boundNs: bigint
   /**
-   * Until when the run was watched, in nanoseconds: waits whose bound ends later are not judged.
-   * Default: for ever.
+   * When the run stopped recording, in nanoseconds. Waits whose bound ends later are not checked.
+   * Default: never.
    */
   readonly watchedNs?: bigint
 }

@@ -1,4 +1,4 @@
-/** Reads and writes of a locked counter, each from its request to its answer. */
+/** Reads and writes of the counter, each from its request to its answer. */
 import type { HistoryEvent } from '../history/index.js'
 import type { Trail } from './violation.js'
 
@@ -8,13 +8,13 @@ export interface Operation {
   readonly client: string
   readonly f: 'write' | 'read'
   readonly token: bigint | undefined
-  /** The largest token that the resource had seen, as it said. */
+  /** The largest token that the resource had seen, by its own answer. */
   readonly fence: bigint | undefined
   readonly value: number | undefined
   readonly invokedNs: bigint
-  /** Missing while nobody knows what came of it. */
+  /** Undefined while the outcome is unknown. */
   readonly answeredNs: bigint | undefined
-  /** `info` also where no answer came. */
+  /** `info` also without an answer. */
   readonly outcome: 'ok' | 'fail' | 'info'
   readonly trail: Trail
 }

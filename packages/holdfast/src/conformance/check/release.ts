@@ -1,11 +1,11 @@
 /**
- * Truthful release: the answer `released` is given only if the server still held the lock when it
- * was asked to release it.
+ * True releases: the answer is `released` only if the server still held the lock when the release
+ * was sent.
  *
- * With the server's truth this is looked up: the lock must not have ended before the request left,
- * and where no neighbour can have been handed the lease, it must have ended by the time of the
- * answer. Without it the other holders are witnesses: whoever was granted the lock beside this
- * lease, and cannot have been, tells that it was over.
+ * With the server's truth in the history this is exact: the server's hold must not have ended
+ * before the request was sent. It must have ended by the answer, unless the lease can have been
+ * handed on. Without the server's truth other holders are the evidence: a holder that was granted
+ * before the release, and cannot hold beside this lease, shows that the lease had ended.
  */
 import type { HistoryEvent } from '../history/index.js'
 import { byKey, describe, firstAfter, type Hold, type Release } from './hold.js'
@@ -47,21 +47,17 @@ function lieAgainst(
   if (endNs + slackNs < release.askedNs) {
     return `the server had ended it ${milliseconds(release.askedNs - endNs)} before it was asked`
   }
-  // A grant that reserved several tokens may have gone to a neighbour, for whom the server holds it
-  // on.
+  // A grant with several tokens may have been handed on. Then the server keeps it.
   if (tokens === 1 && endNs > release.answeredNs + slackNs)
-    return 'the server held it on after the answer'
+    return 'the server still held it after the answer'
   return undefined
 }
 
-/**
- * Looks for a holder that came in before a lease was given back and cannot have been there beside
- * it.
- */
+/** Finds a holder that was granted before a lease was released and cannot hold beside it. */
 function byWitness(released: readonly Released[], byStart: readonly Hold[]): Violation[] {
-  // A grant that was over when it was told of may have been one of earlier times, so it is no
-  // witness. Where there are tokens, they say which of two was earlier: news of a grant may come
-  // later than the next one's, if the server forgot.
+  // A grant that had ended when its client learned of it may be older than the lease, so it proves
+  // nothing. Tokens say which of two grants was earlier: if the server forgot the first, its client
+  // may learn of it after the second.
   const all = byStart.filter(({ startNs, endNs }) => endNs > startNs)
   const exclusive = all.filter(({ weight, capacity }) => weight >= capacity)
   return released.flatMap((hold) => {

@@ -1,9 +1,9 @@
-/** What the server itself held, for whom, and from when to when. */
+/** What the server itself held: for which claim, and from when to when. */
 import type { HistoryEvent } from '../history/index.js'
 import { byKey, NEVER, type Hold } from './hold.js'
 import { compare, type Trail } from './violation.js'
 
-/** What the server held for one claim without a gap. */
+/** A time in which the server held the lock for one claim without a gap. */
 export interface Tenure {
   readonly key: string
   readonly owner: string
@@ -17,7 +17,7 @@ export interface Tenure {
 
 type Fenced = Tenure & { readonly token: bigint }
 
-/** Finds what the server held of one lock for a hold. */
+/** What the server held of one lock. */
 export class Truth {
   readonly #byToken: readonly Fenced[]
   readonly #byOwner = new Map<string, Tenure[]>()
@@ -60,10 +60,7 @@ export function truthOf(events: readonly HistoryEvent[]): Map<string, Truth> {
   return new Map([...byKey(events)].map(([key, its]) => [key, new Truth(its.map(tenure))]))
 }
 
-/**
- * Joins neighbours of one claim that follow each other without a gap, as after a restart of the
- * server with its data.
- */
+/** Joins tenures of one claim without a gap between them, as after a restart with kept data. */
 function joined<Part extends Tenure>(parts: readonly Part[]): Part[] {
   const result: Part[] = []
   for (const part of parts) {

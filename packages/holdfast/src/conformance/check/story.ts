@@ -1,4 +1,4 @@
-/** From a history to its story: who believed to hold what, from when to when, and who waited. */
+/** The holds and waits of a history, as the clients saw them. */
 import type { HistoryEvent } from '../history/index.js'
 import { NEVER, type Hold, type Release, type Wait } from './hold.js'
 import { truthOf, type Truth } from './server-truth.js'
@@ -7,11 +7,11 @@ import { inOrder, type Trail } from './violation.js'
 export interface Story {
   /** In the order in which they began. */
   readonly holds: Hold[]
-  /** The wishes that did not become leases. */
+  /** The requests that did not become leases. */
   readonly waits: Wait[]
-  /** What the server held, by lock; empty where the history does not tell. */
+  /** What the server held, by lock. Empty when the history has no `truth` events. */
   readonly truth: ReadonlyMap<string, Truth>
-  /** Everything, in the order of time. */
+  /** All events, in the order of time. */
   readonly events: readonly HistoryEvent[]
 }
 
@@ -29,36 +29,33 @@ interface Actor {
   hold: OpenHold | undefined
 }
 
-/** Events of several files need not be sorted. */
-export function tellStory(events: readonly HistoryEvent[]): Story {
+/** Returns the holds and waits of a history. The events need not be sorted. */
+export function storyOf(events: readonly HistoryEvent[]): Story {
   const sorted = inOrder(events)
-  const teller = new Teller()
-  for (const event of sorted) teller.take(event)
+  const builder = new StoryBuilder()
+  for (const event of sorted) builder.take(event)
   let truth: ReadonlyMap<string, Truth> | undefined
   return {
-    holds: teller.finish(),
-    waits: teller.waits,
-    // Made when it is asked for: most histories are judged without it.
+    holds: builder.finish(),
+    waits: builder.waits,
+    // Made on demand: most checks do not need it.
     get truth() {
-      return (truth ??= truthOf(teller.truths))
+      return (truth ??= truthOf(builder.truths))
     },
     events: sorted,
   }
 }
 
-/** The holds of a history, in the order in which they began. */
+/** Returns the holds of a history, in the order in which they began. */
 export function holdsOf(events: readonly HistoryEvent[]): Hold[] {
-  return tellStory(events).holds
+  return storyOf(events).holds
 }
 
-class Teller {
+class StoryBuilder {
   readonly waits: OpenWait[] = []
   readonly truths: HistoryEvent[] = []
   readonly #holds: OpenHold[] = []
-  /**
-   * By process, client and lock: maps in maps, since joining the three to one name costs more than
-   * all else.
-   */
+  /** By process, client and lock. One key joined from the three would take most of the time. */
   readonly #processes = new Map<number, Map<string, Map<string, Actor>>>()
 
   take(event: HistoryEvent): void {
@@ -91,7 +88,7 @@ class Teller {
     }
   }
 
-  /** Holds begin in the order of time, for the events do. */
+  /** Returns the holds, in the order in which they began. */
   finish(): Hold[] {
     for (const hold of this.#holds) {
       if (hold.deadlineNs < hold.endNs) hold.endNs = hold.deadlineNs
@@ -114,7 +111,7 @@ class Teller {
   #acquire(actor: Actor, event: HistoryEvent): void {
     const { wait } = actor
     if (event.type === 'invoke') {
-      // A second wish, though the first was not answered: that one waits to the end of the history.
+      // A second request before an answer to the first, which then waits to the end of the history.
       if (wait) this.waits.push(wait)
       actor.wait = begun(event)
       return
@@ -130,7 +127,7 @@ class Teller {
     }
   }
 
-  /** Whatever the process had ends. A later process may have the same number. */
+  /** Ends all holds and waits of the process. A later process may have the same number. */
   #kill(event: HistoryEvent): void {
     const clients = this.#processes.get(event.pid)
     this.#processes.delete(event.pid)
@@ -207,7 +204,7 @@ function extend(hold: OpenHold, event: HistoryEvent): void {
   hold.renewal = event
 }
 
-/** From the moment of the request the holder no longer counts on being alone. */
+/** From the request on, the holder no longer relies on being alone. */
 function lower(hold: OpenHold, event: HistoryEvent): void {
   if (hold.endNs !== NEVER || hold.lowered) return
   hold.lowered = { atNs: event.t_ns, weight: event.weight ?? 1 }
@@ -232,7 +229,7 @@ function look(hold: OpenHold, event: HistoryEvent): void {
   hold.overdue ??= event
 }
 
-/** The first end counts. Later ones are kept for the piece of history that is shown. */
+/** Ends the hold, unless it has ended. The event is kept for the piece that is shown. */
 function end(hold: OpenHold, event: HistoryEvent): void {
   if (hold.endNs === NEVER) hold.endNs = event.t_ns
   follow(hold, event)

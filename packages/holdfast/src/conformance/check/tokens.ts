@@ -1,11 +1,10 @@
 /**
- * Fencing tokens: none is given twice, and they grow in the order of the grants.
+ * Fencing tokens: no token is granted twice, and they grow in the order of the grants.
  *
- * - If one grant was reported before another was asked for, then its token is smaller.
- * - Grants that were asked for side by side may be reported in either order, but a holder whose
- *   token is smaller had the lock no later than anybody with a larger one was told of it. If the
- *   two exclude each other at that time, then no order of grants explains the tokens:
- *   `grant-order`.
+ * - If one grant was reported before another was requested, its token is smaller.
+ * - Grants that were requested at the same time may be reported in any order. But a holder with a
+ *   smaller token was granted before any client learned of a larger token. If the two exclude each
+ *   other at that time, no order of grants explains the tokens: `grant-order`.
  */
 import { checkExclusion } from './exclusion.js'
 import { byKey, type Hold } from './hold.js'
@@ -38,18 +37,15 @@ function repeated(byToken: readonly Fenced[]): Violation[] {
   return found
 }
 
-/**
- * Goes through the requests in the order of time with the largest token that had been reported by
- * then.
- */
+/** Finds grants with a token that is not larger than one reported before their request. */
 function disordered(byStart: readonly Fenced[]): Violation[] {
   const found: Violation[] = []
   const byInvoke = byStart.toSorted((a, b) => compare(a.invokedNs, b.invokedNs))
   let largest: Fenced | undefined
   let next = 0
   for (const hold of byInvoke) {
-    for (let told = byStart[next]; told && told.startNs < hold.invokedNs; told = byStart[next]) {
-      if (!largest || told.token > largest.token) largest = told
+    for (let seen = byStart[next]; seen && seen.startNs < hold.invokedNs; seen = byStart[next]) {
+      if (!largest || seen.token > largest.token) largest = seen
       next += 1
     }
     if (!largest || hold.token > largest.token) continue
@@ -63,13 +59,13 @@ function disordered(byStart: readonly Fenced[]): Violation[] {
 }
 
 /**
- * Moves the beginning of each hold to where a larger token was first told of, and looks for
- * exclusion again. Since nothing overtakes in a store's queue, that is true of stores whose token
- * is a place in the queue as well.
+ * Moves the beginning of each hold to when a larger token was first reported, and checks exclusion
+ * again. No claim overtakes in a store's queue, so this also holds for stores whose token is a
+ * place in the queue.
  */
 function explained(byStart: readonly Fenced[], byToken: readonly Fenced[]): Violation[] {
   const moved = movedForward(byToken)
-  // Overlaps that are there anyhow are none of the tokens' doing.
+  // Holds that overlap without the move say nothing about tokens.
   if (!moved || checkExclusion(byStart).length > 0) return []
   return checkExclusion(moved)
     .filter(({ property }) => property === 'exclusion')
@@ -80,16 +76,16 @@ function explained(byStart: readonly Fenced[], byToken: readonly Fenced[]): Viol
     }))
 }
 
-/** Gives `undefined` where nothing had to be moved. */
+/** Returns undefined when no hold had to be moved. */
 function movedForward(byToken: readonly Fenced[]): Fenced[] | undefined {
   const result: Fenced[] = []
   let moves = 0
-  let toldNs: bigint | undefined
+  let reportedNs: bigint | undefined
   for (const hold of byToken.toReversed()) {
-    if (toldNs === undefined || hold.startNs < toldNs) toldNs = hold.startNs
+    if (reportedNs === undefined || hold.startNs < reportedNs) reportedNs = hold.startNs
     if (hold.endNs <= hold.startNs) continue
-    if (toldNs < hold.startNs) moves += 1
-    result.push(toldNs < hold.startNs ? { ...hold, startNs: toldNs } : hold)
+    if (reportedNs < hold.startNs) moves += 1
+    result.push(reportedNs < hold.startNs ? { ...hold, startNs: reportedNs } : hold)
   }
   return moves === 0 ? undefined : result.sort((a, b) => compare(a.startNs, b.startNs))
 }

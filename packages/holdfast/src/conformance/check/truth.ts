@@ -1,10 +1,8 @@
 /**
- * Claim within server truth: whoever believes to hold a lock does hold it in the server, from the
- * first moment to the last.
+ * Server truth: a client that trusts its lease holds the lock in the server, for the whole time.
  *
- * Per token, or per claim where there are no tokens. It finds more than overlap alone: a holder
- * that believes on after its lease ended in the server breaks this promise also when nobody else
- * comes.
+ * It is checked per token, or per claim without tokens. It finds more than overlaps: a holder that
+ * trusts its lease after it ended in the server breaks this promise even without another holder.
  */
 import { byKey, describe, NEVER, type Hold } from './hold.js'
 import type { Tenure } from './server-truth.js'
@@ -12,11 +10,11 @@ import type { Story } from './story.js'
 import { milliseconds, MOST_VIOLATIONS, piece, type Violation } from './violation.js'
 
 export interface TruthOptions {
-  /** How far the server's times may be off, in nanoseconds; 0 where they are of the same clock. */
+  /** How far the server's clock may differ, in nanoseconds. Default: 0, for the same clock. */
   readonly slackNs?: bigint
 }
 
-/** @param story of a history with the server's `truth`: without it nobody held anything */
+/** @param story of a history with `truth` events: without them the server held no lock */
 export function checkTruth(story: Story, { slackNs = 0n }: TruthOptions = {}): Violation[] {
   const found: Violation[] = []
   for (const [key, its] of byKey(story.holds)) {

@@ -1,4 +1,4 @@
-/** What a checker found. */
+/** What checkers find, and the piece of history that shows it. */
 import type { HistoryEvent } from '../history/index.js'
 
 export interface Violation {
@@ -12,22 +12,16 @@ export interface Violation {
   readonly events: readonly HistoryEvent[]
 }
 
-/**
- * As many violations a checker lists of one lock. A lock that excludes nobody breaks its promise at
- * every grant, and nobody reads the second hundred.
- */
+/** How many violations of one lock a checker lists. A broken lock has one at every grant. */
 export const MOST_VIOLATIONS = 100
 
-/**
- * The events that something was learnt from, the latest first. A list in links: a million arrays
- * cost four times that.
- */
+/** The events of a hold or wait, the latest first. Linked: arrays took four times as long. */
 export interface Trail {
   readonly event: HistoryEvent
   readonly before: Trail | undefined
 }
 
-/** The events of several holds, waits or operations, as one piece of a history. */
+/** Returns the events of several holds, waits or operations as one piece of a history. */
 export function piece(...parts: readonly { readonly trail: Trail }[]): HistoryEvent[] {
   const all = new Set<HistoryEvent>()
   for (const part of parts) {
@@ -37,14 +31,11 @@ export function piece(...parts: readonly { readonly trail: Trail }[]): HistoryEv
   return [...all].sort((a, b) => compare(a.t_ns, b.t_ns))
 }
 
-/**
- * Events in the order of time; those of one moment stay as they are. Gives the very array where it
- * is in order.
- */
+/** Returns the events in the order of time: the same array when they are sorted already. */
 export function inOrder(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   let before: HistoryEvent | undefined
   for (const event of events) {
-    // Sorting costs a second for a million events, and mostly they come sorted.
+    // Sorting a million events takes a second, and most are sorted already.
     if (before && event.t_ns < before.t_ns)
       return events.toSorted((a, b) => compare(a.t_ns, b.t_ns))
     before = event
@@ -56,7 +47,7 @@ export function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Nanoseconds as people read them. */
+/** Formats nanoseconds as milliseconds. */
 export function milliseconds(ns: bigint): string {
   return `${(Number(ns) / 1e6).toFixed(3)} ms`
 }

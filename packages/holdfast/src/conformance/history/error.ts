@@ -1,4 +1,4 @@
-/** A history that makes no sense: where, and what was expected. */
+/** A history that cannot be read: the line, and what was expected there. */
 export class HistoryError extends Error {
   /** Counted from 1, empty lines included. */
   readonly line: number

@@ -1,36 +1,35 @@
 /**
- * One event of a history: what a client asked, what it was told, or what the server itself held.
+ * One event of a history: a request of a client, an answer to it, or what the server itself held.
  *
- * A client is one actor that does one thing at a time on a lock, so that its events come in pairs:
- * `invoke`, then `ok`, `fail` (certainly not done) or `info` (nobody knows). What stands alone is
- * marked so in this table:
+ * A client is one actor that does one thing at a time with a lock, so its events come in pairs:
+ * `invoke`, then `ok`, `fail` (certainly not done) or `info` (in doubt). The table marks events
+ * that come alone:
  *
- * | f         | type                | what it says                                                  | it needs             |
+ * | f         | type                | meaning                                                       | needs                |
  * | --------- | ------------------- | ------------------------------------------------------------- | -------------------- |
- * | acquire   | invoke              | the lock is asked for                                         |                      |
- * | acquire   | ok                  | the holder was told; from here on it believes                 |                      |
- * | acquire   | fail, info          | refused, given up or aborted; or unclear                      |                      |
+ * | acquire   | invoke              | the client requests the lock                                  |                      |
+ * | acquire   | ok                  | the client learned of the grant, and trusts its lease         |                      |
+ * | acquire   | fail, info          | refused, given up or aborted; or in doubt                     |                      |
  * | enqueued  | info, alone         | the store acknowledged that this client waits                 |                      |
- * | renew     | invoke              | a renewal leaves                                              |                      |
- * | renew     | ok, may stand alone | the lease is known to last until then                         | deadline_ns          |
- * | renew     | fail, info          | refused; or unclear: the old deadline stays                   |                      |
- * | downgrade | invoke              | a writer becomes a reader: from here on it weighs `weight`    | weight               |
+ * | renew     | invoke              | the client sends a renewal                                    |                      |
+ * | renew     | ok, may stand alone | the lease lasts until the deadline                            | deadline_ns          |
+ * | renew     | fail, info          | refused; or in doubt: the old deadline stays                  |                      |
+ * | downgrade | invoke              | a writer becomes a reader with the weight `weight`            | weight               |
  * | downgrade | ok, fail, info      | the answer                                                    |                      |
- * | release   | invoke              | the holder gives up: from here on it believes no more         |                      |
- * | release   | ok, fail, info      | `released`; `lost`; or unclear                                |                      |
- * | lost      | info, alone         | the holder was told that its lease is over                    |                      |
- * | held      | ok, fail, alone     | the holder looked at `held`, and saw true or false            |                      |
- * | write     | invoke              | the locked counter is set, under the token of the lease       |                      |
- * | write     | ok                  | the resource accepted                                         | value                |
- * | write     | fail, info          | refused, `fence` says by which token; or unclear              |                      |
- * | read      | invoke, fail, info  | the locked counter is asked for                               |                      |
- * | read      | ok                  | what the counter was                                          | value                |
- * | kill      | info, alone         | the process `pid` ends now, whoever writes this down          |                      |
- * | truth     | info, alone         | what the server held for an owner, from when to when          | owner, start_ns      |
+ * | release   | invoke              | the holder releases, and no longer trusts its lease           |                      |
+ * | release   | ok, fail, info      | `released`; `lost`; or in doubt                               |                      |
+ * | lost      | info, alone         | the holder learned that its lease has ended                   |                      |
+ * | held      | ok, fail, alone     | the holder read `held`, and saw true or false                 |                      |
+ * | write     | invoke              | a holder sets the counter, with the token of its lease        |                      |
+ * | write     | ok                  | the resource accepted the write                               | value                |
+ * | write     | fail, info          | refused, because of the token `fence`; or in doubt            |                      |
+ * | read      | invoke, fail, info  | a client reads the counter                                    |                      |
+ * | read      | ok                  | the value of the counter                                      | value                |
+ * | kill      | info, alone         | the process `pid` ends now; any process may write this        |                      |
+ * | truth     | info, alone         | the time in which the server held the lock for an owner       | owner, start_ns      |
  *
- * `mode`, `weight`, `capacity`, `claim` and `note` may stand in every event. Weight and capacity
- * count where a lease begins (`acquire ok`) and are 1 where they are missing; an exclusive claim
- * weighs the whole capacity.
+ * `mode`, `weight`, `capacity`, `claim` and `note` are allowed in every event. Weight and capacity
+ * are read from `acquire ok`. Their default is 1; an exclusive claim weighs the whole capacity.
  */
 
 export const HISTORY_ACTIONS = [
@@ -55,15 +54,15 @@ export type HistoryMode = (typeof HISTORY_MODES)[number]
 
 export interface HistoryEvent {
   /**
-   * When it was written down: nanoseconds of a monotonic clock that all processes of the history
-   * share, such as `process.hrtime` on one machine. Events of one process stand in the order of its
+   * When it was written: nanoseconds of a monotonic clock that all processes of the history share,
+   * such as `process.hrtime` on one machine. The events of one process are in the order of its
    * clock.
    */
   readonly t_ns: bigint
   readonly pid: number
-  /** The actor; together with the process it is an identity. */
+  /** The actor. Process and client together identify it. */
   readonly client: string
-  /** The full name of the lock; empty for a `kill`, which ends all that a process holds. */
+  /** The full name of the lock. Empty for a `kill`, which ends all holds of a process. */
   readonly key: string
   readonly f: HistoryAction
   readonly type: HistoryType
@@ -71,34 +70,26 @@ export interface HistoryEvent {
   readonly mode?: HistoryMode
   readonly weight?: number
   readonly capacity?: number
-  /** The id of the claim in the store. Leases that were handed on inside a cohort share it. */
+  /** The id of the claim in the store. Leases that a cohort hands on share it. */
   readonly claim?: string
-  /**
-   * The fencing token: of a lease, of a write, or the first one of a grant that the server held.
-   */
+  /** The fencing token: of a lease, of a write, or the first one of a server's grant. */
   readonly token?: bigint
-  /** How many tokens the grant reserved, beginning with `token`; 1 where it is missing. */
+  /** How many tokens the grant reserved, from `token` on. Default: 1. */
   readonly tokens?: number
   /** The largest token that the protected resource has seen. */
   readonly fence?: bigint
-  /** The value of the locked counter. */
+  /** The value of the counter. */
   readonly value?: number
-  /**
-   * Until when the holder believes in its lease, as it knew then; missing when it believes without
-   * an end.
-   */
+  /** Until when the holder trusts its lease, by what it knew then. Default: without an end. */
   readonly deadline_ns?: bigint
-  /** The id of the claim that the server held. */
+  /** The id of the claim for which the server held the lock. */
   readonly owner?: string
-  /**
-   * From when to when the server held it, on the clock of `t_ns`; without an end it held on to the
-   * last.
-   */
+  /** When the server began and ceased to hold it, on the clock of `t_ns`. Default: no end. */
   readonly start_ns?: bigint
   readonly end_ns?: bigint
-  /** For people; no checker reads it. */
+  /** A note for people. No checker reads it. */
   readonly note?: string
 }
 
-/** What is left to say of an event when time, process and client are known. */
+/** An event without its time, process and client. */
 export type HistoryNote = Omit<HistoryEvent, 't_ns' | 'pid' | 'client'>

@@ -1,4 +1,4 @@
-/** Which fields an event may and must have, and what stands in them in a line of JSON. */
+/** The fields that an event may and must have, and their form in JSON. */
 import {
   HISTORY_ACTIONS,
   HISTORY_MODES,
@@ -11,9 +11,9 @@ import {
 export type FieldName = keyof HistoryEvent
 
 export interface Field {
-  /** Ends the sentence "expected …". */
+  /** The end of the sentence "expected …". */
   readonly expected: string
-  /** Gives `undefined` for what does not belong there. */
+  /** Returns undefined for a wrong value. */
   readonly read: (value: unknown) => bigint | number | string | undefined
 }
 
@@ -23,7 +23,7 @@ const big = (unit: string): Field => ({
   expected: `${unit}, as a string of digits or a JSON number up to 2^53 - 1`,
   read: (value) => {
     if (typeof value === 'string') return DIGITS.test(value) ? BigInt(value) : undefined
-    // A larger JSON number has lost its last digits by now, and which ones nobody can tell.
+    // A larger JSON number has lost digits when it was parsed.
     return Number.isSafeInteger(value) && (value as number) >= 0
       ? BigInt(value as number)
       : undefined
@@ -75,7 +75,7 @@ type Outcomes = { readonly [Type in HistoryType]?: readonly FieldName[] }
 
 const PLAIN: Outcomes = { invoke: [], ok: [], fail: [], info: [] }
 
-/** Which types an action has, and what each needs besides what every event has. */
+/** The types of each action, and the fields that each needs besides those of every event. */
 export const EVENTS: { readonly [Action in HistoryAction]: Outcomes } = {
   acquire: PLAIN,
   enqueued: { info: [] },

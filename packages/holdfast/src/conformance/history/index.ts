@@ -1,8 +1,7 @@
 /**
- * Histories: what clients asked and were told, one line of JSON an event, to be judged after the
- * run.
+ * Histories: the requests and answers of clients, one line of JSON each, to be checked after a run.
  *
- * `event.ts` says what an event is; `docs/internals/history.md` shows a whole one.
+ * `event.ts` describes an event; `docs/internals/history.md` shows a whole history.
  */
 export { HistoryError } from './error.js'
 export type { HistoryAction, HistoryEvent, HistoryMode, HistoryNote, HistoryType } from './event.js'

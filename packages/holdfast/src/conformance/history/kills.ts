@@ -1,12 +1,14 @@
-/** When processes that were killed really ended. */
+/** When killed processes really ended. */
 import type { HistoryEvent } from './event.js'
 
 /**
- * A kill is written down before the signal is sent, so that nothing is held against a dead process.
- * It may go on for a moment after that, and even be granted a lock: it lived at least until its
- * last event, and the kill counts from there.
- * @param kills the kills, as they were written down
- * @param histories what each process wrote, one list each
+ * Returns the kills, each moved behind the last event of its process.
+ *
+ * A kill is written before the signal is sent, so that no event of a dead process comes before it.
+ * The process may run for a moment after that, and even be granted a lock: it lived at least until
+ * its last event.
+ * @param kills the kills, as they were written
+ * @param histories the events of each process
  */
 export function afterLastEvents(
   kills: readonly HistoryEvent[],

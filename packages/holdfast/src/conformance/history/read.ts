@@ -1,16 +1,16 @@
-/** Reading histories: lines of JSON, from a text, from its pieces, or from a stream. */
+/** Reads histories: lines of JSON, from a text or from a stream. */
 import { HistoryError } from './error.js'
 import type { HistoryEvent } from './event.js'
 import { ALWAYS, EVENTS, FIELDS, type FieldName } from './fields.js'
 
 export interface ReadOptions {
-  /** Allows a last line that is cut off, as a killed process leaves it; it is dropped. */
+  /** Drops a last line that is cut off, as a killed process leaves it. Default: false. */
   readonly cut?: boolean
 }
 
 /**
- * Reads a text that holds a whole history.
- * @throws HistoryError with the number of the first line that makes no sense.
+ * Reads a whole history from a text.
+ * @throws HistoryError with the number of the first wrong line.
  */
 export function parseHistory(text: string, options: ReadOptions = {}): HistoryEvent[] {
   const reader = new Reader()
@@ -20,10 +20,9 @@ export function parseHistory(text: string, options: ReadOptions = {}): HistoryEv
 }
 
 /**
- * Reads a history from a stream, such as `createReadStream(path)`, which may be longer than a
- * string can be.
- * @throws HistoryError with the number of the first line that makes no sense, or what the stream
- * failed with.
+ * Reads a history from a stream, such as `createReadStream(path)`. It may be longer than a string
+ * can be.
+ * @throws HistoryError with the number of the first wrong line, or the error of the stream.
  */
 export async function readHistory(
   source: AsyncIterable<string | Uint8Array>,
@@ -39,7 +38,7 @@ export async function readHistory(
   return reader.events
 }
 
-/** Takes a history in pieces, cut anywhere. */
+/** Reads a history in pieces, cut at any place. */
 class Reader {
   readonly events: HistoryEvent[] = []
   #rest = ''
@@ -57,7 +56,7 @@ class Reader {
   }
 
   end({ cut = false }: ReadOptions): void {
-    // A complete line ends with a newline, so what is left over may be a part of one.
+    // A complete line ends with a newline, so the rest may be a part of one.
     if (cut || this.#rest.trim() === '') return
     try {
       JSON.parse(this.#rest)
@@ -79,9 +78,7 @@ class Reader {
     this.events.push(event)
   }
 
-  /**
-   * A kill and the server's truth are told by others, who may write them down in their own time.
-   */
+  /** Another process writes kills and the server's truth, and may do so later. */
   #assertForward({ pid, t_ns, f }: HistoryEvent): void {
     if (f === 'kill' || f === 'truth') return
     const latest = this.#latest.get(pid)
@@ -158,7 +155,7 @@ function lacks(name: FieldName, line: number, why = ''): HistoryError {
   return new HistoryError(line, `has no ${name}${why}`, FIELDS[name].expected)
 }
 
-/** As much of a text as fits a sentence. */
+/** Returns the text, cut to fit a sentence. */
 function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

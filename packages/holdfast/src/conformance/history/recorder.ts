@@ -1,15 +1,15 @@
-/** Writing histories down while they happen. */
+/** Records histories. */
 import type { Clock } from '../../clock/clock.js'
 import type { HistoryEvent, HistoryNote } from './event.js'
 
-/** Writes down what one client does. */
+/** Records what one client does. */
 export class Recorder {
   readonly #client: string
   readonly #write: (event: HistoryEvent) => void
   readonly #nowNs: () => bigint
   readonly #pid: number
 
-  /** @param pid the process that the client runs in, where that is a simulated one */
+  /** @param pid the process of the client, if it is a simulated one */
   constructor(
     client: string,
     write: (event: HistoryEvent) => void,
@@ -26,16 +26,14 @@ export class Recorder {
     this.#write({ t_ns: this.#nowNs(), pid: this.#pid, client: this.#client, ...note })
   }
 
-  /**
-   * When a lease ends that lasts `remainingMs` from now: rather a little too early than too late.
-   */
+  /** Returns when a lease ends that lasts `remainingMs` from now, rounded down. */
   deadlineNs(remainingMs: () => number): bigint {
     const nowNs = this.#nowNs()
     return nowNs + BigInt(Math.floor(remainingMs() * 1e6))
   }
 }
 
-/** The time of a clock, as histories count it. */
+/** Returns a function that reads the clock in nanoseconds, as histories need it. */
 export function nanoseconds(clock: Clock): () => bigint {
   return () => BigInt(Math.round(clock.monotonicMs() * 1e6))
 }

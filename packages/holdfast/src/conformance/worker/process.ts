@@ -1,4 +1,4 @@
-/** The suite's side of a worker: starts it, asks it, and kills it. */
+/** The suite's side of a worker: starts it, sends requests, and kills it. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -22,7 +22,7 @@ export class WorkerProcess {
     this.#exited = once(this.#child, 'exit')
     this.#child.on('error', (error) => this.#fail(error))
     this.#child.on('exit', () => this.#fail(new Error(this.died ?? 'The worker ended.')))
-    // Writing to a process that was killed just now is no failure of the test.
+    // A write to a process that was just killed does not fail the test.
     this.#child.stdin?.on('error', () => undefined)
     if (this.#child.stdout) {
       createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line))
@@ -33,7 +33,7 @@ export class WorkerProcess {
     return this.#child.pid ?? 0
   }
 
-  /** How it ended, if nobody killed it. */
+  /** How it ended, if the suite did not kill it. */
   get died(): string | undefined {
     const { exitCode, signalCode } = this.#child
     if (this.#killed || (exitCode === null && signalCode === null)) return undefined
@@ -46,8 +46,7 @@ export class WorkerProcess {
     const answer = new Promise<WorkerAnswer>((resolve, reject) => {
       this.#waiting.set(envelope.id, { resolve, reject })
     })
-    // A worker that is killed while it is asked rejects a promise that a test may have no use for
-    // any more.
+    // A killed worker rejects its open requests, and the test may not await them.
     answer.catch(() => undefined)
     this.#child.stdin?.write(`${JSON.stringify(envelope)}\n`)
     return answer

@@ -1,13 +1,13 @@
-/** What the suite asks of a worker, one JSON line each way. */
+/** The requests of the suite to a worker and the answers, one line of JSON each. */
 
 export type WorkerRequest =
-  /** Takes a mutex and keeps it. Answered with the token when it is held. */
+  /** Acquires a mutex and keeps it. Answered with the token when it is held. */
   | { readonly ask: 'acquire'; readonly lock: string; readonly ttlMs: number }
-  /** Gives back what `acquire` took. Answered with the outcome. */
+  /** Releases the lease of `acquire`. Answered with the outcome. */
   | { readonly ask: 'release'; readonly lock: string }
-  /** Whether it believes to hold the lock, and whether it was told of a loss. */
+  /** Answered with `lease.held`, and whether the signal has aborted. */
   | { readonly ask: 'held'; readonly lock: string }
-  /** Contends for a mutex until told to stop, writing a history to a file. Answered at once. */
+  /** Contends for a mutex until `stop`, and writes a history to a file. Answered at once. */
   | {
       readonly ask: 'contend'
       readonly lock: string
@@ -16,7 +16,7 @@ export type WorkerRequest =
       readonly workMs: number
       readonly history: string
     }
-  /** Ends the contention and closes the client. Answered when all is given back. */
+  /** Ends the contention and closes the client. Answered when all leases are released. */
   | { readonly ask: 'stop' }
 
 export type WorkerAnswer =

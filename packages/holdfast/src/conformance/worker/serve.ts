@@ -1,8 +1,7 @@
 /**
  * The worker's side: a process that the suite starts, stops and kills.
  *
- * A worker program opens the store and hands it over: `await serveWorker(() =>
- * myStore(process.argv[2]))`.
+ * A worker program calls `await serveWorker(() => myStore(process.argv[2]))`.
  */
 import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -20,13 +19,13 @@ export async function serveWorker(open: () => MaybePromise<Store>): Promise<void
   const worker = new Worker(createLocks(await open()))
   for await (const line of createInterface({ input: process.stdin })) {
     const { id, body } = JSON.parse(line) as Envelope<WorkerRequest>
-    // Answers may come in another order than the questions: a wait must not stop what follows.
+    // Answers may come in another order than requests: a wait must not block later requests.
     void worker.handle(body).then(
       (answer) => reply(id, answer),
       (error: unknown) => reply(id, { answer: 'error', message: String(error) }),
     )
   }
-  // The suite is gone. What is held is left to expire, as if the process had died.
+  // The suite has ended. Held leases are left to expire, as if the process had died.
   process.exit(0)
 }
 
@@ -101,7 +100,7 @@ class Worker {
           lock: mutex,
           weight: 1,
           capacity: 1,
-          // Written at once: what a killed process had seen must be on record.
+          // Written synchronously: the history must contain all that a killed process saw.
           recorder: new Recorder(`worker-${process.pid}-${index}`, (event) => {
             writeSync(file, `${formatEvent(event)}\n`)
           }),

@@ -3,15 +3,15 @@
  * Gong, "Testing and verifying concurrent objects" (1993): each operation takes effect at one
  * moment between its request and its answer.
  *
- * A set of operations that took effect says everything of the state of the lock, so each set is
- * looked at once (Lowe, "Testing for linearizability", 2017).
+ * The set of operations that took effect determines the state of the lock, so each set is searched
+ * once (Lowe, "Testing for linearizability", 2017).
  */
 
 export interface SmallHold {
   readonly weight: number
   readonly token: number
   /** Request and answer of the grant, then of the release. */
-  readonly times: readonly [asked: number, told: number, givenBack: number, answered: number]
+  readonly times: readonly [asked: number, granted: number, released: number, answered: number]
 }
 
 export interface Lock {
@@ -50,7 +50,7 @@ function search(
   const soonest = Math.min(...left.map(({ to }) => to))
   return operations.some((operation, at) => {
     const bit = 1 << at
-    // Nothing takes effect after an answer that had come before it was asked for.
+    // No operation takes effect after an answer that came before its request.
     if ((done & bit) !== 0 || operation.from > soonest) return false
     return (
       isAllowed(operations, operation, lock, done) && search(operations, lock, done | bit, seen)

@@ -4,8 +4,8 @@ import { checkHistory, type HistoryEvent, type Promised } from 'holdfast/conform
 const BIG = new Set(['token', 'deadline_ns', 'fence', 'start_ns', 'end_ns'])
 
 /**
- * Tells a story: one event a line, such as `10 a acquire ok token=7`. Times are in nanoseconds. A
- * client is a letter, its process the code of that letter, unless it says `pid=`.
+ * Reads a short history: one event a line, such as `10 a acquire ok token=7`. Times are in
+ * nanoseconds. A client is a letter, its pid the code of that letter, unless the line has `pid=`.
  */
 export function story(text: string): HistoryEvent[] {
   return text
@@ -25,7 +25,7 @@ function toValue(name: string, value: string): bigint | number | string {
   return /^\d+$/.test(value) ? Number(value) : value
 }
 
-/** Which promises a story breaks. */
+/** Returns which promises a history breaks. */
 export function broken(text: string, promised: Promised = {}): string[] {
   return checkHistory(story(text), { promised }).map(({ property }) => property)
 }

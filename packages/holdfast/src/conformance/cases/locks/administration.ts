@@ -1,4 +1,4 @@
-/** Inspect, steal and close through the public API. */
+/** `inspect`, `steal` and `close` of the public API. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, expectError, outcomeOf } from '../../expect.js'
@@ -37,14 +37,14 @@ administration.test(
 )
 
 administration.test(
-  'inspect shows how many more wait in a client',
+  'inspect shows how many more callers wait in a client',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const held = await context.soon(one.mutex(context.name()).acquire())
     const waits = Array.from({ length: 4 }, () => two.mutex(context.name()).run(() => undefined))
     const all = outcomeOf(Promise.all(waits))
     await context.time.eventually(
-      'three more wait behind the first',
+      'three more callers wait behind the first',
       2000 + context.slackMs,
       async () => {
         const [waiter] = (await context.inspect())?.waiters ?? []
@@ -58,7 +58,7 @@ administration.test(
 )
 
 administration.test(
-  'a lock stolen with now is free at once, and its holder finds out',
+  'a lock stolen with `now` is free at once, and its holder learns of the loss',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const lease = await context.soon(one.mutex(context.name()).acquire())
@@ -75,7 +75,7 @@ administration.test(
 )
 
 administration.test(
-  'a lock stolen with now is free at once in the client that holds it, too',
+  'a lock stolen with `now` by the client that holds it is free at once',
   async (context) => {
     const locks = await context.locks()
     const mutex = locks.mutex(context.name())
@@ -88,7 +88,7 @@ administration.test(
 )
 
 administration.test(
-  'what a holder said about itself is not shown of the next one',
+  'inspect does not show the note of a holder for the next holder',
   async (context) => {
     const locks = await context.locks()
     const mutex = locks.mutex(context.name())
@@ -103,7 +103,7 @@ administration.test(
 )
 
 administration.test(
-  'close ends an attempt that is under way, and leaves nothing',
+  'close ends an attempt in flight, and leaves nothing in the store',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const asked = outcomeOf(one.mutex(context.name()).tryAcquire())
@@ -115,7 +115,7 @@ administration.test(
   },
 )
 
-administration.test('close lets no work begin whose grant was on its way', async (context) => {
+administration.test('close starts no work for a grant in flight', async (context) => {
   const locks = await context.locks()
   let begun = false
   const run = outcomeOf(locks.mutex(context.name()).run(() => (begun = true)))
@@ -124,7 +124,7 @@ administration.test('close lets no work begin whose grant was on its way', async
   assert.equal(begun, false)
 })
 
-administration.test('close releases what is held', async (context) => {
+administration.test('close releases held leases', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const lease = await context.soon(one.mutex(context.name('a')).acquire())
   await context.soon(one.mutex(context.name('b')).acquire())
@@ -134,7 +134,7 @@ administration.test('close releases what is held', async (context) => {
   await context.soon(two.mutex(context.name('b')).acquire(), 'the free lock')
 })
 
-administration.test('close rejects those who wait, and leaves the queue', async (context) => {
+administration.test('close rejects waiters, and leaves the queue', async (context) => {
   const [one, two, three] = [await context.locks(), await context.locks(), await context.locks()]
   const held = await context.soon(one.mutex(context.name()).acquire())
   const waits = Array.from({ length: 3 }, () => outcomeOf(two.mutex(context.name()).acquire()))
@@ -148,7 +148,7 @@ administration.test('close rejects those who wait, and leaves the queue', async 
 })
 
 administration.test(
-  'close may be repeated, and what comes after it is refused',
+  'a repeated close succeeds, and calls after it are refused',
   async (context) => {
     const locks = await context.locks()
     const mutex = locks.mutex(context.name())
@@ -160,7 +160,7 @@ administration.test(
   },
 )
 
-administration.test('close releases nothing under running work', async (context) => {
+administration.test('close releases no lease of running work', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   let finish!: () => void
   const work = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The waiters of one client: they share a claim in the store, within a bound that the others can
- * rely on, or each has its own and passes nobody.
+ * The waiters of one client. By default they share one claim in the store, and hand the lease on
+ * within a bound. With `fairness: 'fifo'` each waits with its own claim and overtakes no other.
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
@@ -11,10 +11,10 @@ import type { Locks } from '../../../locks/create.js'
 
 export const cohort = new Group('cohort')
 
-/** A lease may pass so often inside a client before others have their turn. */
+/** How many times in a row a lease may pass inside a client before the store's queue moves. */
 const HAND_OFFS_IN_A_ROW = 32
 
-/** Callers of one client who take the lock again and again, without a pause. */
+/** Callers of one client that acquire the lock again and again, without a pause. */
 class Crowd {
   turns = 0
   #stopped = false
@@ -27,7 +27,7 @@ class Crowd {
     this.#callers = Array.from({ length: size }, async () => {
       while (!this.#stopped) {
         await mutex.run(() => void (this.turns += 1))
-        // A crowd that never lets the event loop turn would measure nothing but itself.
+        // Without a pause the event loop would never serve the other client.
         if (this.turns % 7 === 0) await pause()
       }
     })
@@ -40,7 +40,7 @@ class Crowd {
 }
 
 cohort.test(
-  'a crowd in one client lets another client in after a bounded number of hand-offs',
+  'many waiters of one client let another client in after a bounded number of hand-offs',
   async (context) => {
     const [crowded, other] = [await context.locks(), await context.locks()]
     const crowd = new Crowd(context, crowded, 12)
@@ -57,9 +57,7 @@ cohort.test(
   { needs: [queue] },
 )
 
-/**
- * Takes the lock once. Resolves to how many of the crowd had it between the queueing and the grant.
- */
+/** Acquires the lock once. Resolves to how many of the crowd held it while this client queued. */
 async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promise<number> {
   let queuedAt = Infinity
   const stop = onLockEvent('queued', ({ clientId }) => {
@@ -76,7 +74,7 @@ async function comeInBeside(context: Context, crowd: Crowd, other: Locks): Promi
 }
 
 cohort.test(
-  'each of the waiters of a client has a token of its own, in order',
+  'each waiter of a client gets its own token, in order',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const held = await context.soon(one.mutex(context.name()).acquire())
@@ -101,7 +99,7 @@ cohort.test(
 )
 
 cohort.test(
-  'in strict order nobody passes, whoever hands on to whom',
+  'with fairness fifo no client overtakes another, also through hand-offs',
   async (context) => {
     const [one, two] = [
       await context.locks({ fairness: 'fifo' }),
@@ -132,7 +130,7 @@ cohort.test(
 )
 
 cohort.test(
-  'callers of one client are served in the order of their calls, whatever leases they ask for',
+  'callers of one client are granted in the order of their calls, also for different leases',
   async (context) => {
     const [one, other] = [await context.locks({ fairness: 'fifo' }), await context.locks()]
     for (const round of [1, 2, 3]) {
@@ -151,7 +149,7 @@ cohort.test(
   { needs: [queue] },
 )
 
-cohort.test('a waiter waits for longer than its TTL, and then has its turn', async (context) => {
+cohort.test('a waiter that waits for longer than its TTL is granted', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const held = await context.soon(one.mutex(context.name()).acquire())
   const waiting = context.later(two.mutex(context.name(), { ttlMs: context.shortMs }).acquire())
@@ -162,7 +160,7 @@ cohort.test('a waiter waits for longer than its TTL, and then has its turn', asy
   assert.equal(lease.held, true)
 })
 
-cohort.test('many leases of one client are kept alive together', async (context) => {
+cohort.test('many leases of one client are renewed together', async (context) => {
   const locks = await context.locks()
   const ttlMs = context.shortMs * 3
   const names = Array.from({ length: 60 }, (_, index) => context.name(`many-${index}`))

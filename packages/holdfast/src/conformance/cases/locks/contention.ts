@@ -1,7 +1,4 @@
-/**
- * Exclusion under contention: many actors of several clients, judged by the history of what they
- * believed.
- */
+/** Exclusion under contention: many actors of several clients write a history, which is checked. */
 import assert from 'node:assert/strict'
 import { checkHistory } from '../../check/index.js'
 import { Group } from '../../case.js'
@@ -32,7 +29,7 @@ contention.test(
   },
 )
 
-contention.test('a mutex has one holder at a time, in strict order', async (context) => {
+contention.test('a mutex with fairness fifo has one holder at a time', async (context) => {
   const all = await clients(context)
   await fight(context, all, (locks) =>
     mutexes(locks, context).map((part) => ({
@@ -43,7 +40,7 @@ contention.test('a mutex has one holder at a time, in strict order', async (cont
 })
 
 contention.test(
-  'a semaphore never gives out more permits than it has',
+  'a semaphore never grants more permits than it has',
   async (context) => {
     await fight(context, await clients(context), (locks) =>
       [1, 2, 3].map((weight) => ({
@@ -57,7 +54,7 @@ contention.test(
 )
 
 contention.test(
-  'a writer has the lock to itself',
+  'a writer holds alone',
   async (context) => {
     await fight(context, await clients(context), (locks) => {
       const { read, write } = locks.readWriteLock(context.name())
@@ -69,7 +66,7 @@ contention.test(
 )
 
 contention.test(
-  'a mutex has one holder at a time while messages are lost, late and doubled',
+  'a mutex has one holder at a time while messages are lost, delayed and repeated',
   async (context) => {
     const all: Locks[] = []
     for (let count = 0; count < CLIENTS; count += 1) {
@@ -93,12 +90,12 @@ function mutexes(locks: Locks, context: Context): Part[] {
   }))
 }
 
-/** About one message in ten meets with an accident. */
+/** Returns a plan that loses, delays or repeats one message in ten. */
 function badWire({ random, shortMs }: Context): Plan {
   const accidents: readonly (() => Fate)[] = [
     () => ({ drop: 'request' }),
     () => ({ drop: 'reply' }),
-    () => ({ drop: 'reply', tell: true }),
+    () => ({ drop: 'reply', fails: true }),
     () => ({ requestMs: random.next() * shortMs }),
     () => ({ replyMs: random.next() * shortMs }),
     () => ({ againAfterMs: random.next() * shortMs }),
@@ -109,7 +106,7 @@ function badWire({ random, shortMs }: Context): Plan {
   }
 }
 
-/** Lets every part of every client contend for a while, and judges what they saw. */
+/** Lets every part of every client contend for a while, and checks the history. */
 async function fight(
   context: Context,
   all: readonly Locks[],
@@ -142,7 +139,7 @@ async function fight(
     [],
   )
   const served = holds.filter((count) => count > 0).length
-  // Without a queue nobody is promised a turn in so short a time.
+  // Without a queue no actor is promised a turn in this short time.
   const expected = context.subject.traits.fair ? holds.length : 1
   assert.ok(served >= expected, `${served} of the actors held the lock: ${holds.join()}`)
 }

@@ -1,4 +1,4 @@
-/** Elections: one leads, and another takes over when it resigns or falls silent. */
+/** Elections: one candidate leads, and another takes over when it resigns or stops renewing. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { codeOf, outcomeOf } from '../../expect.js'
@@ -7,7 +7,7 @@ import { inspect } from '../../needs.js'
 
 export const election = new Group('election')
 
-election.test('leadership passes on when the leader resigns', async (context) => {
+election.test('the next candidate leads when the leader resigns', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const [first, second] = [one.election(context.name()), two.election(context.name())]
   const lease = await context.soon(first.campaign())
@@ -23,14 +23,11 @@ election.test('leadership passes on when the leader resigns', async (context) =>
 })
 
 election.test(
-  'leadership passes on when the leader falls silent, and the old one knows',
+  'the next candidate leads when the leader stops renewing, and the former leader knows',
   async (context) => {
-    // Where a lease ends only with its session, a leader whose connection lives has to let go by
-    // itself.
-    const lastWord = context.subject.traits.expiry === 'session' ? {} : { drop: 'request' as const }
-    const { locks } = await context.faulty(
-      planFor({ renew: { drop: 'request' }, withdraw: lastWord }),
-    )
+    // Where a lease ends only with its session, a leader with a live connection must withdraw.
+    const withdraw = context.subject.traits.expiry === 'session' ? {} : { drop: 'request' as const }
+    const { locks } = await context.faulty(planFor({ renew: { drop: 'request' }, withdraw }))
     const first = locks.election(context.name(), { ttlMs: context.shortMs })
     let lost = 0
     first.on('lost', () => (lost += 1))
@@ -69,22 +66,22 @@ election.test(
   },
 )
 
-election.test('whoever joins a campaign keeps a limit of his own', async (context) => {
+election.test('a second caller of campaign keeps its own waitMs', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const leader = one.election(context.name())
   await context.soon(leader.campaign())
   const second = two.election(context.name())
-  const patient = second.campaign()
+  const unlimited = second.campaign()
   const outcome = outcomeOf(second.campaign({ waitMs: 50 }))
   await context.time.pass(50)
   assert.equal(codeOf(await context.soon(outcome)), 'LOCK_TIMEOUT')
   await context.soon(leader.resign())
-  await context.time.within(patient, 2000 + context.slackMs, 'the next leader')
+  await context.time.within(unlimited, 2000 + context.slackMs, 'the next leader')
   assert.equal(second.isLeader, true)
 })
 
 election.test(
-  'the leader is known to all',
+  'each client can read who leads',
   async (context) => {
     const [one, two] = [await context.locks({ label: 'the first' }), await context.locks()]
     const lease = await context.soon(one.election(context.name()).campaign())

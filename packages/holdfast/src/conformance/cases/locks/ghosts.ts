@@ -1,6 +1,6 @@
 /**
- * Messages that get lost, late or doubled: no lock stays held by nobody, and no release is told
- * twice differently.
+ * Messages that are lost, delayed or repeated. No claim without a holder keeps the lock, and a
+ * repeated release has the same outcome.
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
@@ -12,7 +12,7 @@ import { inspect, queue } from '../../needs.js'
 
 export const ghosts = new Group('ghosts')
 
-/** Another client gets the lock at once: nowhere near a TTL later. */
+/** Checks that another client gets the lock at once, long before a TTL has passed. */
 async function assertFree(context: Context): Promise<void> {
   assert.ok(
     context.slackMs < context.longMs / 2,
@@ -21,7 +21,7 @@ async function assertFree(context: Context): Promise<void> {
   const locks = await context.locks()
   const lease = await context.soon(
     locks.mutex(context.name()).acquire(),
-    'the lock that nobody holds',
+    'the lock without a holder',
   )
   assert.equal(await context.soon(lease.release()), 'released')
 }
@@ -38,7 +38,7 @@ async function assertNoGhostAfter(context: Context, attempt: Fate): Promise<void
   await assertFree(context)
 }
 
-/** Whoever waits asks again, and holds once. */
+/** Checks that a waiting caller sends the attempt again, and holds once. */
 async function assertHeldOnceAfter(context: Context, attempt: Fate): Promise<void> {
   const { locks } = await context.faulty(planForFirst('attempt', attempt))
   const acquiring = locks.mutex(context.name()).acquire()
@@ -52,25 +52,25 @@ ghosts.test('a grant whose reply was lost does not keep the lock', (context) =>
 )
 
 ghosts.test('a grant whose connection broke before the reply does not keep the lock', (context) =>
-  assertNoGhostAfter(context, { drop: 'reply', tell: true }),
+  assertNoGhostAfter(context, { drop: 'reply', fails: true }),
 )
 
 ghosts.test(
-  'a caller who waits holds once, though the reply to its attempt was lost',
+  'a waiting caller holds once when the reply to its attempt is lost',
   async (context) => {
     await assertHeldOnceAfter(context, { drop: 'reply' })
-    await assertHeldOnceAfter(context, { drop: 'reply', tell: true })
-    await assertHeldOnceAfter(context, { drop: 'request', tell: true })
+    await assertHeldOnceAfter(context, { drop: 'reply', fails: true })
+    await assertHeldOnceAfter(context, { drop: 'request', fails: true })
   },
 )
 
 ghosts.test(
-  'a grant whose reply comes after its sender gave up does not keep the lock',
+  'a grant whose reply comes after the caller gave up does not keep the lock',
   (context) => assertNoGhostAfter(context, { replyMs: context.faultyTimeoutMs + 150 }),
 )
 
 ghosts.test(
-  'an attempt that arrives after its sender gave up does not take the lock',
+  'an attempt that arrives after the caller gave up does not take the lock',
   async (context) => {
     const gate = new Gate()
     await assertNoGhostAfter(context, { holdRequest: gate.opened })
@@ -100,12 +100,12 @@ ghosts.test('an attempt that arrives twice is one hold', async (context) => {
 })
 
 ghosts.test(
-  'a release whose request or reply was lost is repeated until it is sure',
+  'a release whose request or reply was lost is repeated until it is answered',
   async (context) => {
     for (const fate of [
       { drop: 'request' },
       { drop: 'reply' },
-      { drop: 'reply', tell: true },
+      { drop: 'reply', fails: true },
     ] as const) {
       const { store, locks } = await context.faulty(planForFirst('withdraw', fate))
       const lease = await context.soon(locks.mutex(context.name()).acquire())
@@ -122,10 +122,10 @@ ghosts.test(
 )
 
 ghosts.test(
-  'a release that stays unknown says so, and the lock is free when the store is back',
+  'a release that stays unknown rejects, and the lock is free when the store is back',
   async (context) => {
     const { store, locks } = await context.faulty(
-      planFor({ withdraw: { drop: 'request', tell: true } }),
+      planFor({ withdraw: { drop: 'request', fails: true } }),
     )
     const lease = await context.soon(
       locks.mutex(context.name(), { ttlMs: context.shortMs * 2 }).acquire(),
@@ -141,7 +141,7 @@ ghosts.test(
 )
 
 ghosts.test(
-  'a renewal that arrives after the release does not bring the lease back',
+  'a renewal that arrives after the release does not restore the lease',
   async (context) => {
     const gate = new Gate()
     const { store, locks } = await context.faulty(planFor({ renew: { holdRequest: gate.opened } }))
@@ -149,7 +149,7 @@ ghosts.test(
       locks.mutex(context.name(), { ttlMs: context.shortMs * 3 }).acquire(),
     )
     await context.time.eventually(
-      'a renewal is on its way',
+      'a renewal is in flight',
       context.shortMs + context.slackMs,
       () => {
         return store.count('renew') > 0
@@ -164,10 +164,13 @@ ghosts.test(
 )
 
 ghosts.test(
-  'a waiter whose wake-ups are all lost is served nevertheless',
+  'a waiter is granted even if all its wake-ups are lost',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
-    const { locks } = await context.faulty(planFor({ wake: { drop: 'request' } }), patient(context))
+    const { locks } = await context.faulty(
+      planFor({ wake: { drop: 'request' } }),
+      slowAnswers(context),
+    )
     const waiting = context.later(locks.mutex(context.name()).acquire())
     await context.waiters(1)
     await holder.release()
@@ -179,13 +182,13 @@ ghosts.test(
 )
 
 ghosts.test(
-  'a wake-up that comes late harms nobody',
+  'a late wake-up changes nothing',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const gate = new Gate()
     const { locks } = await context.faulty(
       planFor({ wake: { holdRequest: gate.opened } }),
-      patient(context),
+      slowAnswers(context),
     )
     const waiting = context.later(locks.mutex(context.name()).acquire())
     await context.waiters(1)
@@ -199,7 +202,7 @@ ghosts.test(
   { needs: [queue, inspect] },
 )
 
-/** Where only wake-ups are lost, a store may take its time to answer. */
-function patient({ slackMs }: Context): LocksOptions {
+/** Returns options for a wire that only loses wake-ups: answers may take long. */
+function slowAnswers({ slackMs }: Context): LocksOptions {
   return { requestTimeoutMs: slackMs }
 }

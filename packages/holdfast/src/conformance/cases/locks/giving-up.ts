@@ -1,4 +1,4 @@
-/** Waits that end without the lock, in every state, and leave no trace. */
+/** Waits that end without the lock, in every state, and leave nothing in the store. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -9,7 +9,7 @@ import type { Locks } from '../../../locks/create.js'
 
 export const givingUp = new Group('giving up')
 
-/** Queues a client of its own behind so many others; its turn is noted when it comes. */
+/** Queues a new client behind `behind` others, and notes in `order` when it is granted. */
 async function queueUp(
   context: Context,
   turns: Promise<void>[],
@@ -24,7 +24,7 @@ async function queueUp(
   await context.waiters(behind + 1)
 }
 
-givingUp.test('a wait ends after waitMs with a typed error', async (context) => {
+givingUp.test('a wait ends after waitMs with a LockTimeoutError', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const held = await context.soon(one.mutex(context.name()).acquire())
   const sentMs = context.time.nowMs()
@@ -40,7 +40,7 @@ givingUp.test('a wait ends after waitMs with a typed error', async (context) => 
   await freeSoon(context)
 })
 
-givingUp.test('waitMs 0 tries once', async (context) => {
+givingUp.test('waitMs 0 sends one attempt', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   await context.soon(one.mutex(context.name()).acquire())
   await expectError('LOCK_TIMEOUT', () =>
@@ -54,7 +54,7 @@ givingUp.test('an aborted wait rejects with the reason of its signal', async (co
   const controller = new AbortController()
   const outcome = outcomeOf(two.mutex(context.name()).acquire({ signal: controller.signal }))
   await context.time.pass(50)
-  const reason = new Error('nobody wants it any more')
+  const reason = new Error('the caller no longer wants it')
   controller.abort(reason)
   assert.deepEqual(await context.soon(outcome), { error: reason })
   await context.soon(held.release())
@@ -62,7 +62,7 @@ givingUp.test('an aborted wait rejects with the reason of its signal', async (co
 })
 
 givingUp.test(
-  'a waiter that gives up in the queue leaves the order of the others untouched',
+  'a waiter that gives up keeps the order of the other waiters',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const order: string[] = []
@@ -84,7 +84,7 @@ givingUp.test(
 )
 
 givingUp.test(
-  'a waiter that gives up before its attempt arrived leaves nothing behind',
+  'a waiter that gives up before its attempt arrived leaves nothing in the store',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const order: string[] = []
@@ -100,7 +100,7 @@ givingUp.test(
     controller.abort()
     await context.soon(quit)
     await queueUp(context, turns, order, 'second', 1)
-    // Its attempt arrives now, behind its own withdraw.
+    // Its attempt arrives now, after its own withdraw.
     gate.open()
     await context.time.pass(20)
     await context.waiters(2)
@@ -112,56 +112,59 @@ givingUp.test(
 )
 
 givingUp.test(
-  'a waiter that gives up just as it is granted passes the lock on',
+  'a waiter that gives up as it is granted passes the lock on',
   async (context) => {
     const holder = await (await context.locks()).mutex(context.name()).acquire()
     const gate = new Gate()
-    let deaf = false
+    let holdsReplies = false
     const quitter = await context.faulty((message) => {
       if (message.verb === 'wake') return { drop: 'request' }
-      return deaf && message.verb === 'attempt' ? { holdReply: gate.opened } : {}
+      return holdsReplies && message.verb === 'attempt' ? { holdReply: gate.opened } : {}
     })
     const controller = new AbortController()
     const quit = outcomeOf(
       quitter.locks.mutex(context.name()).acquire({ signal: controller.signal }),
     )
     await context.waiters(1)
-    // What it has asked by now is answered before the release: the next one takes some messages to
-    // queue up.
-    deaf = true
+    // Its earlier requests are answered before the release, since the next client needs several
+    // messages to queue.
+    holdsReplies = true
     const order: string[] = []
     const turns: Promise<void>[] = []
     await queueUp(context, turns, order, 'next', 1)
     await holder.release()
-    // The store has made it the holder, and it does not know.
+    // The store granted its claim, and the client does not know.
     controller.abort(new Error('too late'))
     assert.equal(codeOf(await context.soon(quit)), 'Error: too late')
     gate.open()
     await context.time.within(Promise.all(turns), 2000 + context.slackMs, 'the turn of the next')
     assert.deepEqual(order, ['next'])
-    assert.equal(await context.inspect(), undefined, 'nobody holds the lock in the end')
+    assert.equal(await context.inspect(), undefined, 'a claim keeps the lock in the end')
   },
   { needs: [queue, inspect] },
 )
 
-givingUp.test('of the waiters of one client only those give up that want to', async (context) => {
-  const holder = await (await context.locks()).mutex(context.name()).acquire()
-  const locks = await context.locks()
-  const order: number[] = []
-  const controller = new AbortController()
-  const waits = [0, 1, 2, 3].map((number) => {
-    const options = number % 2 === 0 ? { signal: controller.signal } : {}
-    return outcomeOf(locks.mutex(context.name()).run(() => void order.push(number), options))
-  })
-  await context.time.pass(30)
-  controller.abort()
-  await holder.release()
-  await context.time.within(Promise.all(waits), 2000 + context.slackMs, 'the end of all waits')
-  assert.deepEqual(order, [1, 3])
-  await freeSoon(context)
-})
+givingUp.test(
+  'a waiter that gives up does not end the waits of other callers of its client',
+  async (context) => {
+    const holder = await (await context.locks()).mutex(context.name()).acquire()
+    const locks = await context.locks()
+    const order: number[] = []
+    const controller = new AbortController()
+    const waits = [0, 1, 2, 3].map((number) => {
+      const options = number % 2 === 0 ? { signal: controller.signal } : {}
+      return outcomeOf(locks.mutex(context.name()).run(() => void order.push(number), options))
+    })
+    await context.time.pass(30)
+    controller.abort()
+    await holder.release()
+    await context.time.within(Promise.all(waits), 2000 + context.slackMs, 'the end of all waits')
+    assert.deepEqual(order, [1, 3])
+    await freeSoon(context)
+  },
+)
 
-givingUp.test('a wait whose signal is aborted already asks for nothing', async (context) => {
+givingUp.test('a wait with an aborted signal sends nothing', async (context) => {
   const { store, locks } = await context.faulty(planFor({}))
   const signal = AbortSignal.abort(new Error('before it began'))
   await assert.rejects(

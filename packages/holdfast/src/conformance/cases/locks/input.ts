@@ -1,4 +1,4 @@
-/** Bad input: each kind has a typed error, before the store is asked, and harms nothing. */
+/** Bad input: each kind is refused with a typed error, without a request to the store. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
@@ -21,7 +21,7 @@ const BAD_NAMES: readonly unknown[] = [
   {},
 ]
 
-input.test('names that cannot be are refused', async (context) => {
+input.test('invalid names are refused', async (context) => {
   const { store, locks } = await context.faulty(() => ({}))
   for (const name of BAD_NAMES as readonly string[]) {
     await expectError('LOCK_USAGE', () => locks.mutex(name).acquire())
@@ -29,7 +29,7 @@ input.test('names that cannot be are refused', async (context) => {
   assert.equal(store.sent.length, 0)
 })
 
-input.test('durations that cannot be are refused', async (context) => {
+input.test('invalid durations are refused', async (context) => {
   const { store, locks } = await context.faulty(() => ({}))
   const name = context.name()
   for (const ttlMs of [0, -1, NaN, Infinity, '30' as unknown as number]) {
@@ -45,7 +45,7 @@ input.test('durations that cannot be are refused', async (context) => {
 })
 
 input.test(
-  'limits of inspect that cannot be are refused',
+  'invalid limits of inspect are refused',
   async (context) => {
     const { store, locks } = await context.faulty(() => ({}))
     for (const limit of [0, -1, 1.5, NaN, Infinity, '5' as unknown as number]) {
@@ -56,7 +56,7 @@ input.test(
   { needs: [inspect] },
 )
 
-input.test('a TTL that the store does not grant is refused', async (context) => {
+input.test("a TTL outside of the store's range is refused", async (context) => {
   const [shortest, longest] = context.subject.traits.ttlRangeMs
   const locks = await context.locks()
   if (shortest > 50) {

@@ -1,4 +1,4 @@
-/** The other kinds of locks, as far as they rest on the store. */
+/** The other kinds of locks, as far as they depend on the store. */
 import assert from 'node:assert/strict'
 import type { Semaphore } from '../../../locks/semaphore.js'
 import { Group } from '../../case.js'
@@ -9,7 +9,7 @@ import { downgrade, inspect, queue, readWriteLock, semaphore } from '../../needs
 export const kinds = new Group('kinds')
 
 kinds.test(
-  'a semaphore gives its permits by weight',
+  'a semaphore grants permits by weight',
   async (context) => {
     const options = { permits: 3 }
     const one = (await context.locks()).semaphore(context.name(), options)
@@ -25,7 +25,7 @@ kinds.test(
 )
 
 kinds.test(
-  'a weight above the permits is refused before the store is asked',
+  'a weight above the permits is refused without a request',
   async (context) => {
     const { store, locks } = await context.faulty(() => ({}))
     const gpu = locks.semaphore(context.name(), { permits: 3 })
@@ -41,7 +41,7 @@ kinds.test(
 )
 
 kinds.test(
-  'whoever holds a lock and asks for it as something else is told, and does not wait for itself',
+  'a holder that asks for its lock as another kind gets an error instead of a deadlock',
   async (context) => {
     const locks = await context.locks()
     const permits = (count: number): Semaphore =>
@@ -64,7 +64,7 @@ kinds.test(
 )
 
 kinds.test(
-  'clients that disagree on the permits or the kind are told',
+  'clients that disagree on permits or kind get LOCK_MISMATCH',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const held = await context.soon(one.semaphore(context.name(), { permits: 3 }).acquire())
@@ -78,7 +78,7 @@ kinds.test(
 )
 
 kinds.test(
-  'a waiting writer comes before the readers after it',
+  'a waiting writer is granted before later readers',
   async (context) => {
     const clients = await Promise.all([context.locks(), context.locks(), context.locks()])
     const [one, two, three] = clients.map((locks) => locks.readWriteLock(context.name()))
@@ -97,7 +97,7 @@ kinds.test(
 )
 
 kinds.test(
-  'a writer that downgrades lets readers in and stays one of them',
+  'a writer that downgrades lets readers in and stays a reader',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const writer = await context.soon(one.readWriteLock(context.name()).write.acquire())
@@ -126,7 +126,7 @@ kinds.test('a multi-lock takes all of its locks or none', async (context) => {
   )
   for (const name of [names[0], names[2]]) {
     const free = await context.soon(one.mutex(name ?? '').tryAcquire())
-    assert.ok(free, `${name} was given back`)
+    assert.ok(free, `${name} was not released`)
     await free.release()
   }
   await blocker.release()
@@ -150,7 +150,7 @@ kinds.test('multi-locks in opposite order do not wait for each other', async (co
   await context.time.within(Promise.all(runs), 5000 + context.slackMs, 'the end of all runs')
 })
 
-kinds.test('the stripes of a striped lock are locks of their own', async (context) => {
+kinds.test('the stripes of a striped lock are independent locks', async (context) => {
   const [one, two] = [await context.locks(), await context.locks()]
   const options = { stripes: 8 }
   const stripe = one.striped(context.name(), options).indexOf('user-1')
@@ -161,7 +161,7 @@ kinds.test('the stripes of a striped lock are locks of their own', async (contex
   await held.release()
 })
 
-kinds.test('of many single flights one loads', async (context) => {
+kinds.test('one of many single flights loads', async (context) => {
   let loads = 0
   let value: string | undefined
   const flights = Array.from({ length: 6 }, async () => {

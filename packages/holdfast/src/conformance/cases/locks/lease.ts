@@ -1,4 +1,4 @@
-/** Leases through the public API: taking, holding, giving back. */
+/** Leases of the public API: acquiring, holding, renewing, releasing. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectError } from '../../expect.js'
@@ -6,7 +6,7 @@ import { fencing } from '../../needs.js'
 
 export const lease = new Group('lease')
 
-lease.test('acquire gives a lease that is held until its release', async (context) => {
+lease.test('acquire resolves to a lease that is held until its release', async (context) => {
   const locks = await context.locks()
   const held = await context.soon(locks.mutex(context.name()).acquire())
   assert.equal(held.held, true)
@@ -17,21 +17,28 @@ lease.test('acquire gives a lease that is held until its release', async (contex
   assert.equal(await context.soon(held.release()), 'released')
   assert.equal(held.held, false)
   assert.equal(held.remainingMs, 0)
-  assert.equal(await context.soon(held.release()), 'released', 'a repeated release says the same')
-})
-
-lease.test('tryAcquire answers undefined while another client holds the lock', async (context) => {
-  const [one, two] = [await context.locks(), await context.locks()]
-  const held = await context.soon(one.mutex(context.name()).acquire())
-  assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
-  assert.equal(await context.soon(one.mutex(context.name()).tryAcquire()), undefined)
-  await context.soon(held.release())
-  const next = await context.soon(two.mutex(context.name()).tryAcquire())
-  assert.equal(next?.held, true)
+  assert.equal(
+    await context.soon(held.release()),
+    'released',
+    'a repeated release has another outcome',
+  )
 })
 
 lease.test(
-  'run holds the lock while its callback works and gives back what that returned',
+  'tryAcquire resolves to undefined while another client holds the lock',
+  async (context) => {
+    const [one, two] = [await context.locks(), await context.locks()]
+    const held = await context.soon(one.mutex(context.name()).acquire())
+    assert.equal(await context.soon(two.mutex(context.name()).tryAcquire()), undefined)
+    assert.equal(await context.soon(one.mutex(context.name()).tryAcquire()), undefined)
+    await context.soon(held.release())
+    const next = await context.soon(two.mutex(context.name()).tryAcquire())
+    assert.equal(next?.held, true)
+  },
+)
+
+lease.test(
+  'run holds the lock while its callback works and resolves to its result',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const value = await context.soon(
@@ -46,7 +53,7 @@ lease.test(
   },
 )
 
-lease.test('run gives the lock back when its callback throws', async (context) => {
+lease.test('run releases the lock when its callback throws', async (context) => {
   const locks = await context.locks()
   const failure = new Error('the work failed')
   const run = locks.mutex(context.name()).run(() => Promise.reject(failure))
@@ -54,7 +61,7 @@ lease.test('run gives the lock back when its callback throws', async (context) =
   assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
 })
 
-lease.test('a lease is given back when its scope ends', async (context) => {
+lease.test('a lease is released when its scope ends', async (context) => {
   const locks = await context.locks()
   {
     await using held = await context.soon(locks.mutex(context.name()).acquire())
@@ -63,15 +70,15 @@ lease.test('a lease is given back when its scope ends', async (context) => {
   assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
 })
 
-lease.test('renewing by hand goes through to the store', async (context) => {
+lease.test('lease.renew renews in the store', async (context) => {
   const locks = await context.locks()
   const held = await context.soon(locks.mutex(context.name(), { renew: false }).acquire())
   await context.time.pass(60)
-  // The end of the lease, since the renewal itself may take longer than what has gone by.
+  // Compares when the lease ends, since the renewal may take longer than the time that passed.
   const endMs = (): number => context.time.nowMs() + held.remainingMs
   const beforeMs = endMs()
   await context.soon(held.renew())
-  assert.ok(endMs() >= beforeMs + 50, 'the lease begins anew')
+  assert.ok(endMs() >= beforeMs + 50, 'the renewal did not extend the lease')
   await context.soon(held.release())
   await expectError('LOCK_USAGE', () => held.renew())
 })
@@ -93,24 +100,27 @@ lease.test(
   { needs: [fencing] },
 )
 
-lease.test('a nested run re-enters without asking the store, where it may', async (context) => {
-  const { store, locks } = await context.faulty(() => ({}))
-  const mutex = locks.mutex(context.name(), { reentrant: true })
-  const nested = mutex.run(() => mutex.run(() => mutex.run((inner) => inner.held)))
-  assert.equal(await context.soon(nested), true)
-  assert.equal(store.count('attempt'), 1)
-  assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
-})
+lease.test(
+  'a nested run re-enters without a request when the lock is reentrant',
+  async (context) => {
+    const { store, locks } = await context.faulty(() => ({}))
+    const mutex = locks.mutex(context.name(), { reentrant: true })
+    const nested = mutex.run(() => mutex.run(() => mutex.run((inner) => inner.held)))
+    assert.equal(await context.soon(nested), true)
+    assert.equal(store.count('attempt'), 1)
+    assert.ok(await context.soon((await context.locks()).mutex(context.name()).tryAcquire()))
+  },
+)
 
-lease.test('a nested run fails at once where it may not re-enter', async (context) => {
+lease.test('a nested run fails at once when the lock is not reentrant', async (context) => {
   const locks = await context.locks()
   const mutex = locks.mutex(context.name())
   await expectError('LOCK_USAGE', () => context.soon(mutex.run(() => mutex.run(() => undefined))))
-  assert.ok(await context.soon(mutex.tryAcquire()), 'the outer run gave the lock back')
+  assert.ok(await context.soon(mutex.tryAcquire()), 'the outer run did not release the lock')
 })
 
 lease.test(
-  'a lease that is not renewed has its whole TTL when it was waited for',
+  'a lease with renew: false has its whole TTL at the hand-out, even after a wait',
   async (context) => {
     const ttlMs = context.longMs
     const [one, two] = [await context.locks(), await context.locks({ ttlMs, renew: false })]
@@ -120,13 +130,13 @@ lease.test(
       .acquire()
       .then(({ remainingMs }) => remainingMs)
     await context.time.pass(1500)
-    // The answer to the release may come long after the grant.
+    // The answer to the release may arrive long after the grant.
     const [leftMs] = await context.soon(Promise.all([handOut, held.release()]))
     assert.ok(leftMs >= 0.97 * ttlMs, `${leftMs} ms of ${ttlMs} ms are left`)
   },
 )
 
-lease.test('callers of one client are served in the order of their calls', async (context) => {
+lease.test('callers of one client are granted in the order of their calls', async (context) => {
   const [one, two] = [await context.locks(), await context.locks({ fairness: 'fifo' })]
   const held = await context.soon(one.mutex(context.name()).acquire())
   const order: number[] = []

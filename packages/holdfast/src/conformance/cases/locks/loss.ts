@@ -1,4 +1,4 @@
-/** Loss: the holder is told in time, whatever the network does, and unknown is not lost. */
+/** Loss: the holder learns of it by the deadline under any fault, and unknown is not lost. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -10,10 +10,10 @@ import type { Lease } from '../../../lease/lease.js'
 
 export const loss = new Group('loss')
 
-const FAILS: Fate = { drop: 'request', tell: true }
+const FAILS: Fate = { drop: 'request', fails: true }
 const HANGS: Fate = { drop: 'request' }
 
-/** Resolves when the lease says that it is lost. */
+/** Resolves when the signal of the lease aborts. */
 function lost(lease: Lease): Promise<void> {
   return new Promise((resolve) => {
     if (lease.signal.aborted) resolve()
@@ -29,7 +29,10 @@ async function assertLostInTime(context: Context, renewals: Fate): Promise<void>
   )
   await context.time.within(lost(lease), context.shortMs + context.slackMs, 'the loss')
   const tookMs = context.time.nowMs() - sentMs
-  assert.ok(tookMs >= context.shortMs / 2, `told after ${tookMs} ms, while the lease still lasted`)
+  assert.ok(
+    tookMs >= context.shortMs / 2,
+    `the signal aborted after ${tookMs} ms, while the lease still lasted`,
+  )
   assert.equal(lease.held, false)
   assert.throws(() => lease.assertHeld(), LockLostError)
   assert.equal((lease.signal.reason as LockLostError).reason, 'deadline')
@@ -63,7 +66,7 @@ loss.test('a lease whose renewals hang delays no other lease', async (context) =
 })
 
 loss.test(
-  'whoever comes next is not let in while the one before still believes',
+  'the next holder is granted only after the former holder stopped trusting its lease',
   async (context) => {
     for (const renewals of [FAILS, HANGS]) {
       const { locks } = await context.faulty(planFor({ renew: renewals }))
@@ -82,52 +85,52 @@ loss.test(
   },
 )
 
-loss.test(
-  'a renewal whose outcome is unknown is repeated, and the lease goes on',
-  async (context) => {
-    const ttlMs = context.shortMs * 3
-    for (const fate of [FAILS, HANGS, { drop: 'reply' } as const]) {
-      const { store, locks } = await context.faulty(planForFirst('renew', fate))
-      const lease = await context.soon(locks.mutex(context.name(), { ttlMs }).acquire())
-      await context.time.pass(ttlMs * 1.5)
-      assert.equal(lease.held, true)
-      assert.equal(lease.signal.aborted, false)
-      assert.ok(store.count('renew') >= 2)
-      assert.equal(await context.soon(lease.release()), 'released')
-    }
-  },
-)
-
-loss.test('work that goes on past the TTL keeps the lock through renewals', async (context) => {
+loss.test('a renewal with an unknown outcome is repeated, and keeps the lease', async (context) => {
   const ttlMs = context.shortMs * 3
-  const [one, two] = [await context.locks(), await context.locks()]
-  const run = one.mutex(context.name(), { ttlMs }).run(async (lease) => {
-    await new Promise<void>((resolve) => void context.time.clock.timer(ttlMs * 1.5, resolve))
+  for (const fate of [FAILS, HANGS, { drop: 'reply' } as const]) {
+    const { store, locks } = await context.faulty(planForFirst('renew', fate))
+    const lease = await context.soon(locks.mutex(context.name(), { ttlMs }).acquire())
+    await context.time.pass(ttlMs * 1.5)
     assert.equal(lease.held, true)
-    assert.equal(await two.mutex(context.name()).tryAcquire(), undefined)
-    return 'done'
-  })
-  assert.equal(await context.time.within(run, ttlMs * 1.5 + context.slackMs, 'the work'), 'done')
+    assert.equal(lease.signal.aborted, false)
+    assert.ok(store.count('renew') >= 2)
+    assert.equal(await context.soon(lease.release()), 'released')
+  }
 })
 
 loss.test(
-  'work that goes on past the end of its lease is told so, and so is who awaits it',
+  'work that lasts longer than the TTL keeps the lock through renewals',
+  async (context) => {
+    const ttlMs = context.shortMs * 3
+    const [one, two] = [await context.locks(), await context.locks()]
+    const run = one.mutex(context.name(), { ttlMs }).run(async (lease) => {
+      await new Promise<void>((resolve) => void context.time.clock.timer(ttlMs * 1.5, resolve))
+      assert.equal(lease.held, true)
+      assert.equal(await two.mutex(context.name()).tryAcquire(), undefined)
+      return 'done'
+    })
+    assert.equal(await context.time.within(run, ttlMs * 1.5 + context.slackMs, 'the work'), 'done')
+  },
+)
+
+loss.test(
+  'work that lasts longer than its lease gets an aborted signal, and run rejects',
   async (context) => {
     const { locks } = await context.faulty(planFor({ renew: HANGS }))
-    let told = false
+    let aborted = false
     const run = locks.mutex(context.name(), { ttlMs: context.shortMs }).run(async (lease) => {
       await lost(lease)
-      told = true
+      aborted = true
       return 'done too late'
     })
     const limitMs = context.shortMs + context.slackMs
     await expectError('LOCK_LOST', () => context.time.within(run, limitMs, 'the loss'))
-    assert.ok(told)
+    assert.ok(aborted)
   },
 )
 
 loss.test(
-  'the error of work under a lost lease is the cause of the loss that is reported',
+  'the error of work under a lost lease is the cause of the LockLostError',
   async (context) => {
     const { locks } = await context.faulty(planFor({ renew: HANGS }))
     const failure = new Error('the work noticed')
@@ -145,7 +148,7 @@ loss.test(
   },
 )
 
-loss.test('a lease without renewal ends with its TTL', async (context) => {
+loss.test('a lease with renew: false ends after its TTL', async (context) => {
   const { store, locks } = await context.faulty(planFor({}))
   const mutex = locks.mutex(context.name(), { ttlMs: context.shortMs, renew: false })
   const lease = await context.soon(mutex.acquire())
@@ -155,25 +158,22 @@ loss.test('a lease without renewal ends with its TTL', async (context) => {
   await context.time.within(next, context.shortMs + context.slackMs, 'the next holder')
 })
 
-loss.test(
-  'a lease without renewal lasts for its TTL, also when it was waited for',
-  async (context) => {
-    const ttlMs = context.longMs
-    const [one, two, name] = [await context.locks(), await context.locks(), context.name()]
-    const before = await context.soon(one.mutex(name).acquire())
-    const waiting = two.mutex(name, { ttlMs, renew: false }).acquire()
-    // The store may push the grant with a short TTL first. Give the push time to arrive.
-    await context.time.pass(100)
-    await context.soon(before.release())
-    const lease = await context.time.within(waiting, context.slackMs, 'the lock')
-    const lasts = (): boolean => lease.remainingMs > ttlMs / 2
-    await context.time.eventually('a lease that lasts for its TTL', context.slackMs, lasts)
-    await lease.release()
-  },
-)
+loss.test('a lease with renew: false that was waited for lasts for its TTL', async (context) => {
+  const ttlMs = context.longMs
+  const [one, two, name] = [await context.locks(), await context.locks(), context.name()]
+  const before = await context.soon(one.mutex(name).acquire())
+  const waiting = two.mutex(name, { ttlMs, renew: false }).acquire()
+  // The store may push the grant with a short TTL first. Give the push time to arrive.
+  await context.time.pass(100)
+  await context.soon(before.release())
+  const lease = await context.time.within(waiting, context.slackMs, 'the lock')
+  const lasts = (): boolean => lease.remainingMs > ttlMs / 2
+  await context.time.eventually('the lease lasts for its TTL', context.slackMs, lasts)
+  await lease.release()
+})
 
 loss.test(
-  'a lease that ended while the process stood still is not held, before any timer ran',
+  'a lease that ended while the process was stopped is not held, before any timer has run',
   async (context) => {
     const locks = await context.locks()
     const lease = await context.soon(
@@ -184,11 +184,11 @@ loss.test(
     assert.throws(() => lease.assertHeld(), LockLostError)
     await context.time.within(lost(lease), context.slackMs, 'the signal')
   },
-  // Everything else in the process would stand still as well.
+  // Every other case in the process would stop as well.
   { alone: true },
 )
 
-loss.test('a lease is lost after maxHoldMs, though it is renewed', async (context) => {
+loss.test('a lease is lost after maxHoldMs, even if renewals succeed', async (context) => {
   const locks = await context.locks()
   const lease = await context.soon(locks.mutex(context.name(), { maxHoldMs: 200 }).acquire())
   await context.time.within(lost(lease), 200 + context.slackMs, 'the end')
@@ -199,7 +199,7 @@ loss.test('a lease is lost after maxHoldMs, though it is renewed', async (contex
 })
 
 loss.test(
-  'the holder of a stolen lock is told, and the lock is free when it lets go',
+  'the holder of a stolen lock learns of the loss, and its release frees the lock',
   async (context) => {
     const [one, two] = [await context.locks(), await context.locks()]
     const ttlMs = context.shortMs * 3
@@ -216,7 +216,7 @@ loss.test(
   { needs: [steal] },
 )
 
-/** The event loop stops, as for a long computation or a stopped process. */
+/** Stops the event loop, as a long computation or a stopped process does. */
 function standStill({ subject }: Context, ms: number): void {
   if (subject.clock) subject.clock.freeze(ms)
   else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

@@ -1,6 +1,4 @@
-/**
- * Attempts: what a free lock and a busy one answer, and what a repeated attempt does not change.
- */
+/** Attempts: the answers of a free and of a busy lock, and repeated attempts. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -9,7 +7,7 @@ import { fencing, inspect, leaseExpiry, queue, tokenBlocks } from '../../needs.j
 
 export const attempt = new Group('attempt')
 
-attempt.test('a free lock is granted at once, for the TTL that was asked for', async (context) => {
+attempt.test('a free lock is granted at once, for the TTL of the claim', async (context) => {
   const claim = context.claim()
   const granted = await context.take(claim)
   assert.equal(granted.alreadyGranted, false)
@@ -27,7 +25,7 @@ attempt.test('a held lock is busy for a claim that does not queue', async (conte
   assert.equal(result.outcome, 'busy')
 })
 
-attempt.test('a busy answer leaves nothing behind', async (context) => {
+attempt.test('a busy answer leaves nothing in the store', async (context) => {
   const [holder, refused, next] = [context.claim(), context.claim(), context.claim()]
   await context.take(holder)
   expectOutcome(await context.store.attempt(refused, { enqueue: false, tokens: 1 }), 'busy')
@@ -37,7 +35,7 @@ attempt.test('a busy answer leaves nothing behind', async (context) => {
 })
 
 attempt.test(
-  'a held lock lets a claim wait, which then holds nothing',
+  'a claim that queues for a held lock waits, and leaves the queue when it is withdrawn',
   async (context) => {
     const waiter = context.claim()
     await context.take(context.claim())
@@ -47,27 +45,31 @@ attempt.test(
   { needs: [queue] },
 )
 
-attempt.test('the same claim id twice gives the same lease', async (context) => {
+attempt.test('a repeated attempt returns the same lease', async (context) => {
   const claim = context.claim()
   const first = await context.take(claim)
   const again = await context.take(claim)
   assert.equal(again.alreadyGranted, true)
   assert.equal(again.token, first.token)
-  assert.ok(again.remainingMs <= first.remainingMs, 'the end of a lease does not move')
+  assert.ok(again.remainingMs <= first.remainingMs, 'a repeated attempt moved the end of the lease')
   assert.equal(await context.withdraw(claim), 'released')
-  // A count of holds would keep the lock after one release.
+  // A store that counts holds would keep the lock after one release.
   await context.take(context.claim())
 })
 
-attempt.test('two attempts of one claim in flight together are one lease', async (context) => {
+attempt.test('two attempts of one claim, sent together, are one lease', async (context) => {
   const claim = context.claim()
   const [first, second] = await Promise.all([context.take(claim), context.take(claim)])
   assert.equal(first.token, second.token)
-  assert.notEqual(first.alreadyGranted, second.alreadyGranted, 'one of the two made the grant')
+  assert.notEqual(
+    first.alreadyGranted,
+    second.alreadyGranted,
+    'exactly one of the two must have made the grant',
+  )
 })
 
 attempt.test(
-  'the same claim id twice stands in the queue once',
+  'a repeated attempt has one place in the queue',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
     await context.take(holder)
@@ -78,7 +80,7 @@ attempt.test(
 )
 
 attempt.test(
-  'a resent attempt does not lengthen the lease',
+  'a repeated attempt does not extend the lease',
   async (context) => {
     const claim = context.claim({ ttlMs: context.shortMs })
     const sentMs = context.time.nowMs()
@@ -86,8 +88,7 @@ attempt.test(
     await context.time.pass(context.shortMs / 2)
     const { remainingMs } = await resend(context, claim)
     const endMs = context.time.nowMs() + remainingMs
-    // Half a tenth of a second for stores that count in whole units, and a reply that was slow the
-    // first time.
+    // 50 ms for stores that count in whole units, and a quarter of the TTL for a slow first reply.
     assert.ok(
       endMs - sentMs <= context.shortMs + 50 + context.shortMs / 4,
       `ends after ${endMs - sentMs} ms`,
@@ -97,10 +98,7 @@ attempt.test(
   { needs: [leaseExpiry] },
 )
 
-/**
- * On a very busy machine the lease is over before it can be resent; then there is nothing left of
- * it.
- */
+/** Repeats the attempt. On a very busy machine the lease has ended by then: 0 ms remain. */
 async function resend(
   context: Context,
   claim: Parameters<Context['attempt']>[0],
@@ -110,7 +108,7 @@ async function resend(
 }
 
 attempt.test(
-  'a grant reserves as many tokens as were asked for',
+  'a grant reserves as many tokens as the attempt asked for',
   async (context) => {
     const [first, second] = [context.claim(), context.claim()]
     const block = expectOutcome(
@@ -128,12 +126,12 @@ attempt.test(
   { needs: [tokenBlocks, fencing] },
 )
 
-attempt.test('locks of different names do not know of each other', async (context) => {
+attempt.test('locks of different names are independent', async (context) => {
   await context.take(context.claim({ lock: context.name('one') }))
   await context.take(context.claim({ lock: context.name('two') }))
 })
 
-attempt.test('of many that attempt together one is granted', async (context) => {
+attempt.test('one of many attempts sent together is granted', async (context) => {
   const stores = await Promise.all(Array.from({ length: 4 }, () => context.open()))
   const attempts = Array.from({ length: 20 }, async (_, index) => {
     const store = stores[index % stores.length] ?? context.store

@@ -1,4 +1,4 @@
-/** Closing a client of the store: it ends itself and nothing else. */
+/** Closing a client of the store: it affects no other client. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { Group } from '../../case.js'
@@ -9,7 +9,7 @@ import type { RenewResult } from '../../../store/contract.js'
 
 export const close = new Group('close')
 
-close.test('a client that is closed leaves the leases of the others alone', async (context) => {
+close.test('closing a client keeps the leases of other clients', async (context) => {
   const [holder, other] = [context.claim(), await context.open()]
   await context.take(holder)
   await other.attempt(context.claim({ lock: context.name('elsewhere') }), {
@@ -23,7 +23,7 @@ close.test('a client that is closed leaves the leases of the others alone', asyn
 })
 
 close.test(
-  'a client that is closed leaves the watches of the others alone',
+  'closing a client keeps the watches of other clients',
   async (context) => {
     const [holder, waiter, other] = [context.claim(), context.claim(), await context.open()]
     await context.take(holder)
@@ -44,7 +44,7 @@ close.test(
 )
 
 close.test(
-  'each verb of a store that was closed rejects with LOCKS_CLOSED',
+  'each verb of a closed store rejects with LOCKS_CLOSED',
   async (context) => {
     const store = await context.open()
     const { lock } = context.claim()
@@ -77,7 +77,7 @@ close.test(
 )
 
 close.test(
-  'a client may be closed twice, and answers afterwards with a typed error if at all',
+  'a store can be closed twice, and a verb after that has a typed error if any',
   async (context) => {
     const store = await context.open()
     const claim = context.claim()
@@ -92,7 +92,7 @@ close.test(
   },
 )
 
-/** Where renewals are answered one by one, the outcome of each is unknown for that reason. */
+/** Returns the cause of a renewal's unknown outcome, where a store answers each renewal. */
 function unknownBecause(value: unknown): unknown {
   const [first] = Array.isArray(value) ? (value as readonly RenewResult[]) : []
   return first?.outcome === 'unknown' ? first.cause : undefined

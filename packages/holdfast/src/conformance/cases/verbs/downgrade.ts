@@ -1,4 +1,4 @@
-/** Downgrade: a writer goes on as a reader, and lets the readers behind it in. */
+/** Downgrade: a writer becomes a reader, and the readers behind it are granted. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
@@ -17,7 +17,7 @@ export const downgrade = new Group('downgrade', [readWriteLock, canDowngrade])
 const READER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
 const WRITER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
 
-downgrade.test('lets new readers in and keeps writers out', async (context) => {
+downgrade.test('a downgraded writer lets new readers in and keeps writers out', async (context) => {
   const writer = context.claim(WRITER)
   await context.take(writer)
   assert.equal(await context.store.downgrade(writer), true)
@@ -29,7 +29,7 @@ downgrade.test('lets new readers in and keeps writers out', async (context) => {
 })
 
 downgrade.test(
-  'lets the readers in who waited',
+  'a downgrade grants the readers that wait',
   async (context) => {
     const [writer, one, two] = [context.claim(WRITER), context.claim(READER), context.claim(READER)]
     await context.take(writer)
@@ -43,7 +43,7 @@ downgrade.test(
 )
 
 downgrade.test(
-  'does not let readers overtake a writer who waited before them',
+  'a downgrade grants no reader behind a waiting writer',
   async (context) => {
     const [writer, next, reader] = [
       context.claim(WRITER),
@@ -61,14 +61,14 @@ downgrade.test(
   { needs: [queue] },
 )
 
-downgrade.test('may be repeated', async (context) => {
+downgrade.test('a repeated downgrade succeeds', async (context) => {
   const [writer, reader] = [context.claim(WRITER), context.claim(READER)]
   await context.take(writer)
   for (let times = 0; times < 3; times += 1)
     assert.equal(await context.store.downgrade(writer), true)
   await context.take(reader)
   await context.withdraw(writer)
-  // A weight taken off twice would leave room for a writer here.
+  // A store that subtracts the weight twice would have room for a writer here.
   expectOutcome(
     await context.store.attempt(context.claim(WRITER), { enqueue: false, tokens: 1 }),
     'busy',
@@ -77,7 +77,7 @@ downgrade.test('may be repeated', async (context) => {
   await context.take(context.claim(WRITER))
 })
 
-downgrade.test('is refused for a claim that holds nothing', async (context) => {
+downgrade.test('a downgrade of a claim without a grant is refused', async (context) => {
   const released = context.claim(WRITER)
   await context.take(released)
   await context.withdraw(released)
@@ -87,7 +87,7 @@ downgrade.test('is refused for a claim that holds nothing', async (context) => {
 })
 
 downgrade.test(
-  'is refused for a lease that has ended, and leaves the next writer alone',
+  'a downgrade of an ended lease is refused, and leaves the next writer unchanged',
   async (context) => {
     const [stale, writer] = [
       context.claim({ ...WRITER, ttlMs: context.shortMs }),
@@ -105,7 +105,7 @@ downgrade.test(
 )
 
 downgrade.test(
-  'keeps the token and the lease, and shows the new weight',
+  'a downgrade keeps the token and the lease, and inspect shows the new weight',
   async (context) => {
     const writer = context.claim(WRITER)
     const { token } = await context.take(writer)

@@ -1,4 +1,4 @@
-/** Expiry: a dead holder costs its TTL, no more and no less. */
+/** Expiry: a lease without renewal ends after its TTL, not earlier and not much later. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { tokenOf } from '../../expect.js'
@@ -16,12 +16,12 @@ expiry.test('a lease does not end before its TTL', async (context) => {
   await context.take(context.claim({ ttlMs: context.shortMs }))
   await context.granted(context.claim(), context.shortMs + context.slackMs)
   const tookMs = context.time.nowMs() - sentMs
-  // The clocks may differ by the margin that a holder takes off.
+  // The clocks may differ by the margin of a holder's deadline.
   assert.ok(tookMs >= context.shortMs * 0.99 - 2, `the lock was free after ${tookMs} ms`)
 })
 
 expiry.test(
-  'a waiter is let in when the lease before it ends, and stays first in the queue',
+  'a waiter is granted when the lease before it ends, and stays first in the queue until then',
   async (context) => {
     const [waiter, later] = [context.claim(), context.claim()]
     await context.take(context.claim({ ttlMs: context.shortMs }))
@@ -34,7 +34,7 @@ expiry.test(
 )
 
 expiry.test(
-  'a waiter is told when the lease before it ends at the latest',
+  'the remaining time in a waiting answer is at most the TTL of the lease before it',
   async (context) => {
     await context.take(context.claim({ ttlMs: context.shortMs }))
     const result = await context.attempt(context.claim())
@@ -43,14 +43,14 @@ expiry.test(
     if (holderRemainingMs === undefined) return
     assert.ok(
       holderRemainingMs >= 0 && holderRemainingMs <= context.shortMs,
-      `said ${holderRemainingMs} ms`,
+      `the answer was ${holderRemainingMs} ms`,
     )
   },
   { needs: [queue] },
 )
 
 expiry.test(
-  'of several holders only the expired one makes room',
+  'only the expired one of several holders makes room',
   async (context) => {
     const shape = { kind: 'semaphore', capacity: 2 } as const
     const lasting = context.claim(shape)
@@ -68,7 +68,7 @@ expiry.test(
 )
 
 expiry.test(
-  'the holder after an expired one has a larger token',
+  'the holder after an expired lease has a larger token',
   async (context) => {
     const first = await context.take(context.claim({ ttlMs: context.shortMs }))
     const second = await context.granted(context.claim(), context.shortMs + context.slackMs)

@@ -1,4 +1,4 @@
-/** Inspect: who holds, who waits, and since when. */
+/** Inspect: holders and waiters with their owners, weights and times. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Owner } from '../../../store/contract.js'
@@ -9,7 +9,7 @@ import { fencing, inspect as canInspect, leaseExpiry, queue, semaphore } from '.
 export const inspect = new Group('inspect', [canInspect])
 
 inspect.test(
-  'shows a holder: who, how much, since when and for how long',
+  'inspect shows the owner, the weight and the times of a holder',
   async (context) => {
     const claim = context.claim({
       kind: 'semaphore',
@@ -42,7 +42,7 @@ inspect.test(
 )
 
 inspect.test(
-  'shows the token of a holder and the largest token so far',
+  'inspect shows the token of a holder and the largest token so far',
   async (context) => {
     const { token } = await context.take(context.claim())
     const info = await context.inspect()
@@ -53,7 +53,7 @@ inspect.test(
 )
 
 inspect.test(
-  'shows waiters with their owners',
+  'inspect shows waiters with their owners',
   async (context) => {
     const waiter = context.claim()
     await context.take(context.claim())
@@ -66,7 +66,7 @@ inspect.test(
   { needs: [queue] },
 )
 
-inspect.test('shows nothing of a lock that nobody uses', async (context) => {
+inspect.test('inspect does not show a lock that is free and has no waiters', async (context) => {
   assert.deepEqual(await context.store.inspect({ lock: context.name() }), {
     locks: [],
     cursor: undefined,
@@ -79,7 +79,7 @@ inspect.test('shows nothing of a lock that nobody uses', async (context) => {
 })
 
 inspect.test(
-  'does not show a lease that has ended',
+  'inspect does not show a lease that has ended',
   async (context) => {
     await context.take(context.claim({ ttlMs: context.shortMs }))
     await context.time.eventually(
@@ -93,7 +93,7 @@ inspect.test(
   { needs: [leaseExpiry] },
 )
 
-inspect.test('changes nothing', async (context) => {
+inspect.test('inspect changes nothing', async (context) => {
   const claim = context.claim()
   const before = await context.take(claim)
   for (let times = 0; times < 3; times += 1) await context.inspect()
@@ -102,7 +102,7 @@ inspect.test('changes nothing', async (context) => {
   assert.equal(await context.withdraw(claim), 'released')
 })
 
-inspect.test('shows every lock of a prefix once, page by page', async (context) => {
+inspect.test('inspect shows every lock of a prefix once, page by page', async (context) => {
   const expected = Array.from({ length: 23 }, (_, index) => context.name(`page-${index}`)).sort()
   for (const lock of expected) await context.take(context.claim({ lock }))
   await context.take(context.claim({ lock: context.name('other') }))
@@ -125,7 +125,7 @@ async function allPages(context: Context, limit: number): Promise<string[]> {
 }
 
 inspect.test(
-  'a claim whose owner cannot be read is shown as such, beside all others',
+  'inspect shows a claim with an unreadable owner as unreadable, beside the others',
   async (context) => {
     const unreadable: readonly object[] = [
       {},

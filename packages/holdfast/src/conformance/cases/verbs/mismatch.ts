@@ -1,4 +1,4 @@
-/** Clients that disagree on what a lock is: the second one is told, and nothing is harmed. */
+/** Clients that disagree on kind or capacity: the later claim is refused and changes nothing. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -57,7 +57,7 @@ mismatch.test(
 )
 
 mismatch.test(
-  'mutexes, writers and readers stand in one queue',
+  'mutexes, writers and readers wait in one queue',
   async (context) => {
     const [holder, mutex, reader, last] = [READER, MUTEX, READER, WRITER].map((as) =>
       context.claim(as),
@@ -77,7 +77,7 @@ mismatch.test(
 )
 
 mismatch.test(
-  'a refused claim harms neither holders nor waiters',
+  'a refused claim changes neither holders nor waiters',
   async (context) => {
     const full = { ...PERMITS, weight: 3 }
     const [holder, waiter, next] = [context.claim(full), context.claim(full), context.claim(full)]
@@ -94,14 +94,14 @@ mismatch.test(
   { needs: [queue] },
 )
 
-mismatch.test('a refused claim is not in the lock', async (context) => {
+mismatch.test('a refused claim leaves nothing in the store', async (context) => {
   const [holder, refused] = [context.claim(PERMITS), context.claim(MUTEX)]
   await context.take(holder)
   await assertRefused(context, refused)
   assert.equal(await context.withdraw(refused), 'absent')
 })
 
-mismatch.test('an idle lock takes the shape of whoever comes next', async (context) => {
+mismatch.test('an idle lock accepts another kind and capacity', async (context) => {
   const before = context.claim(PERMITS)
   await context.take(before)
   await context.withdraw(before)

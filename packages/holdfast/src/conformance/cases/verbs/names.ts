@@ -1,4 +1,4 @@
-/** Names: whatever is in them, two different names are two different locks. */
+/** Names: two different names are two locks, with any characters in them. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
@@ -7,10 +7,7 @@ import { MAX_NAME_BYTES } from '../../../store/names.js'
 
 export const names = new Group('names')
 
-/**
- * Names that mean something to a database, a path, a glob, a pattern or a runtime, and names that
- * look alike.
- */
+/** Names with a meaning in SQL, paths, globs, patterns or JavaScript, and names that look alike. */
 const HOSTILE = [
   '__proto__',
   'constructor',
@@ -73,7 +70,7 @@ const HOSTILE = [
   '中文',
 ] as const
 
-names.test('hostile names are locks like any other', async (context) => {
+names.test('hostile names are locks of their own', async (context) => {
   const claims = HOSTILE.map((name) => context.claim({ lock: name }))
   for (const claim of claims) await context.take(claim)
   for (const claim of claims) {
@@ -88,14 +85,14 @@ names.test('hostile names are locks like any other', async (context) => {
   for (const claim of claims) assert.equal(await context.withdraw(claim), 'released', claim.lock)
 })
 
-names.test('hostile names after a common beginning are locks of their own', async (context) => {
+names.test('hostile names behind a common prefix are locks of their own', async (context) => {
   const claims = HOSTILE.map((name) => context.claim({ lock: context.name(name) }))
   await Promise.all(claims.map((claim) => context.take(claim)))
   for (const claim of claims) assert.equal(await context.withdraw(claim), 'released', claim.lock)
 })
 
 names.test(
-  'names of the greatest length that differ in the last byte are two locks',
+  'names of the maximum length that differ in the last byte are two locks',
   async (context) => {
     const stem = context.name('long-').padEnd(MAX_NAME_BYTES - 1, 'x')
     const [one, two] = [context.claim({ lock: `${stem}1` }), context.claim({ lock: `${stem}2` })]
@@ -106,7 +103,7 @@ names.test(
   },
 )
 
-names.test('long names of wide characters are kept whole', async (context) => {
+names.test('long names of wide characters are not cut', async (context) => {
   const stem = context.name('')
   const wide = '🔒'.repeat(Math.floor((MAX_NAME_BYTES - Buffer.byteLength(stem)) / 4) - 1)
   await context.take(context.claim({ lock: `${stem}${wide}🔑` }))
@@ -114,7 +111,7 @@ names.test('long names of wide characters are kept whole', async (context) => {
 })
 
 names.test(
-  'a name is shown as it was given',
+  'inspect returns each name as it was given',
   async (context) => {
     for (const part of HOSTILE) {
       const lock = context.name(part)
@@ -126,7 +123,7 @@ names.test(
 )
 
 names.test(
-  'a prefix finds the names that begin with it, letter by letter, and no others',
+  'inspect with a prefix returns exactly the names that begin with it',
   async (context) => {
     const locks = HOSTILE.map((part) => context.name(`${part}x`))
     for (const lock of locks) await context.take(context.claim({ lock }))

@@ -1,4 +1,4 @@
-/** The queue: who comes next, and that nothing overtakes. */
+/** The queue: claims are granted in its order, and no claim overtakes a waiter. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -12,10 +12,10 @@ const READER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as c
 const WRITER = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: CAPACITY_ALL } as const
 
 /**
- * Asks for each claim, the last in the queue first, so that one that may overtake has the chance
- * to.
+ * Attempts each claim, and returns the indexes of those that are granted. The last in the queue
+ * comes first, so that it can overtake if the store lets it.
  */
-async function whoHolds(context: Context, claims: readonly Claim[]): Promise<number[]> {
+async function indexesOfHolders(context: Context, claims: readonly Claim[]): Promise<number[]> {
   const holding: number[] = []
   for (const [index, claim] of [...claims.entries()].toReversed()) {
     const { outcome } = await context.attempt(claim)
@@ -25,7 +25,7 @@ async function whoHolds(context: Context, claims: readonly Claim[]): Promise<num
   return holding
 }
 
-/** Waits until just these hold: where turns travel by messages they take a moment. */
+/** Waits until exactly the expected claims hold: a store that pushes grants needs a moment. */
 async function settles(
   context: Context,
   claims: readonly Claim[],
@@ -34,7 +34,7 @@ async function settles(
   let holding: number[] = []
   await context.time
     .eventually('the queue moves up', context.slackMs, async () => {
-      holding = await whoHolds(context, claims)
+      holding = await indexesOfHolders(context, claims)
       return holding.length >= expected.length
     })
     .catch(() => undefined)
@@ -45,7 +45,7 @@ async function settles(
   )
 }
 
-queue.test('waiters are served in the order in which they came', async (context) => {
+queue.test('waiters are granted in the order in which they queued', async (context) => {
   const stores = await Promise.all([context.open(), context.open(), context.open()])
   const holder = context.claim()
   await context.take(holder)
@@ -59,7 +59,7 @@ queue.test('waiters are served in the order in which they came', async (context)
   }
 })
 
-queue.test('a newcomer does not overtake a waiter when the lock gets free', async (context) => {
+queue.test('a new claim does not overtake a waiter when the lock becomes free', async (context) => {
   const [holder, waiter, newcomer] = [context.claim(), context.claim(), context.claim()]
   await context.take(holder)
   await context.queue(waiter)
@@ -68,7 +68,7 @@ queue.test('a newcomer does not overtake a waiter when the lock gets free', asyn
   await settles(context, [waiter, newcomer], [0])
 })
 
-queue.test('asking again does not lose a place', async (context) => {
+queue.test('a repeated attempt keeps its place in the queue', async (context) => {
   const [holder, first, second] = [context.claim(), context.claim(), context.claim()]
   await context.take(holder)
   await context.queue(first)
@@ -79,7 +79,7 @@ queue.test('asking again does not lose a place', async (context) => {
 })
 
 queue.test(
-  'one who leaves the middle of the queue leaves the order of the others untouched',
+  'a waiter that leaves the middle of the queue keeps the order of the others',
   async (context) => {
     const claims = Array.from({ length: 5 }, () => context.claim())
     const [holder, first, leaving, third, fourth] = claims as [Claim, Claim, Claim, Claim, Claim]
@@ -93,7 +93,7 @@ queue.test(
   },
 )
 
-queue.test('one who leaves the head of the queue lets the next move up', async (context) => {
+queue.test('the next waiter moves up when the first leaves the queue', async (context) => {
   const [holder, leaving, next] = [context.claim(), context.claim(), context.claim()]
   await context.take(holder)
   await context.queue(leaving)
@@ -104,7 +104,7 @@ queue.test('one who leaves the head of the queue lets the next move up', async (
 })
 
 queue.test(
-  'permits are given out up to the capacity',
+  'permits are granted up to the capacity',
   async (context) => {
     const claims = [2, 1, 1].map((weight) =>
       context.claim({ kind: 'semaphore', capacity: 3, weight }),
@@ -120,7 +120,7 @@ queue.test(
 )
 
 queue.test(
-  'a small claim does not overtake a big one that waits, though it would fit',
+  'a small claim does not overtake a waiting big claim, even if it would fit',
   async (context) => {
     const permits = (weight: number): Claim =>
       context.claim({ kind: 'semaphore', capacity: 4, weight })
@@ -136,7 +136,7 @@ queue.test(
 )
 
 queue.test(
-  'a big claim is not starved by a stream of small ones',
+  'a stream of small claims does not starve a big claim',
   async (context) => {
     const permits = (weight: number): Claim =>
       context.claim({ kind: 'semaphore', capacity: 3, weight })
@@ -155,7 +155,7 @@ queue.test(
 )
 
 queue.test(
-  'a big claim that leaves lets the small ones behind it in',
+  'the small claims behind a big claim are granted when it leaves the queue',
   async (context) => {
     const permits = (weight: number): Claim =>
       context.claim({ kind: 'semaphore', capacity: 4, weight })
@@ -193,7 +193,7 @@ queue.test(
 )
 
 queue.test(
-  'readers do not overtake a writer that waits, and then come in together',
+  'readers do not overtake a waiting writer, and are granted together after it',
   async (context) => {
     const [first, writer, second, third] = [READER, WRITER, READER, READER].map((shape) =>
       context.claim(shape),
@@ -211,7 +211,7 @@ queue.test(
 )
 
 queue.test(
-  'writers take turns with the readers between them in the order of the queue',
+  'writers and the readers between them are granted in the order of the queue',
   async (context) => {
     const claims = [WRITER, READER, WRITER, READER].map((shape) => context.claim(shape))
     await context.take(claims[0] as Claim)
@@ -225,7 +225,7 @@ queue.test(
 )
 
 queue.test(
-  'the queue is shown in its order',
+  'inspect shows the waiters in the order of the queue',
   async (context) => {
     const claims = Array.from({ length: 5 }, () => context.claim())
     await context.take(claims[0] as Claim)

@@ -1,4 +1,4 @@
-/** Renewals: they keep a lease alive, and only its own. */
+/** Renewals: each extends the lease of its own claim only. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
@@ -7,7 +7,7 @@ import { inspect, leaseExpiry } from '../../needs.js'
 export const renew = new Group('renew')
 
 renew.test(
-  'a lease that is renewed outlives its TTL',
+  'a renewed lease lasts longer than its first TTL',
   async (context) => {
     const ttlMs = context.shortMs * 2
     const claim = context.claim({ ttlMs })
@@ -27,7 +27,7 @@ renew.test(
 )
 
 renew.test(
-  'a renewal after the lease expired is refused and does not touch the new holder',
+  'a renewal after the lease expired is refused and leaves the new holder unchanged',
   async (context) => {
     const [stale, holder] = [
       context.claim({ ttlMs: context.shortMs }),
@@ -38,14 +38,14 @@ renew.test(
     assert.deepEqual(await context.store.renew([{ ...stale, ttlMs: context.longMs }]), [
       { outcome: 'lost', reason: 'expired' },
     ])
-    // The refused renewal has not lengthened the lease of whoever holds the lock now.
+    // The refused renewal did not extend the lease of the new holder.
     await context.granted(context.claim(), context.shortMs + context.slackMs)
   },
   { needs: [leaseExpiry] },
 )
 
 renew.test(
-  'a renewal after the lease expired is refused, though nobody came since',
+  'a renewal after the lease expired is refused, even without a new holder',
   async (context) => {
     const claim = context.claim({ ttlMs: context.shortMs })
     await context.take(claim)
@@ -57,7 +57,7 @@ renew.test(
   { needs: [leaseExpiry] },
 )
 
-renew.test('a renewal after the release is refused and brings nothing back', async (context) => {
+renew.test('a renewal after the release is refused and restores nothing', async (context) => {
   const claim = context.claim()
   await context.take(claim)
   await context.withdraw(claim)
@@ -66,19 +66,19 @@ renew.test('a renewal after the release is refused and brings nothing back', asy
   await context.take(context.claim())
 })
 
-renew.test('a stranger renews nothing', async (context) => {
+renew.test('another claim id renews nothing', async (context) => {
   await context.take(context.claim())
   const [result] = await context.store.renew([context.claim()])
   assert.equal(result?.outcome, 'lost')
 })
 
-renew.test('a renewal that comes before any attempt makes no lease', async (context) => {
+renew.test('a renewal without an attempt makes no lease', async (context) => {
   const [result] = await context.store.renew([context.claim()])
   assert.equal(result?.outcome, 'lost')
   await context.take(context.claim())
 })
 
-renew.test('many renewals are answered in their order', async (context) => {
+renew.test('the results of many renewals come in the order of the renewals', async (context) => {
   const locks = ['a', 'b', 'c', 'd'].map((part) => context.name(part))
   const claims = locks.map((lock) => context.claim({ lock }))
   for (const [index, claim] of claims.entries()) if (index % 2 === 0) await context.take(claim)
@@ -102,11 +102,11 @@ renew.test(
 )
 
 renew.test(
-  'a renewal shows the owner as it is now',
+  'inspect shows the owner of the latest renewal',
   async (context) => {
     const claim = context.claim()
     await context.take(claim)
-    const owner = { ...claim.owner, label: 'second thoughts', localWaiters: 3 }
+    const owner = { ...claim.owner, label: 'changed', localWaiters: 3 }
     await context.store.renew([{ ...claim, owner }])
     assert.deepEqual((await context.inspect())?.holders[0]?.owner, owner)
   },

@@ -1,4 +1,4 @@
-/** Steal: a lock is taken away from its holder, politely or at once. */
+/** Steal: an operator ends a lease, at its own end or at once. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import { expectOutcome } from '../../expect.js'
@@ -9,7 +9,7 @@ export const steal = new Group('steal', [canSteal])
 const STOLEN = [{ outcome: 'lost', reason: 'stolen' }]
 
 steal.test(
-  'renewals of a stolen lease are refused, and the lock is not free yet',
+  'a stolen lease cannot be renewed, and keeps the lock until it ends',
   async (context) => {
     const holder = context.claim()
     await context.take(holder)
@@ -24,7 +24,7 @@ steal.test(
   },
 )
 
-steal.test('a stolen lock is free when its holder lets go', async (context) => {
+steal.test('a stolen lock is free when its holder releases it', async (context) => {
   const holder = context.claim()
   await context.take(holder)
   await context.store.steal(holder.lock, { now: false })
@@ -44,20 +44,19 @@ steal.test(
 )
 
 steal.test(
-  'a stolen lock is free when the lease ends, also where its holder has heard of it and does nothing',
+  'a stolen lock is free when the lease ends, even if its holder learned of the loss and does nothing',
   async (context) => {
     const holder = context.claim({ ttlMs: context.shortMs })
     const thief = await context.open()
     await context.take(holder)
     await thief.steal(holder.lock, { now: false })
-    // The client lives on, and its connection with it. On a slow machine the lease has ended before
-    // it was stolen.
+    // The holder's connection stays open. On a slow machine the lease ends before it is stolen.
     assert.equal((await context.store.renew([holder]))[0]?.outcome, 'lost')
     await context.granted(context.claim(), context.shortMs + context.slackMs, thief)
   },
 )
 
-steal.test('a lock stolen with now is free at once', async (context) => {
+steal.test('a lock stolen with `now` is free at once', async (context) => {
   const holder = context.claim()
   await context.take(holder)
   assert.deepEqual(await context.store.steal(holder.lock, { now: true }), {
@@ -68,7 +67,7 @@ steal.test('a lock stolen with now is free at once', async (context) => {
 })
 
 steal.test(
-  'the former holder can neither renew nor release what the next one holds',
+  'the former holder of a stolen lock cannot renew or release the next lease',
   async (context) => {
     const [former, holder] = [context.claim(), context.claim()]
     await context.take(former)
@@ -86,7 +85,7 @@ steal.test(
 )
 
 steal.test(
-  'a resent attempt does not bring a lease back that was stolen with now',
+  'a resent attempt does not restore a lease that was stolen with `now`',
   async (context) => {
     const [former, holder] = [context.claim(), context.claim()]
     await context.take(former)
@@ -97,7 +96,7 @@ steal.test(
 )
 
 steal.test(
-  'a stolen lock goes to the first in the queue',
+  'a stolen lock goes to the first waiter',
   async (context) => {
     const [holder, first, second] = [context.claim(), context.claim(), context.claim()]
     await context.take(holder)
@@ -111,7 +110,7 @@ steal.test(
 )
 
 steal.test(
-  'all holders of a semaphore lose it',
+  'stealing a semaphore ends the leases of all its holders',
   async (context) => {
     const claims = Array.from({ length: 3 }, () =>
       context.claim({ kind: 'semaphore', capacity: 3 }),
@@ -123,7 +122,7 @@ steal.test(
   { needs: [semaphore] },
 )
 
-steal.test('to steal a free lock takes nothing away and leaves it free', async (context) => {
+steal.test('stealing a free lock changes nothing', async (context) => {
   const nothing = { holders: 0, freeInMs: 0 }
   for (const now of [false, true]) {
     assert.deepEqual(await context.store.steal(context.name(), { now }), nothing)
@@ -134,7 +133,7 @@ steal.test('to steal a free lock takes nothing away and leaves it free', async (
   assert.equal(result?.outcome, 'renewed')
 })
 
-steal.test('to steal one lock leaves the others alone', async (context) => {
+steal.test('stealing one lock leaves other locks unchanged', async (context) => {
   const other = context.claim({ lock: context.name('lock:more') })
   await context.take(context.claim())
   await context.take(other)
@@ -144,7 +143,7 @@ steal.test('to steal one lock leaves the others alone', async (context) => {
 })
 
 steal.test(
-  'a stolen lease is shown as stolen until it ends',
+  'inspect shows a stolen lease as stolen until it ends',
   async (context) => {
     await context.take(context.claim())
     await context.store.steal(context.name(), {

@@ -1,4 +1,4 @@
-/** Fencing tokens: each grant of a lock has a larger one than all before it. */
+/** Fencing tokens: each grant of a lock has a larger token than all grants before it. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -8,7 +8,7 @@ import type { Store } from '../../../store/contract.js'
 
 export const tokens = new Group('tokens', [fencing])
 
-/** Takes the lock and gives it back. */
+/** Takes and releases the lock. Returns the token. */
 async function passThrough(context: Context, store: Store): Promise<bigint> {
   const claim = context.claim()
   const token = tokenOf(await context.take(claim, store))
@@ -23,7 +23,7 @@ function assertGrowing(given: readonly bigint[]): void {
   }
 }
 
-tokens.test('grow from holder to holder, whichever client they come from', async (context) => {
+tokens.test('tokens grow from holder to holder, across clients', async (context) => {
   const stores = [context.store, await context.open(), await context.open()]
   const given: bigint[] = []
   for (let round = 0; round < 12; round += 1) {
@@ -33,7 +33,7 @@ tokens.test('grow from holder to holder, whichever client they come from', async
 })
 
 tokens.test(
-  'grow when the lock is handed to a waiter',
+  'tokens grow when the lock is handed to a waiter',
   async (context) => {
     let holder = context.claim()
     const given = [tokenOf(await context.take(holder))]
@@ -49,7 +49,7 @@ tokens.test(
   { needs: [queue] },
 )
 
-tokens.test('grow for a client that comes after all others have gone', async (context) => {
+tokens.test('tokens grow for a client that opens after all others have closed', async (context) => {
   const given: bigint[] = []
   for (let round = 0; round < 3; round += 1) {
     const store = await context.open()
@@ -60,7 +60,7 @@ tokens.test('grow for a client that comes after all others have gone', async (co
 })
 
 tokens.test(
-  'grow when the lock was forgotten while a thousand others were in use',
+  'tokens grow after a thousand other locks were used',
   async (context) => {
     const before = await passThrough(context, context.store)
     for (let batch = 0; batch < 11; batch += 1) {
@@ -76,7 +76,7 @@ tokens.test(
 )
 
 tokens.test(
-  'grow through a restart of the service',
+  'tokens grow through a restart of the service',
   async (context) => {
     const before = await passThrough(context, context.store)
     await context.subject.restart?.()
@@ -87,7 +87,7 @@ tokens.test(
 )
 
 tokens.test(
-  'grow when the lock is stolen',
+  'tokens grow when the lock is stolen',
   async (context) => {
     const before = tokenOf(await context.take(context.claim()))
     await context.store.steal(context.name(), { now: true })
@@ -97,7 +97,7 @@ tokens.test(
 )
 
 tokens.test(
-  'are the holders own when several hold together',
+  'holders at the same time have different tokens',
   async (context) => {
     const claims = Array.from({ length: 4 }, () =>
       context.claim({ kind: 'semaphore', capacity: 4 }),
@@ -110,7 +110,7 @@ tokens.test(
 )
 
 tokens.test(
-  'of different blocks never overlap',
+  'token blocks of different grants never overlap',
   async (context) => {
     const stores = [context.store, await context.open()]
     let nextFree = 0n
@@ -130,7 +130,7 @@ tokens.test(
 )
 
 tokens.test(
-  'of a waiters block are as many as its last attempt asked for',
+  'a waiter that is granted gets as many tokens as its last attempt asked for',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
     await context.take(holder)

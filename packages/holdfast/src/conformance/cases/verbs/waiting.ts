@@ -1,4 +1,4 @@
-/** Waiters that die, and grants that reach nobody. */
+/** Waiters that die, and grants to them. */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
@@ -12,21 +12,21 @@ import {
 
 export const waiting = new Group('waiting', [queue])
 
-/** A waiter that has to be heard of often, with a lease that would last. */
-function nervous(context: Context, overrides: Partial<Claim> = {}): Claim {
+/** Returns a claim with a short heartbeat and a long TTL. */
+function withShortHeartbeat(context: Context, overrides: Partial<Claim> = {}): Claim {
   return context.claim({ heartbeatMs: context.shortMs / 3, ...overrides })
 }
 
 waiting.test(
-  'a waiter that is not heard of any more is passed over',
+  'a waiter without heartbeats loses its place',
   async (context) => {
-    const [holder, dead, alive] = [context.claim(), nervous(context), context.claim()]
+    const [holder, dead, alive] = [context.claim(), withShortHeartbeat(context), context.claim()]
     await context.take(holder)
     await context.queue(dead)
     await context.queue(alive)
     await context.time.pass(dead.heartbeatMs * HEARTBEATS_TO_LIVE + 20)
     await context.withdraw(holder)
-    // If it is heard of again now, it is too late: its turn went to the next.
+    // Its next heartbeat comes too late: the store granted the next waiter.
     assert.notEqual((await context.attempt(dead)).outcome, 'granted')
     await context.granted(alive, context.slackMs)
   },
@@ -34,10 +34,10 @@ waiting.test(
 )
 
 waiting.test(
-  'a dead waiter does not stop those behind it who fit beside the holder',
+  'a dead waiter does not block the waiters behind it that fit beside the holder',
   async (context) => {
     const shape = { kind: 'readWriteLock', capacity: CAPACITY_ALL, weight: 1 } as const
-    const deadWriter = nervous(context, { ...shape, weight: CAPACITY_ALL })
+    const deadWriter = withShortHeartbeat(context, { ...shape, weight: CAPACITY_ALL })
     const [holder, reader] = [context.claim(shape), context.claim(shape)]
     await context.take(holder)
     await context.queue(deadWriter)
@@ -48,7 +48,7 @@ waiting.test(
 )
 
 waiting.test(
-  'a waiter that is heard of keeps its place for longer than its heartbeats and its TTL',
+  'a waiter with heartbeats keeps its place for longer than its TTL',
   async (context) => {
     const [holder, waiter] = [
       context.claim(),
@@ -72,22 +72,22 @@ waiting.test(
 )
 
 waiting.test(
-  'a grant that reached nobody ends after three heartbeats, not after a TTL',
+  'a grant to a dead waiter ends after three heartbeats, not after its TTL',
   async (context) => {
-    const [holder, deaf, next] = [context.claim(), nervous(context), context.claim()]
+    const [holder, dead, next] = [context.claim(), withShortHeartbeat(context), context.claim()]
     await context.take(holder)
-    await context.queue(deaf)
+    await context.queue(dead)
     await context.queue(next)
     await context.withdraw(holder)
-    const limitMs = deaf.heartbeatMs * HEARTBEATS_TO_LIVE + context.slackMs
-    assert.ok(limitMs < context.longMs, 'the TTL is too short to tell the difference')
+    const limitMs = dead.heartbeatMs * HEARTBEATS_TO_LIVE + context.slackMs
+    assert.ok(limitMs < context.longMs, 'the TTL is too short to see the difference')
     await context.granted(next, limitMs)
   },
   { needs: [leaseExpiry] },
 )
 
 waiting.test(
-  'the first renewal of a grant to a waiter gives it its whole TTL',
+  "the first renewal of a waiter's grant extends it to its whole TTL",
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim({ heartbeatMs: 1000 })]
     await context.take(holder)
@@ -103,23 +103,20 @@ waiting.test(
   { needs: [leaseExpiry] },
 )
 
-waiting.test('a grant to a waiter says the truth about how long it lasts', async (context) => {
+waiting.test('a grant to a waiter reports how long it really lasts', async (context) => {
   const [holder, waiter] = [context.claim(), context.claim({ heartbeatMs: 1000 })]
   await context.take(holder)
   await context.queue(waiter)
   await context.withdraw(holder)
   const granted = await context.granted(waiter, context.slackMs)
-  assert.ok(granted.ttlMs <= waiter.ttlMs, 'a grant never lasts longer than it was asked for')
+  assert.ok(granted.ttlMs <= waiter.ttlMs, 'a grant lasts longer than its claim asked for')
   assert.ok(granted.remainingMs <= granted.ttlMs)
   const { remainingMs } = await context.granted(waiter, context.slackMs)
-  assert.ok(
-    remainingMs <= granted.remainingMs,
-    'an attempt that reports a grant does not lengthen it',
-  )
+  assert.ok(remainingMs <= granted.remainingMs, 'an attempt that reports a grant has extended it')
 })
 
 waiting.test(
-  'a waiter is told when its turn comes',
+  'a waiter is woken when it is granted',
   async (context) => {
     const other = await context.open()
     const [holder, waiter] = [context.claim(), context.claim()]
@@ -136,24 +133,23 @@ waiting.test(
     await context.time.eventually('the waiter is woken', context.slackMs, () => wakes > 0)
     watch.close()
     const granted = await context.granted(waiter, context.slackMs, other)
-    if (pushed)
-      assert.equal(pushed.token, granted.token, 'a pushed grant is the grant that was made')
+    if (pushed) assert.equal(pushed.token, granted.token, 'the pushed grant is another one')
   },
   { needs: [push] },
 )
 
 waiting.test(
-  'what is released in one turn is handed over at once, each lock to its next',
+  'locks that are released in one tick are handed over at once, each to its next waiter',
   async (context) => {
     const other = await context.open()
     const locks = ['a', 'b', 'c', 'd'].map((part) => context.name(part))
     const holders = locks.map((lock) => context.claim({ lock }))
     const waiters = locks.map((lock) => context.claim({ lock }))
-    const told = new Set<string>()
+    const woken = new Set<string>()
     for (const holder of holders) await context.take(holder)
     for (const waiter of waiters) {
       await context.queue(waiter, other)
-      await other.watch(waiter, () => void told.add(waiter.lock)).ready
+      await other.watch(waiter, () => void woken.add(waiter.lock)).ready
     }
     const outcomes = await Promise.all(holders.map((holder) => context.withdraw(holder)))
     assert.deepEqual(
@@ -161,9 +157,9 @@ waiting.test(
       locks.map(() => 'released'),
     )
     await context.time.eventually(
-      'all are woken',
+      'all waiters are woken',
       context.slackMs,
-      () => told.size === locks.length,
+      () => woken.size === locks.length,
     )
     for (const waiter of waiters) await context.granted(waiter, context.slackMs, other)
   },
@@ -171,7 +167,7 @@ waiting.test(
 )
 
 waiting.test(
-  'a watch that was closed stays silent',
+  'a closed watch wakes no waiter',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
     await context.take(holder)
@@ -188,7 +184,7 @@ waiting.test(
 )
 
 waiting.test(
-  'how long somebody waits is counted from the first attempt',
+  'the waiting time in inspect counts from the first attempt',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
     await context.take(holder)

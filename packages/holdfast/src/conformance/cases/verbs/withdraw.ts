@@ -1,6 +1,6 @@
 /**
- * Withdrawing: only the owner releases, a withdrawn claim stays withdrawn, and a repeated answer is
- * the same answer.
+ * Withdrawing: only the owner releases, a withdrawn claim stays withdrawn, and a repeated withdraw
+ * has the same answer.
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
@@ -11,7 +11,7 @@ import { leaseExpiry, queue } from '../../needs.js'
 export const withdraw = new Group('withdraw')
 
 withdraw.test(
-  'a release frees the lock, and says so again when it is repeated',
+  'a release frees the lock, and a repeated release is answered the same',
   async (context) => {
     const claim = context.claim()
     await context.take(claim)
@@ -33,7 +33,7 @@ withdraw.test('a repeated release does not free the lock of the next holder', as
 })
 
 withdraw.test(
-  'a release after the lease expired frees nothing, and does not claim to',
+  'a release after the lease expired frees nothing, and is not answered `released`',
   async (context) => {
     const [stale, holder] = [context.claim({ ttlMs: context.shortMs }), context.claim()]
     await context.take(stale)
@@ -49,7 +49,7 @@ withdraw.test(
 )
 
 withdraw.test(
-  'a release after the lease expired is no release, though nobody came since',
+  'a release after the lease expired is not answered `released`, even without a new holder',
   async (context) => {
     const claim = context.claim({ ttlMs: context.shortMs })
     await context.take(claim)
@@ -59,14 +59,14 @@ withdraw.test(
   { needs: [leaseExpiry] },
 )
 
-withdraw.test('a stranger releases nothing', async (context) => {
-  const [holder, stranger] = [context.claim(), context.claim()]
+withdraw.test('another claim id releases nothing', async (context) => {
+  const [holder, other] = [context.claim(), context.claim()]
   await context.take(holder)
-  assert.equal(await context.withdraw(stranger), 'absent')
+  assert.equal(await context.withdraw(other), 'absent')
   expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
 })
 
-withdraw.test('a claim is not withdrawn under the name of another lock', async (context) => {
+withdraw.test('a claim is not withdrawn through the name of another lock', async (context) => {
   const claim = context.claim()
   await context.take(claim)
   assert.equal(await context.withdraw({ ...claim, lock: context.name('other') }), 'absent')
@@ -87,18 +87,22 @@ withdraw.test('an attempt that arrives after its own release is refused', async 
   await context.take(claim)
   await context.withdraw(claim)
   expectOutcome(await context.attempt(claim), 'withdrawn')
-  assert.equal(await context.withdraw(claim), 'released', 'the refused attempt changes nothing')
+  assert.equal(
+    await context.withdraw(claim),
+    'released',
+    'the refused attempt changed the tombstone',
+  )
   await context.take(context.claim())
 })
 
 withdraw.test(
-  'an attempt that arrives after its own claim left the queue is refused',
+  'an attempt that arrives after its claim left the queue is refused',
   async (context) => {
     const [holder, waiter, next] = [context.claim(), context.claim(), context.claim()]
     await context.take(holder)
     await context.queue(waiter)
     assert.equal(await context.withdraw(waiter), 'left')
-    assert.equal(await context.withdraw(waiter), 'left', 'a repeated answer is the same answer')
+    assert.equal(await context.withdraw(waiter), 'left', 'a repeated withdraw has another answer')
     expectOutcome(await context.attempt(waiter), 'withdrawn')
     await context.queue(next)
     await context.withdraw(holder)
@@ -109,7 +113,7 @@ withdraw.test(
 )
 
 withdraw.test(
-  'a withdrawn claim is remembered while a hundred others come and go',
+  'the tombstone of a withdrawn claim outlasts a hundred later claims',
   async (context) => {
     const [early, released] = [context.claim(), context.claim()]
     await context.withdraw(early)
@@ -123,7 +127,7 @@ withdraw.test(
 )
 
 withdraw.test(
-  'a claim that was withdrawn before its attempt is remembered while a hundred others come and go',
+  'the tombstone of a claim that was withdrawn before its attempt outlasts a hundred later claims',
   async (context) => {
     const early = context.claim()
     await context.withdraw(early)
@@ -132,7 +136,7 @@ withdraw.test(
   },
 )
 
-withdraw.test('a released claim is remembered while a few others come and go', async (context) => {
+withdraw.test('the tombstone of a released claim outlasts a few later claims', async (context) => {
   const released = context.claim()
   await context.take(released)
   await context.withdraw(released)
@@ -142,7 +146,7 @@ withdraw.test('a released claim is remembered while a few others come and go', a
 })
 
 withdraw.test(
-  'a withdrawn claim is remembered in a store that many locks came through',
+  'a claim withdrawn after a thousand other locks has a tombstone',
   async (context) => {
     for (let batch = 0; batch < 13; batch += 1) {
       const claims = Array.from({ length: 100 }, (_, index) =>
@@ -161,12 +165,12 @@ withdraw.test(
 )
 
 withdraw.test(
-  'an attempt and its withdraw in flight together leave the lock free',
+  'an attempt and its withdraw, sent together, leave the lock free',
   async (context) => {
     const [one, two] = [await context.open(), await context.open()]
     for (let round = 0; round < 10; round += 1) {
       const claim = context.claim()
-      // Two connections, so that either may arrive first.
+      // Over two connections, so that any of the two may arrive first.
       await Promise.all([context.attempt(claim, one), context.withdraw(claim, two)])
       const next = context.claim()
       await context.granted(next, context.slackMs)
@@ -176,7 +180,7 @@ withdraw.test(
 )
 
 withdraw.test(
-  'a release lets a waiter in',
+  'a release grants the first waiter',
   async (context) => {
     const [holder, waiter] = [context.claim(), context.claim()]
     await context.take(holder)
@@ -189,12 +193,12 @@ withdraw.test(
 )
 
 withdraw.test(
-  'an attempt behind a withdraw is refused, also long after the lease had expired',
+  'an attempt after its withdraw is refused, even long after the lease would have expired',
   async (context) => {
     const [claim, other] = [context.claim({ ttlMs: context.shortMs }), context.claim()]
     await context.take(claim)
-    // Somebody else makes the store notice that the lease is over; then so much time passes that it
-    // may forget that.
+    // Another claim makes the store remove the ended lease. Then enough time passes for the store
+    // to forget it.
     await context.granted(other, context.shortMs + context.slackMs)
     await context.withdraw(other)
     await context.time.pass(context.shortMs * 1.2 + 100)

@@ -1,4 +1,4 @@
-/** Virtual time: what is to happen, in order. */
+/** Virtual time: planned events, in order. */
 export class Agenda {
   nowNs = 0
   #made = 0
@@ -12,7 +12,7 @@ export class Agenda {
     const entry = { atNs: this.nowNs + ns, number: (this.#made += 1), happens }
     let place = this.#entries.length
     while (place > 0 && (this.#entries[place - 1]?.atNs as number) <= entry.atNs) place -= 1
-    // The soonest stands last. Of one moment what was planned first comes first.
+    // The next event is last in the list. Events of one moment keep the order of planning.
     this.#entries.splice(place, 0, entry)
   }
 
@@ -24,7 +24,7 @@ export class Agenda {
     for (let entry = this.#entries.pop(); entry; entry = this.#entries.pop()) {
       this.nowNs = entry.atNs
       entry.happens()
-      // What was waiting for it goes on before the next thing happens.
+      // Promise callbacks of this event run before the next event.
       for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
     }
   }

@@ -1,4 +1,4 @@
-/** A client of the good lock: it takes the lock, works, and gives it back. */
+/** A client of the good lock: it acquires the lock, works, and releases it. */
 import type { HistoryNote } from 'holdfast/conformance'
 import { MARGIN_NS, type Cohort, type Lease } from './cohort.js'
 import { TTL_NS } from './server.js'
@@ -29,7 +29,7 @@ export class Client {
       this.#say({ f: 'acquire', type: 'invoke' })
       const enqueued = (): void => this.#say({ f: 'enqueued', type: 'info' })
       const lease = await this.#cohort.acquire(this.#weight, enqueued)
-      // The dead say no more, and what they held is left to end by itself.
+      // A killed client writes nothing more, and its lease ends by itself.
       if (!this.alive) return
       await this.#hold(lease)
       await this.#giveBack(lease)

@@ -1,4 +1,4 @@
-/** The waiters of one process of the good lock, who may hand the lock on among themselves. */
+/** The waiters of one process of the good lock, which may hand the lock on to each other. */
 import { TTL_NS } from './server.js'
 import type { World } from './world.js'
 
@@ -40,7 +40,7 @@ export class Cohort {
   }
 
   /**
-   * Hands the lease on if that is allowed. Otherwise the others stand in the server's queue again.
+   * Hands the lease on if that is allowed. Otherwise the others join the server's queue again.
    */
   handOn(lease: Lease): boolean {
     if (!this.#world.options.cohorts) return false
@@ -72,18 +72,18 @@ export class Cohort {
   ): void {
     const { agenda, server } = this.#world
     const id = `claim-${(claims += 1)}`
-    let told = false
+    let enqueued = false
     const tell = (token: bigint): void => {
       const deadlineNs = agenda.nowNs + TTL_NS - MARGIN_NS
       agenda.after(this.#world.latencyNs(), () => {
-        told = true
+        enqueued = true
         onGrant({ id, token, place: 0, grantedNs: agenda.nowNs, deadlineNs })
       })
     }
     agenda.after(this.#world.latencyNs(), () => {
       if (server.ask({ id, weight, tokens, onGrant: tell })) return
       agenda.after(this.#world.latencyNs(), () => {
-        if (!told) onEnqueued()
+        if (!enqueued) onEnqueued()
       })
     })
   }

@@ -3,7 +3,7 @@
  * truth, renewals, holders that sleep through their lease, kills, downgrades, hand-offs inside a
  * process, and a fenced counter.
  *
- * It is no copy of the runtime: it is as plain as can be, so that one sees that it is right.
+ * It is not a copy of the runtime. It is plain, so that a reader can see that it is right.
  */
 import { SeededRandom, type HistoryEvent } from 'holdfast/conformance'
 import { Agenda } from './agenda.js'

@@ -61,7 +61,7 @@ export class Server {
     return this.#queue.find((entry) => entry.id === id && entry.startNs > 0)
   }
 
-  /** Whatever fits, in order; nothing overtakes. */
+  /** Grants the claims that fit, in order. No claim overtakes another. */
   #grant(): void {
     let weight = 0
     for (const entry of this.#queue) {
@@ -99,8 +99,8 @@ export class Server {
 }
 
 /**
- * A counter that refuses the late. A read raises the fence too, or a late write could come between
- * it and its write.
+ * A counter that refuses late tokens. A read raises the fence too, or a late write could come
+ * between a read and its write.
  */
 export class Counter {
   fence = 0n

@@ -6,11 +6,10 @@ import type { Counter, Server } from './server.js'
 export interface GoodLockOptions {
   readonly seed: number
   readonly capacity: number
-  /** What the clients of a process weigh; as many clients it has. */
+  /** The weights of the clients of a process, one for each client. */
   readonly weights: readonly number[]
   /**
-   * Clients of one process hand the lock on among themselves. Only where everybody takes the whole
-   * capacity.
+   * Whether clients of one process hand the lock on. Only if each client takes the whole capacity.
    */
   readonly cohorts: boolean
   readonly processes: number
@@ -25,7 +24,7 @@ export interface World {
   readonly agenda: Agenda
   readonly server: Server
   readonly counter: Counter
-  /** A time in nanoseconds, from nothing up to `mostNs`. */
+  /** Draws a time in nanoseconds, from 0 to `mostNs`. */
   upTo(mostNs: number): number
   latencyNs(): number
   happens(probability: number): boolean
