@@ -1,31 +1,57 @@
-import { configDefaults, defineConfig } from 'vitest/config'
-import { leftOut, planOf } from './test/support/plan.js'
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.js'
+import { COMPUTING, leftOut, planOf, testFiles } from './test/support/plan.js'
 
 const plan = planOf()
 const left = leftOut(plan)
-for (const { reason, files } of left) {
-  console.log(`HOLDFAST_TEST=${plan} leaves out ${files.join(', ')}: ${reason}`)
+for (const { reason, files, parts = [] } of left) {
+  console.log(`HOLDFAST_TEST=${plan} leaves out ${[...files, ...parts].join(', ')}: ${reason}`)
+}
+const chosen = testFiles(plan)
+const exclude = [...configDefaults.exclude, ...left.flatMap(({ files }) => files)]
+
+const shared: ViteUserConfig['test'] = {
+  // The defaults are too short for servers and processes on a busy machine: a case that starts ten
+  // programs beside servers under torture took 20 s.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 10_000 } },
+  // A flaky test is a bug: no test is repeated.
+  retry: 0,
+  // Of the cases of the conformance suite, which mostly wait.
+  maxConcurrency: 8,
+  // Node itself loads the built packages, and broken copies of them: users get the same, and it
+  // takes less time.
+  server: { deps: { external: [/\/dist\//, /\/holdfast-mutation-/] } },
 }
 
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...left.flatMap(({ files }) => files)],
-    // The defaults are no bounds for what a busy machine does with servers and processes: a case
-    // that starts ten programs beside servers under torture took 20 s.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 10_000 } },
-    // A flaky test is a bug: nothing is tried twice.
-    retry: 0,
     globalSetup: ['test/support/memory-folder.ts'],
-    // Two cores; tests start processes and servers of their own.
-    maxWorkers: 2,
-    // Of the cases of the conformance suite, which mostly wait.
-    maxConcurrency: 8,
     reporters: ['default'],
-    // The built packages, and broken copies of them, run as Node itself loads them: that is what
-    // users get, and faster.
-    server: { deps: { external: [/\/dist\//, /\/holdfast-mutation-/] } },
+    sequence: { sequencer: LongestFirst },
+    // Side by side within a project, one project after the other. The workers are for two cores.
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'computing',
+          include: chosen.computing,
+          exclude,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'waiting',
+          include: chosen.waiting,
+          exclude: [...exclude, ...COMPUTING],
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

@@ -1,47 +1,114 @@
 /**
- * The whole check: what the tests need, lint, format, types, packages, tests, and the fast tests on
- * each Node that is supported. `npm run check` and `.ci/run` are this; `npm run test:full` is this
- * with every test on each Node, and with the tests of every store on the newest servers.
+ * The whole check: what the tests need, build, types, lint, format, pages, packages, the tests on
+ * this Node, and those that a Node's version may change on each other supported Node.
+ *
+ * `npm run check` and `.ci/run` run it. With `HOLDFAST_TEST=full` (`npm run test:full`) every test
+ * runs on each Node, and the tests of every store run on the newest servers. The last line has the
+ * sum of all tests.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { COUNTS_FILE, formatCounts, sumCounts } from './counts.mjs'
 import { testNewestServers } from './newest.mjs'
-import { step, StepFailed } from './steps.mjs'
+import { runSideBySide, runStep, StepFailed } from './steps.mjs'
 
 const NODES = ['20', '22', '24', '26']
 const running = process.versions.node.split('.')[0]
-const here = process.env.HOLDFAST_TEST ?? 'usual'
-/** What may differ from one Node to the next, unless everything was asked for. */
-const elsewhere = here === 'full' ? 'full' : 'fast'
+const otherNodes = NODES.filter((version) => version !== running)
+const plan = process.env.HOLDFAST_TEST ?? 'usual'
+/** How many steps without servers run at a time: each keeps a core busy. */
+const CORES = 2
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-check-'))
+const countsFile = join(folder, 'counts')
+process.env[COUNTS_FILE] = countsFile
+const startedMs = performance.now()
 
 try {
-  await step('what the tests need', 'node', ['scripts/needs.mjs'])
-  await step('build', 'npm', ['run', '--silent', 'build'])
-  await step('types of the tests', 'npm', ['run', '--silent', 'check:tests'])
-  await step('lint', 'npm', ['run', '--silent', 'lint'])
-  await step('guarantees page', 'node', ['verification/torture/dist/page.js', '--check'])
-  await step('benchmarks page', 'node', ['bench/dist/page.js', '--check'])
-  await step('format', 'npm', ['run', '--silent', 'format:check'])
-  for (const name of ['holdfast', 'cli', 'lab']) {
-    await step(`publint ${name}`, 'npx', ['publint', '--strict', `packages/${name}`])
-    await step(`types of ${name}, as others see them`, 'npx', [
-      'attw',
-      '--pack',
-      `packages/${name}`,
-      '--profile',
-      'esm-only',
-      ...(name === 'holdfast' ? [] : ['--exclude-entrypoints', '.']),
-    ])
-  }
-  for (const node of NODES.filter((version) => version !== running)) {
-    // The npm package `node` carries the binary of each version.
-    const command = ['-y', '-p', `node@${node}`, 'node', 'scripts/test.mjs']
-    await step(`${elsewhere} tests on Node ${node}`, 'npx', command, { HOLDFAST_TEST: elsewhere })
-  }
-  if (here === 'full') await testNewestServers()
-  await step(`${here} tests on Node ${running}`, 'node', ['scripts/test.mjs'], {
-    HOLDFAST_TEST: here,
+  await runStep(node('what the tests need', 'scripts/needs.mjs'))
+  await runStep(npm('build', 'build'))
+  await runSideBySide(
+    [
+      npm('types of the tests', 'check:tests'),
+      npm('lint', 'lint'),
+      npm('format', 'format:check'),
+      node('guarantees page', 'verification/torture/dist/page.js', '--check'),
+      node('benchmarks page', 'bench/dist/page.js', '--check'),
+      ...['holdfast', 'cli', 'lab'].flatMap(packageSteps),
+    ],
+    CORES,
+  )
+  await testOnOtherNodes()
+  if (plan === 'full') await testNewestServers()
+  await runStep({
+    ...node(`${plan} tests on Node ${running}`, 'scripts/test.mjs'),
+    env: { HOLDFAST_TEST: plan },
   })
 } catch (error) {
+  process.exitCode = 1
   if (!(error instanceof StepFailed)) throw error
   console.error(`\n${error.message}`)
-  process.exitCode = 1
+} finally {
+  report()
+}
+
+/** The npm package `node` carries the binary of each version. */
+async function testOnOtherNodes() {
+  const elsewhere = plan === 'full' ? 'full' : 'fast'
+  const steps = otherNodes.map((version) => ({
+    title: `${elsewhere} tests on Node ${version}`,
+    command: 'npx',
+    args: ['-y', '-p', `node@${version}`, 'node', 'scripts/test.mjs'],
+    env: { HOLDFAST_TEST: elsewhere },
+  }))
+  if (elsewhere === 'fast') await runSideBySide(steps, CORES)
+  else for (const step of steps) await runStep(step)
+}
+
+/** @param {string} name of a published package */
+function packageSteps(name) {
+  return [
+    {
+      title: `publint ${name}`,
+      command: 'npx',
+      args: ['publint', '--strict', `packages/${name}`],
+    },
+    {
+      title: `types of ${name}, as its users see them`,
+      command: 'npx',
+      args: [
+        'attw',
+        '--pack',
+        `packages/${name}`,
+        '--profile',
+        'esm-only',
+        ...(name === 'holdfast' ? [] : ['--exclude-entrypoints', '.']),
+      ],
+    },
+  ]
+}
+
+/** @param {string} title @param {string[]} args */
+function node(title, ...args) {
+  return { title, command: process.execPath, args }
+}
+
+/** @param {string} title @param {string} script */
+function npm(title, script) {
+  return { title, command: 'npm', args: ['run', '--silent', script] }
+}
+
+/** A step that is not a test counts as one where it failed: the line must not look green. */
+function report() {
+  const sum = sumCounts(countsFile)
+  rmSync(folder, { recursive: true, force: true })
+  if (process.exitCode === 1 && sum.failed === 0) sum.failed = 1
+  console.log(`\nThe check (${plan}) took ${minutes(performance.now() - startedMs)} minutes.`)
+  console.log(formatCounts(sum))
+}
+
+/** @param {number} ms */
+function minutes(ms) {
+  return (ms / 60_000).toFixed(1)
 }

@@ -1,9 +1,9 @@
 /**
- * The tests of every store on the newest servers that Debian has, in two runs, since two servers
- * each can stand for one store. Their versions move: they are fetched each time, and what was found
- * is printed.
+ * Runs the tests of every store on the newest servers that Debian has. There are two runs, since
+ * some stores have two kinds of server. The versions move, so each run fetches the servers and
+ * prints which versions it found.
  */
-import { step } from './steps.mjs'
+import { runStep } from './steps.mjs'
 
 const SQL = ['test/rule/', 'test/transaction/', 'test/oversell/', 'packages/holdfast/test/sql/']
 const COMMAND_LINE = 'packages/cli/test/commands/'
@@ -38,24 +38,24 @@ const RUNS = [
 ]
 
 /**
- * @throws StepFailed when a server cannot be had, unless they are left out by choice, or when a
- * test failed.
+ * @throws StepFailed when a server cannot be fetched or a test failed.
  */
 export async function testNewestServers() {
   if (process.env.HOLDFAST_NEWEST === 'none') {
     console.log('\n── newest servers\n   left out: HOLDFAST_NEWEST is none')
     return
   }
-  await step('fetching the newest servers (HOLDFAST_NEWEST=none leaves them out)', 'node', [
-    'verification/servers/dist/fetch-newest.js',
-  ])
+  await runStep({
+    title: 'fetching the newest servers (HOLDFAST_NEWEST=none leaves them out)',
+    command: 'node',
+    args: ['verification/servers/dist/fetch-newest.js'],
+  })
   for (const { servers, tests } of RUNS) {
-    const env = { HOLDFAST_TEST: 'usual', HOLDFAST_NEWEST: servers.join() }
-    await step(
-      `tests on the newest ${servers.join(', ')}`,
-      'node',
-      ['scripts/test.mjs', ...tests],
-      env,
-    )
+    await runStep({
+      title: `tests on the newest ${servers.join(', ')}`,
+      command: 'node',
+      args: ['scripts/test.mjs', ...tests],
+      env: { HOLDFAST_TEST: 'usual', HOLDFAST_NEWEST: servers.join() },
+    })
   }
 }

@@ -1,24 +1,28 @@
 /**
- * Runs the tests with vitest and ends with one plain line, "N passed, N failed, N skipped", for
- * whoever reads only the end. Arguments go to vitest. Exits non-zero when a test failed or none
- * ran.
+ * Runs the tests with vitest and prints "N passed, N failed, N skipped" as the last line. Arguments
+ * go to vitest. Exits non-zero when a test failed or none ran.
+ *
+ * `HOLDFAST_TEST_REPORT=FILE` keeps vitest's report (scripts/durations.mjs reads it).
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { addCounts, formatCounts } from './counts.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'))
-const report = join(folder, 'report.json')
+const report = process.env.HOLDFAST_TEST_REPORT ?? join(folder, 'report.json')
 const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 
+rmSync(report, { force: true })
 const run = spawnSync(process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
   stdio: 'inherit',
 })
 const counts = readCounts()
 rmSync(folder, { recursive: true, force: true })
-console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+addCounts(counts)
+console.log(formatCounts(counts))
 process.exitCode = run.status === 0 && counts.passed > 0 ? 0 : run.status || 1
 
 function readCounts() {
@@ -32,7 +36,7 @@ function readCounts() {
       skipped: numPendingTests + numTodoTests,
     }
   } catch {
-    // Vitest died before it could report.
+    // Vitest wrote no report: it was killed, or its configuration is wrong.
     return { passed: 0, failed: 1, skipped: 0 }
   }
 }

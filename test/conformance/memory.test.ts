@@ -1,7 +1,6 @@
-/** The conformance suite over the memory store. */
+/** The conformance suite over the memory store in virtual time. */
 import { conformanceSuite } from 'holdfast/conformance'
-import { memorySubject, virtualMemorySubject } from './subjects/memory.js'
+import { virtualMemorySubject } from './subjects/memory.js'
 import { runner } from './runner.js'
 
-conformanceSuite(memorySubject(), runner)
 conformanceSuite(virtualMemorySubject(), runner)

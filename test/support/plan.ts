@@ -1,9 +1,11 @@
 /**
  * How much is tested: `HOLDFAST_TEST=fast|usual|full`.
  *
- * `fast` is what may differ most from one Node to the next, with few rounds; `usual` is nearly
- * every test; `full` is all of them, with more rounds of killed processes, where the rare
- * interleavings are.
+ * | plan    | what it runs                                                                       |
+ * | ------- | ---------------------------------------------------------------------------------- |
+ * | `fast`  | what a Node's version may change, with few rounds                                  |
+ * | `usual` | every store under the whole conformance suite, and nearly every other test         |
+ * | `full`  | every test, and more rounds of killed processes, where the rare interleavings are  |
  */
 const PLANS = ['fast', 'usual', 'full'] as const
 export type Plan = (typeof PLANS)[number]
@@ -12,88 +14,81 @@ export type Plan = (typeof PLANS)[number]
 export interface LeftOut {
   readonly reason: string
   readonly files: readonly string[]
+  /** What else is left out, inside of files that run. */
+  readonly parts?: readonly string[]
+}
+
+const ALL = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
+
+/** Tests in virtual time, and plain code: each keeps a core busy. All others mostly wait. */
+export const COMPUTING: readonly string[] = [
+  ...['check', 'clock', 'collections', 'lease', 'locks', 'memory', 'sequenced', 'store'].map(
+    (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
+  ),
+  ...['broken-locks', 'model', 'simulator'].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...['broken-stores', 'faulty-store', 'limited-store', 'memory', 'suite'].map(
+    (name) => `test/conformance/${name}.test.ts`,
+  ),
+]
+
+/** Timers, async contexts, `node:sqlite`, sockets and processes differ from Node to Node. */
+const FAST = ['lease', 'locks', 'clock', 'embedded'].map(
+  (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
+)
+
+const NOT_IN_FAST: LeftOut = {
+  reason: `a Node's version changes nothing there; \`full\` runs it on each Node`,
+  files: [`all but ${FAST.join(', ')}`],
 }
 
 const ONLY_IN_FULL: readonly LeftOut[] = [
   {
-    reason: 'older majors of client libraries, whose newer ones stay',
+    reason: 'a second client library over the same servers, where the suite runs through one',
     files: [
       'test/conformance/redis-ioredis5.test.ts',
+      'test/conformance/redis-redis6.test.ts',
       'test/conformance/redis-sentinel-ioredis5.test.ts',
-      'test/conformance/redis-cluster-ioredis5.test.ts',
-    ],
-  },
-  {
-    reason: 'the second library over Sentinels and over a Cluster, where one of the two stays',
-    files: [
       'test/conformance/redis-sentinel-redis6.test.ts',
+      'test/conformance/redis-cluster-ioredis5.test.ts',
       'test/conformance/redis-cluster-ioredis6.test.ts',
+      'test/conformance/postgres-postgres.test.ts',
     ],
   },
   {
-    reason:
-      'the previous version beside this one on every store, for some minutes; it needs the history of the repository',
+    reason: 'the suite in real time, where memory.test.ts runs it in virtual time',
+    files: ['test/conformance/memory-real-time.test.ts'],
+  },
+  {
+    reason: 'the previous version beside this one, which needs the history of the repository',
     files: ['test/versions/**'],
   },
-]
-
-const NOT_IN_FAST: readonly LeftOut[] = [
   {
-    reason:
-      'plain code in virtual time, and models of it: what holds on one Node holds on the next',
-    files: [
-      'test/conformance/broken-stores.test.ts',
-      'test/broken-locks/**',
-      'test/model/**',
-      'test/simulator/**',
-      'packages/holdfast/test/check/search.test.ts',
-    ],
+    reason: 'it guards against changes of client libraries, by two minutes of broken connections',
+    files: ['packages/holdfast/test/redis/answers.test.ts'],
   },
   {
-    reason:
-      'what servers do; the suite over one of them stays, and `full` has all of it on each Node',
-    files: [
-      'test/torture/**',
-      'test/servers/**',
-      'test/oversell/**',
-      'test/rule/**',
-      'test/libraries/**',
-      'test/transaction/**',
-      'test/conformance/redis-redis6.test.ts',
-      'test/conformance/redis-sentinel-ioredis6.test.ts',
-      'test/conformance/redis-cluster-redis6.test.ts',
-      'test/conformance/redlock.test.ts',
-      'test/conformance/etcd.test.ts',
-      'test/conformance/etcd-cluster.test.ts',
-      'test/conformance/zookeeper.test.ts',
-      'test/conformance/zookeeper-ensemble.test.ts',
-      'test/conformance/postgres.test.ts',
-      'test/conformance/mysql.test.ts',
-      ...['etcd', 'mysql', 'postgres', 'redis', 'redlock', 'sql', 'zookeeper'].map(
-        (folder) => `packages/holdfast/test/${folder}/**`,
-      ),
-      ...[
-        'databases',
-        'databases-doctor',
-        'etcd',
-        'lab',
-        'redis',
-        'redis-doctor',
-        'redis-topologies',
-        'zookeeper',
-      ].map((command) => `packages/cli/test/commands/${command}.test.ts`),
-      'packages/lab/test/scenarios.test.ts',
+    reason: 'each takes a minute or more, and a smaller set of the same file runs',
+    files: [],
+    parts: [
+      'test/torture/round.test.ts but redis',
+      'test/torture/caught.test.ts but one mutation and one broken lock',
+      'test/oversell/oversell.test.ts but leases',
+      'test/boot/late-server.test.ts but one or two client libraries a store',
+      'test/model/model.test.ts but three variants',
+      'packages/lab/test/scenarios.test.ts but SQLite and the everyday scenes',
+      'nine of ten histories of packages/holdfast/test/check/search.test.ts',
+      'four of five seeds of test/simulator/good.test.ts, which begins with another seed each day',
     ],
   },
 ]
 
 const KILL_ROUNDS = { fast: 4, usual: 10, full: 300 } as const
-/** Servers take longer over it, and there are many of them. */
+/** A round takes longer with a server, and many stores have one. */
 const SERVER_KILL_ROUNDS = { fast: 3, usual: 4, full: 300 } as const
 
 /**
- * @throws Error when the variable has another value: a test that is left out by a slip of the pen
- * would not be missed.
+ * Returns the plan that the variable names.
+ * @throws Error when there is no such plan: a misspelt name must not leave out tests.
  */
 export function planOf(text: string | undefined = process.env['HOLDFAST_TEST']): Plan {
   const plan = PLANS.find((name) => name === (text ?? 'usual'))
@@ -103,18 +98,40 @@ export function planOf(text: string | undefined = process.env['HOLDFAST_TEST']):
   )
 }
 
-/** Test files that the plan leaves out. */
-export function leftOut(plan: Plan): readonly LeftOut[] {
-  if (plan === 'full') return []
-  return plan === 'fast' ? [...NOT_IN_FAST, ...ONLY_IN_FULL] : ONLY_IN_FULL
+/** Returns the patterns of the test files that the plan chooses from. */
+export function testFiles(plan: Plan): { computing: string[]; waiting: string[] } {
+  if (plan !== 'fast') return { computing: [...COMPUTING], waiting: ALL }
+  return { computing: FAST.filter((pattern) => COMPUTING.includes(pattern)), waiting: FAST }
 }
 
-/** How many processes the crash tests kill. */
+/** Returns what the plan leaves out. */
+export function leftOut(plan: Plan): readonly LeftOut[] {
+  if (plan === 'full') return []
+  return plan === 'fast' ? [NOT_IN_FAST] : ONLY_IN_FULL
+}
+
+/** Returns whether tests that take minutes run as well. */
+export function isFull(): boolean {
+  return planOf() === 'full'
+}
+
+/** Returns how many processes a crash test kills. */
 export function killRounds(plan: Plan = planOf()): number {
   return KILL_ROUNDS[plan]
 }
 
-/** How many processes the crash tests of a store in a server kill. */
+/** Returns how many processes a crash test of a store in a server kills. */
 export function serverKillRounds(plan: Plan = planOf()): number {
   return SERVER_KILL_ROUNDS[plan]
+}
+
+/**
+ * Returns the first seed of tests that draw histories: another one each day, so that a week of the
+ * usual plan covers what one run of the full plan does. `HOLDFAST_FIRST_SEED` repeats a day.
+ */
+export function firstSeed(seedsPerDay: number): number {
+  const chosen = process.env['HOLDFAST_FIRST_SEED']
+  if (chosen !== undefined) return Number(chosen)
+  const day = Math.floor(Date.now() / 86_400_000)
+  return 1 + (day % 1000) * seedsPerDay
 }

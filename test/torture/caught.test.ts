@@ -5,12 +5,12 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { brokenCopyOf, MUTATIONS } from '@holdfast/torture'
-import { planOf } from '../support/plan.js'
+import { isFull } from '../support/plan.js'
 import { torture } from './support/torture.js'
 
-const full = planOf() === 'full'
-/** The others take long, or need luck within a few seconds. */
-const USUAL = ['held-without-deadline', 'renewal-without-owner', 'no-floor', 'gate-without-lease']
+const full = isFull()
+/** The others take minutes, or need luck within a few seconds. */
+const USUAL = ['held-without-deadline']
 const [SECONDS, MOST_SEEDS] = [10, 4]
 
 async function brokenBy(
@@ -59,18 +59,12 @@ describe.concurrent('a library that is broken on purpose', () => {
       )
     },
   )
-
-  const rest = MUTATIONS.filter(({ name }) => !USUAL.includes(name)).map(({ name }) => name)
-  test.skipIf(full)(
-    `left to HOLDFAST_TEST=full, since they take minutes: ${rest.join(', ')}`,
-    () => undefined,
-  )
 })
 
 describe.concurrent('a broken lock on the real Redis', () => {
   const controls = [
-    ['v1-setnx', 'kill', 'liveness'],
     ['no-watchdog-no-deadline', 'pause', 'exclusion'],
+    ...(full ? [['v1-setnx', 'kill', 'liveness'] as const] : []),
     ...(full ? [['v3-plain-del', 'pause', 'exclusion'] as const] : []),
     ...(full ? [['get-then-set', 'none', 'exclusion'] as const] : []),
     ...(full ? [['separate-fence', 'restart-empty', 'tokens'] as const] : []),

@@ -12,6 +12,7 @@ import {
   type OversellSettings,
 } from '../dist/index.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isFull } from '../../../test/support/plan.js'
 
 const SMALL: OversellSettings = {
   items: 16,
@@ -21,6 +22,9 @@ const SMALL: OversellSettings = {
   thinkMs: 5,
   strategies: [],
 }
+
+/** What takes a minute runs in the full plan. */
+const testInFull = test.runIf(isFull())
 
 let visit: Visit
 
@@ -33,7 +37,7 @@ afterEach(() => visit.end())
 const watcher = { began: () => {}, sold: () => {} }
 
 describe('lab oversell', () => {
-  test('every strategy does what is expected of it', { timeout: 240_000 }, async () => {
+  testInFull('every strategy does what is expected of it', { timeout: 240_000 }, async () => {
     const run = new Oversell(SMALL, visit.services)
     visit.keep(() => run.end())
     const { rows, leftOut } = await run.run(watcher)
@@ -70,7 +74,7 @@ describe('lab oversell', () => {
   })
 })
 
-test(
+testInFull(
   'lab ladder: each fault breaks its rung and not the next one',
   { timeout: 120_000 },
   async () => {

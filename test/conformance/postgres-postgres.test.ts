@@ -1,7 +1,4 @@
-/**
- * The conformance suite over the PostgreSQL store, through both client libraries, killed processes
- * included.
- */
+/** The conformance suite over PostgreSQL, through `postgres`, killed processes included. */
 import { conformanceSuite } from 'holdfast/conformance'
 import { afterAll } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
@@ -11,6 +8,4 @@ import { runner } from './runner.js'
 const server = await startPostgres({ settings: { max_connections: '300' } })
 
 afterAll(() => server.remove())
-for (const library of ['pg', 'postgres'] as const) {
-  conformanceSuite(postgresSubject(library, server), runner)
-}
+conformanceSuite(postgresSubject('postgres', server), runner)
