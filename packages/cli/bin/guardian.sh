@@ -1,24 +1,26 @@
 #!/bin/sh
-# The guardian: sees to it that the command does not outlive `holdfast run`. It reads lines from a pipe that only the
+# The guardian ends the command when `holdfast run` dies. It reads lines from a pipe that only the
 # wrapper holds:
 #
-#   watch group|tree ID STARTTIME   this is what to kill; answered with `ready`
-#   until SECONDS                   kill it by then, unless another `until` comes first
-#   done                            all is well, go away
+#   watch group|tree ID STARTTIME   the processes to kill; the guardian answers `ready`
+#   until SECONDS                   kill them by then, unless another `until` comes first
+#   done the command has ended; exit
 #
-# When the pipe ends without `done`, the wrapper died of a signal that it could not handle. When `until` passes, the
-# wrapper is stopped or stuck and the lease is over. Either way the command must not work on: the guardian kills it.
+# When the pipe ends without `done`, the wrapper died of a signal that it could not handle. When
+# `until` passes, the wrapper is stopped or stuck and the lease is over. In both cases the guardian
+# kills the command.
 #
-# It is a shell because it must cost little (1 ms to start; another Node takes 50) and must work when there is no
-# memory left, since the kernel's out-of-memory killer is the likeliest sender of that SIGKILL. It uses builtins, `cat`
-# and `sleep` only (`ps` where there is no /proc). It leads a session of its own, so Ctrl-C, hang-ups and kills of the
-# wrapper's group pass it by. If somebody kills the guardian *and* the wrapper, nothing ends the command before it ends
-# itself; then its recorded group keeps the next holder waiting for the TTL.
+# It is a shell because a shell starts in 1 ms, and another Node in 50 ms. It must also work without
+# free memory: the kernel's out-of-memory killer is the likeliest sender of that SIGKILL. It uses
+# builtins, `cat` and `sleep` only (`ps` where there is no /proc). It leads a session of its own, so
+# Ctrl-C, hang-ups and kills of the wrapper's group pass it by. If the guardian *and* the wrapper
+# are killed, nothing ends the command before it ends itself; then its recorded group keeps the next
+# holder waiting for the TTL.
 
 kind= id= start= timer=
 
-# A process with our leader's number and another start time is a stranger. A leader that is gone proves nothing: its
-# number is not given away while its group lives.
+# A process with the leader's number and another start time is a stranger. A leader that is gone
+# proves nothing: the kernel does not reuse its number while its group lives.
 is_ours() {
   stat=$(cat "/proc/$id/stat" 2>/dev/null) || return 0
   # shellcheck disable=SC2086 # the fields after the name are split on purpose
@@ -34,7 +36,7 @@ children() {
   done
 }
 
-# Stops a process before its children are listed, so that none is born after the look.
+# Stops a process before its children are listed, so that it starts none after the listing.
 freeze() {
   kill -s STOP "$1" 2>/dev/null || return
   frozen="$frozen $1"
@@ -53,8 +55,8 @@ strike() {
   [ -z "$frozen" ] || kill -s KILL $frozen 2>/dev/null
 }
 
-# Without its guardian a countdown does not hear of renewals any more, so it must not strike: $$ is the guardian, also
-# in this subshell.
+# Without its guardian a countdown learns of no renewal, so it must not strike. $$ is the guardian,
+# also in this subshell.
 countdown() {
   nap=
   trap 'kill -s KILL "$nap" 2>/dev/null; exit' TERM
@@ -70,7 +72,7 @@ stop_countdown() {
 
 # A function is read whole before it runs: an upgrade that rewrites this file cannot change a guardian at work.
 main() {
-  # A wrapper that dies right now does not read the answer any more; that is when the guardian is needed.
+  # A wrapper that dies now does not read the answer; exactly then the guardian is needed.
   trap '' PIPE
   while read -r word first second third; do
     case $word in

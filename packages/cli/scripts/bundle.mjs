@@ -1,7 +1,7 @@
-// Bundles the command line and the library under it into few files. `holdfast run` stands before
-// every command that it guards, and Node takes its time over each file it loads: two start much
-// sooner than eighty, or than twenty. What needs a server is a file of its own, since most of the
-// library is for that. All lie in one folder, since some look for others beside themselves.
+// Bundles the command line and the library into few files. `holdfast run` stands before every
+// command that it guards, and Node needs time for each file: two load sooner than eighty. All lie
+// in one folder, since some load others beside themselves.
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -18,16 +18,22 @@ const common = {
   // Names stay: the names of error classes are made from them.
   minifySyntax: true,
   minifyWhitespace: true,
-  // Whoever uses a store brings its client.
+  // The user of a store installs its client.
   external: ['@photostructure/sqlite', 'ioredis', 'mysql2', 'pg', 'redis'],
   logLevel: 'warning',
 }
 
-// Three files: what every command needs, what only those on servers need, and what both have in
-// common.
+// What every run needs, the other commands, the stores on servers, and the parts in common.
+for (const file of readdirSync(dist)) {
+  if (file.startsWith('common-')) rmSync(join(dist, file))
+}
 await build({
   ...common,
-  entryPoints: { holdfast: join(dist, 'main.js'), 'holdfast-servers': join(dist, 'servers.js') },
+  entryPoints: {
+    holdfast: join(dist, 'main.js'),
+    'holdfast-servers': join(dist, 'servers.js'),
+    'holdfast-commands': join(dist, 'commands/others.js'),
+  },
   splitting: true,
-  chunkNames: 'holdfast-common',
+  chunkNames: 'common-[hash]',
 })

@@ -6,24 +6,45 @@ import { constants } from 'node:os'
 
 export const EXIT = {
   ok: 0,
-  /** `--at-most-for` ended the command, as `timeout` would. */
-  atMost: 124,
-  /** The command exists and cannot be executed. */
-  notExecutable: 126,
-  /** The command was not found. */
-  notFound: 127,
   usage: 64,
+  notHeld: 66,
   storeUnreachable: 69,
-  /** A fault of Holdfast itself. */
   internal: 70,
-  /** The system refused a process, or ended one of ours. */
   system: 71,
   lockLost: 74,
-  /** The lock was busy, or stayed so for the whole of `--wait`. */
   busy: 75,
   auth: 77,
   config: 78,
+  atMost: 124,
+  notExecutable: 126,
+  notFound: 127,
 } as const
+
+/**
+ * The error codes of `--json`, each with its exit code. One kind of mistake has one code. The table
+ * in docs/command-line.md lists the same codes; a test compares the two.
+ */
+export const ERROR_EXITS = {
+  USAGE: EXIT.usage,
+  NOT_HELD: EXIT.notHeld,
+  STORE_UNAVAILABLE: EXIT.storeUnreachable,
+  NOT_REPLICATED: EXIT.storeUnreachable,
+  RELEASE_UNKNOWN: EXIT.storeUnreachable,
+  INTERNAL: EXIT.internal,
+  SYSTEM: EXIT.system,
+  LOCK_LOST: EXIT.lockLost,
+  LOCK_TIMEOUT: EXIT.busy,
+  STORE_AUTH: EXIT.auth,
+  CONFIG: EXIT.config,
+  STORE_CONFIG: EXIT.config,
+  STORE_FORMAT: EXIT.config,
+  LOCK_MISMATCH: EXIT.config,
+  UNSUPPORTED: EXIT.config,
+  NOT_EXECUTABLE: EXIT.notExecutable,
+  NOT_FOUND: EXIT.notFound,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_EXITS
 
 /** How a process ended: one of the two is null. */
 export interface ExitStatus {

@@ -1,23 +1,23 @@
-/**
- * The entry of the command line: finds the command, runs it, and turns whatever happens into an
- * exit code.
- */
+/** The entry of the command line: finds the command, runs it, and ends with its exit code. */
 import { readFileSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { nearest } from './args/suggest.js'
 import { ConfigError, UsageError } from './cli-error.js'
 import type { Command, TakeSignal } from './commands/command.js'
-import { COMMANDS } from './commands/index.js'
+import { COMMANDS, SYNONYMS } from './commands/index.js'
 import { EXIT } from './exit-codes.js'
 import { stdoutFailure, watchStdout } from './output/stdout.js'
 import { MANIFEST } from './paths.js'
-import { failureOf, tellFailure } from './report.js'
+import { failureOf, writeFailure } from './report.js'
 
 async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<number> {
   const [word, ...args] = argv
   try {
-    if (word === undefined) throw new UsageError('Which command? See holdfast --help.')
-    if (word === '--version' || word === '-V') return print(`${version()}\n`)
+    if (word === undefined) {
+      process.stderr.write(overview())
+      return EXIT.usage
+    }
+    if (['--version', '-V', '-v'].includes(word)) return print(`${version()}\n`)
     if (word === '--help' || word === '-h') return print(overview())
     if (word !== 'help') return await run(await find(word), args, takeSignal)
     return args[0] === undefined
@@ -25,7 +25,7 @@ async function main(argv: readonly string[], takeSignal: TakeSignal): Promise<nu
       : await run(await find(args[0]), ['--help'], takeSignal)
   } catch (error) {
     const failure = failureOf(error)
-    tellFailure(failure, asksForJson(args))
+    writeFailure(failure, asksForJson(args))
     return failure.exitCode
   }
 }
@@ -36,11 +36,10 @@ async function run(
   takeSignal: TakeSignal,
 ): Promise<number> {
   if (command.takesSignals !== true) {
-    // Node hands a signal to its listeners in a later turn. One that has arrived by now must not
-    // get lost with them.
-    for (let turns = 0; turns < 2; turns += 1) await nextTurn()
+    // Node delivers a signal in a later tick. One that has already arrived must not be lost.
+    for (let ticks = 0; ticks < 2; ticks += 1) await nextTick()
     const signal = takeSignal()
-    // Nobody listens any more, so it ends this process.
+    // Without a listener the signal ends this process.
     if (signal !== undefined) process.kill(process.pid, signal)
   }
   return command.main(args, takeSignal)
@@ -49,30 +48,32 @@ async function run(
 async function find(word: string): Promise<Command> {
   const entry = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined
   if (entry !== undefined) return entry.load()
-  const near = nearest(word, Object.keys(COMMANDS))
+  const near = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : nearest(word, Object.keys(COMMANDS))
   const hint = near === undefined ? 'See holdfast --help.' : `Did you mean ${near}?`
   throw new UsageError(`There is no command ${JSON.stringify(word)}. ${hint}`)
 }
 
-/** Options could not be read, perhaps, so this looks for the word itself. */
+/** Finds the word itself, since the options may have been refused. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).includes('--json')
 }
 
 function overview(): string {
-  const rows = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)}${about}`)
+  const rows = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(12)}${about}`)
   return `Usage: holdfast COMMAND [options]
 
 Locks that hold across processes and machines.
 
 ${rows.join('\n')}
 
-  holdfast run nightly -- ./backup.sh          run a job, never twice at once
   holdfast run deploy --wait 10m -- make ship  wait at most ten minutes for another run
-  holdfast ls                                  see who holds and who waits
+  holdfast ls                                  list holders and waiters
 
-Options of a command: holdfast COMMAND --help
+In a crontab, so that runs do not pile up behind one that hangs:
+  0 2 * * *  holdfast run nightly --wait 0 --skip-ok --at-most-for 6h -- /usr/local/bin/backup.sh
+
+Options of a command: holdfast help COMMAND
 `
 }
 
@@ -88,7 +89,7 @@ function print(text: string): number {
   return EXIT.ok
 }
 
-/** Output into a pipe may still be on its way, and exit() would cut it off. */
+/** Resolves when all output is written: `exit()` would cut off what a pipe has not taken. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0) resolve()
@@ -96,32 +97,28 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-/**
- * Whoever reads a listing that is cut off must not take it for all there is. Another failure of
- * ours says more.
- */
+/** Reports output that could not be written, unless another failure was reported already. */
 function withOutput(exitCode: number): number {
   const error = stdoutFailure()
-  // `holdfast ls | head`: whoever closes the pipe has seen enough.
+  // `holdfast ls | head`: a reader that closes the pipe has read enough.
   if (error === null || error.code === 'EPIPE' || exitCode !== EXIT.ok) return exitCode
   const failure = failureOf(
     new ConfigError(
       `The output could not be written: ${error.message}. Write it elsewhere, or make room.`,
     ),
   )
-  tellFailure(failure, asksForJson(process.argv.slice(3)))
+  writeFailure(failure, asksForJson(process.argv.slice(3)))
   return failure.exitCode
 }
 
 /** Runs the command line of this process to its end. */
 export async function start(takeSignal: TakeSignal): Promise<never> {
-  // What is wrong with stdout is told at the end, and what is wrong with stderr can be told
-  // nowhere.
+  // A failure of stdout is reported at the end. A failure of stderr cannot be reported.
   watchStdout()
   process.stderr.on('error', () => {})
   const exitCode = await main(process.argv.slice(2), takeSignal)
   await flushed(process.stdout)
-  const told = withOutput(exitCode)
+  const finalCode = withOutput(exitCode)
   await flushed(process.stderr)
-  process.exit(told)
+  process.exit(finalCode)
 }

@@ -1,7 +1,8 @@
-/** Turns what went wrong into an exit code and a message, for people or for programs. */
+/** Turns a failure into an exit code and a message, for people or for programs. */
 import type { LockErrorCode } from 'holdfast'
 import { CliError } from './cli-error.js'
-import { EXIT } from './exit-codes.js'
+import { ERROR_EXITS, type ErrorCode } from './exit-codes.js'
+import { operatorText } from './output/operator-text.js'
 import { printableLines, redact } from './output/text.js'
 
 export interface Failure {
@@ -10,25 +11,29 @@ export interface Failure {
   readonly exitCode: number
 }
 
-const EXIT_BY_CODE: Readonly<Record<LockErrorCode, number>> = {
-  LOCK_TIMEOUT: EXIT.busy,
-  LOCK_LOST: EXIT.lockLost,
-  LOCK_USAGE: EXIT.usage,
-  LOCK_MISMATCH: EXIT.config,
-  LOCKS_CLOSED: EXIT.internal,
-  NOT_REPLICATED: EXIT.storeUnreachable,
-  RELEASE_UNKNOWN: EXIT.storeUnreachable,
-  STORE_UNAVAILABLE: EXIT.storeUnreachable,
-  STORE_AUTH: EXIT.auth,
-  STORE_CONFIG: EXIT.config,
-  STORE_FORMAT: EXIT.config,
-  UNSUPPORTED: EXIT.config,
-  STALE_TOKEN: EXIT.internal,
-  VERSION_CONFLICT: EXIT.internal,
-  INTERNAL: EXIT.internal,
+/**
+ * The codes of the library as the command line reports them. A mistake in the arguments has one
+ * code. A failure that no command can cause is a fault of Holdfast.
+ */
+const CODES: Readonly<Record<LockErrorCode, ErrorCode>> = {
+  LOCK_TIMEOUT: 'LOCK_TIMEOUT',
+  LOCK_LOST: 'LOCK_LOST',
+  LOCK_USAGE: 'USAGE',
+  LOCK_MISMATCH: 'LOCK_MISMATCH',
+  LOCKS_CLOSED: 'INTERNAL',
+  NOT_REPLICATED: 'NOT_REPLICATED',
+  RELEASE_UNKNOWN: 'RELEASE_UNKNOWN',
+  STORE_UNAVAILABLE: 'STORE_UNAVAILABLE',
+  STORE_AUTH: 'STORE_AUTH',
+  STORE_CONFIG: 'STORE_CONFIG',
+  STORE_FORMAT: 'STORE_FORMAT',
+  UNSUPPORTED: 'UNSUPPORTED',
+  STALE_TOKEN: 'INTERNAL',
+  VERSION_CONFLICT: 'INTERNAL',
+  INTERNAL: 'INTERNAL',
 }
 
-/** By its looks: the lab is a bundle of its own, whose classes are not those of this one. */
+/** By its fields: the lab is a bundle of its own, with another copy of the class. */
 function isCliError(error: unknown): error is CliError {
   return (
     error instanceof CliError || (error instanceof Error && 'exitCode' in error && 'code' in error)
@@ -40,32 +45,39 @@ export function failureOf(error: unknown): Failure {
     return { code: error.code, message: redact(error.message), exitCode: error.exitCode }
   const { code, message } = error as Partial<Record<'code' | 'message', unknown>>
   const known =
-    typeof code === 'string' && Object.hasOwn(EXIT_BY_CODE, code)
-      ? (code as LockErrorCode)
-      : undefined
+    typeof code === 'string' && Object.hasOwn(CODES, code)
+      ? CODES[code as LockErrorCode]
+      : 'INTERNAL'
   const text = redact(typeof message === 'string' ? message : String(error))
-  if (known !== undefined) return { code: known, message: text, exitCode: EXIT_BY_CODE[known] }
   return {
-    code: 'INTERNAL',
-    message: `${text} This is a fault of Holdfast; please report it.`,
-    exitCode: EXIT.internal,
+    code: known,
+    message:
+      known === 'INTERNAL'
+        ? `${text} This is a fault of Holdfast; please report it.`
+        : operatorText(text, known, storeOf(error)),
+    exitCode: ERROR_EXITS[known],
   }
 }
 
+function storeOf(error: unknown): string | undefined {
+  const { store } = error as { readonly store?: unknown }
+  return typeof store === 'string' ? store : undefined
+}
+
 /**
- * One line on stderr, which may quote a name or a reason that somebody else wrote; with `json` an
- * object instead.
+ * Writes one failure to stderr: a line, or with `json` an object. A line may quote a name or a
+ * reason that another user wrote.
  */
-export function tellFailure(failure: Failure, json: boolean): void {
+export function writeFailure(failure: Failure, json: boolean): void {
   const { code, message, exitCode } = failure
   process.stderr.write(
     json
-      ? `${JSON.stringify({ error: { code, message }, exitCode })}\n`
+      ? `${JSON.stringify({ schemaVersion: 1, error: { code, message }, exitCode })}\n`
       : `holdfast: ${printableLines(message)}\n`,
   )
 }
 
-/** A remark of the wrapper, kept apart from the command's own output by its name. */
+/** Writes a remark to stderr. The prefix separates it from the output of the command. */
 export function note(text: string): void {
   process.stderr.write(`holdfast: ${printableLines(text)}\n`)
 }

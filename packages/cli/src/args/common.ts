@@ -1,15 +1,23 @@
-/** Options that every command has. */
+/** Options of all commands. */
 import type { OptionTable } from './options.js'
 
 export const STORE_OPTIONS = {
   store: {
     type: 'string',
     value: 'URL',
-    help: 'Where the locks live. Default: $HOLDFAST_STORE, then the embedded store in your state folder.',
+    help: 'Where the locks are. Default: $HOLDFAST_STORE, then the embedded store in your state folder.',
   },
   system: {
     type: 'boolean',
-    help: 'The embedded store that all users of this machine share. Without it each user has locks of their own.',
+    help: 'The embedded store that all users of this machine share. Without it each user has separate locks.',
+  },
+} as const satisfies OptionTable
+
+export const NAMESPACE_OPTION = {
+  namespace: {
+    type: 'string',
+    value: 'NS',
+    help: 'The namespace of a program: NAME is the lock NS:NAME.',
   },
 } as const satisfies OptionTable
 

@@ -5,19 +5,16 @@ const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as c
 const SHAPE = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)$/
 const BARE_NUMBER = /^\d+(?:\.\d+)?$/
 
-/** The longest duration that makes sense here; beyond it somebody mistook a unit. */
+/** The longest duration that is accepted; a longer one is a mistaken unit. */
 const MAX_MS = 366 * UNIT_MS.d
 
-/**
- * Reads a duration in milliseconds. `option` names it in errors. A bare `0` is allowed where zero
- * is.
- */
+/** Returns a duration in milliseconds. `option` names it in errors. A bare `0` needs no unit. */
 export function parseDuration(option: string, text: string): number {
   if (text === '0') return 0
   const match = SHAPE.exec(text)
   if (!match)
     throw new UsageError(
-      `${option} ${JSON.stringify(text)} is no duration. ${advice(option, text)}`,
+      `${option} ${JSON.stringify(text)} is not a duration. ${advice(option, text)}`,
     )
   const [, number, unit] = match
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
@@ -26,14 +23,14 @@ export function parseDuration(option: string, text: string): number {
   return Math.ceil(ms)
 }
 
-/** A duration of which zero makes no sense. */
+/** Reads a duration that must be longer than zero. */
 export function parsePositiveDuration(option: string, text: string): number {
   const ms = parseDuration(option, text)
   if (ms === 0) throw new UsageError(`${option} must be longer than 0.`)
   return ms
 }
 
-/** `--wait`: a duration, `0` for not at all, `inf` for ever. */
+/** Reads `--wait`: a duration, `0` for no wait, `inf` for no limit. */
 export function parseWait(option: string, text: string): number {
   return text === 'inf' ? Infinity : parseDuration(option, text)
 }
@@ -48,9 +45,9 @@ function advice(option: string, text: string): string {
   return 'Write a number and a unit: 500ms, 5s, 10m, 1.5h.'
 }
 
-/** A duration for people: two units at most, `1h 20m`. */
+/** Returns a duration for people, in at most two units: `1h 20m`. */
 export function formatDuration(ms: number): string {
-  if (ms === Infinity) return 'for ever'
+  if (ms === Infinity) return 'forever'
   const rounded = Math.max(0, Math.round(ms))
   if (rounded < 1_000) return `${rounded}ms`
   if (rounded < 10_000) return `${(rounded / 1000).toFixed(1)}s`

@@ -1,7 +1,4 @@
-/**
- * The operands of the commands about one lock. A name may also stand after `--`, so that it can
- * begin with a dash.
- */
+/** The operands of the commands. A name may stand after `--`, so that it can begin with a dash. */
 import { UsageError } from '../cli-error.js'
 
 interface Operands {
@@ -19,4 +16,22 @@ export function oneName(command: string, operands: Operands): string {
   if (extra !== undefined)
     throw new UsageError(`${command} takes one lock name; ${JSON.stringify(extra)} is too much.`)
   return name
+}
+
+/** @throws UsageError when there is an operand */
+export function noOperand(command: string, operands: Operands): void {
+  const [extra] = operandsOf(operands)
+  if (extra !== undefined)
+    throw new UsageError(`${command} takes no operand; ${JSON.stringify(extra)} is too much.`)
+}
+
+/**
+ * Returns the full name of a lock, as the store and every listing have it. `createLocks` of the
+ * library joins a namespace and a name in the same way.
+ */
+export function inNamespace(namespace: string | undefined, name: string): string {
+  if (namespace === undefined) return name
+  if (namespace === '') throw new UsageError('--namespace is empty. Leave it out, or name one.')
+  // An empty name stays empty, so that it is refused as such.
+  return name === '' ? '' : `${namespace}:${name}`
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the options of one command with node:util's parser, and turns its errors into advice.
+ * Reads the options of one command with the parser of node:util, and turns its errors into advice.
  *
  * A command describes its options in a table; `--help` is made from the same table, so the two
  * cannot differ.
@@ -11,7 +11,7 @@ import { nearest } from './suggest.js'
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** What stands for the value in the help: DUR, URL, N. */
+  /** The name of the value in the help: DUR, URL, N. */
   readonly value?: string
   readonly help: string
 }
@@ -29,7 +29,7 @@ export interface ParsedOptions<T extends OptionTable> {
   readonly rest: readonly string[] | undefined
 }
 
-/** Everything after the first `--` belongs to somebody else and is not even looked at. */
+/** Parses what stands before the first `--`. The rest belongs to the command and is not read. */
 export function parseOptions<T extends OptionTable>(
   table: T,
   argv: readonly string[],

@@ -1,12 +1,13 @@
-/** `holdfast doctor`: is this machine, and is the store, fit for locks? */
+/** `holdfast doctor`: checks the store and this machine. */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
-import { operandsOf } from '../args/name.js'
+import { noOperand } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import { ok, type Finding } from '../doctor/check.js'
 import { EXIT } from '../exit-codes.js'
-import { printJson } from '../output/json.js'
+import { printAnswer } from '../output/json.js'
+import { paintFor, type Paint } from '../output/terminal.js'
 import { printableLines } from '../output/text.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
 import { REDIS_SCHEMES } from '../stores/redis-url.js'
@@ -17,7 +18,7 @@ import type { Command } from './command.js'
 const OPTIONS = {
   'print-acl': {
     type: 'boolean',
-    help: 'For Redis: only print the least that a user of this server has to be allowed.',
+    help: 'For Redis: only print the smallest ACL rule for a user of this server.',
   },
   ...STORE_OPTIONS,
   ...OUTPUT_OPTIONS,
@@ -26,8 +27,8 @@ const OPTIONS = {
 export const command: Command = {
   help: {
     usage: 'holdfast doctor [options]',
-    about: `Checks the store (does it answer, its engine or its members, rights, versions) and this machine (clock, shell).
-Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 69, 77 or 78.`,
+    about: `Checks the store (its answer, engine or members, rights, versions) and this machine (clock, shell).
+Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 or 78.`,
     options: OPTIONS,
   },
 
@@ -37,9 +38,7 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
       process.stdout.write(renderHelp(this.help))
       return EXIT.ok
     }
-    const [extra] = operandsOf(parsed)
-    if (extra !== undefined)
-      throw new UsageError(`doctor takes no operand; ${JSON.stringify(extra)} is too much.`)
+    noOperand('doctor', parsed)
     const location = locateStore(parsed.values)
     if (parsed.values['print-acl'] === true) return printAcl(location, parsed.values.json === true)
     const { examine } = (await import('../servers.js')).doctor
@@ -48,8 +47,11 @@ Exits with 0 when nothing is wrong, else with the code that \`run\` would give: 
       ...(await examine(location.url, openStore)),
     ]
     if (parsed.values.json === true)
-      printJson({ store: location.shown, source: location.source, checks: findings })
-    else process.stdout.write(findings.map(line).join(''))
+      printAnswer({ store: location.shown, source: location.source, checks: findings })
+    else {
+      const paint = paintFor(process.stdout)
+      process.stdout.write(findings.map((finding) => line(finding, paint)).join(''))
+    }
     return findings.find((finding) => finding.exitCode !== undefined)?.exitCode ?? EXIT.ok
   },
 }
@@ -60,13 +62,15 @@ async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> 
   }
   const { redisAcl } = (await import('../servers.js')).doctor
   const acl = await redisAcl(url)
-  if (json) printJson(acl)
+  if (json) printAnswer(acl)
   else process.stdout.write(`${acl.command}\n`)
   return EXIT.ok
 }
 
-const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILED ' } as const
+const MARKS = { ok: 'ok', warning: 'WARNING', failure: 'FAILED' } as const
+const STYLES = { ok: 'green', warning: 'yellow', failure: 'red' } as const
 
-function line({ check, verdict, text }: Finding): string {
-  return `${MARKS[verdict]}  ${check.padEnd(12)}${printableLines(text)}\n`
+function line({ check, verdict, text }: Finding, paint: Paint): string {
+  const mark = paint(STYLES[verdict], MARKS[verdict]) + ' '.repeat(9 - MARKS[verdict].length)
+  return `${mark}${check.padEnd(12)}${printableLines(text)}\n`
 }

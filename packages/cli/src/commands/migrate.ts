@@ -1,14 +1,13 @@
 /**
- * `holdfast migrate`: makes what a store in a database needs, or prints it for those who do that by
- * hand.
+ * `holdfast migrate`: creates the tables and routines of a store in a database, or prints their
+ * SQL.
  */
 import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
-import { operandsOf } from '../args/name.js'
+import { noOperand } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
-import { UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
-import { printJson } from '../output/json.js'
+import { printAnswer } from '../output/json.js'
 import { locateStore } from '../stores/locate.js'
 import { migrationOf } from '../stores/registry.js'
 import type { Command } from './command.js'
@@ -22,8 +21,7 @@ const OPTIONS = {
 export const command: Command = {
   help: {
     usage: 'holdfast migrate --store URL [--print]',
-    about: `Makes the tables and routines that a store in a database needs. It may be run again at any time.
-Other stores need nothing of the kind.`,
+    about: `Creates the tables and routines that a store in a database needs. Running it again is safe. Other stores need no migration.`,
     options: OPTIONS,
   },
 
@@ -33,21 +31,19 @@ Other stores need nothing of the kind.`,
       process.stdout.write(renderHelp(this.help))
       return EXIT.ok
     }
-    const [extra] = operandsOf(parsed)
-    if (extra !== undefined)
-      throw new UsageError(`migrate takes no operand; ${JSON.stringify(extra)} is too much.`)
+    noOperand('migrate', parsed)
     const location = locateStore(parsed.values)
     const migration = await migrationOf(location.url)
     const { print, json } = parsed.values
     if (print === true) {
       const sql = migration.script(location.url)
-      if (json === true) printJson({ store: location.shown, sql })
+      if (json === true) printAnswer({ store: location.shown, sql })
       else process.stdout.write(sql)
       return EXIT.ok
     }
     await migration.migrate(location.url)
-    if (json === true) printJson({ store: location.shown, migrated: true })
-    else process.stdout.write(`${location.shown} has what it needs.\n`)
+    if (json === true) printAnswer({ store: location.shown, migrated: true })
+    else process.stdout.write(`${location.shown} is ready.\n`)
     return EXIT.ok
   },
 }

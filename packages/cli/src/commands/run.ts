@@ -1,11 +1,17 @@
 /** `holdfast run`: runs a command under a lock. */
 import { renderHelp } from '../args/help.js'
 import { EXIT } from '../exit-codes.js'
-import { failureOf, note, tellFailure } from '../report.js'
+import { failureOf, note, writeFailure } from '../report.js'
 import { InterruptedError, unlessAborted } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'
-import { assertStatusFile, newStatus, writeStatusFile, type RunStatus } from '../run/status.js'
+import {
+  assertStatusFile,
+  newStatus,
+  statusText,
+  writeStatusFile,
+  type RunStatus,
+} from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
 import { Signals } from '../supervise/signals.js'
 import type { Command, TakeSignal } from './command.js'
@@ -13,17 +19,20 @@ import type { Command, TakeSignal } from './command.js'
 export const command: Command = {
   help: {
     usage: 'holdfast run NAME [options] -- COMMAND [ARGUMENT…]',
-    about: `Waits for the lock NAME, runs the command under it, and gives it back.
+    about: `Waits for the lock NAME, runs the command under it, and releases it.
 
-No shell stands in between. The command keeps stdin, stdout and stderr, finds HOLDFAST_LOCK_NAME, HOLDFAST_TOKEN,
-HOLDFAST_OWNER, HOLDFAST_STORE and HOLDFAST_TTL_MS in its environment, and its exit code is passed on.`,
+No shell parses the command. It keeps stdin, stdout and stderr, and its exit code is passed on. Its environment
+has HOLDFAST_LOCK_NAME, HOLDFAST_TOKEN, HOLDFAST_OWNER, HOLDFAST_STORE and HOLDFAST_TTL_MS.`,
     options: RUN_OPTIONS,
     notes: `
 Durations have a unit: 500ms, 5s, 10m, 1.5h.
 
 Exit codes: the command's own; 128+n when signal n ended it; 126 not executable, 127 not found;
 64 usage, 69 store unreachable, 71 the system refused or killed a process at the start, 74 lock lost,
-75 busy or timed out, 77 not authorised, 78 configuration, 124 ended by --at-most-for.`,
+75 busy or timed out, 77 not authorised, 78 configuration, 124 ended by --at-most-for.
+
+In a crontab, so that runs do not pile up behind one that hangs:
+  0 2 * * *  holdfast run nightly --wait 0 --skip-ok --at-most-for 6h -- /usr/local/bin/backup.sh`,
   },
 
   takesSignals: true,
@@ -45,7 +54,7 @@ async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<numbe
   const left = new AbortController()
   const leave = (signal: NodeJS.Signals): void =>
     left.abort(new InterruptedError(settings.name, signal))
-  // Until somebody waits there is nothing to undo, so a signal just ends the run.
+  // Before the wait there is nothing to undo, so a signal ends the run at once.
   const signals = new Signals(leave)
   const early = takeSignal()
   if (early !== undefined) leave(early)
@@ -56,21 +65,21 @@ async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<numbe
   } catch (error) {
     fail(status, error, settings)
   }
-  // The listeners stay until the end of the process: the status must get out although somebody
-  // sends a signal.
+  // The listeners stay until the end of the process: a signal must not keep the status from being
+  // written.
   signals.handle(() => {})
   if (settings.statusFile !== undefined) keepStatus(settings.statusFile, status, settings)
-  if (settings.json) process.stderr.write(`${JSON.stringify(status)}\n`)
+  if (settings.json) process.stderr.write(statusText(status))
   return status.exitCode
 }
 
-/** The command has done its work, so its own exit code stands, whatever became of the file. */
+/** Writes the status file. Its failure changes nothing of the command's exit code. */
 function keepStatus(file: string, status: RunStatus, { json }: RunSettings): void {
   try {
     writeStatusFile(file, status)
   } catch (error) {
     const { code, message } = failureOf(error)
-    // With --json nothing stands on stderr but the status, so that tells of it.
+    // With --json stderr has only the status, so the status reports it.
     if (json) status.error ??= { code, message }
     else note(message)
   }
@@ -83,7 +92,7 @@ function fail(status: RunStatus, error: unknown, settings: RunSettings): void {
   status.outcome = OUTCOMES[failure.code] ?? 'failed'
   const skipped = status.outcome === 'busy' && settings.skipOk
   if (skipped) status.exitCode = EXIT.ok
-  if (!settings.json && !(skipped && !process.stderr.isTTY)) tellFailure(failure, false)
+  if (!settings.json && !(skipped && !process.stderr.isTTY)) writeFailure(failure, false)
 }
 
 const OUTCOMES: Readonly<Record<string, RunStatus['outcome']>> = {

@@ -1,14 +1,14 @@
-/** `holdfast steal`: takes a lock away from its holders, on purpose and with a reason. */
+/** `holdfast steal`: ends the grants of a lock's holders, on purpose and with a reason. */
 import { hostname, userInfo } from 'node:os'
 import type { StealResult } from 'holdfast/store'
-import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
+import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { formatDuration } from '../args/duration.js'
 import { renderHelp } from '../args/help.js'
-import { oneName } from '../args/name.js'
+import { inNamespace, oneName } from '../args/name.js'
 import { parseOptions, type OptionTable } from '../args/options.js'
-import { UsageError } from '../cli-error.js'
+import { CliError, UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
-import { printJson } from '../output/json.js'
+import { printAnswer } from '../output/json.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
 
@@ -18,20 +18,22 @@ const OPTIONS = {
   reason: {
     type: 'string',
     value: 'TEXT',
-    help: 'Why. The holder is told, and inspect shows it; with --now only etcd tells the holder.',
+    help: 'Why. The holder and inspect show it; with --now only the holder on etcd shows it.',
   },
   now: {
     type: 'boolean',
     help: 'Free the lock at once, under running code. Then only the fencing token protects what the lock protected.',
   },
+  ...NAMESPACE_OPTION,
   ...OUTPUT_OPTIONS,
 } as const satisfies OptionTable
 
 export const command: Command = {
   help: {
     usage: 'holdfast steal NAME --confirm NAME --reason TEXT [--now] [options]',
-    about: `Takes the lock NAME away from whoever holds it. Their renewals are refused from now on, and the lock is free when
-they let go, or when their leases end. It frees the lock for those who wait; it does not take it.`,
+    about: `Ends the grants of the lock NAME. The store refuses their renewals from now on. The lock is free when the
+holders let go, or when their leases end. This frees the lock for the waiters; it does not acquire it.
+Exits with 66 when the lock has no holder.`,
     options: OPTIONS,
   },
 
@@ -42,21 +44,23 @@ they let go, or when their leases end. It frees the lock for those who wait; it 
       process.stdout.write(renderHelp(this.help))
       return EXIT.ok
     }
-    const name = oneName('steal', parsed)
-    const why = checkConsent(name, values.confirm, values.reason)
+    const operand = oneName('steal', parsed)
+    const reason = checkConsent(operand, values.confirm, values.reason)
+    const name = inNamespace(values.namespace, operand)
     return withLocks(values, async (locks, location) => {
       const by = `${userName()}@${hostname()}`
-      const reason = `${by}: ${why}`
-      const stolen = await locks.steal(name, { now: values.now ?? false, reason })
+      const because = `${by}: ${reason}`
+      const stolen = await locks.steal(name, { now: values.now ?? false, reason: because })
+      if (stolen.holders === 0) throw notHeld(name)
       if (values.json === true)
-        printJson({ lock: name, store: location.shown, ...resultJson(stolen), reason: why, by })
-      else process.stdout.write(resultText(name, stolen, reason))
+        printAnswer({ lock: name, store: location.shown, ...resultJson(stolen), reason, by })
+      else process.stdout.write(resultText(name, stolen, because))
       return EXIT.ok
     })
   },
 }
 
-/** In a container a user may have a number alone. */
+/** In a container a user may have only a number. */
 function userName(): string {
   try {
     return userInfo().username
@@ -72,7 +76,7 @@ function checkConsent(
 ): string {
   if (confirm === undefined) {
     throw new UsageError(
-      `Stealing can let two work at once. To go on, repeat the name: --confirm ${JSON.stringify(name)}`,
+      `Stealing can let two commands run at once. To confirm, repeat the name: --confirm ${JSON.stringify(name)}`,
     )
   }
   if (confirm !== name) {
@@ -84,22 +88,28 @@ function checkConsent(
   return reason
 }
 
-/** `freeInMs` is null while a transaction keeps the lock: nobody knows when it ends. */
+/** `freeInMs` is null while a transaction keeps the lock: its end is unknown. */
 function resultJson({ holders, freeInMs, guarded = false }: StealResult): object {
   return { holders, freeInMs: freeInMs === undefined ? null : Math.round(freeInMs), guarded }
 }
 
+function notHeld(name: string): CliError {
+  return new CliError(
+    `"${name}" has no holder, so nothing was stolen. See holdfast inspect ${JSON.stringify(name)}.`,
+    'NOT_HELD',
+  )
+}
+
 function resultText(name: string, { holders, freeInMs }: StealResult, why: string): string {
-  if (holders === 0) return `"${name}" was free; nothing was taken.\n`
   const who = holders === 1 ? 'its holder' : `its ${holders} holders`
   return `Took "${name}" from ${who} (${why}). ${whenText(freeInMs)}\n`
 }
 
 function whenText(freeInMs: number | undefined): string {
   if (freeInMs === undefined) {
-    return 'It is free when the transaction that covers the lease has ended: until then the transaction may yet commit.'
+    return 'It is free when the transaction that covers the lease has ended: until then that can still commit.'
   }
   return freeInMs === 0
-    ? 'It is free now. The old holder may still be at work: only the fencing token tells them apart.'
-    : `It is free when the holder lets go, in ${formatDuration(freeInMs)} at the latest.`
+    ? 'It is free now. The old holder may still run: only the fencing token keeps its writes out.'
+    : `It is free when the holder releases it, in ${formatDuration(freeInMs)} at the latest.`
 }

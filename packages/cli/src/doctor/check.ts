@@ -1,11 +1,11 @@
-/** One finding of `holdfast doctor`. */
+/** The findings of `holdfast doctor`. */
 import { failureOf } from '../report.js'
 
 export interface Finding {
   readonly check: string
   readonly verdict: 'ok' | 'warning' | 'failure'
   readonly text: string
-  /** For failures: what `doctor` exits with. */
+  /** For failures: the exit code of `doctor`. */
   readonly exitCode?: number
 }
 

@@ -1,7 +1,4 @@
-/**
- * Looks at a database: its version, what is in between, the schema, rights, isolation, timeouts and
- * the clock.
- */
+/** Checks a database: version, proxies, schema, rights, isolation, timeouts and clock. */
 import type { MysqlDiagnosis } from 'holdfast/mysql'
 import type { PostgresDiagnosis } from 'holdfast/postgres'
 import { formatDuration } from '../args/duration.js'
@@ -9,11 +6,9 @@ import { examine as examineMysql } from '../stores/mysql.js'
 import { examine as examinePostgres } from '../stores/postgres.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
-/** The first versions with all that the rules in SQL use. */
+/** The first versions that have every feature of the routines. */
 const OLDEST = { PostgreSQL: '12.0', MariaDB: '10.6', MySQL: '8.0.29' } as const
-/**
- * Clocks that differ by more puzzle whoever compares logs, and hint at one that will be stepped.
- */
+/** A larger difference confuses readers of logs, and suggests that one clock will be set. */
 const CLOCK_MS = 1000
 /** Holdfast's own limit. */
 const NAME_BYTES = 512
@@ -43,10 +38,10 @@ function describePostgres(found: PostgresDiagnosis): Finding[] {
     transactionPooler
       ? warning(
           'pooler',
-          'one in transaction mode is in between: locks work, but waiters look again once a second in place of being ' +
-            'called. Connect directly to be called',
+          'a pooler in transaction mode is in between: locks work, but waiters poll once a second. ' +
+            'Connect directly for wake-ups',
         )
-      : ok('pooler', 'none in transaction mode is in between'),
+      : ok('pooler', 'no pooler in transaction mode is in between'),
     ...rights(found),
     isolation === 'read committed'
       ? ok('isolation', isolation)
@@ -78,11 +73,8 @@ function describeMysql(found: MysqlDiagnosis): Finding[] {
     versionOf(product, version),
     ...primary(takesNoWrites),
     proxy
-      ? warning(
-          'pooler',
-          'a proxy is in between: if waiters cannot be called, they look again once a second',
-        )
-      : ok('pooler', 'none is in between'),
+      ? warning('pooler', 'a proxy is in between: waiters that get no wake-up poll once a second')
+      : ok('pooler', 'no proxy is in between'),
     ok('user', `${user}; all programs must connect as the same user to wake each other`),
     ...rights(found),
     ok('isolation', `${isolation}; the store chooses its own`),
@@ -108,7 +100,7 @@ function timeoutsOf({ timeouts }: MysqlDiagnosis): Finding {
     idleTransactionS === undefined ? 'a shorter wait_timeout' : 'idle_transaction_timeout'
   return warning(
     'timeouts',
-    `${text}: a program that is stopped in the middle of locks.transaction keeps its lock for as long. Set ${remedy}`,
+    `${text}: a program that stops inside a transaction keeps its lock for that long. Set ${remedy}`,
   )
 }
 

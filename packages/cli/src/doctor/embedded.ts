@@ -1,11 +1,11 @@
-/** Looks at an embedded store: the folder, its rights, the file system, the engine. */
+/** Checks an embedded store: the folder, its rights, the file system, the engine. */
 import { diagnose } from 'holdfast/embedded'
 import { statfsSync, statSync } from 'node:fs'
 import { formatDuration } from '../args/duration.js'
 import { embeddedOptions } from '../stores/embedded.js'
 import { failure, ok, warning, type Finding } from './check.js'
 
-/** Below this a database that grows a little fails. */
+/** With less free space than this a growing database fails soon. */
 const LITTLE_SPACE = 16 * 1024 * 1024
 
 export async function checkEmbedded(url: string): Promise<Finding[]> {
@@ -33,7 +33,7 @@ function rights(directory: string, writable: boolean): Finding {
   return open
     ? warning(
         'folder',
-        `${text}: everybody may write and it is not sticky, so anybody can remove the locks (chmod +t)`,
+        `${text}: all users may write and it is not sticky, so any user can remove the locks (chmod +t)`,
       )
     : ok('folder', text)
 }

@@ -1,4 +1,4 @@
-/** Looks at an etcd cluster: its members, their leader, versions and alarms. */
+/** Checks an etcd cluster: its members, their leader, versions and alarms. */
 import { diagnose, knownFault, type EtcdMember } from 'holdfast/etcd'
 import { etcdOptions } from '../stores/etcd.js'
 import { failure, ok, warning, type Finding } from './check.js'
@@ -39,6 +39,6 @@ function majority(members: readonly EtcdMember[]): Finding {
   }
   return failure('majority', {
     code: 'STORE_UNAVAILABLE',
-    message: `${text}, and none knows of a leader: no lock can be had`,
+    message: `${text}, and none knows a leader: no lock can be acquired`,
   })
 }

@@ -1,4 +1,4 @@
-/** Looks at what the command line needs of the machine, whatever the store. */
+/** Checks what the command line needs of this machine with any store. */
 import { spawnSync } from 'node:child_process'
 import { uptime } from 'node:os'
 import { formatDuration } from '../args/duration.js'

@@ -1,24 +1,22 @@
 /**
- * Does on a lock of its own everything that the store may ever do, so that a right that is missing
- * shows now.
+ * Performs every operation of the store on a lock of its own, so that a missing right shows now.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CliError } from '../cli-error.js'
-import { EXIT } from '../exit-codes.js'
 import { CAPACITY_ALL, type Claim, type Store } from 'holdfast/store'
 import { settlesWithin } from '../timers.js'
 
-/** A withdrawn claim is remembered; after so many of one lock the store clears up. */
+/** After this many withdrawn claims of one lock the store removes old tombstones. */
 const WITHDRAWALS = 300
 const TTL_MS = 10_000
 const HEARTBEAT_MS = 1000
 const MESSAGE_MS = 3000
 
 /**
- * @param messageMs how long a message from the server may take
- * @throws what the store throws for the first thing that this user may not do; a CliError when no
- * message comes through, which the server does not tell the store
+ * @param messageMs the longest time that a message from the server may take
+ * @throws what the store throws for the first operation that this user may not do; a CliError when
+ * no message arrives, which no reply of the server reports
  */
 export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Promise<void> {
   const lock = `holdfast-doctor:${randomUUID()}`
@@ -44,9 +42,8 @@ export async function exerciseRights(store: Store, messageMs = MESSAGE_MS): Prom
   await Promise.all([holder, writer, ...others].map(async (one) => store.withdraw(one)))
   if (granted) return
   throw new CliError(
-    'The message that a lock is free does not come through, so whoever waits has to look for itself. ' +
+    'The message that a lock is free does not arrive, so waiters have to poll. ' +
       'Allow this user +publish, +subscribe and the channels of the store, as "holdfast doctor --print-acl" has them.',
-    EXIT.auth,
     'STORE_AUTH',
   )
 }
@@ -65,8 +62,8 @@ function claim(lock: string, weight: number): Claim {
 }
 
 /**
- * Listens for a claim while something is done, and a little longer. Tells whether it was granted by
- * a message.
+ * Listens for a claim while `act` runs, and a little longer. Resolves to whether a message granted
+ * it.
  */
 async function hearing(
   store: Store,
@@ -77,7 +74,7 @@ async function hearing(
   const { promise, resolve } = withResolver<boolean>()
   const watch = store.watch(waiter, (grant) => resolve(grant !== undefined))
   try {
-    // Without the right to listen it is never ready.
+    // Without the right to listen the watch is never ready.
     const ready = watch.ready ?? Promise.resolve()
     if (await settlesWithin(ready, messageMs)) await ready
     await act()

@@ -1,7 +1,4 @@
-/**
- * Looks at Redis servers: whether they keep what they are told, whether their clocks are right,
- * what the user may do.
- */
+/** Checks Redis servers: persistence, memory, replicas, clocks, and the rights of the user. */
 import { aclRule, diagnose, redisStore, type RedisDiagnosis } from 'holdfast/redis'
 import { ConfigError } from '../cli-error.js'
 import { primaryOf } from '../stores/redis-primary.js'
@@ -10,7 +7,7 @@ import { redisTarget, type RedisHost, type RedisTarget } from '../stores/redis-u
 import { failure, ok, warning, type Finding } from './check.js'
 import { exerciseRights } from './redis-rights.js'
 
-/** Clocks that are further apart are not kept by a time service. */
+/** Clocks that a time service keeps are closer together. */
 const CLOCKS_APART_MS = 1000
 /** The oldest version that the store is tried with, as 100 major + minor. */
 const OLDEST = 602
@@ -26,7 +23,7 @@ export async function checkRedis(url: string): Promise<Finding[]> {
   ).length
   const needed = target.kind === 'redlock' ? Math.floor(hosts.length / 2) + 1 : 1
   const isEnough = sound >= needed
-  // With several, each says which one it is, and some may be missed.
+  // With several servers each finding names its server, and a minority may fail.
   const named = found.flatMap((findings, index) => {
     const { host, port } = hosts[index] as RedisHost
     return findings.map(({ exitCode, ...finding }): Finding => {
@@ -41,7 +38,7 @@ export async function checkRedis(url: string): Promise<Finding[]> {
   return isEnough ? [...named, ok('majority', text)] : named
 }
 
-/** The least that a user needs on the server of the URL, as a command. */
+/** Returns the smallest ACL rule that works on the server of the URL, also as a command. */
 export async function redisAcl(
   url: string,
 ): Promise<{ readonly rule: string; readonly command: string }> {
@@ -65,7 +62,7 @@ export async function redisAcl(
   return { rule, command: `ACL SETUSER holdfast on >PASSWORD ${rule}` }
 }
 
-/** Those of the URL; behind Sentinels the one that they name. */
+/** Returns the servers of the URL; behind Sentinels the primary that they name. */
 async function serversOf(
   library: RedisLibrary,
   target: RedisTarget,
@@ -163,15 +160,15 @@ function server(
 
 function memory({ evictionPolicy, maxMemoryBytes, evictedKeys }: RedisDiagnosis): Finding {
   if (evictionPolicy === undefined)
-    return warning('memory', 'what happens when it is full is not known')
+    return warning('memory', 'the policy for a full server is unknown')
   const limit =
     maxMemoryBytes === 0 ? 'no limit' : `at most ${Math.round(maxMemoryBytes / 1024 / 1024)} MB`
   const text = `maxmemory-policy ${evictionPolicy}, ${limit}`
   if (evictionPolicy === 'noeviction') return ok('memory', text)
-  const evicted = evictedKeys > 0 ? ` (${evictedKeys} keys were thrown away so far)` : ''
+  const evicted = evictedKeys > 0 ? ` (${evictedKeys} keys were evicted so far)` : ''
   return warning(
     'memory',
-    `${text}: a full server throws locks away, and two can hold one${evicted}; set noeviction`,
+    `${text}: a full server evicts locks, and two clients can hold one${evicted}; set noeviction`,
   )
 }
 
@@ -221,6 +218,6 @@ function keys({ foreignKeys }: RedisDiagnosis): Finding {
   const names = foreignKeys.map((key) => JSON.stringify(key)).join(', ')
   return warning(
     'keys',
-    `something else uses ${names}: locks of these names cannot be had; use another prefix`,
+    `another program uses ${names}: locks with these names cannot be acquired; use another prefix`,
   )
 }

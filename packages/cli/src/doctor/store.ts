@@ -1,6 +1,6 @@
 /**
- * Looks at the store: whether it answers, what it promises, and whether a lock can be had and given
- * back.
+ * Checks the store: whether it answers, what it promises, and whether a lock can be acquired and
+ * released.
  */
 import type { Locks } from 'holdfast'
 import { randomUUID } from 'node:crypto'
@@ -19,7 +19,7 @@ async function roundTrip(locks: Locks): Promise<Finding[]> {
   const lock = locks.mutex(`holdfast-doctor:${randomUUID()}`)
   const first = await lock.tryAcquire()
   if (first === undefined)
-    return [failure('round trip', new Error('A lock that nobody uses was reported busy.'))]
+    return [failure('round trip', new Error('The store reported an unused lock as busy.'))]
   await first.release()
   const second = await lock.acquire({ waitMs: 1_000 })
   const outcome = await second.release()

@@ -1,6 +1,5 @@
 /**
- * Looks at a ZooKeeper ensemble: its servers, their leader and versions, and the session that the
- * TTL needs.
+ * Checks a ZooKeeper ensemble: its servers, their leader and versions, and the session for the TTL.
  */
 import { diagnose, examineServers, knownFault, type ZooKeeperServer } from 'holdfast/zookeeper'
 import { formatDuration } from '../args/duration.js'
@@ -34,7 +33,7 @@ function describe({ address, answers, version, mode }: ZooKeeperServer): Finding
     return [
       ok(
         'server',
-        `${address} answers, and does not tell its version (4lw.commands.whitelist has no srvr)`,
+        `${address} answers, and does not show its version (4lw.commands.whitelist has no srvr)`,
       ),
     ]
   }

@@ -1,4 +1,4 @@
-/** Says in words who holds a lock and who waits for it. */
+/** Describes holders and waiters in words. */
 import { CAPACITY_ALL, type HolderInfo, type LockInfo, type Owner } from 'holdfast/store'
 import { formatDuration } from '../args/duration.js'
 import { printable, redact, shorten } from './text.js'
@@ -7,31 +7,59 @@ export function ownerText(owner: Owner): string {
   return printable(`${owner.host} pid ${owner.pid}`)
 }
 
-export function labelText(owner: Owner, length = 60): string {
-  return shorten(printable(redact(owner.label ?? '')), length)
+export function labelText(owner: Owner): string {
+  return printable(redact(owner.label ?? ''))
+}
+
+/** How a lock is shared: it has one holder, readers and a writer, or several permits. */
+export type LockType = 'exclusive' | 'read-write' | 'permits'
+
+export function typeOf({ kind }: LockInfo): LockType {
+  if (kind === 'semaphore') return 'permits'
+  return kind === 'mutex' ? 'exclusive' : 'read-write'
+}
+
+/** What one claim takes of its lock. */
+export type Mode = 'exclusive' | 'shared' | 'permits'
+
+export function modeOf(info: LockInfo, weight: number): Mode {
+  if (info.kind === 'semaphore') return 'permits'
+  return info.kind === 'mutex' || weight >= CAPACITY_ALL ? 'exclusive' : 'shared'
 }
 
 export function kindText(info: LockInfo): string {
-  if (info.kind !== 'semaphore') return info.kind === 'mutex' ? 'exclusive' : 'read-write'
+  if (info.kind !== 'semaphore') return typeOf(info)
   const used = info.holders.reduce((sum, holder) => sum + holder.weight, 0)
   return `${used} of ${info.capacity} permits`
 }
 
-/** How a holder holds: for readers-writer locks the kind alone does not say it. */
 export function modeText(info: LockInfo, weight: number): string {
-  if (info.kind === 'semaphore') return weight === 1 ? '1 permit' : `${weight} permits`
-  return info.kind === 'mutex' || weight >= CAPACITY_ALL ? 'exclusive' : 'shared'
+  const mode = modeOf(info, weight)
+  if (mode !== 'permits') return mode
+  return weight === 1 ? '1 permit' : `${weight} permits`
 }
 
-/** One line for whoever waits: who is it that I wait for? */
+export function stolenText({ stolen, stealReason }: HolderInfo): string {
+  if (!stolen) return ''
+  return stealReason === undefined ? '(stolen) ' : `(stolen by ${printable(stealReason)}) `
+}
+
+/** Returns how many callers wait, those behind a waiter of the same process included. */
+export function waiterCount(info: LockInfo): number {
+  return info.waiters.reduce((sum, { owner }) => sum + 1 + (owner.localWaiters ?? 0), 0)
+}
+
+/** Describes the holders in one line, for a waiter. */
 export function heldBy(info: LockInfo | undefined): string {
   const [first, ...others] = info?.holders ?? []
-  if (first === undefined) return 'held by nobody at this moment'
+  if (first === undefined) return 'without a holder at this moment'
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   return `held by ${holderText(first)}${more}`
 }
 
-function holderText(holder: HolderInfo): string {
-  const label = labelText(holder.owner)
-  return `${ownerText(holder.owner)}${label === '' ? '' : ` (${label})`} for ${formatDuration(holder.heldMs)}`
+const LABEL_LENGTH = 60
+
+function holderText({ owner, heldMs }: HolderInfo): string {
+  const label = shorten(labelText(owner), LABEL_LENGTH)
+  return `${ownerText(owner)}${label === '' ? '' : ` (${label})`} for ${formatDuration(heldMs)}`
 }

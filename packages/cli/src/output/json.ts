@@ -1,41 +1,53 @@
 /**
- * What `--json` prints about locks. Keys are stable; tokens are strings, since JSON numbers end at
- * 2^53.
+ * The JSON of locks. schema/output.v1.json describes it. Tokens are strings, since JSON numbers end
+ * at 2^53. Times are those of this machine's clock, from the ages that the store reports.
  */
 import type { HolderInfo, LockInfo, Owner, WaiterInfo } from 'holdfast/store'
+import { modeOf, typeOf } from './holders.js'
 import { redact } from './text.js'
 
-export function lockJson(info: LockInfo): object {
+export const SCHEMA_VERSION = 1
+
+/** @param nowMs the time at which the store answered */
+export function lockJson(info: LockInfo, nowMs: number): object {
   return {
     name: info.lock,
-    kind: info.kind,
-    capacity: info.capacity,
+    kind: typeOf(info),
+    permits: info.kind === 'semaphore' ? info.capacity : null,
     lastToken: info.lastToken?.toString() ?? null,
-    holders: info.holders.map(holderJson),
-    waiters: info.waiters.map(waiterJson),
+    holders: info.holders.map((holder) => holderJson(info, holder, nowMs)),
+    waiters: info.waiters.map((waiter) => waiterJson(info, waiter, nowMs)),
   }
 }
 
-function holderJson(holder: HolderInfo): object {
+function holderJson(info: LockInfo, holder: HolderInfo, nowMs: number): object {
   return {
     claimId: holder.claimId,
     ...ownerJson(holder.owner),
-    weight: holder.weight,
+    ...modeJson(info, holder.weight),
     token: holder.token?.toString() ?? null,
+    heldSince: isoTime(nowMs - holder.heldMs),
     heldMs: Math.round(holder.heldMs),
+    expiresAt: isoTime(nowMs + holder.remainingMs),
     remainingMs: Math.round(holder.remainingMs),
     stolen: holder.stolen,
     stealReason: holder.stealReason ?? null,
   }
 }
 
-function waiterJson(waiter: WaiterInfo): object {
+function waiterJson(info: LockInfo, waiter: WaiterInfo, nowMs: number): object {
   return {
     claimId: waiter.claimId,
     ...ownerJson(waiter.owner),
-    weight: waiter.weight,
+    ...modeJson(info, waiter.weight),
+    waitingSince: isoTime(nowMs - waiter.waitedMs),
     waitedMs: Math.round(waiter.waitedMs),
   }
+}
+
+function modeJson(info: LockInfo, weight: number): object {
+  const mode = modeOf(info, weight)
+  return { mode, permits: mode === 'permits' ? weight : null }
 }
 
 function ownerJson(owner: Owner): object {
@@ -47,6 +59,17 @@ function ownerJson(owner: Owner): object {
     processGroup: owner.group?.pgid ?? null,
     localWaiters: owner.localWaiters ?? 0,
   }
+}
+
+/** Returns a time as ISO 8601 in UTC. Null for one that no date can express. */
+export function isoTime(ms: number): string | null {
+  const date = new Date(Math.round(ms))
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+}
+
+/** Prints the answer of a command as one line of JSON. */
+export function printAnswer(value: object): void {
+  printJson({ schemaVersion: SCHEMA_VERSION, ...value })
 }
 
 export function printJson(value: object): void {

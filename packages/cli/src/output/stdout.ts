@@ -1,16 +1,15 @@
 /**
- * Whether all of the output got out: who reads a listing that is cut off must not take it for all
- * there is.
+ * Reports output that could not be written: a listing that was cut off must not pass for a whole
+ * one.
  */
 import { fstatSync, writeSync } from 'node:fs'
 
-/** The first failure; Node forgets it when a later write gets through, or fails as well. */
+/** The first failure; Node forgets it after a later write. */
 let failure: NodeJS.ErrnoException | null = null
 
 export function watchStdout(): void {
   process.stdout.on('error', (error) => (failure ??= error))
-  // Node gives a file one write and ignores how much of it was taken: on a disk that is nearly
-  // full, not all.
+  // Node writes to a file once and ignores a short count, which a disk that is nearly full returns.
   // oxlint-disable-next-line no-underscore-dangle -- the name that Node gives to what a stream writes with
   if (isFile(process.stdout.fd)) process.stdout._write = writeAll
 }
@@ -34,11 +33,11 @@ function writeAll(
 
 function isFile(fd: number): boolean {
   try {
-    // As a bigint: of the other kind Node keeps the last answer, and resolves no link to a module
-    // while that says "pipe".
+    // As a bigint: Node keeps the last answer of the other kind, and resolves no link to a module
+    // while that is "pipe".
     return fstatSync(fd, { bigint: true }).isFile()
   } catch {
-    // It was closed before we began. The first write will say so.
+    // It was closed before this process began. The first write fails.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** Text for people: nothing in it may move the cursor, and no credentials. */
+/** Text for people: without escape sequences and without credentials. */
 
 // oxlint-disable-next-line no-control-regex -- control characters are what this replaces
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
@@ -14,7 +14,7 @@ export function printable(text: string): string {
   })
 }
 
-/** The same for what may have several lines. */
+/** The same for text with several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
@@ -24,10 +24,10 @@ export function shorten(text: string, length: number): string {
 }
 
 /**
- * Hides user names and passwords in every URL of a text, and secrets in query strings. In free text
- * nobody can say where a URL ends, so too much is hidden rather than too little: what stands before
- * the last "@" up to a blank, also behind the name of a store whose slashes were forgotten. Where a
- * text is known to be a URL, `shownUrl` knows more.
+ * Hides user names and passwords in every URL of a text, and secrets in query strings. Free text
+ * does not mark the end of a URL, so this hides too much rather than too little: all before the
+ * last "@" up to a blank, also after a scheme whose slashes are missing. `shownUrl` does this
+ * better for a text that is a URL.
  */
 export function redact(text: string): string {
   return text

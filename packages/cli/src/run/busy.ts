@@ -1,73 +1,91 @@
-/** What a wait that ended without the lock is told as: busy, or a store that nobody reaches. */
+/** Explains why a wait ended without the lock: the lock is busy, or the store does not answer. */
 import { isLockError, type Locks } from 'holdfast'
 import { CliError } from '../cli-error.js'
-import { EXIT } from '../exit-codes.js'
-import { heldBy } from '../output/holders.js'
+import { heldBy, typeOf } from '../output/holders.js'
 import { withTimeout } from '../timers.js'
 import { lockOf } from './lock-of.js'
 import type { RunSettings, Sharing } from './settings.js'
 import type { StoreContact } from './store-contact.js'
 import { lookUpLock } from './waiting.js'
 
-/** Longer than a store takes that is merely slow. The caller's own limit has passed by then. */
+/** Longer than a slow store takes. The user's own limit has passed by then. */
 const LOOK_MS = 1_500
 
 /**
- * The library speaks of `waitMs`; whoever stands at a shell wants to know who holds the lock. A
- * wait also runs out where no attempt was ever answered, so the store is asked: only one that
- * answers may be told as a lock that is busy.
+ * Returns the error for an operator. A wait also ends where no attempt was ever answered, so this
+ * asks the store: only a store that answers can report a busy lock.
  */
-export async function asBusy(
+export async function explainFailure(
   cause: unknown,
   locks: Locks,
   settings: RunSettings,
   contact: StoreContact,
 ): Promise<unknown> {
-  if ((cause as { code?: unknown }).code !== 'LOCK_TIMEOUT') return cause
+  const { code } = cause as { code?: unknown }
+  if (code === 'LOCK_MISMATCH') return mismatch(cause, locks, settings)
+  if (code !== 'LOCK_TIMEOUT') return cause
   const { name, waitMs } = settings
   try {
-    const holder = await withinTime(holderInWords(locks, settings), settings)
+    const holder = await withinTime(describeHolder(locks, settings), settings)
     const advice = waitMs === 0 ? 'Wait for it with --wait DUR' : 'Wait longer, or try again later'
-    return new CliError(
-      `Lock "${name}" is busy, ${holder}. ${advice}.`,
-      EXIT.busy,
-      'LOCK_TIMEOUT',
-      { cause },
-    )
+    return new CliError(`Lock "${name}" is busy, ${holder}. ${advice}.`, 'LOCK_TIMEOUT', { cause })
   } catch (error) {
     return contact.failure ?? error
   }
 }
 
-async function holderInWords(locks: Locks, { name, sharing }: RunSettings): Promise<string> {
+/** The library names kinds and capacities; this names the options that differ. */
+async function mismatch(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+  const { name, sharing } = settings
+  const info = await lookUpLock(locks, name).catch(() => undefined)
+  const inUse =
+    info === undefined
+      ? 'in another way'
+      : typeOf(info) === 'permits'
+        ? `with --permits ${info.capacity}`
+        : typeOf(info) === 'exclusive'
+          ? 'as an exclusive lock'
+          : 'with --shared'
+  return new CliError(
+    `Lock "${name}" is in use ${inUse}, and this run asks for it ${sharingText(sharing)}. ` +
+      'Give all runs of one lock the same --shared or --permits, or use another name.',
+    'LOCK_MISMATCH',
+    { cause },
+  )
+}
+
+function sharingText(sharing: Sharing): string {
+  if (sharing.kind === 'permits') return `with --permits ${sharing.permits}`
+  return sharing.kind === 'shared' ? 'with --shared' : 'as an exclusive lock'
+}
+
+async function describeHolder(locks: Locks, { name, sharing }: RunSettings): Promise<string> {
   try {
     return heldBy(await lookUpLock(locks, name))
   } catch (error) {
     if (isLockError(error) && error.code === 'STORE_UNAVAILABLE') throw error
-    // Such a store was not asked at all: that it has no list is known without it. An attempt shows
-    // whether it answers.
+    // This answer of the library needs no request. An attempt shows whether the store answers.
     if (isLockError(error) && error.code === 'UNSUPPORTED') await attemptOnce(locks, name, sharing)
-    // The store is there, and does not list its holders, or not for us. Who they are is an extra.
-    return 'held by somebody whom the store does not name'
+    // The store answers and does not list its holders, or not for this user. They are an extra.
+    return 'held by a program that the store does not name'
   }
 }
 
-/** The command's time is over, so a lock that has become free since is given back. */
+/** The time of the command is over, so a lock that has become free since is released. */
 async function attemptOnce(locks: Locks, name: string, sharing: Sharing): Promise<void> {
   const lease = await lockOf(locks, name, sharing).tryAcquire()
   await lease?.release()
 }
 
-/** A store that hangs is as far away as one that refuses. */
+/** A store that hangs counts as unreachable. */
 function withinTime<T>(answer: Promise<T>, settings: RunSettings): Promise<T> {
   return withTimeout(answer, LOOK_MS, () => noAnswer(settings))
 }
 
 export function noAnswer({ name }: RunSettings): CliError {
   return new CliError(
-    `The store does not answer, so nobody can say who holds the lock "${name}"; it may be free. ` +
+    `The store does not answer, so the holder of "${name}" is unknown; the lock may be free. ` +
       'Check the service and the network (holdfast doctor), and try again.',
-    EXIT.storeUnreachable,
     'STORE_UNAVAILABLE',
   )
 }

@@ -1,4 +1,4 @@
-/** What the command learns about its lock through its environment. */
+/** Builds the environment of the command, which describes its lock. */
 import { resolve } from 'node:path'
 import type { StoreLocation } from '../stores/locate.js'
 import { heldAbove, heldText } from './held-above.js'
@@ -25,7 +25,7 @@ export function childEnv(inherited: Env, facts: LockFacts): Record<string, strin
     HOLDFAST_LOCK_NAME: facts.name,
     HOLDFAST_OWNER: facts.claimId,
     HOLDFAST_STORE: storeFor(inherited, facts.store),
-    // Undefined takes an inherited token away: that one belongs to another lock.
+    // Undefined removes an inherited token, which belongs to another lock.
     HOLDFAST_TOKEN: facts.token?.toString(),
     HOLDFAST_TTL_MS: String(facts.ttlMs),
   }
@@ -44,8 +44,8 @@ function absoluteFiles(inherited: Env): Record<string, string> {
 }
 
 /**
- * A password on our command line was not meant for the command, nor for those who read /proc. It is
- * passed on only when the command would have inherited it anyway.
+ * Returns the URL for the command. A password from `--store` is not meant for the command, nor for
+ * readers of /proc. It stays only when the command inherits it anyway.
  */
 function storeFor(inherited: Env, store: StoreLocation): string {
   const isInherited = store.source === 'HOLDFAST_STORE' || inherited['HOLDFAST_STORE'] === store.url

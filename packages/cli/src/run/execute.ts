@@ -1,10 +1,8 @@
-/**
- * Runs the command under a lease: from the grant to the moment when nothing of the command is left.
- */
+/** Runs the command under a lease: from the grant until no process of the command is left. */
 import { onLockEvent, type Lease } from 'holdfast'
 import { isatty } from 'node:tty'
 import type { ExitStatus } from '../exit-codes.js'
-import { note } from '../report.js'
+import { failureOf, note } from '../report.js'
 import { forwardTo, stopTogether } from '../supervise/forwarding.js'
 import { startJob, type Job } from '../supervise/job.js'
 import { Keyboard } from '../supervise/keyboard.js'
@@ -26,12 +24,12 @@ export interface ExecuteOptions {
 
 export interface Execution {
   readonly status: ExitStatus
-  /** Why we ended the command; undefined when it ended by itself. */
+  /** Why Holdfast ended the command; undefined when it ended by itself. */
   readonly ended: EndReason | undefined
-  /** How the lock was lost before the command was through; undefined when it was not. */
+  /** How the lock was lost while the command ran; undefined when it was not. */
   readonly loss: string | undefined
-  /** Somebody sent a signal to end it: nobody wants the lock to be kept for longer. */
-  readonly toldToEnd: boolean
+  /** A signal asked it to end: `--at-least-for` no longer keeps the lock. */
+  readonly askedToEnd: boolean
 }
 
 export async function execute(options: ExecuteOptions): Promise<Execution> {
@@ -44,27 +42,25 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
     if (!options.settings.json) note(`${how} ${consequence(options.settings)}`)
   }
   const watch = watchLease(options, job, termination, lose)
-  let toldToEnd = false
+  let askedToEnd = false
   const keyboard = terminal ? new Keyboard() : undefined
   const forward = forwardTo(job, keyboard)
   options.signals.handle((signal) => {
-    toldToEnd ||= !isMessage(signal)
-    // Shells let what they run in the background ignore the others, and so does nohup: it may stay
-    // for days.
+    askedToEnd ||= !isMessage(signal)
+    // Background jobs of shells and of nohup ignore the other signals, and may run for days.
     if (signal === 'SIGTERM') termination.passOn()
     forward(signal)
   })
   const letGo = stopTogether(job, terminal, () => watch.resume())
   const { atMostMs, killAfterMs } = options.settings
   const cancelCap = after(atMostMs - options.heldMs, () => {
-    if (!options.settings.json)
-      note(`the command still runs after --at-most-for; it is told to end.`)
+    if (!options.settings.json) note(`the command still runs after --at-most-for; sending SIGTERM.`)
     termination.begin('at-most', killAfterMs)
   })
   try {
     await termination.settled()
     const status = await job.exited
-    // The guardian ends the command when this process is stopped, or too slow to do so in time.
+    // The guardian ends the command when this process is stopped, or too slow to end it in time.
     if (job.endedByGuardian && loss === undefined) {
       loss = killedText(options.lease)
       if (!options.settings.json) note(loss)
@@ -73,7 +69,7 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
       status,
       ended: termination.reason ?? (job.endedByGuardian ? 'lost' : undefined),
       loss,
-      toldToEnd,
+      askedToEnd,
     }
   } finally {
     cancelCap()
@@ -84,9 +80,7 @@ export async function execute(options: ExecuteOptions): Promise<Execution> {
   }
 }
 
-/**
- * A signal during the start, or a lease that ends meanwhile, stops it: the gate is never opened.
- */
+/** Starts the command. A signal, or a lease that ends meanwhile, keeps the gate closed. */
 async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
   const { lease, settings, env, signals } = options
   let pending: HandledSignal | undefined
@@ -110,7 +104,7 @@ async function start(options: ExecuteOptions, terminal: boolean): Promise<Job> {
     onGuardianDeath: () => {
       if (settings.json) return
       note(
-        'the guardian process was killed; if this process is killed too, the command will work on.',
+        'the guardian process was killed; if this process is killed too, the command keeps running.',
       )
     },
   })
@@ -139,18 +133,20 @@ function watchLease(
 }
 
 function lossText({ name, signal }: Lease, sure: boolean): string {
-  if (!sure) return `The lease on "${name}" runs out and the store does not confirm its renewal.`
+  if (!sure) return `The lease on "${name}" ends soon and the store does not confirm its renewal.`
   const reason: unknown = signal.reason
-  return reason instanceof Error ? reason.message : `The lease on "${name}" was lost.`
+  return reason instanceof Error ? failureOf(reason).message : `The lease on "${name}" was lost.`
 }
 
 function killedText({ name }: Lease): string {
   return (
-    `The guardian process killed the command: it did not hear in time that the lease on "${name}" goes on. ` +
-    'Was this process stopped, or the machine overloaded?'
+    `The guardian process killed the command: it received no renewal of the lease on "${name}" in time. ` +
+    'This process was stopped, or the machine is overloaded.'
   )
 }
 
 function consequence({ onLost }: RunSettings): string {
-  return onLost === 'warn' ? 'The command works on, without the lock.' : 'The command is ended.'
+  return onLost === 'warn'
+    ? 'The command keeps running, without the lock.'
+    : 'The command is ended.'
 }

@@ -1,8 +1,7 @@
 /**
- * The locks that this process runs under, since a run inside a run inside a run knows only the
- * innermost from HOLDFAST_OWNER. They travel in HOLDFAST_HELD, as pairs of name and claim id in
- * JSON, outermost first. Nobody vouches for them: a claim may have ended long ago, and who needs to
- * know asks the store.
+ * The locks of all runs around this process. HOLDFAST_OWNER names only the innermost; HOLDFAST_HELD
+ * lists all as JSON pairs of name and claim id, outermost first. They are hints: a claim may have
+ * ended long ago, and only the store knows.
  */
 
 export interface HeldLock {
@@ -13,7 +12,7 @@ export interface HeldLock {
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * A job that starts itself anew for ever, each time inside the last, must not fill its environment.
+ * A job that starts itself again forever, each time inside the last, must not fill its environment.
  */
 const MOST = 64
 
@@ -21,7 +20,7 @@ export function heldAbove(env: Env): HeldLock[] {
   const held = pairsIn(env['HOLDFAST_HELD'] ?? '')
   const [lock, claimId] = [env['HOLDFAST_LOCK_NAME'], env['HOLDFAST_OWNER']]
   if (lock === undefined || claimId === undefined) return held
-  // Somebody may have taken one of the variables away, or set only these two.
+  // A caller may have removed one of the variables, or set only these two.
   return [...held.filter((one) => one.claimId !== claimId), { lock, claimId }]
 }
 
@@ -36,7 +35,7 @@ function pairsIn(text: string): HeldLock[] {
       ? pairs.filter(isPair).map(([lock, claimId]) => ({ lock, claimId }))
       : []
   } catch {
-    // Nothing of ours: whatever it is, it names no claim.
+    // The text is not Holdfast's, so it names no claim.
     return []
   }
 }

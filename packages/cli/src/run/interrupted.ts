@@ -1,4 +1,4 @@
-/** A signal came before the command had started: the wait or the start is given up. */
+/** A signal that ends the wait or the start, before the command has started. */
 import { CliError } from '../cli-error.js'
 import { signalExitCode } from '../exit-codes.js'
 
@@ -9,17 +9,14 @@ export class InterruptedError extends CliError {
     lock: string,
     readonly signal: NodeJS.Signals,
   ) {
-    super(
-      `${signal} came before the command could start under "${lock}".`,
-      signalExitCode(signal),
-      'INTERRUPTED',
-    )
+    super(`${signal} came before the command could start under "${lock}".`, 'INTERRUPTED', {
+      exitCode: signalExitCode(signal),
+    })
   }
 }
 
 /**
- * Settles as `work` does, or rejects with the reason of the signal, which `work` need not listen
- * to.
+ * Settles as `work` does, or rejects with the reason of the signal. `work` itself may ignore it.
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()

@@ -1,4 +1,4 @@
-/** The lock of `holdfast run`, as a mutex, a reader or one of several permits. */
+/** Returns the lock of `holdfast run`: a mutex, a reader, or one of several permits. */
 import type { Lease, Locks } from 'holdfast'
 import type { Sharing } from './settings.js'
 

@@ -1,18 +1,20 @@
 /** The options of `holdfast run`, checked. */
 import { basename } from 'node:path'
-import { OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
+import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import {
   formatDuration,
   parseDuration,
   parsePositiveDuration,
   parseWait,
 } from '../args/duration.js'
+import { inNamespace } from '../args/name.js'
 import { parseOptions, type OptionTable, type OptionValues } from '../args/options.js'
 import { UsageError } from '../cli-error.js'
 import type { OnLost } from '../supervise/lease-watch.js'
 
 export const RUN_OPTIONS = {
   ...STORE_OPTIONS,
+  ...NAMESPACE_OPTION,
   ttl: {
     type: 'string',
     value: 'DUR',
@@ -21,7 +23,7 @@ export const RUN_OPTIONS = {
   wait: {
     type: 'string',
     value: 'DUR',
-    help: 'How long to wait for a busy lock, or for a store that cannot be reached: a duration, 0 or inf. Default: inf for a busy lock, 30s for the store.',
+    help: 'How long to wait for a busy lock, or for a store that cannot be reached: a duration, 0 or inf. Default: inf for a busy lock, 30s for the store. A wait of 10s or more is reported on stderr.',
   },
   shared: {
     type: 'boolean',
@@ -45,7 +47,7 @@ export const RUN_OPTIONS = {
   'at-least-for': {
     type: 'string',
     value: 'DUR',
-    help: 'Keep the lock so long, however fast the command is: once per tick for jobs on clocks that differ.',
+    help: 'Keep the lock at least this long: once per tick for jobs on machines whose clocks differ.',
   },
   'at-most-for': {
     type: 'string',
@@ -61,12 +63,12 @@ export const RUN_OPTIONS = {
   'status-file': {
     type: 'string',
     value: 'FILE',
-    help: 'Write how it all ended to this file, as JSON, in one step.',
+    help: 'Write the outcome to this file, as JSON, in one step.',
   },
   ...OUTPUT_OPTIONS,
   json: {
     type: 'boolean',
-    help: 'Print how it all ended as one line of JSON on stderr, and nothing else there.',
+    help: 'Print the outcome as one line of JSON on stderr, and nothing else there.',
   },
 } as const satisfies OptionTable
 
@@ -97,23 +99,23 @@ type Values = OptionValues<typeof RUN_OPTIONS>
 
 const DEFAULT_TTL_MS = 30_000
 const SHORTEST_TTL_MS = 1_000
-/** One more is the capacity of a lock that has readers. */
-const MOST_PERMITS = 2 ** 31 - 2
+/** More runs than this at once are a mistake. */
+const MOST_PERMITS = 1_000_000
 
-/** Undefined when help was asked for. */
+/** Returns undefined for --help. */
 export function runSettings(argv: readonly string[]): RunSettings | undefined {
   const { values, positionals, rest } = parseOptions(RUN_OPTIONS, argv)
   if (values.help === true) return undefined
   const { name, command } = operands(positionals, rest)
   const ttlMs = ttlOf(values)
   return {
-    name,
+    name: inNamespace(values.namespace, name),
     command,
     store: values.store,
     system: values.system ?? false,
     ttlMs,
     waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
-    // A job in a crontab must not pile up when its store is away for good.
+    // Jobs of a crontab must not pile up while their store is down.
     outageMs: values.wait === undefined ? 30_000 : Infinity,
     sharing: sharingOf(values),
     killAfterMs: killAfterOf(values, ttlMs),
@@ -127,7 +129,7 @@ export function runSettings(argv: readonly string[]): RunSettings | undefined {
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
     skipOk: values['skip-ok'] ?? false,
-    // Whoever may read the store reads the label, and arguments hold passwords.
+    // Every reader of the store sees the label, and arguments may be passwords.
     label: values.label ?? basename(command[0]),
     statusFile: values['status-file'],
     json: values.json ?? false,

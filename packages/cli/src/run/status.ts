@@ -1,6 +1,6 @@
 /**
- * How a run ended, for programs: the line of `run --json` and the content of `--status-file`. Keys
- * are stable.
+ * How a run ended, for programs: the line of `run --json` and the content of `--status-file`.
+ * schema/output.v1.json describes it.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError, UsageError } from '../cli-error.js'
+import { SCHEMA_VERSION } from '../output/json.js'
 import type { ExitStatus } from '../exit-codes.js'
 
 export type RunOutcome =
@@ -23,13 +24,13 @@ export type RunOutcome =
   | 'ran'
   /** The lock was busy; the command never started. */
   | 'busy'
-  /** The lock was lost and the command was ended (or, with `--on-lost warn`, worked on). */
+  /** The lock was lost and Holdfast ended the command (with `--on-lost warn` it kept running). */
   | 'lost'
   /** `--at-most-for` ended the command. */
   | 'at-most'
   /** A signal ended the wait; the command never started. */
   | 'interrupted'
-  /** Something else went wrong before the command could run; `error` says what. */
+  /** Another failure came before the command could run; `error` describes it. */
   | 'failed'
 
 export interface RunStatus {
@@ -41,13 +42,13 @@ export interface RunStatus {
   /** How the command ended; null when it never started. */
   command: ExitStatus | null
   claimId: string | null
-  /** In decimal digits: it can be larger than what JSON numbers carry. */
+  /** In decimal digits: it can exceed the range of JSON numbers. */
   token: string | null
   waitedMs: number
   heldMs: number | null
-  /** What the store said to the release; null when nothing was held, or no answer came. */
+  /** The store's answer to the release; null when nothing was held, or no answer came. */
   release: 'released' | 'lost' | null
-  /** What went wrong, or why the lock was lost. */
+  /** The failure, or why the lock was lost. */
   error: { code: string; message: string } | null
 }
 
@@ -67,10 +68,7 @@ export function newStatus(lock: string, store: string): RunStatus {
   }
 }
 
-/**
- * Looks before the work begins whether its status will find a place: afterwards it is too late to
- * refuse.
- */
+/** Checks before the command starts that its status can be written; afterwards it is too late. */
 export function assertStatusFile(file: string): void {
   if (file === '') throw new UsageError('--status-file names no file. Write --status-file FILE.')
   try {
@@ -88,9 +86,14 @@ export function assertStatusFile(file: string): void {
   }
 }
 
-/** Readers see the old content or the new, never half of it. */
+/** Returns the status as one line of JSON. */
+export function statusText(status: RunStatus): string {
+  return `${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...status })}\n`
+}
+
+/** Writes the file in one step: readers see the old content or the new. */
 export function writeStatusFile(file: string, status: RunStatus): void {
-  const text = `${JSON.stringify(status)}\n`
+  const text = statusText(status)
   try {
     // A pipe or a device cannot be replaced, only written to.
     if (isSpecial(file)) writeSpecial(file, text)
@@ -103,7 +106,7 @@ export function writeStatusFile(file: string, status: RunStatus): void {
 }
 
 function reasonOf(cause: unknown): string {
-  if ((cause as { code?: unknown }).code === 'ENXIO') return 'nobody has it open for reading'
+  if ((cause as { code?: unknown }).code === 'ENXIO') return 'no process has it open for reading'
   return cause instanceof Error ? cause.message : String(cause)
 }
 
@@ -118,9 +121,9 @@ function replaceFile(file: string, text: string): void {
   }
 }
 
-/** To open a pipe waits for its reader, for ever and deaf to signals, unless told otherwise. */
+/** Without O_NONBLOCK, opening a pipe blocks until a reader comes, and no signal ends that wait. */
 function writeSpecial(file: string, text: string): void {
-  // A link to a file that is not there yet is made, as ever.
+  // A link may name a file that does not exist yet.
   const fd = openSync(
     file,
     constants.O_WRONLY | constants.O_NONBLOCK | constants.O_CREAT | constants.O_TRUNC,

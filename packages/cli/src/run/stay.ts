@@ -1,14 +1,11 @@
-/** `--at-least-for`: keeps the lock although the command is through. */
+/** `--at-least-for`: keeps the lock after the end of the command. */
 import type { Lease } from 'holdfast'
 import { formatDuration } from '../args/duration.js'
 import { note } from '../report.js'
 import { isMessage, type Signals } from '../supervise/signals.js'
 import { after } from '../timers.js'
 
-/**
- * Resolves when the time is over, the lock is lost, or a signal asks to end: whoever sends it wants
- * the lock freed.
- */
+/** Resolves when the time is over, the lock is lost, or a signal asks to end. */
 export async function stay(
   lease: Lease,
   ms: number,
@@ -17,7 +14,7 @@ export async function stay(
 ): Promise<void> {
   if (ms <= 0 || lease.signal.aborted) return
   if (process.stderr.isTTY && !quiet)
-    note(`the command is through; the lock is kept for another ${formatDuration(ms)}.`)
+    note(`the command has ended; the lock is kept for another ${formatDuration(ms)}.`)
   await new Promise<void>((resolve) => {
     const cancel = after(ms, resolve)
     const end = (): void => {
@@ -25,7 +22,7 @@ export async function stay(
       resolve()
     }
     signals.handle((signal) => {
-      // What was meant as a message for the command has come too late.
+      // A message to the command comes too late.
       if (!isMessage(signal)) end()
     })
     lease.signal.addEventListener('abort', end, { once: true })

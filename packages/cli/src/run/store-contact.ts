@@ -1,4 +1,4 @@
-/** What a run that waits knows of its store: whether it answers, and what went wrong last. */
+/** Observes the store during a wait: whether it answers, and its last failure. */
 import { onLockEvent } from 'holdfast'
 import { note } from '../report.js'
 
@@ -6,9 +6,9 @@ const TICK_MS = 1_000
 
 export interface ContactOptions {
   readonly clientId: string
-  /** After how long a silence the wait is given up; Infinity for never. */
+  /** The longest silence before the wait ends; Infinity for no limit. */
   readonly limitMs: number
-  /** Says nothing on stderr. */
+  /** Writes nothing to stderr. */
   readonly quiet: boolean
   readonly giveUp: (failure: unknown) => void
 }
@@ -19,10 +19,10 @@ export class StoreContact {
   readonly #timer: NodeJS.Timeout
   #answered = false
   #failure: unknown
-  #told = false
+  #isReported = false
   /**
-   * Seconds are counted, and no times compared: a process that was stopped has heard nobody, and
-   * that is no outage.
+   * This counts seconds instead of comparing times: a process that was stopped heard no answer,
+   * which is no outage.
    */
   #silentMs = 0
 
@@ -45,12 +45,12 @@ export class StoreContact {
     }
   }
 
-  /** Whether the store has answered lately. A waiter asks at least once a second. */
+  /** Whether the store answered within the last 3 s. A waiter asks at least once a second. */
   get answers(): boolean {
     return this.#answered && this.#silentMs < 3 * TICK_MS
   }
 
-  /** Why the store could not be reached last; undefined when it has answered since. */
+  /** The last failure; undefined when the store has answered since. */
   get failure(): unknown {
     return this.#failure
   }
@@ -63,8 +63,8 @@ export class StoreContact {
   #tick(): void {
     this.#silentMs += TICK_MS
     const { limitMs, quiet, giveUp } = this.#options
-    if (this.#failure !== undefined && !this.#told && !quiet) {
-      this.#told = true
+    if (this.#failure !== undefined && !this.#isReported && !quiet) {
+      this.#isReported = true
       note('the store cannot be reached; trying again.')
     }
     if (this.#silentMs >= limitMs) giveUp(this.#failure)

@@ -1,6 +1,6 @@
 /**
- * The main path of `holdfast run`: take the lock, run the command, keep the lock as long as asked,
- * give it back.
+ * The main path of `holdfast run`: acquires the lock, runs the command, keeps the lock as long as
+ * asked, releases it.
  */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { EXIT, exitCodeOf } from '../exit-codes.js'
@@ -11,7 +11,7 @@ import { assertStartable } from '../supervise/command.js'
 import type { Signals } from '../supervise/signals.js'
 import { settlesWithin } from '../timers.js'
 import { lockOf } from './lock-of.js'
-import { asBusy, noAnswer } from './busy.js'
+import { explainFailure, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
 import { InterruptedError, unlessAborted } from './interrupted.js'
@@ -19,7 +19,7 @@ import type { RunSettings } from './settings.js'
 import type { RunStatus } from './status.js'
 import { stay } from './stay.js'
 import { StoreContact } from './store-contact.js'
-import { refuseToWaitForOneself, tellWhoHolds } from './waiting.js'
+import { refuseToWaitForOneself, reportWait } from './waiting.js'
 
 export interface RunContext {
   readonly settings: RunSettings
@@ -27,7 +27,7 @@ export interface RunContext {
   readonly signals: Signals
   /** Ends the run at once, with its status, and undoes nothing. */
   readonly leave: (signal: NodeJS.Signals) => void
-  /** Filled in as things happen, so that it is true whenever the run ends. */
+  /** Filled in step by step, so that it is true at any end. */
   readonly status: RunStatus
 }
 
@@ -54,7 +54,7 @@ export async function runUnderLock(context: RunContext): Promise<void> {
     }
   } finally {
     contact.close()
-    // What a store that is away has of this run expires by itself.
+    // A claim on a store that does not answer expires by itself.
     await closeWithin(locks, contact.answers ? CLOSE_MS : CLOSE_AWAY_MS)
   }
 }
@@ -68,13 +68,13 @@ async function takeLock(
   const { settings, status, signals, location, leave } = context
   const interruption = new AbortController()
   signals.handle((signal) => {
-    // A second signal comes from somebody who does not want to wait for the withdrawal either.
+    // A second signal skips the withdrawal too.
     if (interruption.signal.aborted) leave(signal)
     interruption.abort(new InterruptedError(settings.name, signal))
   })
   away.addEventListener('abort', () => interruption.abort(away.reason), { once: true })
   const startedMs = performance.now()
-  const quiet = settings.json ? () => {} : tellWhoHolds(locks, settings.name, location)
+  const quiet = settings.json ? () => {} : reportWait(locks, settings.name, location)
   try {
     await unlessAborted(interruption.signal, () =>
       refuseToWaitForOneself(locks, settings.name, process.env),
@@ -89,7 +89,9 @@ async function takeLock(
     status.token = lease.token?.toString() ?? null
     return lease
   } catch (error) {
-    throw await unlessAborted(interruption.signal, () => asBusy(error, locks, settings, contact))
+    throw await unlessAborted(interruption.signal, () =>
+      explainFailure(error, locks, settings, contact),
+    )
   } finally {
     quiet()
     status.waitedMs = Math.round(performance.now() - startedMs)
@@ -106,12 +108,13 @@ async function work(context: RunContext, lease: Lease, grantedMs: number): Promi
     ttlMs: settings.ttlMs,
     store: location,
   }
-  // The command may be gone or have lost its execute bit during a long wait.
+  // During a long wait the command may have been removed, or made not executable.
   assertStartable(settings.command[0], process.env)
   const env = childEnv(process.env, facts)
   const execution = await execute({ lease, settings, env, signals, heldMs: heldMs() })
   settle(status, execution)
-  if (!execution.toldToEnd) await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
+  if (!execution.askedToEnd)
+    await stay(lease, settings.atLeastMs - heldMs(), signals, settings.json)
 }
 
 function settle(status: RunStatus, { status: command, ended, loss }: Execution): void {
@@ -124,8 +127,8 @@ function settle(status: RunStatus, { status: command, ended, loss }: Execution):
 }
 
 /**
- * The command's own outcome stands: a failed release must not make anybody run a successful job
- * twice.
+ * Releases the lock. The command's own outcome stands: a failed release must not repeat a
+ * successful job.
  */
 async function giveBack({ status, settings }: RunContext, lease: Lease): Promise<void> {
   try {
@@ -139,9 +142,9 @@ async function giveBack({ status, settings }: RunContext, lease: Lease): Promise
   }
 }
 
-/** A store that does not answer must not keep a finished job from ending. */
+/** Closes within `ms`: a store that does not answer must not delay the end of a finished job. */
 async function closeWithin(locks: Locks, ms: number): Promise<void> {
-  // A failure no longer matters: the command's outcome stands, and what was not released expires.
+  // A failure changes nothing: the command's outcome stands, and an unreleased claim expires.
   await settlesWithin(locks.close(), ms)
 }
 

@@ -1,4 +1,4 @@
-/** What is said while the lock is busy. */
+/** Reports a busy lock during the wait, and refuses a wait that could never end. */
 import { isLockError, type Locks } from 'holdfast'
 import type { HolderInfo, LockInfo } from 'holdfast/store'
 import { UsageError } from '../cli-error.js'
@@ -8,25 +8,32 @@ import type { StoreLocation } from '../stores/locate.js'
 import { after } from '../timers.js'
 import { heldAbove } from './held-above.js'
 
-/** Waits shorter than this need no words. */
-const QUIET_MS = 300
+/** When a wait is reported: soon at a terminal, and late in a log. */
+const REPORT_AFTER_MS = { terminal: 300, log: 10_000 } as const
 
 export async function lookUpLock(locks: Locks, name: string): Promise<LockInfo | undefined> {
   const page = await locks.store.inspect({ lock: name })
   return page.locks[0]
 }
 
-/** Tells a person at a terminal who holds the lock. Returns what ends it. */
-export function tellWhoHolds(locks: Locks, name: string, store: StoreLocation): () => void {
-  if (!process.stderr.isTTY) return () => {}
+/**
+ * Reports the holder of the lock on stderr once, if the wait lasts. Returns a function that ends
+ * this.
+ */
+export function reportWait(locks: Locks, name: string, store: StoreLocation): () => void {
   let over = false
-  const cancel = after(QUIET_MS, () => {
+  const report = (holder: string): void => {
+    if (!over) note(`waiting for "${name}" (${store.shown}), ${holder}.`)
+  }
+  const delayMs = process.stderr.isTTY ? REPORT_AFTER_MS.terminal : REPORT_AFTER_MS.log
+  const cancel = after(delayMs, () => {
     lookUpLock(locks, name).then(
-      (info) => {
-        if (!over) note(`waiting for "${name}" (${store.shown}), ${heldBy(info)}.`)
+      (info) => report(heldBy(info)),
+      // A store without a list of holders still has the wait. The wait itself meets any other
+      // failure.
+      (error: unknown) => {
+        if (isLockError(error) && error.code === 'UNSUPPORTED') report('which is busy')
       },
-      // A remark only: whatever is wrong with the store, the wait itself will meet it and say so.
-      () => undefined,
     )
   })
   return () => {
@@ -35,7 +42,7 @@ export function tellWhoHolds(locks: Locks, name: string, store: StoreLocation): 
   }
 }
 
-/** A run inside a run of the same lock would wait for its own end. That is said at once. */
+/** Refuses a run inside a run of the same lock, which would wait for its own end. */
 export async function refuseToWaitForOneself(
   locks: Locks,
   name: string,
@@ -53,10 +60,7 @@ export async function refuseToWaitForOneself(
   )
 }
 
-/**
- * A store that does not list its holders cannot tell: it may be another one than that of the run
- * around us.
- */
+/** A store without a list of holders cannot answer; it may be another one than that of the run. */
 async function holdersOf(locks: Locks, name: string): Promise<readonly HolderInfo[]> {
   try {
     return (await lookUpLock(locks, name))?.holders ?? []

@@ -15,13 +15,12 @@ export function embeddedOptions(url: string): EmbeddedStoreOptions {
   if (rest === '') return {}
   if (/[?#]/.test(rest)) {
     throw new UsageError(
-      `${url} has options, and the embedded store has none. Give the folder only.`,
+      `${url} has options, and the embedded store takes none. Write only the folder.`,
     )
   }
-  // embedded:///folder is what many would write.
+  // Users often write embedded:///folder.
   const path = rest.startsWith('file://') ? pathOf(rest) : rest.replace(/^\/{2,}/, '/')
-  // The shared folder must be opened as such by all, whether they came by --system or by an
-  // inherited URL.
+  // Every process must open the shared folder as shared, with --system as with an inherited URL.
   return resolve(path) === SYSTEM_DIRECTORY ? { system: true } : { directory: resolve(path) }
 }
 
@@ -30,7 +29,7 @@ function pathOf(fileUrl: string): string {
     return fileURLToPath(fileUrl)
   } catch (error) {
     const reason =
-      error instanceof URIError ? 'a % in it escapes nothing' : (error as Error).message
+      error instanceof URIError ? 'a % in it starts no escape' : (error as Error).message
     throw new UsageError(
       `embedded:${fileUrl} names no folder of this machine: ${reason}. Write it as embedded:/folder.`,
     )

@@ -45,7 +45,7 @@ function credentialsOf(text: string): { user: string; password: string } {
     }
   } catch {
     throw new UsageError(
-      'The user or the password in the URL of etcd has a % that escapes nothing; write it as %25.',
+      'The user or the password in the URL of etcd has a % that starts no escape; write it as %25.',
     )
   }
 }

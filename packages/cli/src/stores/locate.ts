@@ -1,4 +1,4 @@
-/** Which store a command uses, and why. */
+/** Finds the store that a command uses. */
 import { resolve } from 'node:path'
 import { defaultDirectory, SYSTEM_DIRECTORY } from 'holdfast/embedded'
 import { ConfigError, UsageError } from '../cli-error.js'
@@ -35,10 +35,9 @@ function folderOfUser(): string {
   try {
     return defaultDirectory()
   } catch (cause) {
-    // Neither HOME nor the system's list of users names one, as for a user in a container who has a
-    // number alone.
+    // Neither HOME nor the system's list of users names one, as for a numeric user in a container.
     throw new ConfigError(
-      'The locks of a user live in the home folder, and this user has none. Set HOME, or say where with --store URL.',
+      'The locks of a user are in the home folder, and this user has none. Set HOME, or write --store URL.',
       { cause },
     )
   }
@@ -50,9 +49,9 @@ function location(url: string, source: StoreLocation['source']): StoreLocation {
 }
 
 // The command inherits the URL and may change its folder: a relative path would then name another
-// store, silently, or a file that is not there.
+// store or a missing file.
 
-/** Options of URLs that name files, of ours and of the client libraries. */
+/** Options of URLs that name files, those of the client libraries included. */
 const FILE_OPTIONS = new Set([
   ...['passwordFile', 'sentinelPasswordFile', 'ca', 'cert', 'key'],
   ...['sslcert', 'sslkey', 'sslrootcert'],
@@ -76,7 +75,7 @@ function withAbsoluteFolder(url: string): string {
   const folder = /^embedded:([^/].*)$/i.exec(url)?.[1]
   if (folder?.startsWith('~') === true) {
     throw new UsageError(
-      `${url} is not in a home folder, since no shell replaced the ~ there. Write embedded:$HOME/… or, for a folder of that name, embedded:./~.`,
+      `${url} is not in a home folder: no shell replaces the ~ there. Write embedded:$HOME/… or, for a folder of that name, embedded:./~.`,
     )
   }
   return folder === undefined || folder.startsWith('file:') ? url : `embedded:${resolve(folder)}`

@@ -1,7 +1,4 @@
-/**
- * `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` says what the names of the tables
- * begin with.
- */
+/** `mysql:` URLs, through the package `mysql2`. `?prefix=NAME_` begins the names of the tables. */
 import {
   diagnose,
   migrateMysql,
@@ -24,12 +21,12 @@ export async function open(text: string): Promise<Store> {
   )
 }
 
-/** The SQL that makes tables and procedures. */
+/** Returns the SQL that creates the tables and procedures. */
 export function script(text: string): string {
   return mysqlSchema(sqlUrl(text, 'prefix').own)
 }
 
-/** Makes tables and procedures. */
+/** Creates the tables and procedures. */
 export async function migrate(text: string): Promise<void> {
   const { url, own } = sqlUrl(text, 'prefix')
   const pool = await connect(url)
@@ -40,7 +37,7 @@ export async function migrate(text: string): Promise<void> {
   }
 }
 
-/** What the database says of itself. */
+/** Returns the facts that `doctor` reports about the database. */
 export async function examine(text: string): Promise<MysqlDiagnosis> {
   const { url, own: prefix } = sqlUrl(text, 'prefix')
   const pool = await connect(url)
@@ -62,8 +59,8 @@ async function connect(uri: string): Promise<Pool> {
 }
 
 /**
- * How other programs ask for an encrypted connection. The library does not know these, and would
- * connect in the clear.
+ * Refuses the TLS options of other programs. The library ignores them, and would connect without
+ * encryption.
  */
 function refuseForeignTls(uri: string): void {
   const options = new URL(uri).searchParams
@@ -77,12 +74,12 @@ function refuseForeignTls(uri: string): void {
 }
 
 /**
- * The library reads the URL when it makes the pool. It shows what it cannot read, and that may be a
- * key and its password.
+ * Returns the error for a URL that the library refuses. Its own text quotes the option, which may
+ * contain a key and its password.
  */
 function refused(error: Error): UsageError {
   if (error instanceof URIError) {
-    return new UsageError('The URL of MySQL has a % that escapes nothing; write it as %25.')
+    return new UsageError('The URL of MySQL has a % that starts no escape; write it as %25.')
   }
   const reason = error.message.includes('{') ? 'the option ssl is no JSON' : error.message
   return new UsageError(

@@ -1,4 +1,4 @@
-/** `postgres:` URLs, through the package `pg`. `?schema=NAME` says where the tables are. */
+/** `postgres:` URLs, through the package `pg`. `?schema=NAME` names the schema of the tables. */
 import { accessSync, constants } from 'node:fs'
 import {
   diagnose,
@@ -13,7 +13,7 @@ import { ConfigError } from '../cli-error.js'
 import { closing } from './closing.js'
 import { isMissing, sqlUrl } from './sql-url.js'
 
-/** As long as a request may take, by default. */
+/** The default timeout of a request. */
 const CONNECT_LIMIT_MS = 5_000
 
 export async function open(text: string): Promise<Store> {
@@ -24,12 +24,12 @@ export async function open(text: string): Promise<Store> {
   )
 }
 
-/** The SQL that makes the schema. */
+/** Returns the SQL that creates the schema. */
 export function script(text: string): string {
   return postgresSchema(sqlUrl(text, 'schema').own)
 }
 
-/** Makes the schema, in one transaction. */
+/** Creates the schema, in one transaction. */
 export async function migrate(text: string): Promise<void> {
   const { url, own } = sqlUrl(text, 'schema')
   const pool = await connect(url)
@@ -40,7 +40,7 @@ export async function migrate(text: string): Promise<void> {
   }
 }
 
-/** What the database says of itself. */
+/** Returns the facts that `doctor` reports about the database. */
 export async function examine(text: string): Promise<PostgresDiagnosis> {
   const { url, own: schema } = sqlUrl(text, 'schema')
   const pool = await connect(url)
@@ -52,8 +52,8 @@ export async function examine(text: string): Promise<PostgresDiagnosis> {
 }
 
 /**
- * The library reads these when it connects, and its error would look like that of a server that is
- * not there.
+ * The library reads these files when it connects, and its error would look like that of an
+ * unreachable server.
  */
 const FILES = ['sslcert', 'sslkey', 'sslrootcert']
 
@@ -64,10 +64,9 @@ function assertFiles(url: string): void {
     try {
       accessSync(path, constants.R_OK)
     } catch (cause) {
-      throw new ConfigError(
-        `The file ${path}, which the URL of PostgreSQL names, cannot be read.`,
-        { cause },
-      )
+      throw new ConfigError(`The file ${path}, which the PostgreSQL URL names, cannot be read.`, {
+        cause,
+      })
     }
   }
 }
@@ -79,11 +78,11 @@ async function connect(connectionString: string): Promise<Pool> {
     connectionString,
     max: 2,
     application_name: 'holdfast',
-    // Without it the library waits for ever for a server that accepts and is silent, also when the
-    // pool ends.
+    // Without it the library waits forever for a server that accepts and stays silent, also when
+    // the pool ends.
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
   })
-  // A connection that ends while it is idle is replaced when it is needed.
+  // The pool replaces an idle connection that ended.
   pool.on('error', () => undefined)
   return pool
 }

@@ -1,4 +1,4 @@
-/** Who the command line is to a Redis server, and where the password is kept. */
+/** Finds the user and the password for a Redis server. */
 import { readFileSync } from 'node:fs'
 import { ConfigError, type UsageError } from '../cli-error.js'
 
@@ -7,7 +7,7 @@ export interface RedisCredentials {
   readonly password: string
 }
 
-/** Makes the error of a URL that makes no sense, from what is wrong with it. */
+/** Returns the error for a URL, from what is wrong with it. */
 export type Fail = (what: string) => UsageError
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -22,7 +22,7 @@ export interface Sources {
 }
 
 /**
- * Whose password it is, from the first of these that says: the URL itself, the file that it names,
+ * Returns the password from the first of these that has one: the URL, the file that it names,
  * HOLDFAST_REDIS_PASSWORD, the file of HOLDFAST_REDIS_PASSWORD_FILE. The user is that of the URL,
  * or HOLDFAST_REDIS_USERNAME.
  */
@@ -52,8 +52,8 @@ export function credentialsOf(
   if (password === undefined) {
     if (username === undefined) return undefined
     throw new ConfigError(
-      `There is a user of Redis, ${JSON.stringify(username)}, without a password. ` +
-        `Put it into the URL, a file (passwordFile=), or HOLDFAST_${kind}_PASSWORD.`,
+      `The Redis user ${JSON.stringify(username)} has no password. ` +
+        `Put the password into the URL, a file (?passwordFile=), or HOLDFAST_${kind}_PASSWORD.`,
     )
   }
   return { ...(username === undefined ? {} : { username }), password }
@@ -73,17 +73,17 @@ export function decode(text: string, fail: Fail): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw fail('has a % that escapes nothing; write it as %25')
+    throw fail('has a % that starts no escape; write it as %25')
   }
 }
 
-/** Editors end a file with a line end, which no password has. */
+/** Editors end a file with a line break, which is no part of the password. */
 function secretIn(path: string): string {
   const secret = readNamed(path)
     .toString()
     .replace(/\r?\n$/, '')
   if (secret === '')
-    throw new ConfigError(`The file ${path}, which should hold a password of Redis, is empty.`)
+    throw new ConfigError(`The file ${path}, which should hold a Redis password, is empty.`)
   return secret
 }
 
@@ -91,7 +91,7 @@ export function readNamed(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (cause) {
-    throw new ConfigError(`The file ${path}, which the settings of Redis name, cannot be read.`, {
+    throw new ConfigError(`The file ${path}, which the Redis settings name, cannot be read.`, {
       cause,
     })
   }

@@ -1,6 +1,6 @@
 /**
- * Clients of Redis for the command line. The library is the user's own, ioredis or node-redis: that
- * of the folder in which the command line was started, or one that is installed beside it.
+ * Connects to Redis with the user's own library, ioredis or node-redis: that of the working folder,
+ * or one that is installed beside Holdfast.
  */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -9,15 +9,15 @@ import type { RedisClient } from 'holdfast/redis'
 import { ConfigError } from '../cli-error.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
-/** A client of our own, and what closes it. */
+/** A connection that the command line owns. */
 export interface Connection {
   readonly client: RedisClient
-  /** Sends a command that names no keys. As patient as the library is. */
+  /** Sends a command that names no keys. The library decides how long it waits. */
   ask(...words: string[]): Promise<unknown>
   close(): void
 }
 
-/** What a library can connect to. */
+/** The connections that a library can make. */
 export interface RedisLibrary {
   readonly name: string
   single(target: RedisTarget, host: RedisHost): Connection
@@ -27,7 +27,7 @@ export interface RedisLibrary {
 
 const CONNECTION_NAME = 'holdfast'
 
-/** In the order in which they are looked for. */
+/** In the order of preference. */
 const LIBRARIES = new Map<string, (module: unknown) => RedisLibrary>([
   ['ioredis', (module) => ofIoRedis(module as IoRedis)],
   ['redis', (module) => ofNodeRedis(module as NodeRedis)],
@@ -45,7 +45,7 @@ export async function findRedisLibrary(): Promise<RedisLibrary> {
   )
 }
 
-/** Looks where the user is, then where this program is. */
+/** Looks in the working folder, then beside this program. */
 async function findModule(name: string): Promise<unknown> {
   for (const from of [pathToFileURL(join(process.cwd(), 'holdfast')).href, import.meta.url]) {
     let path: string
@@ -60,10 +60,7 @@ async function findModule(name: string): Promise<unknown> {
   return undefined
 }
 
-/**
- * A client as both of its makers know it: the shape that the store asks for is checked by the
- * store.
- */
+/** The common part of both libraries' clients. The store checks the rest. */
 interface Made {
   on(event: 'error', listener: () => void): unknown
 }
@@ -98,8 +95,7 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
           ...ioSettings(target),
           sentinels: hosts,
           name: master,
-          // Without it the library stays with a primary that was replaced for as long as that one
-          // answers.
+          // Without it the library stays with a replaced primary for as long as that one answers.
           failoverDetector: true,
           ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: tls }),
           ...(sentinelCredentials === undefined
@@ -117,7 +113,7 @@ function ofIoRedis({ Redis, Cluster }: IoRedis): RedisLibrary {
 }
 
 function ioConnection(made: IoRedisMade): Connection {
-  // The store hears of it, and says so in words of its own.
+  // The store receives the same error with the request that failed.
   made.on('error', () => undefined)
   return {
     client: made as Made as RedisClient,

@@ -5,8 +5,8 @@ import { withTimeout } from '../timers.js'
 import type { Connection, RedisLibrary } from './redis-library.js'
 import type { RedisHost, RedisTarget } from './redis-url.js'
 
-/** One that does not answer within this time is passed over. */
-const PATIENCE_MS = 2000
+/** A Sentinel that does not answer within this time is skipped. */
+const ANSWER_LIMIT_MS = 2000
 
 /**
  * @throws ConfigError when a Sentinel knows of no such primary, StoreUnavailableError when none
@@ -36,22 +36,23 @@ export async function primaryOf(library: RedisLibrary, target: RedisTarget): Pro
     }
     if (!Array.isArray(reply)) {
       throw new ConfigError(
-        `The Sentinel at ${address} knows no primary called ${JSON.stringify(master)}.`,
+        `The Sentinel at ${address} knows no primary named ${JSON.stringify(master)}.`,
       )
     }
     return { host: String(reply[0]), port: Number(reply[1]) }
   }
   const refused = failures.some((text) => /WRONGPASS|NOAUTH|NOPERM/.test(text))
-  throw new StoreUnavailableError(
-    `No Sentinel tells where the primary is. ${failures.join('; ')}`,
-    {
-      store: 'redis',
-      ...(refused ? { code: 'STORE_AUTH' } : {}),
-    },
-  )
+  throw new StoreUnavailableError(`No Sentinel names the primary. ${failures.join('; ')}`, {
+    store: 'redis',
+    ...(refused ? { code: 'STORE_AUTH' } : {}),
+  })
 }
 
 function ask(connection: Connection, master: string): Promise<unknown> {
   const answer = connection.ask('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master)
-  return withTimeout(answer, PATIENCE_MS, () => new Error(`no answer within ${PATIENCE_MS} ms`))
+  return withTimeout(
+    answer,
+    ANSWER_LIMIT_MS,
+    () => new Error(`no answer within ${ANSWER_LIMIT_MS} ms`),
+  )
 }

@@ -1,5 +1,5 @@
 /**
- * URLs of Redis, read without asking anybody:
+ * Parses the URLs of Redis, without a connection:
  *
  *   redis://user:password@host:6379/0                    one server
  *   redis+sentinel://host:26379,host:26379/mymaster/0    the primary that the Sentinels name
@@ -37,7 +37,7 @@ export interface RedisTls {
 export interface RedisTarget {
   readonly kind: RedisKind
   readonly hosts: readonly RedisHost[]
-  /** What the Sentinels call the primary. */
+  /** The Sentinels' name for the primary. */
   readonly master?: string
   readonly database: number
   readonly prefix?: string
@@ -87,14 +87,11 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
   const [, name = '', rest = ''] = /^([^:]*):(.*)$/s.exec(url) ?? []
   const scheme = SCHEMES[name.toLowerCase()]
   if (!scheme)
-    throw new UsageError(
-      `The store is no URL of Redis: those begin with ${REDIS_SCHEMES.join(', ')}.`,
-    )
+    throw new UsageError(`This is not a Redis URL. Those begin with ${REDIS_SCHEMES.join(', ')}.`)
   const { kind, secure } = scheme
-  // The URL itself is not shown: what is wrong with it may be that a password is where it was not
-  // looked for.
+  // The message does not quote the URL: the mistake may be a password in the wrong place.
   const fail = (what: string): UsageError =>
-    new UsageError(`The URL of Redis ${what}. Write one such as ${scheme.example}.`)
+    new UsageError(`The Redis URL ${what}. Write one such as ${scheme.example}.`)
   const match = /^\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^@?#]*)?(?:\?([^#]*))?$/.exec(rest)
   const [, user, hosts = '', path = '', query = ''] = match ?? []
   if (match === null || hosts === '') throw fail(`names no server. ${ESCAPING}`)
@@ -120,8 +117,8 @@ export function redisTarget(url: string, env: Env = process.env): RedisTarget {
   }
 }
 
-/** A sign that ends a part of the URL hides where the password ends. */
-const ESCAPING = 'In a user name or password escape special signs, such as / as %2F'
+/** An unescaped special character hides the end of the password. */
+const ESCAPING = 'In a user name or password, escape special characters: / as %2F'
 
 function hostsOf(text: string, kind: RedisKind, fail: Fail): RedisHost[] {
   const hosts = text.split(',').map((part) => hostOf(part, kind, fail))
@@ -147,19 +144,18 @@ function hostOf(text: string, kind: RedisKind, fail: Fail): RedisHost {
   const host = bracketed ?? plain
   const port = digits === undefined ? (kind === 'sentinel' ? 26_379 : 6379) : Number(digits)
   if (host === '' || port < 1 || port > LAST_PORT)
-    throw fail(`has something else where a host and a port belong. ${ESCAPING}`)
+    throw fail(`has no valid host and port. ${ESCAPING}`)
   return { host, port }
 }
 
-/** What stands in the path: the name of the primary, the number of the database, or nothing. */
+/** Reads the path: the name of the primary, the number of the database, or nothing. */
 function placeOf(path: string, kind: RedisKind, fail: Fail): { master?: string; database: number } {
   const parts = path.split('/').filter((part) => part !== '')
   const master = kind === 'sentinel' ? parts.shift() : undefined
-  if (kind === 'sentinel' && master === undefined)
-    throw fail('does not say what the Sentinels call the primary')
+  if (kind === 'sentinel' && master === undefined) throw fail('does not name the primary')
   const [number, ...more] = parts
   if (more.length > 0 || (number !== undefined && !/^\d{1,5}$/.test(number))) {
-    throw fail('has a path where at most the number of a database belongs')
+    throw fail('has a path that is not the number of a database')
   }
   if (kind === 'cluster' && Number(number ?? 0) > 0)
     throw fail('names a database, and a Cluster has only the first')

@@ -1,9 +1,6 @@
-/**
- * The stores that the command line knows. The code of those on servers is loaded only when a URL
- * names one.
- */
+/** The stores of the command line. The code of a store on a server is loaded only for its URL. */
 import type { Store } from 'holdfast/store'
-import { ConfigError, UsageError } from '../cli-error.js'
+import { UsageError } from '../cli-error.js'
 import { nearest } from '../args/suggest.js'
 import * as embedded from './embedded.js'
 import { REDIS_SCHEMES } from './redis-url.js'
@@ -11,7 +8,7 @@ import { schemeOf } from './scheme.js'
 
 export type OpenStore = (url: string) => Store | Promise<Store>
 
-/** What a store in a database needs there. */
+/** The migration of a store in a database. */
 export interface Migration {
   readonly script: (url: string) => string
   readonly migrate: (url: string) => Promise<void>
@@ -39,12 +36,9 @@ function onServer(
   return async () => (await import('../servers.js'))[name]
 }
 
-/** Schemes that exist in the library and make no sense between processes. */
+/** Stores of the library that work only inside one process. */
 const REFUSED = new Map([
-  [
-    'memory',
-    'Its locks live in one process and end with it, so no other process could ever wait for them.',
-  ],
+  ['memory', 'Its locks exist inside one process, so no other process can wait for them.'],
 ])
 
 export async function openStore(url: string): Promise<Store> {
@@ -71,11 +65,11 @@ async function moduleOf(url: string): Promise<StoreModule> {
   return load()
 }
 
-function unknownScheme(scheme: string): ConfigError {
+function unknownScheme(scheme: string): UsageError {
   const known = [...STORES.keys()]
   const near = nearest(scheme, known)
   const hint = near === undefined ? '' : ` Did you mean ${near}:?`
-  return new ConfigError(
+  return new UsageError(
     `There is no store for ${scheme}: URLs.${hint} Known: ${known.map((name) => `${name}:`).join(', ')}.`,
   )
 }

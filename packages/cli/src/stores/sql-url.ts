@@ -1,5 +1,6 @@
 /**
- * URLs of databases: what is ours in the query is taken out, and the client library gets the rest.
+ * Parses the URLs of databases: takes Holdfast's own option out of the query; the client library
+ * gets the rest.
  */
 import { nearest, editDistance } from '../args/suggest.js'
 import { UsageError } from '../cli-error.js'
@@ -12,7 +13,7 @@ export interface SqlUrl {
   readonly own: string | undefined
 }
 
-/** @throws UsageError when it names no server, or the mode that was removed */
+/** @throws UsageError when it names no server, or has the option `mode` */
 export function sqlUrl(text: string, parameter: string): SqlUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.host === '' && !namesSocket(url))) {
@@ -25,8 +26,7 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
   url.searchParams.delete(parameter)
   if (url.searchParams.has('mode')) {
     throw new UsageError(
-      `${shownUrl(text)} has the option mode, which was removed, and session mode with it. Leave it out for locks in ` +
-        'tables, which holdfast migrate makes.',
+      `${shownUrl(text)} has the option mode, which does not exist. Leave it out.`,
     )
   }
   for (const name of url.searchParams.keys())
@@ -35,8 +35,8 @@ export function sqlUrl(text: string, parameter: string): SqlUrl {
 }
 
 /**
- * What of ours is written a little differently, the client library would take and ignore: locks in
- * another place, silently.
+ * Refuses a misspelt option. The client library would ignore it, and the locks would be in another
+ * place.
  */
 function refuseMisspelt(
   name: string,
@@ -50,9 +50,9 @@ function refuseMisspelt(
   )
 }
 
-/** What says where the tables are: in PostgreSQL and in MySQL. */
+/** The options that place the tables: in PostgreSQL and in MySQL. */
 const PLACES = ['schema', 'prefix']
-/** Options of the client libraries are further away than this. */
+/** The names of the client libraries' options differ by more letters. */
 const MISSPELT = 2
 
 function nearestWithin(name: string, known: readonly string[]): string | undefined {
@@ -61,14 +61,14 @@ function nearestWithin(name: string, known: readonly string[]): string | undefin
 }
 
 /**
- * PostgreSQL's own way to name a folder with a socket; `mysql2` wants a host beside the path of
- * one.
+ * Whether `?host=` names a folder with a socket, as PostgreSQL allows; `mysql2` needs a host as
+ * well.
  */
 function namesSocket({ protocol, searchParams }: URL): boolean {
   return protocol.startsWith('postgres') && (searchParams.get('host') ?? '') !== ''
 }
 
-/** The client library is installed beside the command line by who needs it. */
+/** Whether the client library is not installed. */
 export function isMissing(error: unknown, library: string): boolean {
   return (
     error instanceof Error &&

@@ -1,22 +1,20 @@
 /**
- * What of a store's URL may be seen. A text that is given as the URL of a store is one from its
- * first sign to its last, so nothing here stops at a quote or a blank, which passwords have as
- * well.
+ * Hides the secrets of a store's URL. The whole text is the URL, so nothing here stops at a quote
+ * or a blank, which passwords contain as well.
  */
 
 interface Parts {
-  /** `redis://`, or what was written in its place. */
+  /** `redis://`, or the text that stands there. */
   readonly start: string
   readonly rest: string
   readonly query: readonly string[]
 }
 
-/** For people: without user and password, and without the values of secret parameters. */
+/** Returns the URL for people: without user, password and the values of secret options. */
 export function shownUrl(url: string): string {
-  // A folder has no password, and may have an @.
+  // A folder has no password, and may contain an @.
   if (/^embedded:/i.test(url)) return url
-  // The last @ of all: a sign in the password that was not escaped may look like the end of the
-  // address.
+  // The last @: an unescaped character in the password may look like the end of the address.
   const at = url.lastIndexOf('@')
   const { start, rest, query } = partsOf(at < 0 ? url : startOf(url) + url.slice(at + 1))
   const shown = query.map((pair) => (isSecret(pair) ? pair.replace(/=[^]*$/, '=***') : pair))
@@ -24,8 +22,8 @@ export function shownUrl(url: string): string {
 }
 
 /**
- * The URL as it still works for those who have the password from elsewhere. Only for one that a
- * store was opened with.
+ * Returns the URL without passwords, for a process that has the password from elsewhere. Call it
+ * only with a URL that opened a store.
  */
 export function withoutCredentials(url: string): string {
   const { start, rest, query } = partsOf(url)
@@ -35,8 +33,8 @@ export function withoutCredentials(url: string): string {
 }
 
 /**
- * The name stays, since a file or a variable may have its password; but not where it is refused
- * without one.
+ * Keeps the user's name, since a file or a variable may have the password; drops it where the store
+ * refuses a name alone.
  */
 function userAlone(start: string, user: string | undefined): string {
   if (user === undefined) return ''
@@ -46,8 +44,8 @@ function userAlone(start: string, user: string | undefined): string {
 }
 
 /**
- * The name of an option that there is not. A password with a `?` that was not escaped goes on in
- * the query, up to its @, and a `=` or `&` in it makes names and values of it.
+ * Returns an unknown option for a message. A password with an unescaped `?` continues in the query
+ * up to its @, and a `=` or `&` in it makes options of it; then the name is hidden.
  */
 export function shownOption(name: string, query: URLSearchParams): string {
   return /%40/.test(query.toString())
@@ -72,11 +70,11 @@ function joined(address: string, query: readonly string[]): string {
 }
 
 const SECRET_NAME = /(?:password|passphrase|passwd|pwd|secret|token|auth)\d?$/i
-/** A parameter can be an object in JSON, as `ssl` of mysql2 is, and so can its secret be. */
+/** An option can be a JSON object with a secret, as `ssl` of mysql2 is. */
 const SECRET_MEMBER = /^\s*\{[^]*(?:pass|secret|token|key|pfx|\\u)/i
 
 function isSecret(pair: string): boolean {
-  // As the stores read it: names may be escaped, too.
+  // As the stores read it: names may be escaped too.
   const [[name, value] = ['', '']] = new URLSearchParams(pair)
   return SECRET_NAME.test(name) || SECRET_MEMBER.test(value)
 }

@@ -1,4 +1,4 @@
-/** Opens the store of a command that looks or meddles, and closes it afterwards. */
+/** Opens the store of a command that inspects or changes locks, and closes it afterwards. */
 import { createLocks, type Locks } from 'holdfast'
 import { locateStore, type LocateOptions, type StoreLocation } from './locate.js'
 import { openStore } from './registry.js'

@@ -35,7 +35,7 @@ function authOf(text: string): NonNullable<ZooKeeperOptions['auth']> {
     }
   } catch {
     throw new UsageError(
-      'The user or the password in the URL of ZooKeeper has a % that escapes nothing; write it as %25.',
+      'The user or the password in the URL of ZooKeeper has a % that starts no escape; write it as %25.',
     )
   }
 }

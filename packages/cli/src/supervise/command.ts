@@ -1,13 +1,12 @@
 /**
- * Finds the command on PATH as execvp(3) would, so that a misspelt one fails at once with 127 or
- * 126: before the wait for the lock, not after an hour of it.
+ * Finds the command on PATH as execvp(3) does, so that a misspelt one fails before the wait for the
+ * lock, with 127 or 126.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { CliError } from '../cli-error.js'
-import { EXIT } from '../exit-codes.js'
 
-/** The PATH of systems whose environment has none. */
+/** The PATH for an environment without one. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
 export function assertStartable(
@@ -24,16 +23,12 @@ export function assertStartable(
     if (verdict !== 'absent') denied ??= verdict
   }
   if (denied !== undefined) {
-    throw new CliError(
-      `${shown(command)} cannot be executed: ${denied}.`,
-      EXIT.notExecutable,
-      'NOT_EXECUTABLE',
-    )
+    throw new CliError(`${shown(command)} cannot be executed: ${denied}.`, 'NOT_EXECUTABLE')
   }
   const where = command.includes('/')
     ? 'There is no such file'
     : 'It is in none of the folders of PATH'
-  throw new CliError(`${shown(command)} was not found. ${where}.`, EXIT.notFound, 'NOT_FOUND')
+  throw new CliError(`${shown(command)} was not found. ${where}.`, 'NOT_FOUND')
 }
 
 function onPath(command: string, path: string): string[] {
@@ -52,7 +47,7 @@ function judge(file: string): string {
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return 'absent'
     return code === 'EACCES'
       ? 'permission denied (is the execute bit set?)'
-      : `the system says ${code}`
+      : `the system answers ${code}`
   }
 }
 

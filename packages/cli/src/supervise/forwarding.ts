@@ -1,13 +1,12 @@
 /**
- * Passes signals on to a running job, and keeps the job and the wrapper stopped or going together.
+ * Passes signals on to a running job, and stops and continues the job together with the wrapper.
  */
 import type { Job } from './job.js'
 import type { Keyboard } from './keyboard.js'
 import { isMessage, type SignalHandler } from './signals.js'
 
 /**
- * In a terminal these come from the keyboard, and the kernel gives them to the whole foreground
- * group itself.
+ * In a terminal these come from the keyboard: the kernel sends them to the whole foreground group.
  */
 const FROM_KEYBOARD: readonly string[] = ['SIGINT', 'SIGQUIT']
 
@@ -17,7 +16,8 @@ export function forwardTo(job: Job, keyboard: Keyboard | undefined): SignalHandl
     if (isMessage(signal)) job.signalCommandOnly(signal)
     else if (keyboard === undefined || !FROM_KEYBOARD.includes(signal)) job.signal(signal)
     else {
-      // Sent once more, one Ctrl-C would count as two, which many programs take for "now at once".
+      // A second copy would turn one Ctrl-C into two, and many programs then end without cleaning
+      // up.
       void keyboard.sent().then((toAll) => {
         if (!toAll) job.signal(signal)
       })
@@ -27,25 +27,25 @@ export function forwardTo(job: Job, keyboard: Keyboard | undefined): SignalHandl
 
 /**
  * Makes a stop of the wrapper a stop of the job. In a terminal the kernel does so by itself: Ctrl-Z
- * reaches the whole foreground group, and so does the shell's `fg`. A job in a session of its own
- * must be stopped by us, or it would work on while nobody renews its lease, and goes on only when
- * the lease is seen to be alive.
+ * reaches the whole foreground group, and so does the shell's `fg`. The wrapper must stop a job in
+ * a session of its own, or that would keep running without renewals. The job continues only when
+ * the lease is still alive.
  *
- * `mayGoOn` looks at the lease, and has the job ended when the lease is over. Returns what undoes
- * all this.
+ * `mayContinue` checks the lease, and ends the job when the lease is over. Returns a function that
+ * removes the listeners.
  */
 export function stopTogether(
   job: Job,
   terminal: boolean,
-  mayGoOn: () => Promise<boolean>,
+  mayContinue: () => Promise<boolean>,
 ): () => void {
   const onContinue = (): void => {
-    void mayGoOn().then((goOn) => {
+    void mayContinue().then((goOn) => {
       if (goOn && !terminal) job.signal('SIGCONT')
     })
   }
   const onStop = (): void => {
-    // Its group is an orphaned one, where SIGTSTP does nothing; SIGSTOP does.
+    // Its group is orphaned, where SIGTSTP has no effect; SIGSTOP has.
     job.signal('SIGSTOP')
     process.kill(process.pid, 'SIGSTOP')
   }

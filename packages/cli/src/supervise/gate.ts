@@ -1,13 +1,13 @@
 /**
- * Starts the command behind a gate: it exists, so its process and group have names that can be
- * written down, but not one instruction of it runs before the gate is opened.
+ * Starts the command behind a gate. Its process and group exist and can be recorded, but no
+ * instruction of the command runs before the gate opens.
  *
  * The gate is a `/bin/sh` that waits for a word on a pipe and then *becomes* the command (exec). It
- * costs half a millisecond. No shell ever reads the command: the arguments travel as arguments
- * ("$@"), and once the command runs there is no shell left. Why it is there: between the start of a
- * process and the moment when the guardian and the store know of it we can be killed. An ordinary
- * child would then work on, unknown to everybody, beside the next holder. A gate whose pipe breaks
- * exits without having done anything.
+ * costs half a millisecond. No shell parses the command: the arguments travel as arguments ("$@"),
+ * and no shell is left once the command runs. The reason: the wrapper can be killed after the start
+ * of a process and before the guardian and the store know it. An ordinary child would then keep
+ * running, unknown to both, beside the next holder. A gate whose pipe breaks exits without running
+ * anything.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import type { Writable } from 'node:stream'
@@ -18,22 +18,25 @@ import { startFailure } from './start-failure.js'
 
 export interface Gate {
   readonly pid: number
-  /** How the command ended, or the gate when it was never opened. */
+  /** How the command ended, or the gate if it never opened. */
   readonly exited: Promise<ExitStatus>
   /** Lets the command run. */
   open(): void
-  /** Gives the command up: it never ran. */
+  /** Ends the gate; the command never runs. */
   abandon(): void
 }
 
 export interface GateOptions {
   readonly command: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Lead a session of its own. Without it the command stays in our process group. */
+  /**
+   * Whether the command leads a session of its own. Otherwise it stays in the wrapper's process
+   * group.
+   */
   readonly ownSession: boolean
 }
 
-/** The pipe is closed before the exec: nothing of the gate is left in the command. */
+/** The shell closes the pipe before the exec, so the command inherits nothing of the gate. */
 const WAIT_FOR_WORD =
   'read -r HOLDFAST_GO <&3 && [ "$HOLDFAST_GO" = go ] || exit 125; exec 3<&-; unset HOLDFAST_GO; '
 
@@ -49,7 +52,7 @@ export async function startGate(options: GateOptions): Promise<Gate> {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   const pipe = child.stdio[3] as Writable
-  // Writing to a gate that died a moment ago gives EPIPE; its exit tells the story.
+  // Writing to a dead gate gives EPIPE; its exit is reported instead.
   pipe.on('error', () => {})
   await spawned(child)
   const pid = child.pid
@@ -58,7 +61,7 @@ export async function startGate(options: GateOptions): Promise<Gate> {
   return { pid, exited, open: () => pipe.end('go\n'), abandon: () => pipe.destroy() }
 }
 
-/** Some failures come as an event, others (E2BIG) are thrown at once. */
+/** Some failures come as an event; others, such as E2BIG, are thrown. */
 function spawnOrThrow(args: string[], options: SpawnOptions): ChildProcess {
   try {
     return spawn('/bin/sh', args, options)

@@ -1,10 +1,9 @@
 /**
- * The wrapper's side of the guardian. See bin/guardian.sh for what it does and why it is a shell.
+ * The wrapper's side of the guardian. bin/guardian.sh describes its work, and why it is a shell.
  *
- * The order closes the race between starting the command and guarding it: the guardian is started
- * first, then the command behind its gate, then the guardian is told, then the gate opens. The
- * pipe's write end is close-on-exec, so neither the command nor anything else inherits it and the
- * pipe ends when this process does.
+ * The order closes the race between starting and guarding: the guardian starts, the command starts
+ * behind its gate, the guardian learns its id, the gate opens. The pipe's write end is
+ * close-on-exec, so no other process inherits it, and the pipe ends with this process.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
@@ -14,8 +13,8 @@ import { startFailure } from './start-failure.js'
 import type { Target } from './target.js'
 
 /**
- * A PATH that is meant for the command may lead nowhere, and a guardian without `sleep` would
- * strike never.
+ * Returns a PATH with the system's folders: that of the command may lead nowhere, and without
+ * `sleep` the guardian would never strike.
  */
 function guardianPath(): string {
   const ours = process.env['PATH'] ?? ''
@@ -35,18 +34,19 @@ export class Guardian {
     this.#child = child
     this.#pipe = pipe
     this.#answers = answers
-    // A guardian that was killed gives EPIPE on the next line; `onDeath` tells of it.
+    // A killed guardian gives EPIPE on the next line; `onDeath` reports it.
     pipe.on('error', () => {})
     child.unref()
   }
 
   static async start(): Promise<Guardian> {
     const child = spawn('/bin/sh', [GUARDIAN_SCRIPT], {
-      // It holds no output open (`holdfast run … | tee log` must end) and no folder busy.
+      // It keeps no output open (`holdfast run … | tee log` must end) and no folder busy.
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
       cwd: '/',
-      // Our environment could upset a shell (OPTIND=x), and is none of its business.
+      // The wrapper's environment could break a shell (OPTIND=x), and the guardian needs none of
+      // it.
       env: { PATH: guardianPath() },
     })
     await new Promise<void>((resolve, reject) => {
@@ -57,11 +57,11 @@ export class Guardian {
   }
 
   /**
-   * Names what must not outlive us. Resolves when the guardian has understood: a command that
-   * nobody guards must not start.
+   * Names the processes that must not outlive the wrapper. Resolves when the guardian has answered:
+   * an unguarded command must not start.
    */
   watch(target: Target): Promise<void> {
-    const understood = new Promise<void>((resolve, reject) => {
+    const answered = new Promise<void>((resolve, reject) => {
       this.#answers.once('data', () => {
         this.#answers.destroy()
         resolve()
@@ -72,43 +72,40 @@ export class Guardian {
         ),
       )
     })
-    this.#say(`watch ${target.kind} ${target.id} ${target.startTime}`)
-    return understood
+    this.#send(`watch ${target.kind} ${target.id} ${target.startTime}`)
+    return answered
   }
 
   /**
-   * Has the command killed after `ms`, in case this process is stopped or stuck then. A later call
-   * replaces it.
+   * Asks the guardian to kill the command after `ms`, in case this process is stopped or stuck
+   * then. A later call replaces it.
    */
   until(ms: number): void {
     this.#strikesAtMs = performance.now() + Math.max(0, ms)
-    this.#say(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
+    this.#send(`until ${(Math.max(0, ms) / 1000).toFixed(3)}`)
   }
 
-  /**
-   * Whether the guardian has had its order to kill: the time has passed, and it heard of no later
-   * one.
-   */
+  /** Whether the guardian kills now: the last `until` has passed. */
   get strikes(): boolean {
     return performance.now() >= this.#strikesAtMs
   }
 
-  /** The command has ended: nothing is left to guard. */
+  /** Ends the guardian: the command has ended. */
   dismiss(): void {
     if (this.#dismissed) return
     this.#dismissed = true
-    this.#say('done')
+    this.#send('done')
     this.#pipe.end()
   }
 
-  /** Calls back when somebody killed the guardian while it was needed. */
-  onDeath(tell: () => void): void {
+  /** Calls back when the guardian dies while it is needed. */
+  onDeath(report: () => void): void {
     this.#child.once('exit', () => {
-      if (!this.#dismissed) tell()
+      if (!this.#dismissed) report()
     })
   }
 
-  #say(line: string): void {
+  #send(line: string): void {
     this.#pipe.write(`${line}\n`)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * One run of the command: guardian first, gate second, then everybody who must know is told, and
- * only then does the command begin. Whatever kills us at any point, either the gate never opens or
- * the guardian knows what to end.
+ * One run of the command. The order: guardian, gate, the guardian and the store record the group,
+ * the gate opens. If the wrapper dies at any point, either the gate never opens or the guardian
+ * knows the processes to end.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ExitStatus } from '../exit-codes.js'
@@ -14,44 +14,41 @@ import { killAll, mayOutlive, membersOf, signalAll, signalCommand, type Target }
 export interface JobOptions {
   readonly command: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** A terminal is on stdin: share its foreground group. */
+  /** Whether stdin is a terminal: then the command shares its foreground group. */
   readonly terminal: boolean
   /**
-   * Writes the group into the claim. The command starts when this has resolved, and not when it
+   * Writes the group into the claim. The command starts after this resolves, and never if it
    * rejects.
    */
   readonly record: (group: RecordedGroup) => Promise<void>
   /**
-   * After how many milliseconds the guardian kills the command unless told otherwise. Asked just
-   * before the start.
+   * Returns the milliseconds after which the guardian kills the command, without a later order.
+   * Called just before the start.
    */
   readonly guardForMs: () => number | undefined
   readonly onGuardianDeath: () => void
   /**
-   * Throws when the command must not start after all. Called in the tick in which the gate opens,
-   * right before.
+   * Throws when the command must not start. Called in the tick in which the gate opens, right
+   * before that.
    */
   readonly assertWanted: () => void
 }
 
-/**
- * Orders for the command and all that works for it. Signals have no effect once the command has
- * ended.
- */
+/** The command with all its processes. Signals have no effect once the command has ended. */
 export interface Job {
   readonly pid: number
   /** How the command ended. */
   readonly exited: Promise<ExitStatus>
-  /** Whether the command ended by the guardian's hand, who had heard of no later time. */
+  /** Whether the guardian killed the command, because no later order came. */
   readonly endedByGuardian: boolean
   signal(signal: NodeJS.Signals): void
   signalCommandOnly(signal: NodeJS.Signals): void
-  /** Kills all of it, also those of its group that outlive the command. */
+  /** Kills all processes, also those of the group that outlive the command. */
   kill(): void
-  /** The processes of the job as they are now, also those of its group that outlive the command. */
+  /** Returns the present processes, also those of the group that outlive the command. */
   members(): ProcessInfo[]
   guardFor(ms: number): void
-  /** Sends the guardian away: nothing is left that must not outlive us. */
+  /** Ends the guardian: no process is left to guard. */
   close(): void
 }
 
@@ -74,10 +71,10 @@ async function passGate(gate: Gate, guardian: Guardian, options: JobOptions): Pr
   try {
     const target = targetOf(gate.pid, options.terminal)
     const group = groupOf(gate.pid)
-    // A gate that is gone was killed by somebody; its exit is reported as the command's.
+    // A gate that is gone was killed; its exit is reported as the command's.
     await Promise.all([guardian.watch(target), group && options.record(group)])
-    // Node delivers signals last in a turn of its event loop: one that has arrived must be seen
-    // before the gate opens.
+    // Node delivers signals at the end of a tick: one that has arrived must be seen before the gate
+    // opens.
     await nextTurn()
     const guardMs = options.guardForMs()
     if (guardMs !== undefined) guardian.until(guardMs)
@@ -111,7 +108,7 @@ class RunningJob implements Job {
     this.#target = target
     this.#guardian = guardian
     this.exited = gate.exited.then((status) => {
-      // From here on the process id can belong to somebody else.
+      // From here on another process can have this id.
       this.#ended = true
       this.#endedByGuardian = status.signal === 'SIGKILL' && guardian.strikes
       return status
@@ -143,7 +140,7 @@ class RunningJob implements Job {
   }
 
   guardFor(ms: number): void {
-    // Also for those that outlive the command: the guardian strikes when it hears of no later time.
+    // Also for processes that outlive the command: the guardian strikes without a later order.
     this.#guardian.until(ms)
   }
 

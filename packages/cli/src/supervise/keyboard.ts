@@ -1,15 +1,15 @@
 /**
- * Tells a signal from the keyboard from one that somebody sent to this process alone.
+ * Distinguishes a signal of the keyboard from one that was sent to this process alone.
  *
  * In a terminal the kernel gives SIGINT and SIGQUIT to the whole foreground group, so the command
  * has them already; one sent by `kill` reaches this process only. Node does not say where a signal
- * came from. So a process of its own stands in the group and handles nothing: what ends it came to
- * the group.
+ * came from. So a separate process stands in the group and handles no signal: a signal that ends it
+ * came to the group.
  */
 import { spawn } from 'node:child_process'
 import { settlesWithin } from '../timers.js'
 
-/** How long the system may take to report that end. */
+/** The longest time until the system reports that end. */
 const REPORT_MS = 500
 
 export class Keyboard {
@@ -23,7 +23,7 @@ export class Keyboard {
 
   /** Whether the signal that has just arrived came to the whole group. */
   async sent(): Promise<boolean> {
-    // A canary that could not be started leaves what is right at a keyboard.
+    // Without a canary this assumes the keyboard.
     if (!this.#canary) return true
     const fromGroup = await settlesWithin(this.#canary, REPORT_MS)
     if (fromGroup) this.#settle()
@@ -37,8 +37,7 @@ export class Keyboard {
 
   #settle(): void {
     if (this.#closed) return
-    // It ends when its pipe does, so also when this process is killed. Ctrl-\ must leave no core
-    // file of it.
+    // It ends with its pipe, and so with this process. Ctrl-\ must leave no core file of it.
     const child = spawn('/bin/sh', ['-c', 'ulimit -c 0; read -r _'], {
       stdio: ['pipe', 'ignore', 'ignore'],
     })

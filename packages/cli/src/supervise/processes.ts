@@ -1,8 +1,8 @@
 /**
- * Looks at the processes of this machine: who is whose child, and since when.
+ * Reads the processes of this machine: their parents, groups and start times.
  *
- * A process id alone names nobody, since ids are used again. The pair of id and start time does. On
- * Linux both come from /proc; elsewhere `ps` tells them.
+ * A process id alone identifies no process, since the system reuses ids. The pair of id and start
+ * time does. On Linux both come from /proc, elsewhere from `ps`.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -12,8 +12,7 @@ export interface ProcessInfo {
   readonly ppid: number
   readonly pgid: number
   /**
-   * In the units of the operating system: clock ticks since the boot, or a date. Only for
-   * comparing.
+   * In units of the operating system: clock ticks since the boot, or a date. Only for comparing.
    */
   readonly startTime: string
   readonly zombie: boolean
@@ -21,15 +20,12 @@ export interface ProcessInfo {
 
 const HAS_PROC = process.platform === 'linux'
 
-/** One process, or undefined when it is gone (or hidden from us). */
+/** Returns one process, or undefined when it is gone or hidden from this user. */
 export function lookUp(pid: number): ProcessInfo | undefined {
   return HAS_PROC ? fromProc(pid) : fromPs(['-p', String(pid)])[0]
 }
 
-/**
- * Whether the process that was seen at `startTime` still works. A zombie does not: nobody waits for
- * it.
- */
+/** Whether the process that started at `startTime` still runs. A zombie does not run. */
 export function isAlive(pid: number, startTime: string): boolean {
   const found = lookUp(pid)
   return found !== undefined && found.startTime === startTime && !found.zombie
@@ -43,7 +39,7 @@ export function listProcesses(): ProcessInfo[] {
     .filter((found) => found !== undefined)
 }
 
-/** These processes and all that descends from them, parents before their children. */
+/** Returns these processes and all their descendants, parents before their children. */
 export function familyOf(...pids: readonly number[]): ProcessInfo[] {
   const byParent = new Map<number, ProcessInfo[]>()
   const family = new Set<ProcessInfo>()
@@ -53,7 +49,7 @@ export function familyOf(...pids: readonly number[]): ProcessInfo[] {
     if (siblings) siblings.push(found)
     else byParent.set(found.ppid, [found])
   }
-  // The set grows under the loop: that is the walk. A process occurs once, so it ends.
+  // The set grows during the loop, which is the walk. A process occurs once, so the loop ends.
   for (const member of family) for (const child of byParent.get(member.pid) ?? []) family.add(child)
   return [...family]
 }
@@ -62,7 +58,7 @@ function fromProc(pid: number): ProcessInfo | undefined {
   try {
     return parseProcStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
-    // Gone between the listing and the look, which is what undefined says.
+    // The process ended after the listing.
     return undefined
   }
 }

@@ -1,23 +1,26 @@
 /**
- * Brings an environment through a shell unchanged.
+ * Carries an environment through a shell unchanged.
  *
- * A shell is no transparent window: dash drops variables whose names it could not write
- * (`spring.port`), resets the ones it uses itself (IFS), refuses to start on a strange OPTIND, and
- * adds PWD. The command must see what it would see without us, so those variables travel under
- * plain names and `env` puts them back right before the command.
+ * A shell changes its environment: dash drops variables with names such as `spring.port`, resets
+ * its own (IFS), refuses to start with a strange OPTIND, and adds PWD. The command must see what it
+ * would see without Holdfast, so those variables travel under plain names and `env` restores them
+ * right before the command.
  */
 import { existsSync } from 'node:fs'
 
 export interface SafeEnv {
   /** For the shell. */
   readonly env: Record<string, string>
-  /** Shell code to run before `exec "$@"`. It holds no data of the user, only names made here. */
+  /**
+   * Shell code to run before `exec "$@"`. It contains no data of the user, only names from this
+   * module.
+   */
   readonly prelude: string
 }
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Variables that some shell overwrites, refuses, or acts on. */
+/** Variables that a shell overwrites, refuses, or acts on. */
 const SHELLS_OWN = new Set([
   ...[
     'ENV',
@@ -36,7 +39,7 @@ const SHELLS_OWN = new Set([
   ...['BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO', 'POSIXLY_CORRECT', 'MAIL', 'MAILPATH'],
 ])
 
-/** Variables that shells add when they are not there. */
+/** Variables that shells add when they are missing. */
 const ADDED = ['PWD', 'OLDPWD', 'SHLVL']
 
 /** @param program the command without its arguments, which `env` must not take for a variable */
@@ -67,14 +70,13 @@ function unsetAdded(original: Readonly<Record<string, string | undefined>>): str
 function restore(carriers: readonly string[], program: string): string {
   if (carriers.length === 0) return ''
   const pairs = carriers.map((carrier) => `"$${carrier}"`).join(' ')
-  // To `env` whatever has a sign of equality is one more variable. `nice` starts its operand
-  // whatever its name is, and adding nothing it changes nothing; a shell would drop what `env` has
-  // just put back.
+  // `env` takes an operand with `=` for a variable. `nice` starts an operand of any name, and with
+  // 0 it changes nothing; a shell would drop what `env` has just restored.
   const starter = program.includes('=') ? `${systemTool('nice')} -n 0 -- ` : ''
   return `set -- ${systemTool('env')} -- ${pairs} ${starter}"$@"; unset ${carriers.join(' ')}; `
 }
 
-/** The PATH is that of the command, and need not lead to the tools of the system. */
+/** The PATH is that of the command, and may not lead to the tools of the system. */
 function systemTool(name: 'env' | 'nice'): string {
   return (
     ['/usr/bin', '/bin'].map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ??

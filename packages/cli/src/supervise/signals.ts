@@ -1,12 +1,12 @@
 /**
- * The signals that the wrapper handles. What is to be done with them changes while it waits, runs
- * and stays, so there is one set of listeners with one current handler, and no moment between two
- * phases in which a signal would kill us (and with us the orderly release).
+ * The signals that the wrapper handles. Their meaning changes between the wait, the run and the
+ * end. One set of listeners with one current handler leaves no moment in which a signal would kill
+ * the wrapper before the release.
  */
 
-/** Orders to end, in the words of the terminal, of init systems and of people. */
+/** Signals that ask to end: from the terminal, from init systems and from people. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const
-/** Messages, whose meaning only the command knows. */
+/** Messages to the command, which alone knows their meaning. */
 const MESSAGES = ['SIGUSR1', 'SIGUSR2'] as const
 
 export type HandledSignal = (typeof ENDING)[number] | (typeof MESSAGES)[number]
@@ -25,7 +25,7 @@ export class Signals {
     for (const signal of [...ENDING, ...MESSAGES]) process.on(signal, this.#listener)
   }
 
-  /** From now on signals go here. */
+  /** Sets the handler of later signals. */
   handle(handler: SignalHandler): void {
     this.#handler = handler
   }

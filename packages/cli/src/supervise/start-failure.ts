@@ -1,4 +1,4 @@
-/** Why the system started no process, and what to do about it. */
+/** Errors for a process that the system did not start, with advice. */
 import { ConfigError, SystemError } from '../cli-error.js'
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 /**
- * What a signal is sent to: the command and everything that works for it.
+ * The target of a signal: the command and all its processes.
  *
  * Without a terminal the command leads a session and a process group of its own, and one call
  * reaches all of it. With a terminal it must stay in the foreground group, or Ctrl-C, Ctrl-Z and
- * password prompts would not work; that group also holds us, and whatever else stands in the
- * pipeline, so there the descendants are looked up instead.
+ * password prompts would not work. That group also has the wrapper and the rest of the pipeline, so
+ * there the target is the descendants.
  */
 import { familyOf, isAlive, listProcesses, lookUp, type ProcessInfo } from './processes.js'
 
@@ -12,7 +12,7 @@ export type Target =
   | { readonly kind: 'group'; readonly id: number; readonly startTime: string }
   | { readonly kind: 'tree'; readonly id: number; readonly startTime: string }
 
-/** Sends a signal that the processes may handle. Those that are gone are no error. */
+/** Sends a signal that the processes may handle. Processes that are gone are no error. */
 export function signalAll(target: Target, signal: NodeJS.Signals): void {
   if (target.kind === 'group') send(-target.id, signal)
   else for (const member of familyOf(target.id)) send(member.pid, signal)
@@ -24,8 +24,8 @@ export function signalCommand(target: Target, signal: NodeJS.Signals): void {
 }
 
 /**
- * Whether what the target names can be ours yet when the command itself has ended. The number of a
- * group is not given away while the group lives; a leader with another start time is a stranger's.
+ * Whether processes of the target can outlive the command. The kernel does not reuse a group's
+ * number while the group lives; a leader with another start time belongs to another group.
  */
 export function mayOutlive({ kind, id, startTime }: Target): boolean {
   if (kind === 'tree') return false
@@ -38,16 +38,17 @@ export function membersOf(target: Target): ProcessInfo[] {
   return listProcesses().filter((found) => found.pgid === target.id)
 }
 
-/** Ends all of it for good. */
+/** Kills all processes of the target. */
 export function killAll(target: Target): void {
   if (target.kind === 'group') send(-target.id, 'SIGKILL')
   else for (const member of freeze(target)) send(member.pid, 'SIGKILL')
 }
 
 /**
- * Stops every process of a tree before any of it is killed. A parent that dies first would hand its
- * children to init, out of our sight, and one that still runs could fork between the look and the
- * kill; a stopped one cannot. So: stop what is seen, look again, until a look finds nothing new.
+ * Stops every process of a tree before any of it is killed. A parent that dies first would leave
+ * its children to init, where no look finds them. A running process could fork between the look and
+ * the kill; a stopped one cannot. So this stops what a look finds, and looks again until nothing is
+ * new.
  */
 function freeze(target: Target): ProcessInfo[] {
   const frozen = new Map<number, ProcessInfo>()
@@ -63,8 +64,8 @@ function freeze(target: Target): ProcessInfo[] {
 }
 
 /**
- * A tree that still grows after so many looks forks faster than we can stop it; then kill what is
- * known.
+ * A tree that still grows after this many looks forks faster than this can stop it; then the known
+ * processes are killed.
  */
 const MAX_ROUNDS = 20
 
@@ -72,7 +73,6 @@ function send(id: number, signal: NodeJS.Signals): void {
   try {
     process.kill(id, signal)
   } catch {
-    // ESRCH: it is gone. EPERM: it took another user's rights (sudo), and only that user can end
-    // it.
+    // ESRCH: it is gone. EPERM: it runs as another user (sudo), and only that user can end it.
   }
 }

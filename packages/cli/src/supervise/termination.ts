@@ -1,13 +1,12 @@
 /**
- * Ends a job: SIGTERM first, SIGKILL when it has not gone by then. Several reasons can come one
- * after the other (a cap, then a loss): the first one gives the outcome its name, the earliest
- * SIGKILL counts.
+ * Ends a job: SIGTERM first, SIGKILL after the grace time. Several reasons can follow one another
+ * (a cap, then a loss): the first one names the outcome, and the earliest SIGKILL counts.
  *
- * The command itself may go at once and leave a child that ignores SIGTERM, or cleans up for a
- * while: a shell does so with the program that it waits for. So whoever was there at SIGTERM is
- * remembered, whether it came from us or was passed on, and `settled` waits for all of them: they
- * work under the lock. When we end the job, those born after SIGTERM have to go as well, for which
- * a command that goes at once has left them no other sign.
+ * The command may end at once and leave a child that ignores SIGTERM or cleans up for a while, as a
+ * shell does. So the processes that exist at a SIGTERM, Holdfast's own or one passed on, are
+ * remembered, and `settled` waits for all of them: they work under the lock. When Holdfast ends the
+ * job, processes that start after SIGTERM must end as well; nothing else reaches them once the
+ * command is gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from './job.js'
@@ -16,19 +15,19 @@ import { familyOf, isAlive, type ProcessInfo } from './processes.js'
 export type EndReason = 'lost' | 'at-most'
 
 export class Termination {
-  /** Why the job was ended; undefined while nobody has ended it. */
+  /** Why Holdfast ended the job; undefined while it has not. */
   reason: EndReason | undefined
   readonly #job: Job
   #timer: NodeJS.Timeout | undefined
   #killAtMs = Infinity
-  readonly #told: ProcessInfo[] = []
+  readonly #remembered: ProcessInfo[] = []
   #commandGone = false
 
   constructor(job: Job) {
     this.#job = job
   }
 
-  /** Asks the job to end and gives it `graceMs`. With none it is killed at once. */
+  /** Asks the job to end, and kills it after `graceMs`; with 0 at once. */
   begin(reason: EndReason, graceMs: number): void {
     if (this.reason === undefined) {
       this.reason = reason
@@ -38,16 +37,13 @@ export class Termination {
     this.#killIn(Math.max(0, graceMs))
   }
 
-  /** SIGTERM is about to be passed on. Those that outlive the command get it from here. */
+  /** Call this before SIGTERM is passed on. Processes that outlive the command get it from here. */
   passOn(): void {
     if (this.#commandGone) this.#signalRest('SIGTERM')
     else this.#remember()
   }
 
-  /**
-   * Resolves when the command has ended and, if it was told to, when nothing is left of those that
-   * were there then.
-   */
+  /** Resolves when the command has ended, together with all processes that existed at a SIGTERM. */
   async settled(): Promise<void> {
     await this.#job.exited
     this.#commandGone = true
@@ -64,10 +60,10 @@ export class Termination {
   }
 
   #living(): ProcessInfo[] {
-    return this.#told.filter(({ pid, startTime }) => isAlive(pid, startTime))
+    return this.#remembered.filter(({ pid, startTime }) => isAlive(pid, startTime))
   }
 
-  /** A stopped process handles SIGTERM when it goes on, so it is told to. */
+  /** A stopped process handles SIGTERM only after SIGCONT. */
   #ask(): void {
     for (const signal of ['SIGTERM', 'SIGCONT'] as const) {
       if (this.#commandGone) this.#signalRest(signal)
@@ -84,7 +80,7 @@ export class Termination {
     else this.#timer = setTimeout(() => this.#kill(), graceMs)
   }
 
-  /** Kills the job, and those of it that outlived the command and are out of the job's reach. */
+  /** Kills the job, and its remembered processes that the job no longer reaches. */
   #kill(): void {
     this.#remember()
     this.#job.kill()
@@ -92,11 +88,11 @@ export class Termination {
   }
 
   #remember(): void {
-    const known = new Set(this.#told.map(({ pid, startTime }) => `${pid} ${startTime}`))
+    const known = new Set(this.#remembered.map(({ pid, startTime }) => `${pid} ${startTime}`))
     const descendants = familyOf(...this.#living().map(({ pid }) => pid))
     for (const member of [...this.#job.members(), ...descendants]) {
       const key = `${member.pid} ${member.startTime}`
-      if (!known.has(key)) this.#told.push(member)
+      if (!known.has(key)) this.#remembered.push(member)
       known.add(key)
     }
   }
@@ -106,7 +102,7 @@ export class Termination {
       try {
         process.kill(pid, signal)
       } catch {
-        // Gone since the look.
+        // It ended after the look.
       }
     }
   }

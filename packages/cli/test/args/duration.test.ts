@@ -66,7 +66,7 @@ describe('durations', () => {
     [61_000, '1m 1s'],
     [4_800_000, '1h 20m'],
     [90_000_000, '1d 1h'],
-    [Infinity, 'for ever'],
+    [Infinity, 'forever'],
   ])('writes %d ms as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
   })

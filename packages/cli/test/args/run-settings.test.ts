@@ -38,7 +38,7 @@ describe('the options of run', () => {
     [['job', 'true'], 'Put -- before the command'],
     [['job', 'b', ...TRUE], 'One lock name is expected'],
     [['job', '--permits', '0', ...TRUE], 'whole number'],
-    [['job', '--permits', '2147483647', ...TRUE], 'from 1 to 2147483646'],
+    [['job', '--permits', '2147483647', ...TRUE], 'from 1 to 1000000'],
     [['job', '--wait', 'Infinity', ...TRUE], 'Write inf.'],
     [['job', '--permits', '1.5', ...TRUE], 'whole number'],
     [['job', '--permits', 'NaN', ...TRUE], 'whole number'],

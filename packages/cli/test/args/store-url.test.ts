@@ -31,7 +31,7 @@ describe('which store', () => {
     expect(system.url).toBe('embedded:/var/lib/holdfast')
   })
 
-  it('opens the folder for all as such, whichever way it was named', () => {
+  it('the folder for all users opens as shared, by --system as by its URL', () => {
     expect(embeddedOptions('embedded:/var/lib/holdfast/')).toEqual({ system: true })
     expect(embeddedOptions('embedded:///var/lib/holdfast')).toEqual({ system: true })
     expect(embeddedOptions('embedded:file:///a%20b')).toEqual({ directory: '/a b' })
@@ -100,9 +100,9 @@ describe('which store', () => {
   it.each([
     ['nonsense', 64, 'is no URL'],
     ['memory:', 64, 'no other process'],
-    ['embeded:/x', 78, 'Did you mean embedded:'],
-    ['gopher://x', 78, 'Known: embedded:'],
-    ['constructor:', 78, 'There is no store'],
+    ['embeded:/x', 64, 'Did you mean embedded:'],
+    ['gopher://x', 64, 'Known: embedded:'],
+    ['constructor:', 64, 'There is no store'],
     ['zk:', 64, 'zk://host:2181'],
     ['zk://me@h', 64, 'without a password'],
     ['zk://h?tick=1', 64, 'know the option tickMs'],
@@ -114,7 +114,7 @@ describe('which store', () => {
     ['etcds://h?ca=/no/such/file', 78, 'cannot be read'],
     ['embedded:/x?mode=fast', 64, 'has options'],
     ['embedded:file://host/x', 64, 'no folder of this machine'],
-    ['embedded:file:///%zz', 64, 'escapes nothing'],
+    ['embedded:file:///%zz', 64, 'starts no escape'],
     ['mysql://app:p%zz@h/db', 64, '%25'],
     ['mysql://app@h/db?ssl=notjson', 64, 'notjson'],
     ['mysql://app@h/db?ssl={"passphrase"', 64, 'no JSON'],
@@ -124,7 +124,7 @@ describe('which store', () => {
     ['mysql://app@h/db?schema=s', 64, 'Did you mean prefix?'],
     ['postgres://app@h/db?shema=s', 64, 'Did you mean schema?'],
     ['postgres://app@h/db?Schema=s', 64, 'Did you mean schema?'],
-    ['postgres://app@h/db?mode=session', 64, 'was removed'],
+    ['postgres://app@h/db?mode=session', 64, 'has the option mode, which does not exist'],
     ['postgres://app@h/db?sslrootcert=/no/such/file', 78, 'cannot be read'],
   ])('refuses %s', async (url, exitCode, text) => {
     await expect(openStore(url)).rejects.toMatchObject({

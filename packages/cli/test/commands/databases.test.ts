@@ -21,7 +21,7 @@ const DATABASES = [
 describe.each(DATABASES)('$name', ({ url, table }) => {
   const env = { HOLDFAST_STORE: url }
 
-  test('says that the schema is missing, and makes it when told to', async () => {
+  test('reports a missing schema, and migrate creates it', async () => {
     const box = new Box()
     const early = box.holdfast(['run', 'job', '--', 'true'], { env })
     expect(await early.code()).toBe(78)
@@ -34,15 +34,15 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
     for (const _ of [1, 2]) {
       const migrated = box.holdfast(['migrate'], { env })
       expect(await migrated.code()).toBe(0)
-      expect(migrated.stdout).toContain('has what it needs')
+      expect(migrated.stdout).toContain('is ready')
     }
-    for (const [options, told] of [
+    for (const [options, answer] of [
       [[], { migrated: true }],
       [['--print'], { sql: printed.stdout }],
     ] as const) {
       const json = box.holdfast(['migrate', '--json', ...options], { env })
       expect(await json.code()).toBe(0)
-      expect(JSON.parse(json.stdout)).toEqual({ store: shownUrl(url), ...told })
+      expect(JSON.parse(json.stdout)).toEqual({ schemaVersion: 1, store: shownUrl(url), ...answer })
     }
   })
 
@@ -77,7 +77,7 @@ const COMMANDS = [
 ]
 
 test.each(DATABASES)(
-  '$name: commands end, and say so, when the server accepts and is silent',
+  '$name: commands end with a message when the server accepts and stays silent',
   async ({ url }) => {
     const silent = await listenInSilence()
     try {
@@ -123,24 +123,23 @@ describe('a migration that fails', () => {
     ['mysql, a wrong password', asGuest(mysql.url, 'guest:wrong'), 77, /Check user and password/],
     ['mysql, a missing database', mysql.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
     ['mysql, a guest', asGuest(mysql.url, 'guest:right'), 77, /Access denied/],
-  ])('says what is wrong: %s', async (_, store, code, told) => {
+  ])('reports what is wrong: %s', async (_, store, code, message) => {
     const run = new Box().holdfast(['migrate', '--store', store])
     expect(await run.code()).toBe(code)
-    expect(run.stderr).toMatch(told)
+    expect(run.stderr).toMatch(message)
     expect(run.stdout).toBe('')
   })
 })
 
 describe.each([postgres, mysql])('at $url', ({ url }) => {
-  test('refuses the mode that was removed, and says what to do', async () => {
+  test('refuses the option mode, with advice', async () => {
     for (const args of [
       ['run', 'job', '--store', `${url}?mode=session`, '--', 'true'],
       ['migrate', '--store', `${url}?mode=session`],
     ]) {
       const program = new Box().holdfast(args)
       expect(await program.code()).toBe(64)
-      expect(program.stderr).toContain('session mode')
-      expect(program.stderr).toContain('holdfast migrate')
+      expect(program.stderr).toContain('has the option mode, which does not exist. Leave it out.')
     }
   })
 

@@ -1,14 +1,11 @@
-/**
- * Files of the embedded store that were meddled with: each is told by its own name and for its own
- * reason.
- */
+/** Damaged files of the embedded store: the error names the file and the reason. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 
 function databases(box: Box): string[] {
   const folder = box.file('store')
@@ -18,12 +15,12 @@ function databases(box: Box): string[] {
 }
 
 /** Only root can become another user, who must be allowed to run this very program. */
-function canBeNobody(): boolean {
+function canDropRights(): boolean {
   if (process.getuid?.() !== 0) return false
-  return spawnSync(process.execPath, [BIN, '--version'], { uid: NOBODY }).status === 0
+  return spawnSync(process.execPath, [BIN, '--version'], { uid: UNPRIVILEGED }).status === 0
 }
 
-if (!canBeNobody())
+if (!canDropRights())
   console.log('left out: a user without rights, which needs root and a Node for all users')
 
 describe('a state file', () => {
@@ -42,12 +39,12 @@ describe('a state file', () => {
     await holder.code()
   })
 
-  it.skipIf(!canBeNobody())('without rights is named, and not its folder', async () => {
+  it.skipIf(!canDropRights())('without rights is named, and not its folder', async () => {
     const box = new Box()
     expect(await box.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)
     chmodSync(box.folder, 0o777)
     for (const name of ['store', 'store/s']) chmodSync(box.file(name), 0o777)
-    const denied = box.holdfast(['run', 'job', '--', 'true'], { uid: NOBODY })
+    const denied = box.holdfast(['run', 'job', '--', 'true'], { uid: UNPRIVILEGED })
     expect(await denied.code()).toBe(78)
     expect(denied.stderr).toMatch(/may not read and write the file \S+\.db/)
   })

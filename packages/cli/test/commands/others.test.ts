@@ -10,7 +10,6 @@ import { Program } from '../support/program.js'
 
 describe('bad input', () => {
   it.each([
-    ['no command', [], 64],
     ['an unknown command', ['rnu'], 64],
     ['an unknown option', ['ls', '--jsno'], 64],
     ['an option without its value', ['run', 'x', '--ttl', '--', 'true'], 64],
@@ -21,13 +20,15 @@ describe('bad input', () => {
     ['two names', ['inspect', 'a', 'b'], 64],
     ['a bad duration', ['run', 'x', '--wait', '5', '--', 'true'], 64],
     ['the memory store', ['run', 'x', '--store', 'memory:', '--', 'true'], 64],
-    ['an unknown store', ['ls', '--store', 'gopher://me:secret@host'], 78],
+    ['an unknown store', ['ls', '--store', 'gopher://me:secret@host'], 64],
     ['a steal without consent', ['steal', 'x', '--reason', 'why'], 64],
     ['a steal of another name', ['steal', 'x', '--confirm', 'y', '--reason', 'why'], 64],
     ['a steal without a reason', ['steal', 'x', '--confirm', 'x', '--reason', ' '], 64],
     ['a release without a claim', ['release', 'x'], 64],
     ['a claim id that is none', ['release', 'x', 'a b'], 64],
-    ['a claim that is not held', ['release', 'x', 'nobody.1'], 74],
+    ['a claim that is not held', ['release', 'x', 'absent.1'], 66],
+    ['a steal of a free lock', ['steal', 'x', '--confirm', 'x', '--reason', 'why'], 66],
+    ['an empty namespace', ['run', 'x', '--namespace', '', '--', 'true'], 64],
   ])('%s', async (_, args, code) => {
     const run = new Box().holdfast(args)
     expect(await run.code()).toBe(code)
@@ -36,7 +37,14 @@ describe('bad input', () => {
     expect(run.stderr).not.toContain('secret')
   })
 
-  it('is told as JSON to those who asked for JSON', async () => {
+  it('shows the commands when none is named', async () => {
+    const run = new Box().holdfast([])
+    expect(await run.code()).toBe(64)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toMatch(/^Usage: holdfast COMMAND/)
+  })
+
+  it('is reported as JSON with --json', async () => {
     const run = new Box().holdfast(['ls', '--nonsense', '--json'])
     expect(await run.code()).toBe(64)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code: 'USAGE' }, exitCode: 64 })
@@ -77,16 +85,20 @@ describe.skipIf(!canChangeUser)('a user whom the system does not know', () => {
   it('is named by the number in a steal', async () => {
     const box = new Box()
     chmodSync(box.folder, 0o777)
+    const holder = box.holdfast(['run', 'x', '--', 'sh', '-c', 'echo held; read -r _'], { uid })
+    await holder.prints('held')
     const run = box.holdfast(['steal', 'x', '--confirm', 'x', '--reason', 'why', '--json'], { uid })
     expect(await run.code()).toBe(0)
     expect(JSON.parse(run.stdout)).toMatchObject({ by: `uid ${uid}@${hostname()}` })
+    holder.kill('SIGTERM')
+    await holder.code()
   })
 
-  it('is told what to do without a home', async () => {
+  it('learns what to do without a home', async () => {
     const env = { HOLDFAST_STORE: undefined, HOME: undefined, XDG_STATE_HOME: undefined }
     const run = new Box().holdfast(['ls'], { uid, env })
     expect(await run.code()).toBe(78)
-    expect(run.stderr).toMatch(/^holdfast: .*Set HOME, or say where with --store URL\.\n$/)
+    expect(run.stderr).toMatch(/^holdfast: .*Set HOME, or write --store URL\.\n$/)
   })
 })
 
@@ -120,8 +132,10 @@ describe('holdfast ls and inspect', () => {
     const box = new Box()
     const run = box.holdfast(['ls'])
     expect(await run.code()).toBe(0)
-    expect(run.stdout).toContain('No lock is held')
+    expect(run.stdout).toContain('No lock is held or waited for.')
     expect(await box.json(['ls'])).toEqual({
+      schemaVersion: 1,
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
       store: box.env.HOLDFAST_STORE,
       locks: [],
       truncated: false,
@@ -161,9 +175,46 @@ describe('holdfast ls and inspect', () => {
     expect(locks.map(({ name }) => name).toSorted()).toEqual(['depot:1', 'shop:1'])
     const shown = box.holdfast(['inspect', 'shop:1'])
     await shown.code()
-    expect(shown.stdout).toMatch(/HELD BY +AS +FOR +TTL LEFT +TOKEN +GROUP +CLAIM +LABEL/)
+    expect(shown.stdout).toMatch(/HELD BY +AS +HELD FOR +TTL LEFT +TOKEN +GROUP +CLAIM +LABEL/)
     for (const holder of [first, second]) holder.kill('SIGTERM')
     await Promise.all([first.code(), second.code()])
+  })
+})
+
+describe('holdfast inspect --exit-code and --namespace', () => {
+  it('exits with 75 for a held lock and with 0 for a free one', async () => {
+    const box = new Box()
+    expect(await box.holdfast(['inspect', 'job', '--exit-code']).code()).toBe(0)
+    const holder = await box.holder('job', ['--namespace', 'shop'])
+    expect(await box.holdfast(['inspect', 'shop:job', '--exit-code']).code()).toBe(75)
+    const inside = ['inspect', 'job', '--namespace', 'shop']
+    expect(await box.holdfast([...inside, '--exit-code']).code()).toBe(75)
+    expect(await box.holdfast(inside).code()).toBe(0)
+    const listing = box.holdfast(['ls', 'j', '--namespace', 'shop'])
+    expect(await listing.code()).toBe(0)
+    expect(listing.stdout).toContain('shop:job')
+    holder.types('\n')
+    expect(await holder.code()).toBe(0)
+  })
+})
+
+describe('in a terminal of 80 columns', () => {
+  it('ls shows names whole and no line is wider, and a pipe gets every column', async () => {
+    const box = new Box()
+    const name = 'a-very-long-lock-name-for-the-nightly-run-of-the-backup'
+    const holder = await box.holder(name, ['--label', 'a long label that needs more room'])
+    const terminal = box.inTerminal(['ls'], 80)
+    expect(await terminal.code()).toBe(0)
+    // oxlint-disable-next-line no-control-regex -- colours
+    const lines = terminal.screen.replace(/\u001b\[\d+m/g, '').split('\r\n')
+    expect(lines.slice(2).every((line) => line.length <= 80)).toBe(true)
+    expect(terminal.screen).toContain(name)
+    expect(terminal.screen).toMatch(/also shows: .*token/)
+    const pipe = box.holdfast(['ls'])
+    expect(await pipe.code()).toBe(0)
+    expect(pipe.stdout).toMatch(new RegExp(`${name} .*a long label that needs more room`))
+    holder.types('\n')
+    await holder.code()
   })
 })
 

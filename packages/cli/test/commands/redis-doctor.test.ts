@@ -63,7 +63,7 @@ describe('what doctor finds', () => {
     expect(await server.command('DBSIZE')).not.toBe(':0\r\n')
   })
 
-  it('a server that throws keys away, keeps nothing, and has keys of somebody else', async () => {
+  it('a server that evicts keys, keeps nothing, and has keys of another program', async () => {
     const server = await start({
       config: [
         ['maxmemory', '64mb'],
@@ -110,10 +110,10 @@ describe('what doctor finds', () => {
     const hosts = nodes.map(({ host, port }) => `${host}:${port}`)
     const { code, checks } = await doctor(`redlock://${hosts.join()}`)
     expect(code).toBe(0)
-    const told = checks
+    const reported = checks
       .filter(({ check }) => check === 'server')
       .map(({ text }) => text.split(': ')[0])
-    expect(told).toEqual(hosts)
+    expect(reported).toEqual(hosts)
   })
 
   it('a server that is not there, and a password that is wrong', async () => {

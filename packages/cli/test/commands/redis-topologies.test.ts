@@ -54,7 +54,7 @@ describe.each([
   ['Sentinels', sentinelUrl],
   ['a Cluster', clusterUrl],
 ] as const)('over %s', (_, url) => {
-  it.each(LIBRARIES)('runs, lists, steals and gives back, with %s', async (name) => {
+  it.each(LIBRARIES)('runs, lists, steals and releases, with %s', async (name) => {
     const project = new Project(name, url())
     const locks = ['job', 'other', 'third'].map((lock) => `${name}:${lock}`)
     const [lock = ''] = locks
@@ -113,11 +113,11 @@ it('prints a rule that is enough in a Cluster, with either library', async () =>
 })
 
 it.each(LIBRARIES)(
-  'says so when the Sentinels know no such primary, or are not there, with %s',
+  'reports Sentinels that know no such primary or do not answer, with %s',
   async (name) => {
-    const unknown = new Project(name, sentinelUrl('nobody')).holdfast(['doctor'])
+    const unknown = new Project(name, sentinelUrl('absent')).holdfast(['doctor'])
     expect(await unknown.code()).toBe(78)
-    expect(unknown.stdout).toContain('knows no primary called "nobody"')
+    expect(unknown.stdout).toContain('knows no primary named "absent"')
     const nowhere = new Project(name, 'redis+sentinel://127.0.0.1:1/locks').holdfast([
       'run',
       'x',

@@ -15,7 +15,7 @@ import { Program, type ProgramOptions } from '../support/program.js'
 const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.url))
 const PASSWORD = 'open-sesame'
 const WRONG = 'wrong-password'
-/** node-redis tells of the command after the login, which is refused as well. */
+/** node-redis reports the command after the login, which is refused as well. */
 const WRONG_ADVICE = /Check the user name and the password|one that it accepts/
 
 /** Of another program, and one that would give the terminal a title. */
@@ -198,7 +198,7 @@ describe.each(['ioredis', 'redis'] as const)('TLS with %s', (name) => {
   })
 })
 
-it('says so when the server speaks no TLS', async () => {
+it('reports a server that speaks no TLS', async () => {
   const project = new Project().install('ioredis', 6)
   project.url = server.url.replace('redis:', 'rediss:')
   expect(await project.failing(69)).toMatch(/^holdfast: (Redis: |The redis store did not answer)/)
@@ -224,7 +224,7 @@ describe('over Redlock', () => {
     const token = project.holdfast(['run', 'job', '--', 'sh', '-c', 'echo "[$HOLDFAST_TOKEN]"'])
     expect(await token.code()).toBe(0)
     expect(token.stdout).toBe('[]\n')
-    // One that is not there is missed by nobody, and two are.
+    // A majority works without one server, and not without two.
     project.url = `redlock://:${PASSWORD}@${[hosts[0], hosts[1], '127.0.0.1:1'].join()}`
     expect(await project.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)
     project.url = `redlock://:${PASSWORD}@${[hosts[0], '127.0.0.1:2', '127.0.0.1:1'].join()}`

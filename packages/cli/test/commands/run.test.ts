@@ -39,7 +39,7 @@ describe('holdfast run', () => {
     await holder.code()
   })
 
-  it('tells the command about its lock', async () => {
+  it('describes the lock in the environment of the command', async () => {
     const box = new Box()
     const show = 'process.stdout.write(JSON.stringify(process.env))'
     const run = box.holdfast(['run', 'a job', '--ttl', '7s', '--', process.execPath, '-e', show])
@@ -105,8 +105,7 @@ describe('holdfast run', () => {
     const killedMs = performance.now()
     holder.kill('SIGKILL')
     expect(await waiter.code()).toBe(0)
-    // A TTL is 30 s: whatever is far below that came from the death of the holder and not from its
-    // expiry.
+    // A TTL is 30 s: a wait far below that ended by the death of the holder and not by its expiry.
     expect(performance.now() - killedMs).toBeLessThan(3_000)
     expect(waiter.stdout).toBe('0\nmine\n')
     await gone(mark)
@@ -165,7 +164,7 @@ describe('holdfast run', () => {
     await holder.code()
   })
 
-  it('gives the lock back when it is told to end', async () => {
+  it('releases the lock when a signal ends it', async () => {
     const box = new Box()
     const holder = await box.holder('job')
     holder.kill('SIGTERM')
@@ -182,7 +181,7 @@ describe('holdfast run', () => {
     expect(await writer.code()).toBe(0)
 
     const exclusive = await box.holder('job')
-    expect((await box.inspect('job'))?.kind).toBe('mutex')
+    expect((await box.inspect('job'))?.kind).toBe('exclusive')
     expect(await box.holdfast(['run', 'job', '--shared', '--wait', '0', '--', 'true']).code()).toBe(
       75,
     )
@@ -218,7 +217,7 @@ describe('holdfast run', () => {
     expect(await box.inspect('tick')).toBeNull()
   })
 
-  it('does not keep it when the command was told to end', async () => {
+  it('does not keep it when a signal ended the command', async () => {
     const box = new Box()
     const run = await box.holder('tick', ['--at-least-for', '1h'])
     run.kill('SIGTERM')
@@ -309,6 +308,7 @@ describe('holdfast run', () => {
     expect(await run.code()).toBe(3)
     const status = JSON.parse(run.stderr) as Record<string, unknown>
     expect(status).toEqual({
+      schemaVersion: 1,
       lock: 'job',
       store: box.env.HOLDFAST_STORE,
       outcome: 'ran',
@@ -325,7 +325,7 @@ describe('holdfast run', () => {
     expect(readdirSync(box.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  it('prints nothing but the line of --json on stderr, also when its guardian is killed', async () => {
+  it('prints only the line of --json on stderr, also when its guardian is killed', async () => {
     const box = new Box()
     const run = await box.holder('job', ['--json'])
     process.kill(guardianOf(run), 'SIGKILL')
@@ -361,7 +361,7 @@ describe('holdfast run', () => {
     const alone = box.holdfast(['run', 'job', '--status-file', pipe, '--', 'sh', '-c', 'exit 3'])
     expect(await alone.code()).toBe(3)
     expect(alone.stderr).toMatch(
-      /^holdfast: The status could not be written .*nobody has it open for reading/,
+      /^holdfast: The status could not be written .*no process has it open for reading/,
     )
     // Opened for both, since to open it for reading alone would wait for us.
     const reader = new Program('sh', ['-c', 'exec 3<>"$0"; echo open >&2; head -n 1 <&3', pipe])
@@ -453,7 +453,7 @@ describe('a run that loses its lock', () => {
     await box.json(['steal', 'b', '--confirm', 'b', '--reason', 'test', '--now'])
     expect(await killed.code()).toBe(74)
     expect(killed.stdout).not.toContain('asked')
-    await warned.prints('works on')
+    await warned.prints('keeps running')
     warned.types('still here\n')
     expect(await warned.code()).toBe(6)
     expect(warned.stdout).toContain('still here')
@@ -493,9 +493,9 @@ describe('a run in a terminal', () => {
 
   it('says that it keeps the lock for --at-least-for, but not with --json', async () => {
     const stay = ['run', 'job', '--at-least-for', '300ms']
-    const told = new Box().inTerminal([...stay, '--', 'true'])
-    expect(await told.code()).toBe(0)
-    expect(told.screen).toMatch(/the lock is kept for another/)
+    const shown = new Box().inTerminal([...stay, '--', 'true'])
+    expect(await shown.code()).toBe(0)
+    expect(shown.screen).toMatch(/the lock is kept for another/)
     const quiet = new Box().inTerminal([...stay, '--json', '--', 'true'])
     expect(await quiet.code()).toBe(0)
     expect(JSON.parse(quiet.screen)).toMatchObject({ outcome: 'ran' })

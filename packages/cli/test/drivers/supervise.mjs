@@ -47,7 +47,7 @@ const job = await startJob({
 const termination = new Termination(job)
 const keyboard = terminal ? new Keyboard() : undefined
 signals.handle(forwardTo(job, keyboard))
-stopTogether(job, terminal, async () => options.mayGoOn ?? true)
+stopTogether(job, terminal, async () => options.mayContinue ?? true)
 say(`job ${job.pid}`)
 if (options.endAfterMs !== undefined)
   setTimeout(() => termination.begin('at-most', options.graceMs), options.endAfterMs)

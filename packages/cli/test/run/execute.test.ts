@@ -41,7 +41,7 @@ describe('the start of a command', () => {
 })
 
 describe('a command that the guardian kills while the lease lives', () => {
-  it('is told as lost, with a message, and not as a signal from nowhere', async () => {
+  it('is reported as lost, with a message, and not as an unexplained signal', async () => {
     const { until } = Guardian.prototype
     // As if this process had been stopped right after a renewal that the guardian did not hear of.
     vi.spyOn(Guardian.prototype, 'until').mockImplementation(function (this: Guardian) {
@@ -64,7 +64,7 @@ describe('a command that the guardian kills while the lease lives', () => {
     await locks.close()
   })
 
-  it('keeps its own status when somebody else kills it', async () => {
+  it('keeps its own status when another process kills it', async () => {
     const locks = createLocks(memoryStore())
     const lease = await locks.mutex('job').acquire()
     const execution = await execute({

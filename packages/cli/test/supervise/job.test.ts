@@ -141,7 +141,7 @@ describe('a job without a terminal', () => {
     expect(await run.code()).toBe(137)
   })
 
-  it('tells when the guardian is killed', async () => {
+  it('reports a killed guardian', async () => {
     const run = driver({}, ['sh', '-c', 'read line'])
     await run.prints(/\[job/)
     process.kill(guardianOf(run), 'SIGKILL')
@@ -160,18 +160,18 @@ describe('a job without a terminal', () => {
   })
 
   it('stops the command when it is stopped, and lets it go on only under a living lease', async () => {
-    for (const mayGoOn of [true, false]) {
+    for (const mayContinue of [true, false]) {
       // It starts nothing meanwhile: a shell whose child is stopped before its exec sleeps
       // uninterruptibly, and is never "T".
-      const run = driver({ mayGoOn }, ['sh', '-c', 'echo tick; exec sleep 60'])
+      const run = driver({ mayContinue }, ['sh', '-c', 'echo tick; exec sleep 60'])
       await run.prints('tick')
       const command = Number((await run.prints(/\[job (\d+)/))[1])
       await eventually('the command sleeps', () => commandLine(command).startsWith('sleep'))
       run.kill('SIGTSTP')
       await eventually('both are stopped', () => [run.pid, command].every(isStopped))
       run.kill('SIGCONT')
-      await eventually('the wrapper goes on', () => !isStopped(run.pid))
-      if (mayGoOn) await eventually('the command goes on', () => !isStopped(command))
+      await eventually('the wrapper continues', () => !isStopped(run.pid))
+      if (mayContinue) await eventually('the command continues', () => !isStopped(command))
       else expect(isStopped(command)).toBe(true)
       run.kill('SIGKILL')
       await eventually('the command is gone', () => !alive(command))
@@ -206,7 +206,7 @@ describe('a termination', () => {
       mark,
     ])
     expect(await run.code()).toBe(143)
-    // Not `until`: when the wrapper ends, the lock is given back, so it must be gone by then.
+    // Not `until`: the end of the wrapper releases the lock, so the command must be gone by then.
     expect(withMark(mark)).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeaseWatch, safetyMs, type OnLost } from '../../dist/supervise/lease-watch.js'
 
-/** A lease of which the test decides when it is renewed, doubted and lost. Time is vitest's. */
+/** A lease that the test renews, doubts and loses. Time is vitest's. */
 class ScriptedLease {
   endsAtMs: number
   doubted = false
@@ -30,10 +30,10 @@ class ScriptedLease {
     if (this.signal.aborted || performance.now() >= this.endsAtMs) throw new Error('lost')
     this.doubted = false
     this.endsAtMs = performance.now() + this.ttlMs
-    this.tell()
+    this.onRenewal()
   }
 
-  tell: () => void = () => {}
+  onRenewal: () => void = () => {}
 }
 
 /** Time passes, and no timer fires. */
@@ -42,7 +42,7 @@ function stopFor(ms: number): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + ms)
 }
 
-interface Told {
+interface Call {
   readonly atMs: number
   readonly what: string
 }
@@ -51,23 +51,23 @@ function watched(options: { ttlMs?: number; killAfterMs?: number; onLost?: OnLos
   const { ttlMs = 30_000, killAfterMs = 5_000, onLost = 'term' } = options
   const lease = new ScriptedLease(ttlMs)
   const startMs = performance.now()
-  const told: Told[] = []
+  const calls: Call[] = []
   const guarded: number[] = []
-  const tell = (what: string): void => void told.push({ atMs: performance.now() - startMs, what })
+  const call = (what: string): void => void calls.push({ atMs: performance.now() - startMs, what })
   const watch = new LeaseWatch({
     lease,
     onRenewed: (listener) => {
-      lease.tell = listener
-      return () => (lease.tell = () => {})
+      lease.onRenewal = listener
+      return () => (lease.onRenewal = () => {})
     },
     ttlMs,
     killAfterMs,
     onLost,
-    end: (reason, graceMs) => tell(`${reason} ${Math.round(graceMs)}`),
+    end: (reason, graceMs) => call(`${reason} ${Math.round(graceMs)}`),
     guardFor: (ms) => void guarded.push(performance.now() - startMs + ms),
-    warn: (sure) => tell(sure ? 'warn: lost' : 'warn: in doubt'),
+    warn: (sure) => call(sure ? 'warn: lost' : 'warn: in doubt'),
   })
-  return { lease, watch, told, guarded }
+  return { lease, watch, calls, guarded }
 }
 
 describe('the lease watch', () => {
@@ -80,76 +80,76 @@ describe('the lease watch', () => {
   })
 
   it('keeps silent while renewals succeed', async () => {
-    const { lease, told } = watched()
+    const { lease, calls } = watched()
     for (let i = 0; i < 20; i++) {
       await vi.advanceTimersByTimeAsync(10_000)
       await lease.renew()
     }
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('ends the command so early that SIGKILL falls before the lease ends', async () => {
-    const { told } = watched()
+    const { calls } = watched()
     await vi.advanceTimersByTimeAsync(30_000)
-    const [warned, ended] = told
+    const [warned, ended] = calls
     expect(warned?.what).toBe('warn: in doubt')
     expect(ended?.what).toBe('lost 5000')
     expect((ended?.atMs ?? Infinity) + 5_000).toBeLessThanOrEqual(30_000 - safetyMs(30_000, 5_000))
-    expect(told).toHaveLength(2)
+    expect(calls).toHaveLength(2)
   })
 
   it('with kill, ends it right before the lease ends', async () => {
-    const { told } = watched({ onLost: 'kill' })
+    const { calls } = watched({ onLost: 'kill' })
     await vi.advanceTimersByTimeAsync(29_000)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(told.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 0'])
-    expect(told[1]?.atMs).toBeLessThan(30_000)
+    expect(calls.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 0'])
+    expect(calls[1]?.atMs).toBeLessThan(30_000)
   })
 
   it('with warn, only warns, and only of the loss itself', async () => {
-    const { lease, told, guarded } = watched({ onLost: 'warn' })
+    const { lease, calls, guarded } = watched({ onLost: 'warn' })
     await vi.advanceTimersByTimeAsync(29_999)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     lease.controller.abort()
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(told.map(({ what }) => what)).toEqual(['warn: lost'])
+    expect(calls.map(({ what }) => what)).toEqual(['warn: lost'])
     expect(guarded).toEqual([])
   })
 
   it('after a steal leaves --kill-after for cleaning up', async () => {
-    const { lease, told } = watched()
+    const { lease, calls } = watched()
     await vi.advanceTimersByTimeAsync(24_000)
     lease.controller.abort()
-    expect(told.map(({ what }) => what)).toEqual(['warn: lost', 'lost 5000'])
+    expect(calls.map(({ what }) => what)).toEqual(['warn: lost', 'lost 5000'])
   })
 
   it('kills at once when the lease is found to be over', async () => {
-    const { watch, told } = watched()
+    const { watch, calls } = watched()
     // As after a stop: time has passed and no timer has run.
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 40_000)
     expect(await watch.resume()).toBe(false)
     vi.restoreAllMocks()
-    expect(told).toHaveLength(2)
-    expect(Number(told[1]?.what.split(' ')[1])).toBeLessThanOrEqual(0)
+    expect(calls).toHaveLength(2)
+    expect(Number(calls[1]?.what.split(' ')[1])).toBeLessThanOrEqual(0)
   })
 
-  it('asks the store when the clocks disagree, and goes on when the lease lives', async () => {
-    const { lease, told } = watched()
+  it('asks the store when the clocks disagree, and continues when the lease lives', async () => {
+    const { lease, calls } = watched()
     lease.doubted = true
     await vi.advanceTimersByTimeAsync(6_000)
     expect(lease.renewals).toBe(1)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it('does not wait for a store that will not settle the doubt', async () => {
-    const { lease, told } = watched()
+    const { lease, calls } = watched()
     lease.doubted = true
     lease.answerMs = Infinity
     await vi.advanceTimersByTimeAsync(6_000)
-    expect(told.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 5000'])
+    expect(calls.map(({ what }) => what)).toEqual(['warn: in doubt', 'lost 5000'])
   })
 
   it('keeps the guardian ahead of the end of the lease, renewal by renewal', async () => {
@@ -165,7 +165,7 @@ describe('the lease watch', () => {
     expect(guarded.at(-1)).toBeGreaterThan(ends - 1_000)
   })
 
-  it('tells the guardian of a renewal in the same tick', async () => {
+  it('reports a renewal to the guardian in the same tick', async () => {
     const { lease, guarded } = watched()
     await vi.advanceTimersByTimeAsync(10_001)
     const before = guarded.length
@@ -178,7 +178,7 @@ describe('the lease watch', () => {
     [10, 'a store that answers', true],
     [Infinity, 'a store that does not answer', false],
   ])('after a stop that the lease survived, asks once: %s ms, %s', async (answerMs, _, goesOn) => {
-    const { lease, watch, told } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
+    const { lease, watch, calls } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
     await vi.advanceTimersByTimeAsync(350)
     stopFor(4_300)
     lease.answerMs = answerMs
@@ -186,26 +186,26 @@ describe('the lease watch', () => {
     await vi.advanceTimersByTimeAsync(600)
     expect(lease.renewals).toBe(1)
     expect(await resumed).toBe(goesOn)
-    expect(told.map(({ what }) => what.replace(/\d+/, 'N'))).toEqual(
+    expect(calls.map(({ what }) => what.replace(/\d+/, 'N'))).toEqual(
       goesOn ? [] : ['warn: in doubt', 'lost N'],
     )
   })
 
   it('after a stop that leaves no time to ask, kills at once', async () => {
-    const { lease, watch, told } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
+    const { lease, watch, calls } = watched({ ttlMs: 6_000, killAfterMs: 2_000 })
     await vi.advanceTimersByTimeAsync(350)
     stopFor(5_600)
     expect(await watch.resume()).toBe(false)
     expect(lease.renewals).toBe(0)
-    expect(told).toHaveLength(2)
+    expect(calls).toHaveLength(2)
   })
 
   it('says nothing after it was closed', async () => {
-    const { lease, watch, told } = watched()
+    const { lease, watch, calls } = watched()
     watch.close()
     lease.controller.abort()
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
   })
 
   it.each([

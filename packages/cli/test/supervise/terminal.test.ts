@@ -18,7 +18,7 @@ function supervised(command: readonly string[], options: object = {}): Terminal 
 }
 
 /**
- * Counts SIGINTs. SIGUSR1 reaches it through the wrapper, after whatever the wrapper forwarded
+ * Counts SIGINTs. SIGUSR1 reaches it through the wrapper, after all that the wrapper forwarded
  * before it.
  */
 const COUNTER = `
@@ -80,7 +80,7 @@ describe('a job in a terminal', () => {
     expect(terminal.screen.match(/correct horse/g)).toHaveLength(1)
   })
 
-  it('stops on Ctrl-Z and goes on with fg', async () => {
+  it('stops on Ctrl-Z and continues with fg', async () => {
     const shell = new Terminal('/bin/sh', ['-i'], { PS1: 'prompt> ', ENV: '' })
     await shell.shows('prompt> ')
     shell.types(`${process.execPath} ${DRIVER} '{}' cat${KEYS.enter}`)
@@ -91,7 +91,7 @@ describe('a job in a terminal', () => {
     await shell.shows('Stopped')
     await eventually('the command is stopped', () => stateOf(command) === 'T')
     shell.types(`fg${KEYS.enter}`)
-    await eventually('the command goes on', () => stateOf(command) !== 'T')
+    await eventually('the command continues', () => stateOf(command) !== 'T')
     shell.types(`after${KEYS.enter}`)
     await shell.shows(/after\s+after/)
     shell.types(KEYS.ctrlC)

@@ -11,7 +11,7 @@ export interface DriverOptions {
   readonly untilMs?: number
   readonly endAfterMs?: number
   readonly graceMs?: number
-  readonly mayGoOn?: boolean
+  readonly mayContinue?: boolean
 }
 
 /** Starts one supervised job without a terminal and without a lock. */

@@ -56,8 +56,8 @@ export class Box {
     })
   }
 
-  inTerminal(args: readonly string[]): Terminal {
-    return new Terminal(process.execPath, [BIN, ...args], this.env)
+  inTerminal(args: readonly string[], columns?: number): Terminal {
+    return new Terminal(process.execPath, [BIN, ...args], this.env, columns)
   }
 
   /** Runs a command to its end and reads its one object of JSON. */

@@ -1,5 +1,6 @@
 /**
- * Looks for processes of a test. A zombie is gone: in a container nobody may be there to bury it.
+ * Looks for processes of a test. A zombie counts as gone: a container may have no process that
+ * waits for it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { eventually } from '@holdfast/servers/eventually'
@@ -43,7 +44,7 @@ export function stateOf(pid: number): string {
 }
 
 /**
- * A shell with a child that works for ever, so that there is a grandchild; both carry the mark in
+ * A shell with a child that runs forever, so that there is a grandchild; both carry the mark in
  * their command lines. The child is no background job, since shells let those ignore SIGINT and
  * SIGQUIT. In a terminal it is to ignore hang-ups: the one that follows the end of the session's
  * leader would hide what the wrapper forgot to end.
@@ -59,7 +60,7 @@ export function family(mark: string, ignored?: 'HUP'): string[] {
 }
 
 /**
- * Waits until no process with the mark is left, but for those named; ends them when the wait was in
+ * Waits until no process with the mark is left, except those named; ends them when the wait was in
  * vain.
  */
 export async function gone(mark: string, except: readonly number[] = []): Promise<void> {

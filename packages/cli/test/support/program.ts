@@ -1,6 +1,6 @@
 /**
- * A real process, with what it prints and how it ends. Every wait is bounded; whatever still runs
- * is ended.
+ * A real process, with what it prints and how it ends. Every wait is bounded; a process that still
+ * runs is ended.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach } from 'vitest'

@@ -54,7 +54,7 @@ export function runOver(store: string, env: () => StoreEnv): void {
       expect(await first.code()).not.toBe(0)
     })
 
-    it('shares with --shared, and is seen by ls and given back by release', async () => {
+    it('shares with --shared, and ls lists it and release releases it', async () => {
       const box = new Box()
       const readers = [await hold(box, 'a/b ü', '--shared'), await hold(box, 'a/b ü', '--shared')]
       expect(await code(box, 'run', 'a/b ü', '--wait', '0', '--', 'true')).toBe(75)

@@ -28,8 +28,13 @@ export class Terminal {
   readonly #pty: IPty
   #ended: { exitCode: number; signal?: number } | undefined
 
-  constructor(file: string, args: readonly string[], env: Record<string, string | undefined> = {}) {
-    this.#pty = spawn(file, [...args], { cols: 200, rows: 50, env: { ...process.env, ...env } })
+  constructor(
+    file: string,
+    args: readonly string[],
+    env: Record<string, string | undefined> = {},
+    cols = 200,
+  ) {
+    this.#pty = spawn(file, [...args], { cols, rows: 50, env: { ...process.env, ...env } })
     this.pid = this.#pty.pid
     this.#pty.onData((text) => (this.screen += text))
     this.#pty.onExit((status) => (this.#ended = status))
