@@ -24,13 +24,16 @@ export async function runFree(
   const acquirers = Array.from({ length: loops }, (_, index) => locker(`bench ${index}`))
   await run(acquirers, warmUpMs)
   const cpuBefore = await meter()
+  const ownBefore = process.cpuUsage()
   const startMs = performance.now()
   const pairs = await run(acquirers, runMs)
   const tookMs = performance.now() - startMs
+  const { user, system } = process.cpuUsage(ownBefore)
   const cpuUs = (await meter()) - cpuBefore
   console.log(
     JSON.stringify({
       pairs: (pairs / tookMs) * 1000,
+      clientUs: (user + system) / pairs,
       ...(Number.isNaN(cpuUs) ? {} : { serverUs: cpuUs / pairs }),
       ...(garbage ? await measureGarbage(() => run(acquirers, runMs)) : {}),
     }),

@@ -34,6 +34,10 @@ export interface HotOptions {
 interface Report {
   readonly pairs: readonly number[]
   readonly waitsMs: readonly number[]
+  /** CPU time of the whole run, the warm-up included. */
+  readonly cpuUs: number
+  /** Pairs of the whole run. */
+  readonly allPairs: number
 }
 
 const FOLLOWER = 'follower'
@@ -63,7 +67,7 @@ async function lead({ runMs = RUN_MS, meter = noMeter }: HotOptions): Promise<vo
   const reports = await Promise.all(Array.from({ length: PROCESSES }, () => startFollower(ready)))
   const waitsMs = reports.flatMap((one) => one.waitsMs)
   const pairs = reports.flatMap((one) => one.pairs)
-  const total = pairs.reduce((sum, one) => sum + one, 0)
+  const total = sumOf(pairs)
   const usedUs = await cpuUs
   console.log(
     JSON.stringify({
@@ -73,10 +77,17 @@ async function lead({ runMs = RUN_MS, meter = noMeter }: HotOptions): Promise<vo
       maxMs: waitsMs.reduce((longest, one) => Math.max(longest, one), 0),
       /** How much less the least served waiter got than the most served one. */
       spread: 1 - Math.min(...pairs) / Math.max(...pairs),
+      clientUs:
+        sumOf(reports.map(({ cpuUs: ownUs }) => ownUs)) /
+        sumOf(reports.map(({ allPairs }) => allPairs)),
       ...(Number.isNaN(usedUs) ? {} : { serverUs: usedUs / total }),
     }),
   )
   process.exit(0)
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, one) => sum + one, 0)
 }
 
 /** Resolves to the CPU time that the server uses while the processes run, after their warm-up. */
@@ -120,6 +131,8 @@ async function follow(
   const startMs = performance.now() + WARM_UP_MS
   const endMs = startMs + runMs
   const waitsMs: number[] = []
+  const cpuBefore = process.cpuUsage()
+  let allPairs = 0
   const pairs = await Promise.all(
     Array.from({ length: loops }, async () => {
       let count = 0
@@ -132,11 +145,14 @@ async function follow(
           waitsMs.push(gotMs - askedMs)
         // A pair after the end would count only for those that had to wait for long.
         if (gotMs >= startMs && gotMs < endMs) count += 1
+        allPairs += 1
         if (workMs > 0) await work(workMs)
         await release()
       }
       return count
     }),
   )
-  process.send?.({ pairs, waitsMs } satisfies Report, () => process.exit(0))
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const cpuUs = user + system
+  process.send?.({ pairs, waitsMs, cpuUs, allPairs } satisfies Report, () => process.exit(0))
 }

@@ -49,10 +49,13 @@ const locks = createLocks(store)
 const run = (pairs: number): Promise<void> =>
   how === 'verbs' ? throughVerbs(pairs) : throughLocks(pairs, Number(how))
 await run(PAIRS / 4)
+const cpuBefore = process.cpuUsage()
 const startMs = performance.now()
 await run(PAIRS)
 const pairs = (PAIRS / (performance.now() - startMs)) * 1000
+const { user, system } = process.cpuUsage(cpuBefore)
+const clientUs = (user + system) / PAIRS
 const garbage = await measureGarbage(() => run(PAIRS).then(() => PAIRS))
 await locks.close()
 rmSync(directory, { recursive: true })
-console.log(JSON.stringify({ pairs, ...garbage }))
+console.log(JSON.stringify({ pairs, clientUs, ...garbage }))

@@ -39,10 +39,13 @@ async function inLoops(loop: () => Promise<void>): Promise<void> {
 
 const run = subject === 'holdfast' ? holdfast : asyncMutex
 await run(PAIRS / 4)
+const cpuBefore = process.cpuUsage()
 const startMs = performance.now()
 await run(PAIRS)
 const pairs = (PAIRS / (performance.now() - startMs)) * 1000
+const { user, system } = process.cpuUsage(cpuBefore)
+const clientUs = (user + system) / PAIRS
 const garbage =
   subject === 'holdfast' ? await measureGarbage(() => run(PAIRS).then(() => PAIRS)) : {}
-console.log(JSON.stringify({ pairs, ...garbage }))
+console.log(JSON.stringify({ pairs, clientUs, ...garbage }))
 process.exit(0)

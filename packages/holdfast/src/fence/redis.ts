@@ -13,7 +13,7 @@ import {
 import { explain, isOfState, isUnknownScript, STORE_NAME } from '../stores/redis/errors.js'
 import { keyOf } from '../stores/redis/keys.js'
 import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
-import { textOf } from '../stores/redis/replies.js'
+import { textOf } from '../stores/redis/answers.js'
 import { fence } from '../stores/redis/scripts.generated.js'
 
 /**

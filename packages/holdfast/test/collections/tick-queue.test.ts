@@ -53,3 +53,17 @@ test('the caller says when a tick ends', () => {
   ends[0]?.()
   expect(lists).toEqual([[1, 2]])
 })
+
+test('a full list is handed over at once', async () => {
+  const lists: (readonly number[])[] = []
+  const ends: (() => void)[] = []
+  const queue = new TickQueue<number>(
+    (items) => void lists.push(items),
+    (work) => void ends.push(work),
+    2,
+  )
+  for (const item of [1, 2, 3]) queue.add(item)
+  expect(lists).toEqual([[1, 2]])
+  for (const end of ends.splice(0)) end()
+  expect(lists).toEqual([[1, 2], [3]])
+})

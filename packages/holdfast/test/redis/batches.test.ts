@@ -1,6 +1,6 @@
-/** What of one turn travels together, and what follows a moment later. */
+/** Which requests of one tick travel together, and which leave after it. */
 import { expect, test } from 'vitest'
-import { Batches, type Item, type Verb } from '../../src/stores/redis/batches.js'
+import { Batches, type BatchRequest, type Verb } from '../../src/stores/redis/batches.js'
 import { NO_TERMS } from '../../src/stores/redis/terms-encoder.js'
 
 function doAll(waiting: (() => void)[]): void {
@@ -9,14 +9,13 @@ function doAll(waiting: (() => void)[]): void {
 
 function makeBatches() {
   const calls: string[] = []
-  const [soon, later]: [(() => void)[], (() => void)[]] = [[], []]
+  const [atTickEnd, afterTick]: [(() => void)[], (() => void)[]] = [[], []]
   const batches = new Batches({
-    oneLockACall: false,
-    publish: 'PUBLISH',
-    soon: (work) => soon.push(work),
-    later: (work) => later.push(work),
-    channelOf: () => 'channel',
-    run: (keys, [, first = '']) => {
+    deployment: { oneLockACall: false, publish: 'PUBLISH' },
+    inbox: { channelOf: () => 'channel' },
+    atTickEnd: (work) => void atTickEnd.push(work),
+    afterTick: (work) => void afterTick.push(work),
+    run: (_script, keys, [, first = '']) => {
       const verbs =
         first.length === 1
           ? first
@@ -26,37 +25,45 @@ function makeBatches() {
     },
   })
   const add = (verb: Verb, key: string): void => {
-    const item: Item = {
+    const request: BatchRequest = {
       verb,
       key,
       lock: key,
       claimId: `${verb}${key}`,
-      shape: NO_TERMS,
-      done: () => undefined,
+      terms: NO_TERMS,
+      answered: () => undefined,
       failed: () => undefined,
     }
-    batches.add(item)
+    batches.add(request)
   }
-  return { calls, add, endTurn: () => doAll(soon), nextTurn: () => doAll(later) }
+  return { calls, add, endTick: () => doAll(atTickEnd), nextTick: () => doAll(afterTick) }
 }
 
-test('all of one turn travels together, withdrawals first', () => {
-  const { calls, add, endTurn } = makeBatches()
+test('requests of one tick travel together, withdrawals first', () => {
+  const { calls, add, endTick } = makeBatches()
   add('a', 'one')
   add('r', 'two')
   add('w', 'three')
-  endTurn()
+  endTick()
   expect(calls).toEqual(['war three one two'])
 })
 
-test('who asks anew for what is withdrawn in the same turn asks when the next holder has been told', () => {
-  const { calls, add, endTurn, nextTurn } = makeBatches()
+test('an attempt for a lock that is released in the same tick leaves after the tick', () => {
+  const { calls, add, endTick, nextTick } = makeBatches()
   add('w', 'one')
   add('a', 'one')
   add('r', 'one')
   add('a', 'two')
-  endTurn()
+  endTick()
   expect(calls).toEqual(['wra one one two'])
-  nextTurn()
+  nextTick()
   expect(calls.slice(1)).toEqual(['a one'])
+})
+
+test('a full batch leaves at once, and the rest at the end of the tick', () => {
+  const { calls, add, endTick } = makeBatches()
+  for (let index = 0; index < 33; index += 1) add('a', `k${index}`)
+  expect(calls).toHaveLength(1)
+  endTick()
+  expect(calls.slice(1)).toEqual(['a k32'])
 })

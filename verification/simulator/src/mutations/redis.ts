@@ -10,7 +10,7 @@ const inRedis = (file: string, find: string, replace: string): Edit => ({
 export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'redis-answers-mixed-up',
-    breaks: 'Each item of a batch gets the answer that is its own',
+    breaks: 'Each request of a batch gets the answer that is its own',
     edits: [inRedis('batches.js', 'lines[index++]', 'lines[lines.length - ++index]')],
     store: 'redis',
   },
@@ -20,8 +20,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'grant-inbox.js',
-        'if (entry?.waiter)',
-        '(entry ?? this.#entries.values()[0])?.waiter?.wake({ token, tokens, ttlMs });\nif (false)',
+        'const watcher = this.#watchers.get(claimId);',
+        'const watcher = this.#watchers.get(claimId) ?? [...this.#watchers.values()][0];',
       ),
     ],
     store: 'redis',
@@ -44,7 +44,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     breaks: 'A renewal that failed is not taken for one that was done',
     edits: [
       inRedis(
-        'renewals.js',
+        'requests.js',
         "{ outcome: 'unknown', cause: explain(error, this.lock) }",
         "{ outcome: 'renewed' }",
       ),
@@ -57,8 +57,8 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
     edits: [
       inRedis(
         'store.js',
-        'failed: reject,\n            });\n        });\n    }\n    /**',
-        "failed: () => resolve('released'),\n            });\n        });\n    }\n    /**",
+        "new PendingLine('w', key, claim, terms, answered, reject)",
+        "new PendingLine('w', key, claim, terms, answered, () => resolve('released'))",
       ),
     ],
     store: 'redis',

@@ -19,7 +19,7 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     breaks: 'A vote that a withdrawal will end renews no lease, though its attempt was refused',
     edits: [
       {
-        file: 'stores/redis/renewals.js',
+        file: 'stores/redis/requests.js',
         find: "result.outcome !== 'renewed' || !isGivenUp",
         replace: 'true',
       },
@@ -33,8 +33,8 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
       'A vote that a withdrawal will end renews no lease, though the renewal left before the refusal came',
     edits: [
       {
-        file: 'stores/redis/renewals.js',
-        find: 'this.#wasGivenUp || this.#all.isGivenUp(this.claimId)',
+        file: 'stores/redis/requests.js',
+        find: 'this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claimId)',
         replace: 'this.#wasGivenUp',
       },
     ],

@@ -16,7 +16,6 @@ import type {
 } from '../../store/contract.js'
 import { parseOwner, parseText } from '../../store/owner.js'
 import { STORE_NAME } from './errors.js'
-import { textOf } from './replies.js'
 import type { SealResult } from './seal.js'
 
 /**
@@ -175,4 +174,14 @@ function optional(text: string | undefined): number | undefined {
 
 function strange(line: string): Error {
   return new Error(`The script gave an answer that makes no sense: ${line.slice(0, 100)}`)
+}
+
+/** Returns a reply of the server as text, also where the client answers with buffers or numbers. */
+export function textOf(reply: unknown): string {
+  if (typeof reply === 'string') return reply
+  if (Buffer.isBuffer(reply)) return reply.toString()
+  if (typeof reply === 'number' || typeof reply === 'bigint') return String(reply)
+  throw new TypeError(
+    `a script answered with ${reply === null ? 'nothing' : typeof reply}, not with text`,
+  )
 }

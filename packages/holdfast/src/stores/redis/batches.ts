@@ -1,175 +1,159 @@
 /**
- * Micro-batching: all attempts, renewals and withdrawals of one turn of the event loop travel as
- * one script call. In a Cluster there is one for each lock, since a script there may only touch
- * keys of one slot: they leave together, and those for one member travel together.
+ * Micro-batching: the attempts, renewals and withdrawals of one tick travel as one script call. In
+ * a Cluster each lock has a call of its own, since a script there may only touch keys of one slot.
+ * These leave together, and those for one member travel together.
  *
- * Withdrawals go first, since they make room. An attempt that was made in the same turn as its own
- * withdrawal then finds itself withdrawn, which is as good an answer as any. Each item has a result
- * of its own.
+ * Withdrawals go first, since they make room. An attempt that was made in the same tick as its own
+ * withdrawal then finds itself withdrawn, which is as good an answer as any. Each request has a
+ * result of its own.
  */
+import { TickQueue } from '../../collections/tick-queue.js'
+import { textOf } from './answers.js'
+import type { Deployment, RunScript } from './deployment.js'
 import { explain } from './errors.js'
-import { textOf } from './replies.js'
+import type { GrantInbox } from './grant-inbox.js'
+import { work } from './scripts.generated.js'
 import type { EncodedTerms } from './terms-encoder.js'
 
 /** `a`: attempt, `r`: renew, `w`: withdraw, `t`: retract, `s`: seal. */
 export type Verb = 'a' | 'r' | 'w' | 't' | 's'
 
-export interface Item {
+export interface BatchRequest {
   readonly verb: Verb
   readonly key: string
   /** The full name of the lock, for errors. */
   readonly lock: string
   readonly claimId: string
-  /**
-   * What the script needs to know besides the claim's id. Items of one shape share it in the
-   * message.
-   */
-  readonly shape: EncodedTerms
-  done(line: string): void
+  /** What the script needs besides the claim's id. Requests with equal terms share them. */
+  readonly terms: EncodedTerms
+  answered(line: string): void
   failed(error: unknown): void
 }
 
 /**
- * So many items go in one call at most. The call leaves as soon as it is full: then the server
- * works on it while the rest of the turn's work is still being done here.
+ * A call leaves as soon as it has this many requests: the server works on it while this tick goes
+ * on here.
  */
 const LARGEST_BATCH = 32
 
 export interface BatchSettings {
-  /** Whether each call may only concern one lock. */
-  readonly oneLockACall: boolean
-  /** The command with which scripts publish. */
-  readonly publish: string
-  /** Calls at the end of the turn. */
-  soon(work: () => void): void
-  /** Calls when what was sent in this turn is on its way. */
-  later(work: () => void): void
-  /** Where grants of a lock for waiters of this client are published. */
-  channelOf(lock: string): string
-  run(keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** `oneLockACall`, and the command with which scripts publish. */
+  readonly deployment: Pick<Deployment, 'oneLockACall' | 'publish'>
+  /** Where grants for waiters of this client are published. */
+  readonly inbox: Pick<GrantInbox, 'channelOf'>
+  readonly atTickEnd: (work: () => void) => void
+  /** Calls when what was sent in this tick has left the process. */
+  readonly afterTick: (work: () => void) => void
+  readonly run: RunScript
 }
 
 export class Batches {
   readonly #settings: BatchSettings
-  #withdrawals: Item[] = []
-  #others: Item[] = []
-  #scheduled = false
-  readonly #onTurnEnd = (): void => {
-    this.#scheduled = false
-    this.#flush()
-  }
+  readonly #queue: TickQueue<BatchRequest>
 
   constructor(settings: BatchSettings) {
     this.#settings = settings
+    this.#queue = new TickQueue(this.#send.bind(this), settings.atTickEnd, LARGEST_BATCH)
   }
 
-  add(item: Item): void {
-    const queue = item.verb === 'w' ? this.#withdrawals : this.#others
-    queue.push(item)
-    if (this.#withdrawals.length + this.#others.length >= LARGEST_BATCH) {
-      this.#flush()
-      return
-    }
-    if (this.#scheduled) return
-    this.#scheduled = true
-    // After the promises that are settled in this turn have had their say: they may have more to
-    // ask.
-    this.#settings.soon(this.#onTurnEnd)
+  add(request: BatchRequest): void {
+    this.#queue.add(request)
   }
 
-  #flush(): void {
-    const [withdrawals, others] = [this.#withdrawals, this.#others]
-    if (withdrawals.length + others.length === 0) return
-    if (withdrawals.length > 0) this.#withdrawals = []
-    if (others.length > 0) this.#others = []
-    if (withdrawals.length === 0) this.#sendAll(others)
-    else if (others.length === 0) this.#sendAll(withdrawals)
-    else this.#sendBoth(withdrawals, others)
+  #send(requests: readonly BatchRequest[]): void {
+    let withdrawals = 0
+    for (const { verb } of requests) if (verb === 'w') withdrawals += 1
+    if (withdrawals === 0 || withdrawals === requests.length) this.#sendAll(requests)
+    else this.#sendMixed(requests)
   }
 
   /**
-   * Who asks for what this client gives up in the same turn goes to the end of the queue. That can
-   * wait until the one who is next has been told: the server tells nobody before it has done all
-   * that it was sent.
+   * An attempt for a lock that this client releases in the same tick queues behind the other
+   * waiters. So it can leave after this tick, and the next holder learns of its grant earlier: the
+   * server publishes only when it has done everything that it was sent.
    */
-  #sendBoth(withdrawals: readonly Item[], others: readonly Item[]): void {
+  #sendMixed(requests: readonly BatchRequest[]): void {
+    const withdrawals = requests.filter(({ verb }) => verb === 'w')
     const freed = new Set(withdrawals.map(({ key }) => key))
-    const [now, later]: [Item[], Item[]] = [[], []]
-    for (const item of others) (item.verb === 'a' && freed.has(item.key) ? later : now).push(item)
-    this.#sendAll(withdrawals.concat(now))
-    if (later.length > 0) this.#settings.later(() => this.#sendAll(later))
-  }
-
-  #sendAll(items: readonly Item[]): void {
-    if (!this.#settings.oneLockACall) {
-      this.#send(items)
-      return
+    const [now, later]: [BatchRequest[], BatchRequest[]] = [withdrawals, []]
+    for (const request of requests) {
+      if (request.verb === 'w') continue
+      if (request.verb === 'a' && freed.has(request.key)) later.push(request)
+      else now.push(request)
     }
-    const byLock = new Map<string, Item[]>()
-    for (const item of items) {
-      const group = byLock.get(item.key)
-      if (group) group.push(item)
-      else byLock.set(item.key, [item])
-    }
-    for (const group of byLock.values()) this.#send(group)
+    this.#sendAll(now)
+    if (later.length > 0) this.#settings.afterTick(() => this.#sendAll(later))
   }
 
-  #send(items: readonly Item[]): void {
-    const [first] = items
-    if (!first) return
-    const where = `${this.#settings.publish} ${this.#settings.channelOf(first.lock)}`
-    if (items.length === 1) this.#sendAlone(first, where)
-    else this.#sendBatch(items, where)
+  #sendAll(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    if (requests.length === 1) this.#sendOne(first)
+    else if (!this.#settings.deployment.oneLockACall) this.#sendTogether(requests)
+    else for (const group of byLock(requests)) this.#sendTogether(group)
   }
 
-  /** A text that the script would have to take apart would be most of what one item costs. */
-  #sendAlone(item: Item, where: string): void {
-    const { verb, shape, claimId } = item
-    this.#settings.run([item.key], [where, verb, shape.text, claimId, ...shape.fastArgs]).then(
-      (reply) => answer(item, reply),
-      (error: unknown) => item.failed(explain(error, item.lock)),
+  /** Without JSON: a text to decode would be most of what one request costs the script. */
+  #sendOne(request: BatchRequest): void {
+    const { key, lock, verb, terms, claimId } = request
+    const args = [this.#publishTo(lock), verb, terms.text, claimId, ...terms.fastArgs]
+    this.#settings.run(work, [key], args).then(
+      (reply) => answer(request, reply),
+      (error: unknown) => request.failed(explain(error, lock)),
     )
   }
 
-  #sendBatch(items: readonly Item[], where: string): void {
+  #sendTogether(requests: readonly BatchRequest[]): void {
+    const [first] = requests as readonly [BatchRequest]
+    const keys = requests.map(({ key }) => key)
     this.#settings
-      .run(
-        items.map(({ key }) => key),
-        [where, ...payloadOf(items)],
-      )
-      .then((reply) => distribute(items, textOf(reply).split('\n')))
+      .run(work, keys, [this.#publishTo(first.lock), ...payloadOf(requests)])
+      .then((reply) => distribute(requests, textOf(reply).split('\n')))
       .catch((error: unknown) => {
-        for (const item of items) item.failed(explain(error, item.lock))
+        for (const request of requests) request.failed(explain(error, request.lock))
       })
   }
+
+  #publishTo(lock: string): string {
+    return `${this.#settings.deployment.publish} ${this.#settings.inbox.channelOf(lock)}`
+  }
 }
 
-/** Which item is of which verb and shape, and then the shapes. */
-function payloadOf(items: readonly Item[]): string[] {
-  const shapes: string[] = []
+function byLock(requests: readonly BatchRequest[]): Iterable<readonly BatchRequest[]> {
+  const groups = new Map<string, BatchRequest[]>()
+  for (const request of requests) {
+    const group = groups.get(request.key)
+    if (group) group.push(request)
+    else groups.set(request.key, [request])
+  }
+  return groups.values()
+}
+
+/** Which request has which verb and terms, and then the terms. */
+function payloadOf(requests: readonly BatchRequest[]): string[] {
+  const texts: string[] = []
   const list: (string | number)[] = []
-  for (const { verb, shape, claimId } of items) {
-    // Nearly always they are all of one or two shapes.
-    let index = shapes.indexOf(shape.text)
-    if (index < 0) index = shapes.push(shape.text) - 1
+  for (const { verb, terms, claimId } of requests) {
+    // Nearly always all of them have one or two.
+    let index = texts.indexOf(terms.text)
+    if (index < 0) index = texts.push(terms.text) - 1
     list.push(verb, index, claimId)
   }
-  return [JSON.stringify(list), ...shapes]
+  return [JSON.stringify(list), ...texts]
 }
 
-function distribute(items: readonly Item[], lines: readonly string[]): void {
+function distribute(requests: readonly BatchRequest[], lines: readonly string[]): void {
   let index = 0
-  for (const item of items) answer(item, lines[index++] ?? NO_LINE)
+  for (const request of requests) answer(request, lines[index++] ?? NO_LINE)
 }
 
 const NO_LINE = 'e no result'
 
-function answer(item: Item, reply: unknown): void {
+function answer(request: BatchRequest, reply: unknown): void {
   try {
-    const line = textOf(reply)
-    if (line.startsWith('e ')) item.failed(explain(new Error(line.slice(2)), item.lock))
-    else item.done(line)
+    const line = typeof reply === 'string' ? reply : textOf(reply)
+    if (line.startsWith('e ')) request.failed(explain(new Error(line.slice(2)), request.lock))
+    else request.answered(line)
   } catch (error) {
-    item.failed(explain(error, item.lock))
+    request.failed(explain(error, request.lock))
   }
 }

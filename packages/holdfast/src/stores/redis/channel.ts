@@ -1,9 +1,8 @@
 /**
- * Where the waiters of this client listen on one server: one channel for all locks, on a connection
- * of the store's own that is opened when somebody waits first.
+ * The subscription of this client on one server: one channel for all locks, on a connection of the
+ * store's own. The first waiter opens it.
  */
 import { notHeard } from './errors.js'
-import { Readiness } from './readiness.js'
 import type { ChannelConnection, Transport } from './transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from './grant-inbox.js'
 
@@ -30,13 +29,13 @@ export class OneChannel implements Subscriptions {
 
   join(): Subscription {
     this.#connect()
-    // A server may refuse the subscription for ever, and waiters come and go meanwhile.
+    // A server may refuse the subscription forever, and waiters come and go meanwhile.
     return this.#listening ? LISTENING : this.#readiness.join()
   }
 
   close(): void {
     this.#connection?.close()
-    this.#readiness.tell()
+    this.#readiness.succeed()
   }
 
   #connect(): void {
@@ -49,15 +48,55 @@ export class OneChannel implements Subscriptions {
   }
 
   #onListening(): void {
-    // After a gap, or where some have waited without it.
+    // After a gap, or where waiters had to do without it.
     if (this.#listening || this.#refused) this.#listener.missed()
     this.#listening = true
     this.#refused = false
-    this.#readiness.tell()
+    this.#readiness.succeed()
   }
 
   #onRefused(error: unknown): void {
     this.#refused = true
-    this.#readiness.refuse(notHeard(error))
+    this.#readiness.fail(notHeard(error))
+  }
+}
+
+interface Waiting {
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/**
+ * The waiters for a subscription that is not confirmed yet. Each has a promise of its own, so that
+ * nothing is kept of a waiter that has left.
+ */
+export class Readiness {
+  readonly #waiting = new Set<Waiting>()
+
+  join(): { readonly ready: Promise<void>; leave(): void } {
+    let waiting!: Waiting
+    const ready = new Promise<void>((resolve, reject) => (waiting = { resolve, reject }))
+    // Not every waiter asks how it ended.
+    ready.catch(() => undefined)
+    this.#waiting.add(waiting)
+    return {
+      ready,
+      leave: () => {
+        this.#waiting.delete(waiting)
+        waiting.resolve()
+      },
+    }
+  }
+
+  /** The server confirmed the subscription, or it will not be needed any more. */
+  succeed(): void {
+    for (const waiting of this.#waiting) waiting.resolve()
+    this.#waiting.clear()
+  }
+
+  /** The server refused it. A waiter that joins later waits for the next try. */
+  fail(error: unknown): void {
+    for (const waiting of this.#waiting) waiting.reject(error)
+    this.#waiting.clear()
   }
 }

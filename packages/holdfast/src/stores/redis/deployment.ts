@@ -17,6 +17,12 @@ import { scanKeys } from './inspect.js'
 import type { ClusterTransport, Transport } from './transports/transport.js'
 import type { MessageListener, Subscriptions } from './grant-inbox.js'
 
+export type RunScript = (
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>
+
 export interface Deployment {
   /** What the client was told to put before every key. */
   readonly keyPrefix: string
@@ -28,13 +34,13 @@ export interface Deployment {
    * How many connections have broken so far. What was asked meanwhile may have been sent twice, and
    * come late.
    */
-  readonly breaks: number
+  breaks: number
   /**
    * Runs a script. The keys come without the client's prefix. Rejects with a typed error, in time.
    */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  readonly run: RunScript
   /** Likewise, and rejects with `NOT_REPLICATED` when too few replicas have what it wrote. */
-  runReplicated(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  readonly runReplicated: RunScript
   /** All keys that fit a pattern, complete; some may come twice. */
   findKeys(pattern: string): Promise<string[]>
   /** @param clientId tells the channels of this client from those of others */
@@ -53,31 +59,28 @@ export function oneServer(
   clock: Clock,
 ): Deployment {
   const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
-  let breaks = 0
-  const link = new ResilientCaller(transport, requestTimeoutMs, {
+  const caller = new ResilientCaller(transport, requestTimeoutMs, {
     clock,
-    onLost: () => void (breaks += 1),
+    onLost: () => void (deployment.breaks += 1),
   })
-  return {
-    get breaks() {
-      return breaks
-    },
+  const deployment: Deployment = {
+    breaks: 0,
     keyPrefix: transport.keyPrefix,
     oneLockACall: false,
     publish: 'PUBLISH',
-    run: (script, keys, args) =>
-      link.call((bySource) => transport.run(bySource ? 'source' : 'hash', script, keys, args)),
+    run: (script, keys, args) => caller.call((by) => transport.run(by, script, keys, args)),
     runReplicated: (script, keys, args) =>
-      link.call((bySource) => replicated.run(bySource ? 'source' : 'hash', script, keys, args)),
+      caller.call((by) => replicated.run(by, script, keys, args)),
     findKeys: (pattern) =>
-      scanKeys(pattern, (...args) => link.call(() => transport.command('SCAN', ...args))),
+      scanKeys(pattern, (...args) => caller.call(() => transport.command('SCAN', ...args))),
     subscriptions: (prefix, clientId, listener) =>
       new OneChannel(transport, `${transport.keyPrefix}${prefix}:${clientId}`, listener),
     close() {
-      link.close()
+      caller.close()
       replicated.close()
     },
   }
+  return deployment
 }
 
 export function cluster(
@@ -86,12 +89,11 @@ export function cluster(
   replicas: ReplicaSettings,
   clock: Clock,
 ): Deployment {
-  let breaks = 0
   const router = new Router(transport, {
     requestTimeoutMs,
     replicas,
     clock,
-    onLost: () => void (breaks += 1),
+    onLost: () => void (deployment.breaks += 1),
   })
   const { keyPrefix } = transport
   /**
@@ -100,23 +102,21 @@ export function cluster(
    */
   const complete = (keys: readonly string[]): string[] =>
     withHelpers(keys.map((key) => keyPrefix + key))
-  return {
-    get breaks() {
-      return breaks
-    },
+  const deployment: Deployment = {
+    breaks: 0,
     keyPrefix,
     oneLockACall: true,
     publish: 'SPUBLISH',
     run(script, keys, args) {
       const all = complete(keys)
-      return router.call(slotOf(all[0] ?? ''), ({ transport: member }, bySource) =>
-        member.run(bySource ? 'source' : 'hash', script, all, args),
+      return router.call(slotOf(all[0] ?? ''), ({ transport: member }, by) =>
+        member.run(by, script, all, args),
       )
     },
     runReplicated(script, keys, args) {
       const all = complete(keys)
-      return router.call(slotOf(all[0] ?? ''), ({ replicated }, bySource) =>
-        replicated.run(bySource ? 'source' : 'hash', script, all, args),
+      return router.call(slotOf(all[0] ?? ''), ({ replicated }, by) =>
+        replicated.run(by, script, all, args),
       )
     },
     async findKeys(pattern) {
@@ -139,4 +139,5 @@ export function cluster(
       ),
     close: () => router.close(),
   }
+  return deployment
 }

@@ -9,7 +9,7 @@ import { explain, isForeign, STORE_NAME } from './errors.js'
 import { lockOf, patternOf } from './keys.js'
 import { ResilientCaller } from './resilient-caller.js'
 import { clusterTransportOf, openRedis, transportOf } from './open.js'
-import { textOf } from './replies.js'
+import { textOf } from './answers.js'
 import type { RedisStore } from './store.js'
 
 export interface RedisDiagnosis {
@@ -73,12 +73,12 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
     })
   }
   const transport = transportOf(client)
-  const link = new ResilientCaller(transport, requestTimeoutMs)
+  const caller = new ResilientCaller(transport, requestTimeoutMs)
   const store = openRedis({ client, prefix, requestTimeoutMs })
   const denied: string[] = []
   const ask: Ask = async (...words) => {
     try {
-      return await link.call(() => transport.command(...words))
+      return await caller.call(() => transport.command(...words))
     } catch (error) {
       if (!isLockError(error) || !/NOPERM|unknown (sub)?command/i.test(error.message)) throw error
       denied.push(words.slice(0, words[0] === 'CONFIG' ? 3 : 1).join(' '))
@@ -101,7 +101,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<RedisDiagnosis
     throw explain(error)
   } finally {
     store.close()
-    link.close()
+    caller.close()
   }
 }
 

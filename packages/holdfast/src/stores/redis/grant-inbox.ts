@@ -1,13 +1,11 @@
 /**
- * Wake-ups: messages that tell waiters of this client what they were granted. Where they are
- * listened for differs from one server to a Cluster; how a message finds its waiter does not.
+ * The messages that report to waiters of this client what they were granted. The subscriptions
+ * differ from one server to a Cluster; how a message finds its waiter does not.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
-import { LinkedMap } from '../../collections/linked-map.js'
 import { readGrant } from './answers.js'
 
-/** Told of what was heard. */
 export interface MessageListener {
   message(text: string): void
   /** Messages may have been missed: those about this lock, or about any. */
@@ -15,38 +13,36 @@ export interface MessageListener {
 }
 
 export interface Subscriptions {
-  /** Where grants of this lock are to be published for this client. */
+  /** The channel on which grants of this lock are published for this client. */
   channelOf(lock: string): string
-  /** Listens for grants of this lock, until everybody who joined has left. */
+  /** Listens for grants of this lock, until every subscription to it is left. */
   join(lock: string): Subscription
   close(): void
 }
 
 export interface Subscription {
-  /** Undefined when it works at once. */
+  /** Undefined when it works already. */
   readonly ready: Promise<void> | undefined
   leave(): void
 }
 
-interface Waiter {
+interface Watcher {
   readonly lock: string
   readonly wake: WakeListener
-}
-
-/** A claim of which something may be heard. */
-interface Entry {
-  /** Its attempts under way. */
-  inFlight: number
-  /** A grant whose message overtook the answer to the attempt. */
-  earlyGrant: PushedGrant | undefined
-  waiter: Waiter | undefined
 }
 
 export class GrantInbox {
   readonly #clock: Clock
   readonly #subscriptions: Subscriptions
-  /** By the claim's id. */
-  readonly #entries = new LinkedMap<Entry>()
+  /**
+   * How many attempts of a claim are in flight, by the claim's id. Numbers and no objects: when the
+   * engine replaces the table of an old map, the dead one keeps its values alive until the next
+   * full collection.
+   */
+  readonly #inFlight = new Map<string, number>()
+  /** Grants whose message overtook the answer to the attempt. */
+  readonly #earlyGrants = new Map<string, PushedGrant>()
+  readonly #watchers = new Map<string, Watcher>()
 
   constructor(subscribe: (listener: MessageListener) => Subscriptions, clock: Clock) {
     this.#clock = clock
@@ -62,31 +58,31 @@ export class GrantInbox {
 
   /** Whether an attempt of this claim has not been answered yet. */
   hasAttemptInFlight(claimId: string): boolean {
-    return (this.#entries.get(claimId)?.inFlight ?? 0) > 0
+    return this.#inFlight.has(claimId)
   }
 
   attemptSent(claimId: string): void {
-    this.#entryOf(claimId).inFlight += 1
+    this.#inFlight.set(claimId, (this.#inFlight.get(claimId) ?? 0) + 1)
   }
 
   attemptAnswered(claimId: string): void {
-    const entry = this.#entries.get(claimId)
-    if (!entry) return
-    entry.inFlight -= 1
-    if (entry.inFlight > 0) return
-    // The answer itself reaches its caller in this turn, who may then watch; afterwards nobody
-    // needs the grant.
-    if (entry.earlyGrant) this.#clock.timer(0, () => this.#dropEarlyGrant(claimId, entry), true)
-    else this.#tidy(claimId, entry)
+    const left = (this.#inFlight.get(claimId) ?? 0) - 1
+    if (left > 0) {
+      this.#inFlight.set(claimId, left)
+      return
+    }
+    this.#inFlight.delete(claimId)
+    if (this.#earlyGrants.size === 0 || !this.#earlyGrants.has(claimId)) return
+    // The caller gets the answer in this tick and may then watch. After that the grant is useless.
+    this.#clock.timer(0, () => this.#dropEarlyGrant(claimId), true)
   }
 
   watch({ id, lock }: Claim, wake: WakeListener): Watch {
-    const waiter = { lock, wake }
-    const entry = this.#entryOf(id)
-    entry.waiter = waiter
-    const { earlyGrant: early } = entry
+    const watcher = { lock, wake }
+    this.#watchers.set(id, watcher)
+    const earlyGrant = this.#earlyGrants.get(id)
     // Not from inside this call: the caller does not have its watch yet.
-    if (early) queueMicrotask(() => entry.waiter?.wake(early))
+    if (earlyGrant) queueMicrotask(() => this.#watchers.get(id)?.wake(earlyGrant))
     const subscription = this.#subscriptions.join(lock)
     let open = true
     return {
@@ -94,8 +90,7 @@ export class GrantInbox {
       close: () => {
         if (!open) return
         open = false
-        if (entry.waiter === waiter) entry.waiter = undefined
-        this.#tidy(id, entry)
+        if (this.#watchers.get(id) === watcher) this.#watchers.delete(id)
         subscription.leave()
       },
     }
@@ -103,14 +98,15 @@ export class GrantInbox {
 
   close(): void {
     this.#subscriptions.close()
-    this.#entries.clear()
+    this.#inFlight.clear()
+    this.#earlyGrants.clear()
+    this.#watchers.clear()
   }
 
-  /** Whoever was granted the lock meanwhile has to find out. */
+  /** A waiter that was granted the lock meanwhile has to ask for it. */
   #missed(lock: string | undefined): void {
-    for (const { waiter } of this.#entries.values()) {
-      if (waiter && (lock === undefined || waiter.lock === lock)) waiter.wake()
-    }
+    for (const watcher of [...this.#watchers.values()])
+      if (lock === undefined || watcher.lock === lock) watcher.wake()
   }
 
   #deliver(text: string): void {
@@ -118,28 +114,13 @@ export class GrantInbox {
       const grant = readGrant(line)
       if (!grant) continue
       const { claimId, token, tokens, ttlMs } = grant
-      const entry = this.#entries.get(claimId)
-      if (entry?.waiter) entry.waiter.wake({ token, tokens, ttlMs })
-      else if (entry) entry.earlyGrant = { token, tokens, ttlMs }
+      const watcher = this.#watchers.get(claimId)
+      if (watcher) watcher.wake({ token, tokens, ttlMs })
+      else if (this.#inFlight.has(claimId)) this.#earlyGrants.set(claimId, { token, tokens, ttlMs })
     }
   }
 
-  #entryOf(claimId: string): Entry {
-    let entry = this.#entries.get(claimId)
-    if (!entry) {
-      entry = { inFlight: 0, earlyGrant: undefined, waiter: undefined }
-      this.#entries.add(claimId, entry)
-    }
-    return entry
-  }
-
-  #dropEarlyGrant(claimId: string, entry: Entry): void {
-    if (entry.inFlight > 0) return
-    entry.earlyGrant = undefined
-    this.#tidy(claimId, entry)
-  }
-
-  #tidy(claimId: string, { inFlight: asking, earlyGrant: early, waiter }: Entry): void {
-    if (asking === 0 && !early && !waiter) this.#entries.delete(claimId)
+  #dropEarlyGrant(claimId: string): void {
+    if (!this.#inFlight.has(claimId)) this.#earlyGrants.delete(claimId)
   }
 }

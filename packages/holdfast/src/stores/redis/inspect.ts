@@ -1,8 +1,7 @@
 /** Looking at locks: one, or all whose names begin alike. */
 import type { InspectPage, LockInfo } from '../../store/contract.js'
-import { readLock } from './answers.js'
+import { readLock, textOf } from './answers.js'
 import { lockOf, patternOf } from './keys.js'
-import { textOf } from './replies.js'
 
 /** So many locks are described in one call. */
 const DESCRIBED_TOGETHER = 64

@@ -20,7 +20,7 @@ export function isPrefix(prefix: unknown): prefix is string {
 
 /** The key of a lock's state; the other keys of the lock begin with it. */
 export function keyOf(prefix: string, lock: string): string {
-  return `${prefix}:{${escape(lock)}}`
+  return `${prefix}:{${SPECIAL.test(lock) ? escape(lock) : lock}}`
 }
 
 /**
@@ -45,5 +45,5 @@ export function patternOf(prefix: string, beginning: string): string {
 }
 
 function escape(name: string): string {
-  return SPECIAL.test(name) ? name.replace(/[{}%]/g, encodeURIComponent) : name
+  return name.replace(/[{}%]/g, encodeURIComponent)
 }

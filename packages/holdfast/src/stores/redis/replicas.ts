@@ -9,9 +9,9 @@
 import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
-import { textOf } from './replies.js'
+import { textOf } from './answers.js'
 import type { Script } from './scripts.generated.js'
-import type { OwnConnection, Transport } from './transports/transport.js'
+import type { OwnConnection, ScriptForm, Transport } from './transports/transport.js'
 
 export interface ReplicaSettings {
   /** How many replicas must have acknowledged a lease before it is believed in. 0 for none. */
@@ -51,7 +51,7 @@ export class ReplicatedCalls {
    * Like `Transport.run`. Rejects with `NOT_REPLICATED` when too few replicas have what it wrote.
    */
   run(
-    by: 'hash' | 'source',
+    by: ScriptForm,
     script: Script,
     keys: readonly string[],
     args: readonly string[],

@@ -11,7 +11,7 @@ import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
 import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
-import type { Transport } from './transports/transport.js'
+import type { ScriptForm, Transport } from './transports/transport.js'
 
 /**
  * A connection that was good may be away for so long before calls fail, unless the store says
@@ -29,9 +29,9 @@ interface Call {
 }
 
 interface Resendable<T> {
-  readonly send: (bySource: boolean) => Promise<T>
-  /** Whether the caller still waits for it. */
-  readonly isWanted: () => boolean
+  readonly send: (by: ScriptForm) => Promise<T>
+  /** Its entry, taken as long as the caller waits for an answer. */
+  readonly entry: { readonly taken: boolean }
   /** How often the connection had been lost when the call was sent first. */
   readonly losses: number
 }
@@ -85,32 +85,30 @@ export class ResilientCaller {
 
   /**
    * Calls the server. Rejects with a typed error, at the latest after the timeout.
-   * @param send sends the call; `bySource` when the server does not know the script that it runs
+   * @param send sends the call; with the script in full when the server does not know it yet
    */
-  call<T>(send: (bySource: boolean) => Promise<T>): Promise<T> {
+  call<T>(send: (by: ScriptForm) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const refusal = this.#refusal()
+      const refusal = this.#closed ?? (this.#down && this.#refusal())
       if (refusal) {
         reject(refusal)
         return
       }
       const call: Call = { sentMs: this.#clock.monotonicMs(), reject }
-      const place = this.#calls.add(call)
+      const entry = this.#calls.add(call)
       this.#sweep ??= this.#startSweep()
       const finish = (value: T): void => {
-        this.#calls.delete(place)
+        this.#calls.delete(entry)
         resolve(value)
       }
-      const fail = (error: unknown): void => {
-        this.#calls.delete(place)
-        reject(explain(error))
-      }
       const losses = this.#losses
-      const isWanted = (): boolean => place.taken
-      // Nearly every call goes well: what is done about the others is kept out of its way.
-      send(false).then(finish, (error: unknown) =>
-        this.#sendAgain({ send, isWanted, losses }, error).then(finish, fail),
-      )
+      // Nearly every call succeeds: what is done about the others is kept out of its way.
+      send('hash').then(finish, (error: unknown) => {
+        this.#sendAgain({ send, entry, losses }, error).then(finish, (last: unknown) => {
+          this.#calls.delete(entry)
+          reject(explain(last))
+        })
+      })
     })
   }
 
@@ -128,13 +126,13 @@ export class ResilientCaller {
     this.#wakeWaiters()
   }
 
-  async #sendAgain<T>({ send, isWanted, losses }: Resendable<T>, error: unknown): Promise<T> {
+  async #sendAgain<T>({ send, entry, losses }: Resendable<T>, error: unknown): Promise<T> {
     let failure = error
-    let bySource = false
+    let form: ScriptForm = 'hash'
     for (let resends = 0; resends < RESENDS; resends += 1) {
       if (isUnknownScript(failure)) {
         // The server was restarted, or told SCRIPT FLUSH. It says so before anything is done.
-        bySource = true
+        form = 'source'
       } else {
         // Before the first connection nothing can have been under way: the error says what is
         // wrong.
@@ -143,10 +141,10 @@ export class ResilientCaller {
         if (this.#transport.isReady && this.#losses === losses) break
         if (!this.#transport.isReady) await this.#readyAgain()
         // One that was given up must not come after what its caller has done since.
-        if (this.#refusal() || !isWanted()) break
+        if (this.#refusal() || !entry.taken) break
       }
       try {
-        return await send(bySource)
+        return await send(form)
       } catch (again) {
         failure = again
       }

@@ -1,5 +1,7 @@
-/** The Redis store: the grant rule in Lua, one script call for each turn of the event loop (in a Cluster one for each lock),
- * grants pushed to waiters. */
+/**
+ * The Redis store: the grant rule in Lua, one script call for each tick (in a Cluster one for each
+ * lock), grants pushed to waiters.
+ */
 import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -20,17 +22,22 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { isRefusal, readAttempt, readSeal, readWithdrawal } from './answers.js'
-import { Batches, type Item, type Verb } from './batches.js'
+import { readSeal, readWithdrawal, textOf } from './answers.js'
+import { Batches } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
 import { describeLocks, listLocks } from './inspect.js'
 import { keyOf } from './keys.js'
-import { admin, work } from './scripts.generated.js'
-import { Renewals, RenewalItem } from './renewals.js'
+import {
+  PendingAttempt,
+  PendingLine,
+  PendingRenewal,
+  RenewalRound,
+  type AttemptContext,
+} from './requests.js'
+import { admin } from './scripts.generated.js'
 import type { SealedRenewal, SealResult } from './seal.js'
-import { textOf } from './replies.js'
-import { NO_TERMS, TermsEncoder, type EncodedTerms } from './terms-encoder.js'
+import { NO_TERMS, TermsEncoder } from './terms-encoder.js'
 import { InDoubtClaims } from './in-doubt-claims.js'
 import { GrantInbox } from './grant-inbox.js'
 
@@ -73,75 +80,60 @@ export class RedisStore implements Store<true> {
   #replicated: Batches | undefined
   readonly #inDoubt: InDoubtClaims
   readonly #encoder = new TermsEncoder()
+  readonly #attempts: AttemptContext
 
   constructor(deployment: Deployment, { prefix, clock, random, replicated }: RedisStoreSettings) {
     this.#prefix = prefix
     this.#deployment = deployment
     this.#inDoubt = new InDoubtClaims(clock)
-    this.#inbox = new GrantInbox(
+    const inbox = new GrantInbox(
       (listener) => deployment.subscriptions(prefix, random.id(), listener),
       clock,
     )
+    this.#inbox = inbox
+    this.#attempts = {
+      deployment,
+      inbox,
+      inDoubt: this.#inDoubt,
+      withdraw: (claim) => this.withdraw(claim),
+    }
     const settings = {
-      oneLockACall: deployment.oneLockACall,
-      publish: deployment.publish,
-      soon: atTickEndOf(clock),
-      later: afterTickOf(clock),
-      channelOf: (lock: string) => this.#inbox.channelOf(lock),
+      deployment,
+      inbox,
+      atTickEnd: atTickEndOf(clock),
+      afterTick: afterTickOf(clock),
     }
-    this.#batches = new Batches({
-      ...settings,
-      run: (keys, args) => deployment.run(work, keys, args),
-    })
-    if (replicated) {
-      this.#replicated = new Batches({
-        ...settings,
-        run: (keys, args) => deployment.runReplicated(work, keys, args),
-      })
-    }
+    const { run, runReplicated } = deployment
+    this.#batches = new Batches({ ...settings, run })
+    if (replicated) this.#replicated = new Batches({ ...settings, run: runReplicated })
   }
 
-  attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
-    const answer = this.#attempt(claim, options)
+  attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
+    if (this.#inDoubt.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
+    const terms = this.#encoder.attempt(claim, enqueue, tokens)
+    const key = keyOf(this.#prefix, claim.lock)
+    const answer = new Promise<AttemptResult>((resolve, reject) => {
+      this.#batches.add(
+        new PendingAttempt(this.#attempts, key, claim, terms, tokens, resolve, reject),
+      )
+    })
     return this.#replicated ? this.#confirmed(claim, answer) : answer
   }
 
-  #attempt(claim: Claim, { enqueue, tokens }: AttemptOptions): Promise<AttemptResult> {
-    if (this.#inDoubt.isGivenUp(claim.id)) return Promise.resolve({ outcome: 'withdrawn' })
-    const shape = this.#encoder.attempt(claim, enqueue, tokens)
-    this.#inbox.attemptSent(claim.id)
-    const { breaks } = this.#deployment
-    return new Promise((resolve, reject) => {
-      this.#add('a', claim, shape, {
-        done: (line) => {
-          if (this.#deployment.breaks !== breaks) this.#noteSentTwice(claim, line)
-          const result = readAttempt(line, claim, tokens)
-          this.#inbox.attemptAnswered(claim.id)
-          resolve(result)
-        },
-        failed: (error) => {
-          this.#inbox.attemptAnswered(claim.id)
-          const { code } = explain(error)
-          if (code === 'STORE_UNAVAILABLE') this.#inDoubt.add(claim)
-          reject(error)
-        },
-      })
-    })
-  }
-
-  /** One promise for all of them: a process may hold ten thousand leases. */
+  /** Makes one promise for all of them: a process may hold ten thousand leases. */
   renew(
     renewals: readonly SealedRenewal[],
     report?: RenewalListener,
   ): Promise<readonly RenewResult[]> {
     if (renewals.length === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const all = new Renewals(renewals.length, { unclear: this.#inDoubt, resolve, report })
+      const round = new RenewalRound(renewals.length, { inDoubt: this.#inDoubt, resolve, report })
       const batches = this.#replicated ?? this.#batches
       for (let index = 0; index < renewals.length; index += 1) {
         const renewal = renewals[index] as SealedRenewal
         const key = keyOf(this.#prefix, renewal.lock)
-        batches.add(new RenewalItem(all, index, key, renewal, this.#encoder.renewal(renewal)))
+        const terms = this.#encoder.renewal(renewal)
+        batches.add(new PendingRenewal(round, index, key, renewal, terms))
       }
     })
   }
@@ -159,17 +151,18 @@ export class RedisStore implements Store<true> {
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    // What was answered cannot arrive any more; for anything else the withdrawal has to be
-    // remembered for long.
-    const firm = this.#inbox.hasAttemptInFlight(claim.id) || this.#inDoubt.has(claim.id)
+    const { id, ttlMs } = claim
+    // An attempt that was answered cannot arrive any more. For any other, the server has to
+    // remember the withdrawal until it has arrived.
+    const firm = this.#inbox.hasAttemptInFlight(id) || this.#inDoubt.has(id)
+    const key = keyOf(this.#prefix, claim.lock)
+    const terms = this.#encoder.withdrawal(ttlMs, firm)
     return new Promise((resolve, reject) => {
-      this.#add('w', claim, this.#encoder.withdrawal(claim.ttlMs, firm), {
-        done: (line) => {
-          if (firm) this.#inDoubt.resolve(claim.id)
-          resolve(readWithdrawal(line))
-        },
-        failed: reject,
-      })
+      const answered = (line: string): void => {
+        if (firm) this.#inDoubt.resolve(id)
+        resolve(readWithdrawal(line))
+      }
+      this.#batches.add(new PendingLine('w', key, claim, terms, answered, reject))
     })
   }
 
@@ -184,7 +177,8 @@ export class RedisStore implements Store<true> {
     const { breaks } = this.#deployment
     try {
       await new Promise((resolve, reject) => {
-        this.#add('t', claim, NO_TERMS, { done: resolve, failed: reject })
+        const key = keyOf(this.#prefix, claim.lock)
+        this.#batches.add(new PendingLine('t', key, claim, NO_TERMS, resolve, reject))
       })
     } catch (error) {
       // The withdrawal that follows has to refuse the claim for as long as this request may arrive.
@@ -202,8 +196,10 @@ export class RedisStore implements Store<true> {
    */
   seal(claim: ClaimRef, token: bigint): Promise<SealResult> {
     return new Promise((resolve, reject) => {
-      const done = (line: string): void => resolve(readSeal(line))
-      this.#add('s', claim, this.#encoder.seal(token), { done, failed: reject })
+      const key = keyOf(this.#prefix, claim.lock)
+      const terms = this.#encoder.seal(token)
+      const answered = (line: string): void => resolve(readSeal(line))
+      this.#batches.add(new PendingLine('s', key, claim, terms, answered, reject))
     })
   }
 
@@ -264,26 +260,6 @@ export class RedisStore implements Store<true> {
       const keys = names.map((name) => keyOf(this.#prefix, name))
       return this.#run(keys, 'describe', String(keys.length))
     })
-  }
-
-  /**
-   * An attempt was under way when a connection broke. It may have been sent twice, by the client
-   * library if not by us.
-   */
-  #noteSentTwice(claim: Claim, line: string): void {
-    this.#inDoubt.add(claim)
-    // Nobody withdraws a claim that was refused, and the first arrival may come last, when the lock
-    // is free.
-    if (isRefusal(line)) void this.#inDoubt.withdrawInBackground(claim, () => this.withdraw(claim))
-  }
-
-  #add(
-    verb: Verb,
-    { id, lock }: ClaimRef,
-    shape: EncodedTerms,
-    answer: Pick<Item, 'done' | 'failed'>,
-  ): void {
-    this.#batches.add({ verb, key: keyOf(this.#prefix, lock), lock, claimId: id, shape, ...answer })
   }
 
   async #admin(lock: string, ...args: string[]): Promise<unknown> {

@@ -1,7 +1,7 @@
 /**
- * What the scripts have to know of an item besides its claim's id. Most items of a process are
- * alike, so the last shape of each verb is kept: making it anew, and comparing it, would be a good
- * part of what an item costs here.
+ * Encodes what the scripts need of a request besides its claim's id. Most requests of a process are
+ * alike, so the last terms of each verb are kept: to encode them for each request would be a good
+ * part of what it costs here.
  */
 import type { Claim, Owner, Renewal } from '../../store/contract.js'
 import type { SealedRenewal } from './seal.js'
@@ -9,12 +9,12 @@ import type { SealedRenewal } from './seal.js'
 export interface EncodedTerms {
   /** All of it, as JSON. */
   readonly text: string
-  /** What `work.lua` needs of it to go the short way; nothing where that is out of the question. */
+  /** What the fast path of `work.lua` needs of it; nothing where it cannot take that path. */
   readonly fastArgs: readonly string[]
 }
 
 const NOTHING: readonly string[] = []
-/** Of a vote that is taken back. */
+/** Of a vote that is retracted. */
 export const NO_TERMS: EncodedTerms = { text: '[]', fastArgs: NOTHING }
 
 export class TermsEncoder {
@@ -30,11 +30,17 @@ export class TermsEncoder {
   #withdrawal = NO_TERMS
 
   attempt(claim: Claim, enqueue: boolean, tokens: number): EncodedTerms {
+    const last = this.#lastClaim
     if (
-      this.#lastClaim &&
+      last &&
       this.#enqueue === enqueue &&
       this.#tokens === tokens &&
-      areAlike(this.#lastClaim, claim)
+      last.owner === claim.owner &&
+      last.ttlMs === claim.ttlMs &&
+      last.weight === claim.weight &&
+      last.capacity === claim.capacity &&
+      last.kind === claim.kind &&
+      last.heartbeatMs === claim.heartbeatMs
     ) {
       return this.#attempt
     }
@@ -88,15 +94,4 @@ export class TermsEncoder {
     }
     return text
   }
-}
-
-function areAlike(one: Claim, other: Claim): boolean {
-  return (
-    one.owner === other.owner &&
-    one.ttlMs === other.ttlMs &&
-    one.weight === other.weight &&
-    one.capacity === other.capacity &&
-    one.kind === other.kind &&
-    one.heartbeatMs === other.heartbeatMs
-  )
 }

@@ -8,7 +8,7 @@
  * the wake-up that says so.
  */
 import { isServerError, notHeard } from '../errors.js'
-import { Readiness } from '../readiness.js'
+import { Readiness } from '../channel.js'
 import type { ShardConnection } from '../transports/transport.js'
 import type { MessageListener, Subscription, Subscriptions } from '../grant-inbox.js'
 import type { Member } from './member.js'
@@ -100,7 +100,7 @@ export class Channels implements Subscriptions {
     this.#closed = true
     for (const channel of this.#channels.values()) {
       clearTimeout(channel.timer)
-      channel.readiness.tell()
+      channel.readiness.succeed()
     }
     this.#channels.clear()
     for (const subscriber of this.#subscribers.values()) subscriber.connection?.close()
@@ -113,7 +113,7 @@ export class Channels implements Subscriptions {
     channel.timer = setTimeout(() => {
       this.#channels.delete(channel.name)
       this.#detach(channel)
-      channel.readiness.tell()
+      channel.readiness.succeed()
     }, LINGER_MS).unref()
   }
 
@@ -162,7 +162,7 @@ export class Channels implements Subscriptions {
   }
 
   #refused(channel: Channel, error: unknown): void {
-    channel.readiness.refuse(notHeard(error, channel.lock))
+    channel.readiness.fail(notHeard(error, channel.lock))
     // Whoever waits on without it has to look when it is heard after all.
     channel.heardBefore = true
     this.#attachLater(channel, REFUSED_RETRY_MS)
@@ -170,7 +170,7 @@ export class Channels implements Subscriptions {
 
   #heard(channel: Channel): void {
     channel.listening = true
-    channel.readiness.tell()
+    channel.readiness.succeed()
     // After a gap: whoever was granted the lock in it has to find out.
     if (channel.heardBefore) this.#listener.missed(channel.lock)
     channel.heardBefore = true

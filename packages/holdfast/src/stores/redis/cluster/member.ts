@@ -11,6 +11,7 @@ import type {
   Address,
   ClusterTransport,
   MemberConnection,
+  ScriptForm,
   Transport,
 } from '../transports/transport.js'
 import { nameOf } from './topology.js'
@@ -24,7 +25,7 @@ export interface Ways {
   readonly replicated: ReplicatedCalls
 }
 
-export type Send = (ways: Ways, bySource: boolean) => Promise<unknown>
+export type Send = (ways: Ways, by: ScriptForm) => Promise<unknown>
 
 export interface MemberSettings {
   readonly clock: Clock
@@ -48,7 +49,7 @@ export class Refusal {
 
 interface Opened extends Ways {
   readonly connection: MemberConnection
-  readonly link: ResilientCaller
+  readonly caller: ResilientCaller
 }
 
 export class Member {
@@ -98,14 +99,14 @@ export class Member {
   /** Closes its connection. Calls under way are told the error. */
   retire(error: LockError): void {
     this.#retired = error
-    this.#opened?.link.close(error)
+    this.#opened?.caller.close(error)
     this.#opened?.replicated.close()
     this.#opened?.connection.close()
   }
 
   #call(opened: Opened, send: Send): Promise<unknown> {
-    return opened.link.call((bySource) =>
-      send(opened, bySource).catch((error: unknown) => {
+    return opened.caller.call((by) =>
+      send(opened, by).catch((error: unknown) => {
         if (isUnknownScript(error) || !isServerError(error)) throw error
         return new Refusal(error as Error, (error as Error).message.split(' ', 1)[0])
       }),
@@ -118,13 +119,13 @@ export class Member {
       .then((connection) => {
         const { transport } = connection
         const { requestTimeoutMs, replicas, clock, onLost } = this.#settings
-        const link = new ResilientCaller(transport, requestTimeoutMs, {
+        const caller = new ResilientCaller(transport, requestTimeoutMs, {
           clock,
           absenceMs: ABSENCE_MS,
           onLost,
         })
         const replicated = new ReplicatedCalls(transport, replicas, requestTimeoutMs)
-        const opened = { connection, transport, link, replicated }
+        const opened = { connection, transport, caller, replicated }
         this.#opened = opened
         if (this.#retired) this.retire(this.#retired)
         return opened

@@ -265,9 +265,9 @@ export class Router {
  * together.
  */
 function asking(send: Send): Send {
-  return (ways, bySource) => {
+  return (ways, by) => {
     ways.transport.command('ASKING').catch(() => undefined)
-    return send(ways, bySource)
+    return send(ways, by)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Who owns which slot, as far as is known. */
-import { textOf } from '../replies.js'
+import { textOf } from '../answers.js'
 import type { Address } from '../transports/transport.js'
 import { SLOTS } from './slots.js'
 

@@ -18,31 +18,43 @@ interface Known {
 
 const known = new WeakMap<object, Known>()
 
-/**
- * Sends when the connection is known to be in its database. Rejects as SELECT does where it is
- * refused.
- */
-export function inDatabase<T>(client: Client, send: () => Promise<T>): Promise<T> {
+/** Whether what is sent now reaches the database that the client is to be in. */
+export function isInDatabase(client: Client): boolean {
   const db = selectedBy(client) ?? client.options.db
-  // Where a connection begins.
-  if (db === undefined || db === 0) return send()
-  const state = known.get(client) ?? watched(client)
-  if (state.confirmed === db && client.status === 'ready') return send()
-  // After that the connection may be another one.
-  return confirm(client, state, db).then(() => inDatabase(client, send))
+  // A connection begins in database 0.
+  if (db === undefined || db === 0) return true
+  return known.get(client)?.confirmed === db && client.status === 'ready'
 }
 
 /**
- * Where SELECT has moved the client to, which is not among its settings. Not public in the library.
+ * Sends when the connection is known to be in its database. Rejects as SELECT does where the server
+ * refuses it.
+ */
+export async function inDatabase<T>(client: Client, send: () => Promise<T>): Promise<T> {
+  // After each SELECT the connection may be another one.
+  while (!isInDatabase(client)) {
+    const db = selectedBy(client) ?? client.options.db ?? 0
+    await confirm(client, known.get(client) ?? watched(client), db)
+  }
+  return send()
+}
+
+interface Condition {
+  readonly select?: unknown
+}
+
+/**
+ * The database that SELECT has moved the client to, which is not among its settings. Not public in
+ * the library.
  */
 export function selectedBy(client: Client): number | undefined {
-  // While a connection is being made anew, the one before tells: the library goes back to its
-  // database.
-  const [before, now] = [
-    Reflect.get(client, 'prevCondition'),
-    Reflect.get(client, 'condition'),
-  ] as unknown[]
-  return selectedIn(before) ?? selectedIn(now)
+  const { prevCondition: before, condition: now } = client as Client & {
+    readonly prevCondition?: Condition | null
+    readonly condition?: Condition | null
+  }
+  // During a reconnection the state before it counts: the library goes back to its database.
+  const selected = before?.select ?? now?.select
+  return typeof selected === 'number' ? selected : undefined
 }
 
 function watched(client: Client): Known {
@@ -61,10 +73,4 @@ function confirm(client: Client, state: Known, db: number): Promise<void> {
     .then(() => void (state.confirmed = db))
     .finally(() => (state.confirming = undefined))
   return state.confirming
-}
-
-function selectedIn(condition: unknown): number | undefined {
-  if (typeof condition !== 'object' || condition === null || !('select' in condition))
-    return undefined
-  return typeof condition.select === 'number' ? condition.select : undefined
 }

@@ -1,7 +1,7 @@
 /** ioredis 5 and 6. */
 import type { IoRedisClient } from '../clients.js'
 import { isServerError } from '../errors.js'
-import { inDatabase, selectedBy } from './ioredis-database.js'
+import { inDatabase, isInDatabase, selectedBy } from './ioredis-database.js'
 import { repeatedly, retryMs } from './repeatedly.js'
 import { watchShared } from './shared-state.js'
 import type {
@@ -19,16 +19,13 @@ export function ioRedisTransport(client: IoRedisClient): Transport {
     get isReady() {
       return client.status === 'ready'
     },
-    run: (by, { sha, source }, keys, args) =>
-      inDatabase(client, () =>
-        client.call(
-          by === 'hash' ? 'EVALSHA' : 'EVAL',
-          by === 'hash' ? sha : source,
-          String(keys.length),
-          ...keys,
-          ...args,
-        ),
-      ),
+    run(by, { sha, source }, keys, args) {
+      const [name, script] = by === 'hash' ? ['EVALSHA', sha] : ['EVAL', source]
+      const words = [script, String(keys.length), ...keys, ...args]
+      return isInDatabase(client)
+        ? client.call(name, ...words)
+        : inDatabase(client, () => client.call(name, ...words))
+    },
     command: (name, ...args) => inDatabase(client, () => client.call(name, ...args)),
     watchState: (listener) => watchShared(client, listener, (all) => watchState(client, all)),
     connect: () => connect(client),

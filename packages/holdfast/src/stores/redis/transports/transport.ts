@@ -12,13 +12,16 @@ export interface StateListener {
   broken?(): void
 }
 
+/** How a script is sent: by its hash, or in full where the server does not know it yet. */
+export type ScriptForm = 'hash' | 'source'
+
 export interface Transport {
   /** What the client was told to put before every key. */
   readonly keyPrefix: string
   readonly isReady: boolean
   /** Runs a script by its hash, or by its source. The keys are without the prefix. */
   run(
-    by: 'hash' | 'source',
+    by: ScriptForm,
     script: Script,
     keys: readonly string[],
     args: readonly string[],

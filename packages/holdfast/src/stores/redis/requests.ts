@@ -1,0 +1,191 @@
+/**
+ * Requests of this client that travel in batches, each with its answer still to come. They are
+ * classes without closures: a process may have thousands of them open, and what they allocate is a
+ * good part of what an acquire costs.
+ */
+import type {
+  AttemptResult,
+  Claim,
+  ClaimRef,
+  RenewalListener,
+  RenewResult,
+} from '../../store/contract.js'
+import { isRefusal, readAttempt, readRenewal } from './answers.js'
+import type { BatchRequest, Verb } from './batches.js'
+import type { Deployment } from './deployment.js'
+import { explain, withdrawing } from './errors.js'
+import type { GrantInbox } from './grant-inbox.js'
+import type { InDoubtClaims } from './in-doubt-claims.js'
+import type { EncodedTerms } from './terms-encoder.js'
+
+/** A request whose answer is one line for its caller to read. */
+export class PendingLine implements BatchRequest {
+  readonly verb: Verb
+  readonly key: string
+  readonly lock: string
+  readonly claimId: string
+  readonly terms: EncodedTerms
+  readonly answered: (line: string) => void
+  readonly failed: (error: unknown) => void
+
+  constructor(
+    verb: Verb,
+    key: string,
+    { lock, id }: ClaimRef,
+    terms: EncodedTerms,
+    answered: (line: string) => void,
+    failed: (error: unknown) => void,
+  ) {
+    this.verb = verb
+    this.key = key
+    this.lock = lock
+    this.claimId = id
+    this.terms = terms
+    this.answered = answered
+    this.failed = failed
+  }
+}
+
+/** What attempts share. */
+export interface AttemptContext {
+  readonly deployment: Deployment
+  readonly inbox: GrantInbox
+  readonly inDoubt: InDoubtClaims
+  readonly withdraw: (claim: ClaimRef) => Promise<unknown>
+}
+
+export class PendingAttempt implements BatchRequest {
+  readonly verb = 'a'
+  readonly key: string
+  readonly lock: string
+  readonly claimId: string
+  readonly terms: EncodedTerms
+  readonly #claim: Claim
+  readonly #tokens: number
+  readonly #context: AttemptContext
+  readonly #breaks: number
+  readonly #resolve: (result: AttemptResult) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(
+    context: AttemptContext,
+    key: string,
+    claim: Claim,
+    terms: EncodedTerms,
+    tokens: number,
+    resolve: (result: AttemptResult) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.key = key
+    this.lock = claim.lock
+    this.claimId = claim.id
+    this.terms = terms
+    this.#claim = claim
+    this.#context = context
+    this.#breaks = context.deployment.breaks
+    this.#tokens = tokens
+    this.#resolve = resolve
+    this.#reject = reject
+    context.inbox.attemptSent(claim.id)
+  }
+
+  answered(line: string): void {
+    if (this.#context.deployment.breaks !== this.#breaks) this.#noteSentTwice(line)
+    const result = readAttempt(line, this.#claim, this.#tokens)
+    this.#context.inbox.attemptAnswered(this.claimId)
+    this.#resolve(result)
+  }
+
+  failed(error: unknown): void {
+    const { inbox, inDoubt } = this.#context
+    inbox.attemptAnswered(this.claimId)
+    if (explain(error).code === 'STORE_UNAVAILABLE') inDoubt.add(this.#claim)
+    this.#reject(error)
+  }
+
+  /**
+   * A connection broke while the attempt was in flight. It may have been sent twice, by the client
+   * library if not by the store.
+   */
+  #noteSentTwice(line: string): void {
+    const { inDoubt, withdraw } = this.#context
+    inDoubt.add(this.#claim)
+    // Its caller does not withdraw a claim that was refused. The first arrival may come last, when
+    // the lock is free.
+    if (isRefusal(line)) void inDoubt.withdrawInBackground(this.#claim, () => withdraw(this.#claim))
+  }
+}
+
+export interface RenewalRoundSettings {
+  readonly inDoubt: InDoubtClaims
+  /** Takes the results when all are known. */
+  readonly resolve: (results: readonly RenewResult[]) => void
+  /** Takes each result when it is known: a slow member of a Cluster delays no other. */
+  readonly report: RenewalListener | undefined
+}
+
+/** The renewals of one call, answered together. */
+export class RenewalRound {
+  readonly inDoubt: InDoubtClaims
+  readonly #settings: RenewalRoundSettings
+  readonly #results: RenewResult[] = []
+  #open: number
+
+  constructor(count: number, settings: RenewalRoundSettings) {
+    this.#open = count
+    this.#settings = settings
+    this.inDoubt = settings.inDoubt
+  }
+
+  settle(index: number, result: RenewResult): void {
+    this.#results[index] = result
+    this.#open -= 1
+    this.#settings.report?.(index, result)
+    if (this.#open === 0) this.#settings.resolve(this.#results)
+  }
+}
+
+export class PendingRenewal implements BatchRequest {
+  readonly verb = 'r'
+  readonly key: string
+  readonly lock: string
+  readonly claimId: string
+  readonly terms: EncodedTerms
+  readonly #round: RenewalRound
+  readonly #index: number
+  readonly #wasGivenUp: boolean
+
+  constructor(
+    round: RenewalRound,
+    index: number,
+    key: string,
+    { lock, id }: ClaimRef,
+    terms: EncodedTerms,
+  ) {
+    this.#round = round
+    this.#index = index
+    this.key = key
+    this.lock = lock
+    this.claimId = id
+    this.terms = terms
+    this.#wasGivenUp = round.inDoubt.isGivenUp(id)
+  }
+
+  /**
+   * A withdrawal in the background ends whatever the claim holds. It may reach the server after the
+   * renewal, or may have reached it since the server answered.
+   */
+  answered(line: string): void {
+    const result = readRenewal(line)
+    const isGivenUp = this.#wasGivenUp || this.#round.inDoubt.isGivenUp(this.claimId)
+    const counts = result.outcome !== 'renewed' || !isGivenUp
+    this.#round.settle(
+      this.#index,
+      counts ? result : { outcome: 'unknown', cause: withdrawing(this.lock) },
+    )
+  }
+
+  failed(error: unknown): void {
+    this.#round.settle(this.#index, { outcome: 'unknown', cause: explain(error, this.lock) })
+  }
+}
