@@ -1,5 +1,6 @@
 /** The modelled world: time, clocks, processes and the network behave as their comments say. */
-import { Agenda, Dice, Link, MachineClock, Process } from '@holdfast/simulator'
+import { Agenda, Link, MachineClock, Process } from '@holdfast/simulator'
+import { Dice } from '@holdfast/workload'
 import { describe, expect, test } from 'vitest'
 
 const RIGHT = { startMs: 0, wallOffMs: 0, rate: 1 }

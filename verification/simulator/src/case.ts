@@ -11,9 +11,9 @@ import {
   type FaultShape,
 } from './faults/plan.js'
 import { NODES, type StoreName } from './server/models.js'
-import { Dice } from './world/dice.js'
+import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from './world/machine-clock.js'
-import { drawScripts, LOCKS, LOCKS_WITHOUT_PERMITS, type ActorScript } from './workload/script.js'
+import { drawScripts, LOCKS, LOCKS_WITHOUT_PERMITS, type ActorScript } from '@holdfast/workload'
 
 export const PROCESSES = 4
 export const DURATION_MS = 20_000

@@ -3,7 +3,7 @@
  * fewer operations, a shorter run. What is left is the story to tell.
  */
 import type { Case } from './case.js'
-import type { ActorScript } from './workload/script.js'
+import type { ActorScript } from '@holdfast/workload'
 
 /** Runs a case and says whether it still breaks the promise. */
 export type StillFails = (plan: Case) => Promise<boolean>

@@ -6,14 +6,14 @@ import type { Case } from './case.js'
 import type { Site as FaultySite } from './faults/apply.js'
 import type { Runtime } from './runtime.js'
 import type { Access, Service } from './server/service.js'
-import { Actor } from './workload/actor.js'
+import { Dice } from '@holdfast/workload'
 import type { Chronicle } from './workload/chronicle.js'
 import type { Circumstances } from './workload/circumstances.js'
 import type { Claimants } from './workload/claimants.js'
 import { Client } from './workload/client.js'
 import type { FencedCounters } from './workload/fenced-counter.js'
+import { ScriptedActor } from './workload/scripted-actor.js'
 import type { Agenda } from './world/agenda.js'
-import { Dice } from './world/dice.js'
 import { Link } from './world/link.js'
 import { MachineClock, type ClockErrors } from './world/machine-clock.js'
 import { Process } from './world/process.js'
@@ -40,7 +40,7 @@ export class Site implements FaultySite {
   #process!: Process
   #client!: Client
   #access!: Access
-  #actors: Actor[] = []
+  #actors: ScriptedActor[] = []
 
   constructor(ground: Ground, index: number, clock: ClockErrors) {
     const { agenda, plan } = ground
@@ -54,7 +54,7 @@ export class Site implements FaultySite {
     ]
     this.#start()
     const scripts = plan.actors.filter(({ process }) => process === index)
-    this.#employ(scripts.map((script) => new Actor(script, this.#client, ground.circumstances)))
+    this.#employ(scripts.map((script) => new ScriptedActor(script, this.#client)))
   }
 
   get runs(): boolean {
@@ -69,7 +69,7 @@ export class Site implements FaultySite {
     return this.#process
   }
 
-  get actors(): readonly Actor[] {
+  get actors(): readonly ScriptedActor[] {
     return this.#actors
   }
 
@@ -101,11 +101,10 @@ export class Site implements FaultySite {
    */
   revive(): void {
     this.#start()
-    const { circumstances } = this.#ground
     this.#employ(
       this.#actors
         .filter(({ done }) => !done)
-        .map(({ script, position }) => new Actor(script, this.#client, circumstances, position)),
+        .map(({ script, position }) => new ScriptedActor(script, this.#client, position)),
     )
   }
 
@@ -136,7 +135,7 @@ export class Site implements FaultySite {
     })
   }
 
-  #employ(actors: Actor[]): void {
+  #employ(actors: ScriptedActor[]): void {
     this.#actors = actors
     for (const actor of actors) void actor.run()
   }

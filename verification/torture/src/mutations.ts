@@ -68,8 +68,9 @@ export const MUTATIONS: readonly TortureMutation[] = [
     edits: [
       {
         file: 'stores/redis/scripts.generated.js',
-        find: 'if holder and not holder[9] then',
-        replace: 'holder = holder or state[13] if holder and not holder[9] then',
+        find: 'if holder and not holder[9] then\\nholder[2] = owner',
+        replace:
+          'holder = holder or state[13] if holder and not holder[9] then\\nholder[2] = owner',
       },
     ],
     store: 'redis',

@@ -4,7 +4,7 @@
  */
 import { DURATION_MS, drawClock, PROCESSES, TTL_MS } from '../case.js'
 import { drawAmong, type Fault, type FaultKind } from '../faults/plan.js'
-import { Dice } from '../world/dice.js'
+import { Dice } from '@holdfast/workload'
 import type { ClockErrors } from '../world/machine-clock.js'
 
 export interface ControlOperation {

@@ -3,12 +3,12 @@
  * one thing to do.
  */
 import type { Control, ControlLease, ControlLock } from '@holdfast/broken-locks'
+import { Dice, increment, type Resource } from '@holdfast/workload'
 import type { Site as FaultySite } from '../faults/apply.js'
 import { nanoseconds, type Chronicle } from '../workload/chronicle.js'
 import type { Circumstances } from '../workload/circumstances.js'
 import type { FencedCounters } from '../workload/fenced-counter.js'
 import type { Agenda } from '../world/agenda.js'
-import { Dice } from '../world/dice.js'
 import { Link } from '../world/link.js'
 import { MachineClock } from '../world/machine-clock.js'
 import { Process } from '../world/process.js'
@@ -139,27 +139,22 @@ export class ControlSite implements FaultySite {
   }
 
   async #increment(process: Process, lease: ControlLease): Promise<void> {
-    const { counters } = this.#ground
-    const { token } = lease
-    const owner = `${process.pid}/${this.#position}`
-    const shown = token === undefined ? {} : { token }
     if (!lease.held) return
-    this.#note(process, { f: 'read', type: 'invoke', ...shown })
-    const value = await this.#visit(process, () => counters.read(LOCK, owner, token))
-    this.#note(process, {
-      f: 'read',
-      ...(value === undefined ? { type: 'fail' } : { type: 'ok', value }),
-      ...shown,
+    const { counters } = this.#ground
+    const visit = <T>(ask: () => T): Promise<T> => this.#visit(process, ask)
+    const resource: Resource = {
+      read: (key, owner, token) => visit(() => counters.read(key, owner, token)),
+      write: async (key, owner, token, value) => ({
+        accepted: await visit(() => counters.write(key, owner, token, value)),
+      }),
+    }
+    await increment(resource, {
+      key: LOCK,
+      owner: `${process.pid}/${this.#position}`,
+      token: lease.token,
+      believes: () => lease.held,
+      note: (note) => this.#ground.chronicle.note(process.pid, this.name, note),
     })
-    if (value === undefined || !lease.held) return
-    const write = { f: 'write', value: value + 1, ...shown } as const
-    this.#note(process, { type: 'invoke', ...write })
-    const written = await this.#visit(process, () => counters.write(LOCK, owner, token, value + 1))
-    this.#note(process, { type: written ? 'ok' : 'fail', ...write })
-  }
-
-  #note(process: Process, note: Omit<Parameters<Chronicle['note']>[2], 'key'>): void {
-    this.#ground.chronicle.note(process.pid, this.name, { key: LOCK, ...note })
   }
 
   #visit<T>(process: Process, ask: () => T): Promise<T> {

@@ -2,7 +2,7 @@
  * What goes wrong in a run: a list that is drawn from the seed before the run, so that it can be
  * read and cut down.
  */
-import type { Dice } from '../world/dice.js'
+import type { Dice } from '@holdfast/workload'
 
 interface During {
   readonly atMs: number

@@ -5,7 +5,7 @@ import type { Outcome } from '../run.js'
 import type { ServerHold } from '../server/truth.js'
 import { nanoseconds } from '../workload/chronicle.js'
 import type { Breach } from '../workload/circumstances.js'
-import { STRICT } from '../workload/script.js'
+import { STRICT } from '@holdfast/workload'
 import { promisesOf } from './promises.js'
 
 export interface Finding extends Breach {

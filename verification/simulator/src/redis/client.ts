@@ -4,7 +4,7 @@
  * connection. What had been on its way over the old one may still arrive, before that or after.
  */
 import type { IoRedisClient } from 'holdfast/redis'
-import type { Dice } from '../world/dice.js'
+import type { Dice } from '@holdfast/workload'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
 import { ReplyError, type Endpoint, type Peer } from './peer.js'

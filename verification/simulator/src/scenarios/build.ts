@@ -7,7 +7,7 @@ import type { Case } from '../case.js'
 import { NODES, type StoreName } from '../server/models.js'
 import type { Fault } from '../faults/plan.js'
 import type { Finding } from '../judge/judge.js'
-import type { ActorScript, LockName, Operation } from '../workload/script.js'
+import type { ActorScript, LockName, Operation } from '@holdfast/workload'
 
 export interface Scenario {
   readonly name: string

@@ -4,7 +4,7 @@
  */
 import type { Store } from 'holdfast/store'
 import type { Claimants } from '../workload/claimants.js'
-import type { Dice } from '../world/dice.js'
+import type { Dice } from '@holdfast/workload'
 import type { Link } from '../world/link.js'
 import type { Process } from '../world/process.js'
 import type { Host } from './host.js'

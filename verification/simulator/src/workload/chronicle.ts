@@ -10,8 +10,13 @@ export class Chronicle {
     this.#agenda = agenda
   }
 
-  note(pid: number, client: string, note: HistoryNote, atMs = this.#agenda.nowMs): void {
-    this.events.push({ t_ns: nanoseconds(atMs), pid, client, ...note })
+  note(
+    pid: number,
+    client: string,
+    note: HistoryNote,
+    atNs = nanoseconds(this.#agenda.nowMs),
+  ): void {
+    this.events.push({ t_ns: atNs, pid, client, ...note })
   }
 }
 

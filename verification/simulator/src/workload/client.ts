@@ -1,16 +1,28 @@
-/** One process at work: its locks, what it believes to hold, and its actors. */
-import { isLockError, type Lease, type Lockable, type Locks } from 'holdfast'
-import { CAPACITY_ALL, type Store } from 'holdfast/store'
+/** One process at work: its locks, and what it believes to hold. */
+import { isLockError, type Lease, type Locks } from 'holdfast'
+import type { HistoryNote } from 'holdfast/conformance'
+import type { Store } from 'holdfast/store'
+import {
+  AbortedByCaller,
+  Belief,
+  EXPECTED_CODES,
+  Targets,
+  type Claimed,
+  type Dice,
+  type EndedWait,
+  type Environment,
+  type Instruments,
+  type Operation,
+  type Resource,
+  type Target,
+} from '@holdfast/workload'
 import type { Runtime } from '../runtime.js'
 import type { Agenda } from '../world/agenda.js'
-import type { Dice } from '../world/dice.js'
 import type { Process } from '../world/process.js'
-import { Belief, type Claimed } from './belief.js'
 import type { Claimants } from './claimants.js'
 import type { Breach, Circumstances } from './circumstances.js'
-import type { Chronicle } from './chronicle.js'
+import { nanoseconds, type Chronicle } from './chronicle.js'
 import type { FencedCounters } from './fenced-counter.js'
-import { PERMITS, STRICT, type LockName, type Operation } from './script.js'
 
 export interface ClientOptions {
   readonly runtime: Runtime
@@ -29,113 +41,123 @@ export interface ClientOptions {
 }
 
 /** By how much a timer may be late, and some more for an answer of the event loop. */
-const TOLD_WITHIN_MS = 10
+const LOSS_WITHIN_MS = 10
+/** How long after its work was cut a holder looks at its lease again. */
+const LOOK_AGAIN_MS = 60
+/** The clock of a process may be fast, so a wait may end so early by the true one. */
+const EARLY_SHARE = 0.99
+const EARLY_MS = 1
+/** Differences below this come from converting times. */
+const ROUNDING_NS = 1000n
 
-/** A lock of the catalogue, ready to be taken. */
-export interface Target {
-  readonly claimed: Claimed
-  readonly lock: Lockable
-}
-
-export class Client {
-  readonly process: Process
-  readonly chronicle: Chronicle
-  readonly counters: FencedCounters
-  readonly dice: Dice
-  readonly agenda: Agenda
+export class Client implements Environment {
   readonly locks: Locks
-  readonly serverHolds: (claimId: string) => boolean
-  readonly #claimants: Claimants
-  readonly #circumstances: Circumstances
-  readonly #targets = new Map<string, Target>()
+  readonly resource: Resource
+  waiting = 0
+  readonly #options: ClientOptions
+  readonly #targets: Targets
   readonly #beliefs = new Set<Belief>()
 
   constructor(options: ClientOptions) {
-    this.process = options.process
-    this.chronicle = options.chronicle
-    this.counters = options.counters
-    this.dice = options.dice
-    this.agenda = options.agenda
-    this.#claimants = options.claimants
-    this.serverHolds = options.serverHolds
-    this.#circumstances = options.circumstances
-    this.locks = options.runtime.createLocks(options.store, {
-      ttlMs: options.ttlMs,
-      requestTimeoutMs: options.requestTimeoutMs,
-      clock: options.process,
-      random: { next: () => options.dice.unit(), id: () => options.dice.id() },
+    this.#options = options
+    const { runtime, store, ttlMs, requestTimeoutMs, process, dice } = options
+    this.locks = runtime.createLocks(store, {
+      ttlMs,
+      requestTimeoutMs,
+      clock: process,
+      random: { next: () => dice.unit(), id: () => dice.id() },
     })
+    this.#targets = new Targets(this.locks)
+    this.resource = this.#makeResource()
+  }
+
+  get process(): Process {
+    return this.#options.process
   }
 
   get beliefs(): ReadonlySet<Belief> {
     return this.#beliefs
   }
 
-  /** The lock that an operation is about. Each is made once, as a program would. */
+  get closing(): boolean {
+    return this.#options.circumstances.closing
+  }
+
+  nowMs(): number {
+    return this.#options.agenda.nowMs
+  }
+
+  sleep(ms: number): Promise<number> {
+    return new Promise((resolve) => void this.process.timer(ms, () => resolve(ms)))
+  }
+
+  after(ms: number, act: () => void): void {
+    this.process.timer(ms, act)
+  }
+
   target(operation: Operation): Target {
-    const { lock, write, weight, renew } = operation
-    const key = `${lock} ${write} ${weight} ${renew}`
-    let target = this.#targets.get(key)
-    if (!target) this.#targets.set(key, (target = this.#makeTarget(operation)))
-    return target
+    return this.#targets.of(operation)
   }
 
-  #makeTarget({ lock: name, write, weight, renew }: Operation): Target {
-    const settings = { renew, reentrant: true }
-    if (name === 'permits') {
-      const semaphore = this.locks.semaphore(name, { permits: PERMITS, ...settings })
-      return target(semaphore.withWeight(weight), weight, PERMITS)
-    }
-    if (name === 'readers') {
-      const { read, write: writer } = this.locks.readWriteLock(name, settings)
-      return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL) : target(read, 1, CAPACITY_ALL)
-    }
-    const fairness = name === STRICT ? 'fifo' : 'cohort'
-    return target(this.locks.mutex(name, { fairness, ...settings }), 1, 1)
+  call<T>(actor: string, lock: string, request: () => Promise<T>): Promise<T> {
+    return this.#options.claimants.asking({ actor, lock }, request)
   }
 
-  /** Runs `ask` so that the claim which it makes at once is known to be this actor's. */
-  asking<T>(actor: string, lock: LockName, ask: () => Promise<T>): Promise<T> {
-    return this.#claimants.asking({ actor, lock }, ask)
+  steal(lock: string): Promise<unknown> {
+    return this.locks.steal(lock)
   }
 
-  believe(client: string, lease: Lease, claimed: Claimed): Belief {
-    const { process, chronicle, agenda } = this
-    const belief = new Belief({
-      client,
-      process,
-      chronicle,
-      lease,
-      claimed,
-      nowMs: () => agenda.nowMs,
-    })
+  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
     belief.begin()
-    this.#claimants.served(client, lease.claimId, (lease as { token: bigint | undefined }).token)
+    this.#options.claimants.served(actor, lease.claimId, lease.token)
     this.#beliefs.add(belief)
-    if (lease.held) this.#expectNews(belief)
-    else this.#circumstances.breach(stillborn(belief))
+    if (lease.held) this.#expectLoss(belief)
+    else this.#options.circumstances.breach(stillborn(belief))
     return belief
-  }
-
-  /**
-   * Whoever holds a lease beyond its deadline must have been told by then, unless its process was
-   * stopped.
-   */
-  #expectNews(belief: Belief): void {
-    const { agenda, process } = this
-    const dueMs = Math.max(belief.deadlineMs + TOLD_WITHIN_MS, agenda.nowMs + TOLD_WITHIN_MS)
-    agenda.at(dueMs, () => {
-      if (belief.over || !process.alive) return
-      const told = belief.lease.signal.aborted
-      if (told) return
-      if (agenda.nowMs < belief.deadlineMs + TOLD_WITHIN_MS || process.awakeMs < TOLD_WITHIN_MS) {
-        this.#expectNews(belief)
-      } else this.#circumstances.breach(untold(belief))
-    })
   }
 
   forget(belief: Belief): void {
     this.#beliefs.delete(belief)
+  }
+
+  workBegan(belief: Belief): void {
+    belief.lease.signal.addEventListener('abort', () => belief.lose(), { once: true })
+  }
+
+  /**
+   * While the clocks disagree a lease is in doubt: it may be held again when the store has
+   * answered.
+   */
+  async workCut({ lease, key, actor }: Belief): Promise<void> {
+    await this.sleep(LOOK_AGAIN_MS)
+    if (!lease.held || this.#options.serverHolds(lease.claimId)) return
+    const message = `"${key}" was in doubt, and is held again by ${actor}, though the server holds it for others.`
+    this.#options.circumstances.breach({ property: 'regained', key, message })
+  }
+
+  /** A caller that says how long it waits waits so long, whatever becomes of the store. */
+  waitEnded({ actor, lock, how, waitMs, waitedMs, error }: EndedWait): void {
+    if (how === 'try' || !isLockError(error)) return
+    if (error.code !== 'STORE_UNAVAILABLE' && error.code !== 'LOCK_TIMEOUT') return
+    if (waitedMs >= waitMs * EARLY_SHARE - EARLY_MS) return
+    const message =
+      `${actor} was to wait ${waitMs.toFixed(0)} ms for "${lock}", ` +
+      `and got ${error.code} after ${waitedMs.toFixed(0)} ms.`
+    this.#options.circumstances.breach({ property: 'patience', key: lock, message })
+  }
+
+  async endure(error: unknown): Promise<void> {
+    if (error instanceof AbortedByCaller) return
+    if (!isLockError(error) || !EXPECTED_CODES.includes(error.code)) throw error
+  }
+
+  note(actor: string, note: HistoryNote): void {
+    this.#options.chronicle.note(this.process.pid, actor, note)
+  }
+
+  fault(message: string): void {
+    this.#options.circumstances.breach({ property: 'error', key: '', message })
   }
 
   /** A renewal of this claim was acknowledged. */
@@ -143,58 +165,71 @@ export class Client {
     for (const belief of this.#beliefs) if (belief.lease.claimId === claimId) belief.extend()
   }
 
-  /** The process wakes: what it does not believe any more, it last believed when it fell asleep. */
+  /** The process wakes: a lease that is over now was last believed when the process fell asleep. */
   woke(sinceMs: number | undefined): void {
-    for (const belief of this.#beliefs) belief.look(sinceMs)
+    const sinceNs = sinceMs === undefined ? undefined : nanoseconds(sinceMs)
+    for (const belief of this.#beliefs) belief.isHeld(sinceNs)
   }
 
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.process.timer(ms, resolve))
+  /** By its deadline a holder must have learned of the loss, unless its process was stopped. */
+  #expectLoss(belief: Belief): void {
+    const { agenda, circumstances } = this.#options
+    const { process } = this
+    const deadlineMs = Number(belief.deadlineNs) / 1e6
+    agenda.at(Math.max(deadlineMs, agenda.nowMs) + LOSS_WITHIN_MS, () => {
+      if (belief.isOver || !process.alive || belief.lease.signal.aborted) return
+      const dueMs = Number(belief.deadlineNs) / 1e6 + LOSS_WITHIN_MS
+      if (agenda.nowMs < dueMs || process.awakeMs < LOSS_WITHIN_MS) this.#expectLoss(belief)
+      else circumstances.breach(unannounced(belief))
+    })
   }
 
-  /** Asks the resource, which is a network away. */
-  async visit<T>(ask: () => T): Promise<T> {
-    const { agenda, dice, process } = this
+  #instruments(actor: string): Instruments {
+    const { agenda, chronicle } = this.#options
+    const { process } = this
+    return {
+      nowNs: () => nanoseconds(agenda.nowMs),
+      deadlineNs: ({ remainingMs }) =>
+        nanoseconds(process.machine.trueMs(process.monotonicMs() + remainingMs)),
+      toleranceNs: ROUNDING_NS,
+      note: (note, atNs) => chronicle.note(process.pid, actor, note, atNs),
+    }
+  }
+
+  /** The resource is a network away. */
+  #makeResource(): Resource {
+    const { counters } = this.#options
+    return {
+      read: (key, owner, token) => this.#visit(() => counters.read(key, owner, token)),
+      write: async (key, owner, token, value) => ({
+        accepted: await this.#visit(() => counters.write(key, owner, token, value)),
+      }),
+    }
+  }
+
+  #visit<T>(request: () => T): Promise<T> {
+    const { agenda, dice, process } = this.#options
     return new Promise((resolve) => {
       agenda.after(dice.exponential(1, 10), () => {
-        const answer = ask()
+        const answer = request()
         agenda.after(dice.exponential(1, 10), () => process.receive(() => resolve(answer)))
       })
     })
   }
 }
 
-function untold({ client, key, deadlineMs }: Belief): Breach {
-  const message = `"${key}" was lost by ${client} at ${deadlineMs.toFixed(3)} ms, and its signal did not tell.`
+function atMs({ deadlineNs }: Belief): string {
+  return (Number(deadlineNs) / 1e6).toFixed(3)
+}
+
+function unannounced(belief: Belief): Breach {
+  const { actor, key } = belief
+  const message = `"${key}" was lost by ${actor} at ${atMs(belief)} ms, and its signal did not tell.`
   return { property: 'loss-told', key, message }
 }
 
-function stillborn({ client, key, deadlineMs }: Belief): Breach {
-  const message = `"${key}" was granted to ${client} at ${deadlineMs.toFixed(3)} ms, when that lease was over, or in doubt.`
+function stillborn(belief: Belief): Breach {
+  const { actor, key } = belief
+  const message = `"${key}" was granted to ${actor} at ${atMs(belief)} ms, when that lease was over, or in doubt.`
   return { property: 'stillborn', key, message }
-}
-
-function target(lock: Lockable, weight: number, capacity: number): Target {
-  const mode = weight === capacity ? 'exclusive' : 'shared'
-  return { lock, claimed: { key: lock.name, mode, weight, capacity } }
-}
-
-/**
- * Failures that an honest program has to live with; anything else is a mistake of the simulator or
- * of Holdfast.
- */
-export function isExpected(error: unknown): boolean {
-  if (error instanceof AbortedByCaller) return true
-  if (!isLockError(error)) return false
-  return [
-    'LOCK_TIMEOUT',
-    'LOCK_LOST',
-    'LOCKS_CLOSED',
-    'STORE_UNAVAILABLE',
-    'RELEASE_UNKNOWN',
-  ].includes(error.code)
-}
-
-export class AbortedByCaller extends Error {
-  override readonly name = 'AbortedByCaller'
 }

@@ -6,7 +6,7 @@
  * sender then knows is the same, namely nothing.
  */
 import type { Agenda } from './agenda.js'
-import type { Dice } from './dice.js'
+import type { Dice } from '@holdfast/workload'
 
 /** What the network does at present. Faults change it for a while. */
 export interface Weather {

@@ -7,7 +7,7 @@
  */
 import type { Clock, Timer } from 'holdfast'
 import type { Agenda } from './agenda.js'
-import type { Dice } from './dice.js'
+import type { Dice } from '@holdfast/workload'
 import type { MachineClock } from './machine-clock.js'
 
 /** What is lost when a time is converted from one clock to another and back. */

@@ -1,13 +1,13 @@
 /** The actors of one process, over the real library. */
-import { Dice } from '@holdfast/simulator'
+import { Actor, Dice } from '@holdfast/workload'
 import type { Assignment } from '../protocol.js'
-import { Actor } from './actor.js'
 import { startCrowd } from './crowd.js'
 import { startLateRenewers } from './late.js'
 import { loadLibrary } from './library.js'
 import { Log } from './log.js'
 import { openStore } from './open-store.js'
 import { ResourceClient } from './resource.js'
+import { drawStep } from './script.js'
 import { Site } from './site.js'
 import { startVigils } from './vigils.js'
 
@@ -41,7 +41,8 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
   const site = new Site(library, locks, log, await ResourceClient.open(resource), assignment)
   const crew = Array.from({ length: actors }, (_, number) => {
     const actor = `c${index}.${String.fromCharCode(97 + number)}`
-    return new Actor(actor, site, Dice.named(seed, `${actor} ${generation}`)).run()
+    const dice = Dice.named(seed, `${actor} ${generation}`)
+    return new Actor(actor, site).run(() => drawStep(dice, site))
   })
   const vigils = assignment.vigils ? await startVigils(assignment, library, site) : undefined
   const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined

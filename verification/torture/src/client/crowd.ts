@@ -2,10 +2,10 @@
  * A crowd: many waiters of one client on two locks, each held for a moment only. What waiting costs
  * grows with them, and must not cost anybody a lease.
  */
-import { Dice } from '@holdfast/simulator'
+import { Actor, Dice, type Target } from '@holdfast/workload'
 import type { Assignment } from '../protocol.js'
-import { Actor } from './actor.js'
-import type { Site, Target } from './site.js'
+import { longWait } from './script.js'
+import type { Site } from './site.js'
 
 const PERMITS = 3
 /** How long one is held, in milliseconds. */
@@ -20,11 +20,13 @@ export function startCrowd(
 ): Promise<unknown> {
   const targets = targetsOf(site)
   const actors = Array.from({ length: waiters }, (_, number) => {
-    const vigil = targets[number % targets.length] as Target
+    const target = targets[number % targets.length] as Target
     const actor = `c${index}.crowd-${number}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
-    const draw = () => ({ vigil, thinkMs: dice.between(0, 5), workMs: dice.between(...HELD_MS) })
-    return new Actor(actor, site, dice, draw).run()
+    return new Actor(actor, site).run(() => {
+      const [thinkMs, workMs] = [dice.between(0, 5), dice.between(...HELD_MS)]
+      return longWait(thinkMs, target, (_belief, workFor) => workFor(workMs))
+    })
   })
   return Promise.all(actors)
 }

@@ -2,13 +2,13 @@
  * Leases that are renewed once, by hand and late, and then run out. A renewal that counted for
  * nothing in the service shows only where no other one follows.
  */
-import { Dice } from '@holdfast/simulator'
+import { Actor, Dice, type Belief, type Target } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Assignment } from '../protocol.js'
-import { Actor } from './actor.js'
 import type { Library } from './library.js'
 import { openStore } from './open-store.js'
-import type { Site, Target } from './site.js'
+import { longWait } from './script.js'
+import type { Site } from './site.js'
 import type { Vigils } from './vigils.js'
 
 const LOCKS = 8
@@ -18,6 +18,8 @@ const POSTS = 4
  * Longer than the election that a fault leads to, and a request to a member that does not answer.
  */
 const TTL_MS = 8000
+/** When it is renewed there is just time for a member that does not answer and another one. */
+const LATE_MS = 2500
 
 export async function startLateRenewers(
   assignment: Assignment,
@@ -41,13 +43,10 @@ export async function startLateRenewers(
         } as const
         return { claimed, lock: locks.mutex(key, { renew: false }) }
       })
-      const draw = () => ({
-        vigil: dice.pick(targets),
-        thinkMs: dice.between(0, 300),
-        workMs: 0,
-        late: true,
+      const ended = new Actor(actor, site).run(() => {
+        const [target, thinkMs] = [dice.pick(targets), dice.between(0, 300)]
+        return longWait(thinkMs, target, (belief, workFor) => renewLate(site, belief, workFor))
       })
-      const ended = new Actor(actor, site, dice, draw).run()
       const close = async (graceMs: number): Promise<void> => {
         await locks.close({ graceMs })
         await end()
@@ -59,4 +58,16 @@ export async function startLateRenewers(
     ended: Promise.all(posts.map(({ ended }) => ended)),
     close: async (graceMs) => void (await Promise.all(posts.map(({ close }) => close(graceMs)))),
   }
+}
+
+async function renewLate(
+  site: Site,
+  belief: Belief,
+  workFor: (ms: number) => Promise<void>,
+): Promise<void> {
+  const { lease } = belief
+  await workFor(lease.remainingMs - LATE_MS)
+  if (site.closing || !belief.isHeld()) return
+  await lease.renew().catch((error: unknown) => site.endure(error))
+  await workFor(lease.remainingMs)
 }

@@ -3,7 +3,7 @@
  * a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Dice } from '@holdfast/simulator'
+import { Dice, increment } from '@holdfast/workload'
 import { Recorder } from 'holdfast/conformance'
 import type { Assignment } from '../protocol.js'
 import { controlSubject } from '../subjects/control.js'
@@ -77,26 +77,13 @@ class PlainActor {
 
   async #increment(key: string, hold: PlainHold): Promise<void> {
     if (!hold.believed()) return
-    const { token } = hold
-    const shown = token === undefined ? {} : { token }
-    const asking = {
+    await increment(this.#resource, {
       key,
       owner: this.#name,
-      ...(token === undefined ? {} : { token: String(token) }),
-    }
-    this.#recorder.note({ key, f: 'read', type: 'invoke', ...shown })
-    const { accepted, value = 0 } = await this.#resource.ask(asking)
-    this.#recorder.note({
-      key,
-      f: 'read',
-      ...(accepted ? { type: 'ok', value } : { type: 'fail' }),
-      ...shown,
+      token: hold.token,
+      believes: () => hold.believed(),
+      note: (note) => this.#recorder.note(note),
     })
-    if (!accepted || !hold.believed()) return
-    const write = { key, f: 'write', value: value + 1, ...shown } as const
-    this.#recorder.note({ type: 'invoke', ...write })
-    const answer = await this.#resource.ask({ ...asking, value: value + 1 })
-    this.#recorder.note({ type: answer.accepted ? 'ok' : 'fail', ...write })
   }
 }
 

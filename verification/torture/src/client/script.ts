@@ -1,35 +1,23 @@
-/** What an actor does next: the simulator's mix of operations, in real time and more crowded. */
-import { drawOperation, LOCKS, type Dice, type LockName, type Operation } from '@holdfast/simulator'
+/** What an actor does next: the script's mix of operations, in real time and more crowded. */
+import {
+  drawOperation,
+  LOCKS,
+  type Belief,
+  type Dice,
+  type LockName,
+  type Operation,
+  type Step,
+  type Target,
+} from '@holdfast/workload'
 import type { Traits } from 'holdfast/store'
-import type { Target } from './site.js'
-
-export type Wish =
-  | (Operation & { readonly patient?: undefined; readonly vigil?: undefined })
-  /**
-   * A lock that is held for seconds, or whose lease is renewed once, and late: see `vigils.ts` and
-   * `late.ts`.
-   */
-  | {
-      readonly vigil: Target
-      readonly patient?: undefined
-      readonly thinkMs: number
-      readonly workMs: number
-      readonly late?: boolean
-    }
-  /**
-   * A lock with a long lease that is mostly free: what an unclear attempt leaves behind stays to be
-   * found.
-   */
-  | {
-      readonly patient: string
-      readonly vigil?: undefined
-      readonly thinkMs: number
-      readonly how: 'acquire' | 'try'
-      readonly workMs: number
-    }
+import type { Site } from './site.js'
 
 const PATIENT_LOCKS = 6
 const PATIENT_SHARE = 0.12
+/** How long an actor waits for a lock that it can do without. */
+const PATIENT_WAIT_MS = 300
+/** How long an actor waits for a lock that others hold for seconds. */
+const LONG_WAIT_MS = 60_000
 
 export function offeredLocks({ kinds }: Traits): LockName[] {
   return LOCKS.filter((lock) => {
@@ -39,18 +27,53 @@ export function offeredLocks({ kinds }: Traits): LockName[] {
   })
 }
 
-export function drawWish(dice: Dice, traits: Traits): Wish {
+/** Draws an operation, or a visit to a lock with a long lease. */
+export function drawStep(dice: Dice, site: Site): Step {
+  const { traits } = site.locks.store
   const drawn = drawOperation(dice, offeredLocks(traits), true)
-  const patient = dice.chance(PATIENT_SHARE)
+  const isPatient = dice.chance(PATIENT_SHARE)
   const number = dice.whole(0, PATIENT_LOCKS - 1)
   const thinkMs = drawn.thinkMs / 8
-  if (patient) {
-    const how = dice.chance(0.5) ? 'acquire' : 'try'
-    return { patient: `patient-${number}`, thinkMs, how, workMs: dice.exponential(20, 200) }
-  }
+  if (isPatient) return { thinkMs, act: patientVisit(dice, site, `patient-${number}`) }
   // Long work under most leases would leave few of them.
   const long = drawn.workMs > 300 && dice.chance(0.7)
-  return { ...within(drawn, traits), thinkMs, workMs: long ? drawn.workMs / 40 : drawn.workMs }
+  const workMs = long ? drawn.workMs / 40 : drawn.workMs
+  const operation = { ...within(drawn, traits), workMs }
+  return { thinkMs, act: (actor) => actor.perform(operation) }
+}
+
+/** Takes a lock and waits for long, if it must. */
+export function longWait(
+  thinkMs: number,
+  target: Target,
+  work: (belief: Belief, workFor: (ms: number) => Promise<void>) => Promise<void>,
+): Step {
+  return {
+    thinkMs,
+    act: (actor) =>
+      actor.hold({
+        target,
+        how: 'acquire',
+        waitMs: LONG_WAIT_MS,
+        work: (belief) => work(belief, (ms) => actor.workFor(ms, belief)),
+      }),
+  }
+}
+
+/**
+ * A lock with a long lease that is mostly free. The claim that an unclear attempt leaves behind
+ * stays there to be found.
+ */
+function patientVisit(dice: Dice, site: Site, lock: string): Step['act'] {
+  const how = dice.chance(0.5) ? 'acquire' : 'try'
+  const workMs = dice.exponential(20, 200)
+  return (actor) =>
+    actor.hold({
+      target: site.patient(lock),
+      how,
+      waitMs: PATIENT_WAIT_MS,
+      work: (belief) => actor.workFor(workMs, belief),
+    })
 }
 
 /** Leaves out what the store cannot do. */

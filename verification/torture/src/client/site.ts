@@ -1,39 +1,53 @@
-/** The locks of one process, ready to be taken, and what it believes to hold. */
-import type { Lease, Lockable, Locks } from 'holdfast'
+/** One real process at work: its locks, and what it believes to hold. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Lease, Locks } from 'holdfast'
 import { Recorder, type HistoryNote } from 'holdfast/conformance'
-import { PERMITS, type Operation } from '@holdfast/simulator'
-import { CAPACITY_ALL } from 'holdfast/store'
+import {
+  AbortedByCaller,
+  Belief,
+  EXPECTED_CODES,
+  targetOf,
+  Targets,
+  type Claimed,
+  type Environment,
+  type Instruments,
+  type Operation,
+  type Target,
+} from '@holdfast/workload'
 import type { Assignment } from '../protocol.js'
-import { Belief, type Claimed } from './belief.js'
 import type { Library } from './library.js'
-import type { Log } from './log.js'
+import { nowNs, type Log } from './log.js'
+import { LossWatch } from './loss-watch.js'
 import type { ResourceClient } from './resource.js'
 
 /** The lease of a lock that is mostly free. */
 export const PATIENT_TTL_MS = 20_000
 const TURN_MS = 5
-/** Whoever has held a lock for so long is likely to hold it for some more. */
+/** A holder that has had a lock for so long is likely to hold it for some more. */
 const AT_WORK_MS = 12
+/** After a refusal, so that no actor asks a service that is away as fast as it can refuse. */
+const REFUSED_MS = 30
+/** A reading of the clock and of the lease that took longer than this is made again. */
+const READING_NS = 200_000n
+const MOST_READINGS = 20
 
-/** A lock of the catalogue. */
-export interface Target {
-  readonly claimed: Claimed
-  readonly lock: Lockable
+interface Holding {
+  readonly watch: LossWatch
+  readonly sinceMs: number
 }
 
-export class Site {
+export class Site implements Environment {
   readonly locks: Locks
-  readonly log: Log
   readonly resource: ResourceClient
-  /** Nothing new is begun, and what is at work comes to its end. */
   closing = false
+  waiting = 0
   leases = 0
   losses = 0
-  waiting = 0
   readonly #library: Library
+  readonly #log: Log
   readonly #tolerated: ReadonlySet<string>
-  readonly #targets = new Map<string, Target>()
-  readonly #beliefs = new Set<Belief>()
+  readonly #targets: Targets
+  readonly #holdings = new Map<Belief, Holding>()
   readonly #recorders = new Map<string, Recorder>()
   readonly #turns: NodeJS.Timeout
   #tellOfHold: (() => void) | undefined
@@ -47,74 +61,94 @@ export class Site {
   ) {
     this.#library = library
     this.locks = locks
-    this.log = log
+    this.#log = log
     this.resource = resource
-    this.#tolerated = new Set([...EXPECTED, ...assignment.tolerated])
+    this.#targets = new Targets(locks)
+    this.#tolerated = new Set([...EXPECTED_CODES, ...assignment.tolerated])
     library.onLockEvent('renewed', ({ claimId }) => {
-      for (const belief of this.#beliefs) if (belief.lease.claimId === claimId) belief.extend()
+      for (const belief of this.#holdings.keys())
+        if (belief.lease.claimId === claimId) belief.extend()
     })
     library.onLockEvent('lost', () => (this.losses += 1))
     library.onLockEvent('error', ({ lock: key, claimId: claim, during, error }) =>
       log.background({ key, claim, during, error: describe(error) }),
     )
     this.#turns = setInterval(() => {
-      for (const belief of this.#beliefs) belief.turn()
+      for (const { watch } of this.#holdings.values()) watch.turn()
       this.#tellOfHolds()
     }, TURN_MS)
   }
 
-  /** The lock that an operation is about. Each is made once, as a program would. */
-  target({ lock, write, weight, renew }: Operation): Target {
-    const key = `${lock} ${write} ${weight} ${renew}`
-    return this.#made(key, () => {
-      const settings = { renew, reentrant: true }
-      if (lock === 'permits') {
-        const semaphore = this.locks.semaphore(lock, { permits: PERMITS, ...settings })
-        return target(semaphore.withWeight(weight), weight, PERMITS)
-      }
-      if (lock === 'readers') {
-        const { read, write: writer } = this.locks.readWriteLock(lock, settings)
-        return write ? target(writer, CAPACITY_ALL, CAPACITY_ALL) : target(read, 1, CAPACITY_ALL)
-      }
-      const fairness = lock === 'fifo' ? 'fifo' : 'cohort'
-      return target(this.locks.mutex(lock, { fairness, ...settings }), 1, 1)
-    })
+  nowMs(): number {
+    return performance.now()
+  }
+
+  async sleep(ms: number): Promise<number> {
+    const startMs = performance.now()
+    await sleep(ms)
+    return performance.now() - startMs
+  }
+
+  after(ms: number, act: () => void): void {
+    setTimeout(act, ms)
+  }
+
+  target(operation: Operation): Target {
+    return this.#targets.of(operation)
   }
 
   patient(name: string): Target {
-    return this.#made(name, () => target(this.locks.mutex(name, { ttlMs: PATIENT_TTL_MS }), 1, 1))
+    return this.#targets.named(name, () =>
+      targetOf(this.locks.mutex(name, { ttlMs: PATIENT_TTL_MS }), 1, 1),
+    )
   }
 
-  believe(client: string, lease: Lease, claimed: Claimed): Belief {
-    const belief = new Belief(client, this.#recorder(client), this.log, lease, claimed)
+  call<T>(_actor: string, _lock: string, request: () => Promise<T>): Promise<T> {
+    return request()
+  }
+
+  steal(lock: string): Promise<unknown> {
+    return this.locks.steal(lock)
+  }
+
+  believe(actor: string, lease: Lease, claimed: Claimed): Belief {
+    const belief = new Belief(actor, lease, claimed, this.#instruments(actor))
     this.leases += 1
-    this.#beliefs.add(belief)
     belief.begin()
+    this.#holdings.set(belief, {
+      watch: new LossWatch(belief, this.#log),
+      sinceMs: performance.now(),
+    })
     return belief
   }
 
-  /** Calls back when somebody is at work under a lock that nobody else may hold now. */
+  forget(belief: Belief): void {
+    this.#holdings.delete(belief)
+  }
+
+  workBegan(): void {}
+
+  async workCut(): Promise<void> {}
+
+  waitEnded(): void {}
+
+  /** Calls back when an actor is at work under a lock that nobody else may hold now. */
   whenHolding(tell: () => void): void {
     this.#tellOfHold = tell
   }
 
-  forget(belief: Belief): void {
-    this.#beliefs.delete(belief)
+  note(actor: string, note: HistoryNote): void {
+    this.#recorder(actor).note(note)
   }
 
-  note(client: string, note: HistoryNote): void {
-    this.#recorder(client).note(note)
+  fault(message: string): void {
+    this.#log.breach({ property: 'error', key: '', message })
   }
 
-  /**
-   * Failures that an honest program has to live with; anything else is a mistake of this harness or
-   * of Holdfast.
-   */
-  isExpected(error: unknown): boolean {
-    return (
-      error instanceof AbortedByCaller ||
-      (this.#library.isLockError(error) && this.#tolerated.has(error.code))
-    )
+  async endure(error: unknown): Promise<void> {
+    const isTolerated = this.#library.isLockError(error) && this.#tolerated.has(error.code)
+    if (!isTolerated && !(error instanceof AbortedByCaller)) throw error
+    await sleep(REFUSED_MS)
   }
 
   end(): void {
@@ -124,30 +158,48 @@ export class Site {
 
   #tellOfHolds(): void {
     if (!this.#tellOfHold) return
-    if (![...this.#beliefs].some((belief) => belief.isAtWork(AT_WORK_MS))) return
+    const isAtWork = [...this.#holdings].some(
+      ([{ isExclusive, isOver }, { sinceMs }]) =>
+        isExclusive && !isOver && performance.now() - sinceMs > AT_WORK_MS,
+    )
+    if (!isAtWork) return
     this.#tellOfHold()
     this.#tellOfHold = undefined
+  }
+
+  #instruments(actor: string): Instruments {
+    return {
+      nowNs,
+      deadlineNs: readDeadline,
+      toleranceNs: READING_NS,
+      note: (note) => this.note(actor, note),
+    }
   }
 
   #recorder(client: string): Recorder {
     let recorder = this.#recorders.get(client)
     if (!recorder) {
-      recorder = new Recorder(client, (event) => this.log.event(event))
+      recorder = new Recorder(client, (event) => this.#log.event(event))
       this.#recorders.set(client, recorder)
     }
     return recorder
   }
-
-  #made(key: string, make: () => Target): Target {
-    let made = this.#targets.get(key)
-    if (!made) this.#targets.set(key, (made = make()))
-    return made
-  }
 }
 
-function target(lock: Lockable, weight: number, capacity: number): Target {
-  const mode = weight === capacity ? 'exclusive' : 'shared'
-  return { lock, claimed: { key: lock.name, mode, weight, capacity } }
+/**
+ * Returns when the lease ends, on the shared clock. A process can be stopped between two readings,
+ * so they must lie close.
+ */
+function readDeadline(lease: Lease): bigint {
+  let deadlineNs = 0n
+  for (let tries = 0; tries < MOST_READINGS; tries += 1) {
+    const beforeNs = nowNs()
+    const { remainingMs } = lease
+    const afterNs = nowNs()
+    deadlineNs = beforeNs + BigInt(Math.floor(remainingMs * 1e6))
+    if (afterNs - beforeNs < READING_NS) break
+  }
+  return deadlineNs
 }
 
 function describe(error: unknown): string {
@@ -155,16 +207,4 @@ function describe(error: unknown): string {
   const { code } = error as { code?: unknown }
   const cause = error.cause === undefined ? '' : `; because of ${describe(error.cause)}`
   return `${error.name}${typeof code === 'string' ? ` (${code})` : ''}: ${error.message}${cause}`
-}
-
-const EXPECTED = [
-  'LOCK_TIMEOUT',
-  'LOCK_LOST',
-  'LOCKS_CLOSED',
-  'STORE_UNAVAILABLE',
-  'RELEASE_UNKNOWN',
-]
-
-export class AbortedByCaller extends Error {
-  override readonly name = 'AbortedByCaller'
 }

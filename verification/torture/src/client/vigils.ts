@@ -6,14 +6,14 @@
  * not answered. One that is only kept alive stays there for as long as it believes the leader. So
  * each vigil has a store of its own, where nothing else happens.
  */
-import { Dice } from '@holdfast/simulator'
+import { Actor, Dice, type Target } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
 import type { Assignment } from '../protocol.js'
 import { STORES } from '../stores.js'
-import { Actor } from './actor.js'
 import type { Library } from './library.js'
 import { openStore } from './open-store.js'
-import type { Site, Target } from './site.js'
+import { longWait } from './script.js'
+import type { Site } from './site.js'
 
 interface Vigil {
   readonly name: string
@@ -88,12 +88,10 @@ async function startPost(
     const target: Target = { claimed, lock: locks.mutex(key, { ttlMs, fairness: vigil.fairness }) }
     const actor = `c${index}.${key}.${number}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
-    const draw = () => ({
-      vigil: target,
-      thinkMs: dice.between(0, 500),
-      workMs: dice.between(...HELD_MS),
+    return new Actor(actor, site).run(() => {
+      const [thinkMs, workMs] = [dice.between(0, 500), dice.between(...HELD_MS)]
+      return longWait(thinkMs, target, (_belief, workFor) => workFor(workMs))
     })
-    return new Actor(actor, site, dice, draw).run()
   })
   return {
     ended: Promise.all(actors),

@@ -1,6 +1,6 @@
 /** One place among those that contend: it starts one run after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dice } from '@holdfast/simulator'
+import type { Dice } from '@holdfast/workload'
 import type { Victim } from '../faults/inflict.js'
 import type { RunRecord, RunWish } from './record.js'
 import { drawWish } from './wish.js'

@@ -1,5 +1,5 @@
 /** What each run is asked to do: drawn from the seed. */
-import type { Dice } from '@holdfast/simulator'
+import type { Dice } from '@holdfast/workload'
 import { PERMITS, type LockName, type RunWish, type Temper } from './record.js'
 
 /** The mutex is where most can go wrong. */

@@ -1,5 +1,5 @@
 /** What goes wrong: the names, what each does, and how one is drawn. */
-import type { Dice } from '@holdfast/simulator'
+import type { Dice } from '@holdfast/workload'
 
 /** Faults of one lane follow one another; those of different lanes meet. */
 export type Lane = 'process' | 'network' | 'server'

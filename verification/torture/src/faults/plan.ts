@@ -2,7 +2,7 @@
  * The schedule of faults: drawn from the seed before the run, so that the same seed gives the same
  * schedule.
  */
-import { Dice } from '@holdfast/simulator'
+import { Dice } from '@holdfast/workload'
 import {
   drawFault,
   FAULTS,

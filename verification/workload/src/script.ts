@@ -2,7 +2,7 @@
  * What the clients are going to do: a script that is drawn from the seed before the run, so that it
  * can be cut down.
  */
-import type { Dice } from '../world/dice.js'
+import type { Dice } from './dice.js'
 
 /** The lock that is taken strictly in the order of the store's queue. */
 export const STRICT = 'fifo'

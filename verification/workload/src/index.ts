@@ -1,0 +1,18 @@
+/** What the simulator and the torture share: one script, one actor, one belief. */
+export { Actor, type EndedWait, type Environment, type Step, type Task } from './actor.js'
+export { Belief, type Claimed, type Instruments } from './belief.js'
+export { increment, type Incrementer, type Resource } from './counter.js'
+export { Dice } from './dice.js'
+export { AbortedByCaller, EXPECTED_CODES } from './expected.js'
+export {
+  drawOperation,
+  drawScripts,
+  LOCKS,
+  LOCKS_WITHOUT_PERMITS,
+  PERMITS,
+  STRICT,
+  type ActorScript,
+  type LockName,
+  type Operation,
+} from './script.js'
+export { targetOf, Targets, type Target } from './targets.js'
