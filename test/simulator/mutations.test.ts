@@ -2,7 +2,14 @@
  * Breaking any single promise in the real runtime turns a run red, by the very seed or scenario
  * that the documentation names; the real runtime is clean there.
  */
-import { catchMutation, drawCase, examine, examineScenario, MUTATIONS, SCENARIOS } from '@holdfast/simulator'
+import {
+  catchMutation,
+  drawCase,
+  examine,
+  examineScenario,
+  MUTATIONS,
+  SCENARIOS,
+} from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 import { documentedTable } from './support/documented.js'
 

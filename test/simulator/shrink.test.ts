@@ -2,7 +2,15 @@
  * Shrinking and telling: what is left of a failing case still fails, is smaller, and says what
  * happened.
  */
-import { drawCase, examine, MUTATIONS, mutated, promisesOf, shrink, tellStory } from '@holdfast/simulator'
+import {
+  drawCase,
+  examine,
+  MUTATIONS,
+  mutated,
+  promisesOf,
+  shrink,
+  tellStory,
+} from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 
 describe('a failing case', () => {
