@@ -12,6 +12,7 @@ import { printTable, writeResults, type Row } from './report.js'
 import { checkSuite } from './suites/check.js'
 import { cliSuite } from './suites/cli.js'
 import { mysqlSuite, postgresSuite } from './suites/databases.js'
+import { embeddedFilesSuite } from './suites/embedded-files.js'
 import { embeddedComparable, embeddedSuite } from './suites/embedded.js'
 import { heldSuite } from './suites/held.js'
 import { labSuite } from './suites/lab.js'
@@ -24,6 +25,7 @@ type Suite = (rounds: number, progress: (text: string) => void) => Promise<Row[]
 const SUITES = new Map<string, Suite>([
   ['memory', memorySuite],
   ['embedded', embeddedSuite],
+  ['embedded-files', embeddedFilesSuite],
   ['redis', redisSuite],
   ['etcd', etcdSuite],
   ['zookeeper', zookeeperSuite],

@@ -1,0 +1,59 @@
+/**
+ * Free locks of the embedded store: `embedded-files.js PROCESSES LOOPS`. Each loop has a lock of
+ * its own. HOLDFAST_BENCH_CHECKOUT says which build is measured.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLocks } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+
+const MEASURED_MS = 1200
+const WARM_UP_MS = 400
+const [processes = '1', loops = '64', folder] = process.argv.slice(2)
+
+if (folder === undefined) await measure()
+else await work(folder)
+
+async function measure(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+  const children = Array.from({ length: Number(processes) }, () =>
+    fork(import.meta.filename, [processes, loops, directory], { execArgv: process.execArgv }),
+  )
+  await Promise.all(children.map((child) => once(child, 'message')))
+  for (const child of children) child.send('go')
+  const counts = await Promise.all(children.map((child) => once(child, 'message')))
+  await Promise.all(children.map((child) => once(child, 'exit')))
+  rmSync(directory, { recursive: true })
+  const pairs = counts.reduce((sum, [count]) => sum + Number(count), 0)
+  console.log(JSON.stringify({ pairs: (pairs / MEASURED_MS) * 1000 }))
+}
+
+async function work(directory: string): Promise<void> {
+  const locks = createLocks(embeddedStore({ directory }))
+  await run(locks, WARM_UP_MS / 4)
+  process.send?.('ready')
+  await once(process, 'message')
+  await run(locks, WARM_UP_MS)
+  process.send?.(await run(locks, MEASURED_MS))
+  await locks.close()
+  process.disconnect()
+}
+
+async function run(locks: ReturnType<typeof createLocks>, forMs: number): Promise<number> {
+  const endMs = performance.now() + forMs
+  let pairs = 0
+  await Promise.all(
+    Array.from({ length: Number(loops) }, async (_, index) => {
+      const mutex = locks.mutex(`${process.pid} ${index}`)
+      while (performance.now() < endMs) {
+        const lease = await mutex.acquire()
+        await lease.release()
+        pairs += 1
+      }
+    }),
+  )
+  return pairs
+}

@@ -1,0 +1,81 @@
+/**
+ * How many database files serve the embedded store best: builds of this checkout that differ in
+ * that number alone take turns. A round of all of them is compared within itself.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rate, type Row } from '../report.js'
+import { runSubject, type BenchSubject } from '../rounds.js'
+import { median, medianInterval } from '../stats.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const FILES = [1, 2, 4, 8]
+const PACKAGE = 'packages/holdfast'
+const CONSTANT = /export const FILES = \d+;/
+
+const WORKLOADS: readonly BenchSubject[] = [
+  ['one process, one at a time', '1', '1'],
+  ['one process, 64 in flight', '1', '64'],
+  ['four processes, one at a time each', '4', '1'],
+  ['four processes, 64 in flight each', '4', '64'],
+].map(([name = '', ...args]) => ({ name, module: 'embedded-files', args }))
+
+export async function embeddedFilesSuite(
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
+  try {
+    const builds = FILES.map((files) => ({ files, checkout: build(folder, files) }))
+    const rows: Row[] = []
+    for (const workload of WORKLOADS) {
+      const rates = new Map<number, number[]>(FILES.map((files) => [files, []]))
+      for (let round = 0; round <= rounds; round += 1) {
+        // Another build is the first in each round.
+        const order = [...builds.slice(round % 4), ...builds.slice(0, round % 4)]
+        for (const { files, checkout } of order) {
+          progress(`round ${round} of ${rounds}: ${workload.name}, ${files} files`)
+          const { pairs = NaN } = await runSubject(workload, checkout)
+          if (round > 0) rates.get(files)?.push(pairs)
+        }
+      }
+      rows.push(...rowsOf(workload.name, rates))
+    }
+    return rows
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Copies the package with another number of files. Returns the path of the checkout. */
+function build(folder: string, files: number): string {
+  const checkout = join(folder, String(files))
+  for (const part of ['package.json', 'dist']) {
+    cpSync(join(ROOT, PACKAGE, part), join(checkout, PACKAGE, part), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
+  const path = join(checkout, PACKAGE, 'dist/stores/embedded/directory.js')
+  const text = readFileSync(path, 'utf8')
+  if (!CONSTANT.test(text)) throw new Error(`${path} does not set the number of files`)
+  writeFileSync(path, text.replace(CONSTANT, `export const FILES = ${files};`))
+  return checkout
+}
+
+function rowsOf(workload: string, rates: ReadonlyMap<number, readonly number[]>): Row[] {
+  const ofOne = rates.get(1) ?? []
+  return [...rates].map(([files, values]) => {
+    const ratios = values.map((value, round) => value / (ofOne[round] ?? NaN))
+    const { low, high } = medianInterval(ratios)
+    const against = `${median(ratios).toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}] of one file`
+    return {
+      workload: `embedded, ${workload}, ${files} ${files === 1 ? 'file' : 'files'}`,
+      measured: rate(median(values)),
+      against: files === 1 ? '' : against,
+      bar: '',
+      reached: true,
+      rounds: { pairs: values },
+    }
+  })
+}
