@@ -232,10 +232,11 @@ function newClaim(
 class Model {
   readonly turn: rule.Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 100_000, promoted: [] }
   readonly #lock: string
-  readonly #state = rule.newLockState()
+  readonly #state: rule.LockState
 
   constructor(lock: string) {
     this.#lock = lock
+    this.#state = rule.newLockState(lock)
   }
 
   play<R>(verb: (state: rule.LockState, turn: rule.Turn) => R): R {

@@ -22,10 +22,11 @@ async function measure(): Promise<void> {
   const children = Array.from({ length: Number(processes) }, () =>
     fork(import.meta.filename, [processes, loops, directory], { execArgv: process.execArgv }),
   )
+  const exits = children.map((child) => once(child, 'exit'))
   await Promise.all(children.map((child) => once(child, 'message')))
   for (const child of children) child.send('go')
   const counts = await Promise.all(children.map((child) => once(child, 'message')))
-  await Promise.all(children.map((child) => once(child, 'exit')))
+  await Promise.all(exits)
   rmSync(directory, { recursive: true })
   const pairs = counts.reduce((sum, [count]) => sum + Number(count), 0)
   console.log(JSON.stringify({ pairs: (pairs / MEASURED_MS) * 1000 }))

@@ -110,7 +110,7 @@ export class RuleService {
   ): R {
     const { keyOf, tokensPerClient, afterwards, silent } = this.#breakage
     const key = keyOf ? keyOf(lock) : lock
-    const state = this.#locks.get(key) ?? grantRule.newLockState()
+    const state = this.#locks.get(key) ?? grantRule.newLockState(key)
     this.#locks.set(key, state)
     if (tokensPerClient) state.lastToken = own.lastToken
     const turn = {

@@ -1,30 +1,30 @@
 /**
- * What a store must do. This is the only thing that the lease runtime knows about stores, and the
- * only thing that a store must know about Holdfast.
+ * The store contract. It is all that the lease runtime knows of a store, and all that a store needs
+ * to know of Holdfast.
  *
- * Rules for whoever implements it:
- * - Each verb is atomic inside the service: the grant rule runs there, never as read-then-write
- *   from here.
- * - Each verb may be repeated with the same claim id, by the runtime or by a client library that
- *   resends. A claim id that was withdrawn is refused from then on (for at least its TTL), in
- *   whichever order the messages arrive. Where nothing travels and verbs run in the order of the
- *   calls, it is enough to remember the last few of a lock; likewise for a claim all of whose
- *   attempts were answered, over connections that did not break.
- * - A verb either answers, or rejects with a `LockError`. `StoreUnavailableError` means that the
- *   outcome is unknown. A verb may reject late, but must not hang for ever: give requests a
- *   timeout.
- * - Every expiry is judged by the store's own clock (or the session's), never by a client's wall
+ * Rules for a store:
+ * - Each verb is atomic inside the service. The grant rule runs there, never as a read from here
+ *   and a later write.
+ * - Each verb may be repeated with the same claim id: the runtime repeats verbs, and client
+ *   libraries resend them. The store refuses a withdrawn claim id from then on, for at least its
+ *   TTL, in any order of arrival. It remembers the id in a tombstone.
+ * - A store may keep only the last few tombstones of a lock where verbs run in the order of the
+ *   calls. So may a store that knows that every attempt of the claim was answered, over connections
+ *   that did not break.
+ * - A verb returns a result or rejects with a `LockError`. `StoreUnavailableError` means that the
+ *   outcome is unknown. A verb may reject late, but never hangs: the store limits its requests.
+ * - The clock of the service, or its session, decides when a lease ends: never a client's wall
  *   clock.
- * - The store starts no timers for leases. The runtime renews, and re-attempts while it waits.
- * - Verbs called in one turn of the event loop may travel together; withdrawals must then go first.
+ * - The store starts no timers for leases. The runtime renews, and attempts again while it waits.
+ * - Verbs called in one tick may travel together. Withdrawals then go first.
  */
 
 import type { LockError } from '../errors.js'
 import type { MaybePromise } from './maybe-promise.js'
 
 /**
- * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock and exclude
- * each other. A semaphore shares its lock with semaphores of the same capacity only.
+ * A mutex is the writer of a readers-writer lock: the two kinds may meet on one lock, and exclude
+ * each other. A semaphore shares its lock only with semaphores of the same capacity.
  */
 export type LockKind = 'mutex' | 'readWriteLock' | 'semaphore'
 
@@ -34,37 +34,32 @@ export type LockKind = 'mutex' | 'readWriteLock' | 'semaphore'
  */
 export const CAPACITY_ALL = 2 ** 31 - 1
 
-/**
- * The processes of a child that runs under a lock, so that a takeover can see whether it is gone.
- */
+/** The processes of a child that runs under a lock. A takeover checks whether they are gone. */
 export interface ProcessGroup {
   readonly pgid: number
-  /**
-   * The start time of the group's leader in the units of the operating system; guards against
-   * reused ids.
-   */
+  /** When the group's leader started, in units of the operating system: ids are used again. */
   readonly startTime: string
 }
 
-/** Who makes a claim. Shown by `inspect`; never used to decide a grant. */
+/** The client that makes a claim. `inspect` shows it; it never decides a grant. */
 export interface Owner {
-  /** One `createLocks` call: unique for ever. */
+  /** Names one `createLocks` call, forever. */
   readonly clientId: string
   readonly host: string
   readonly pid: number
-  /** Free text of the user, such as the command that runs under the lock. */
+  /** The user's own text, such as the command that runs under the lock. */
   readonly label?: string
   /** The child process group that works under the claim, recorded by the command line. */
   readonly group?: ProcessGroup
-  /** How many more waiters of the same process queue behind this claim. */
+  /** The number of further waiters of the same process behind this claim. */
   readonly localWaiters?: number
 }
 
-/** One attempt to hold a lock. It keeps its id from the first attempt to its withdrawal. */
+/** One request for a lock. It keeps its id from the first attempt to its withdrawal. */
 export interface Claim {
   /** The full name of the lock, namespace included. At most 512 bytes of UTF-8. */
   readonly lock: string
-  /** Random and never used again. Letters, digits, `-`, `_` and `.`; at most 64 characters. */
+  /** Never used again. Letters, digits, `-`, `_` and `.`; at most 64 characters. */
   readonly id: string
   readonly kind: LockKind
   readonly capacity: number
@@ -72,36 +67,36 @@ export interface Claim {
   readonly weight: number
   readonly ttlMs: number
   /**
-   * While it waits, the claim is attempted again at least this often. The store forgets a waiter
-   * after three missed heartbeats, and gives a grant that it pushes to a waiter three heartbeats to
-   * live until the first renewal.
+   * The longest time between two attempts of a waiter. The store forgets a waiter after three
+   * missed heartbeats. A pushed grant lasts for three heartbeats until its first renewal.
    */
   readonly heartbeatMs: number
   readonly owner: Owner
 }
 
-/** How many heartbeats a waiter may miss, and how many a pushed grant lives unrenewed. */
+/** The number of heartbeats that a waiter may miss, and that a pushed grant lasts unrenewed. */
 export const HEARTBEATS_TO_LIVE = 3
 
-/** Enough of a claim to find it. */
+/** The part of a claim that finds it in the store. */
 export interface ClaimRef {
   readonly lock: string
   readonly id: string
-  /** How long the claim must stay refused after it was withdrawn: its TTL. */
+  /** The claim's TTL: how long its tombstone must last. */
   readonly ttlMs: number
 }
 
 export interface AttemptOptions {
-  /** Join the queue when the lock is busy. Without it a busy lock leaves no trace in the store. */
+  /** Join the queue of a busy lock. Otherwise the attempt leaves no trace on a busy lock. */
   readonly enqueue: boolean
   /**
-   * How many tokens in a row a grant reserves, at least 1. Stores without `tokenBlocks` answer 1.
+   * The number of consecutive tokens to reserve, at least 1. A store without `tokenBlocks` reserves
+   * 1.
    */
   readonly tokens: number
   /**
-   * The queue of the runtime that the claim belongs to. Attempts of one queue may overtake each
-   * other on their way: its earliest caller gets its first grant. All other attempts of a client
-   * for one lock reach the store in call order.
+   * The queue of the runtime that the claim belongs to. Attempts of one queue may reach the service
+   * in any order: the earliest caller of the queue gets its first grant. All other attempts of a
+   * client for one lock reach the service in call order.
    */
   readonly queue?: object | undefined
 }
@@ -109,44 +104,40 @@ export interface AttemptOptions {
 /** The claim holds the lock. */
 export interface Granted {
   readonly outcome: 'granted'
-  /** The first token of the block; undefined on stores without fencing. */
+  /** The first token of the block. Undefined on stores without fencing. */
   readonly token: bigint | undefined
-  /** How many tokens were reserved: `token` to `token + tokens - 1`. */
+  /** The number of reserved tokens: `token` to `token + tokens - 1`. */
   readonly tokens: number
-  /**
-   * The TTL that this grant was given, in milliseconds: shorter than asked for when it was pushed
-   * to a waiter.
-   */
+  /** The TTL of this grant, in milliseconds. A pushed grant has less than the claim asked for. */
   readonly ttlMs: number
   /**
-   * True when the grant was made before this message reached the store (a resent attempt, or a
-   * hand-off while waiting). Such an answer never restarts the clock: `remainingMs` counts.
+   * True when the store had granted the claim before this request arrived: a resent attempt, or a
+   * hand-off to a waiter. Such an answer never restarts the clock: `remainingMs` counts.
    */
   readonly alreadyGranted: boolean
-  /** What was left of the lease when the store answered, in milliseconds. */
+  /** The time until the lease ends, as the store saw it when it answered, in milliseconds. */
   readonly remainingMs: number
 }
 
 /** The claim is in the queue. */
 export interface Waiting {
   readonly outcome: 'waiting'
-  /** When the next lease ahead of it ends, unless renewed: a good moment to attempt again. */
+  /** The time until the next lease ahead ends unless renewed: a good moment to attempt again. */
   readonly holderRemainingMs: number | undefined
   /**
-   * The claim's number in the queue of its lock, in stores that have such: larger than those of all
-   * who came before, and when it is larger by one, nobody stands between the two. It may be told of
-   * a claim that joins, and left out later.
+   * The claim's number in the queue of its lock. Later claims have larger numbers, and consecutive
+   * numbers mean that no claim stands between. A store may report it once, when the claim joins.
    */
   readonly queueNumber?: number | undefined
 }
 
-/** The lock is busy and the claim did not ask to queue (or the store has no queue). */
+/** The lock is busy, and the claim did not ask to queue or the store has no queue. */
 export interface Busy {
   readonly outcome: 'busy'
   readonly holderRemainingMs: number | undefined
 }
 
-/** The claim was withdrawn before this message arrived. It will never be granted. */
+/** The claim was withdrawn before this request arrived. It will never be granted. */
 export interface Withdrawn {
   readonly outcome: 'withdrawn'
 }
@@ -154,14 +145,14 @@ export interface Withdrawn {
 export type AttemptResult = Granted | Waiting | Busy | Withdrawn
 
 export interface Renewal extends ClaimRef {
-  /** The owner as it should be shown from now on. */
+  /** The owner that `inspect` shows from now on. */
   readonly owner: Owner
 }
 
 /**
  * - `renewed`: the lease now ends `ttlMs` after the store handled the request.
- * - `lost`: the claim is not held, or it was stolen: it will never be held again.
- * - `unknown`: nobody can say; the old deadline stands.
+ * - `lost`: the claim does not hold the lock, or it was stolen. It will never hold it again.
+ * - `unknown`: the outcome is unknown, and the old deadline stands.
  */
 export type RenewResult =
   | { readonly outcome: 'renewed' }
@@ -169,20 +160,19 @@ export type RenewResult =
   | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly stealReason?: string }
   | { readonly outcome: 'unknown'; readonly cause: LockError }
 
-/** Takes the result of one renewal, by its place in the batch. */
+/** Takes the result of one renewal, by its index in the batch. */
 export type RenewalListener = (index: number, result: RenewResult) => void
 
 /**
- * - `released`: the claim held the lock until this withdrawal (also when a repeated message says so
- *   again).
- * - `left`: it was waiting, and is no more.
- * - `absent`: it neither held nor waited. It is refused from now on.
+ * - `released`: the claim held the lock until this withdrawal, or until the first of its repeats.
+ * - `left`: the claim waited, and has left the queue.
+ * - `absent`: the claim neither held nor waited.
+ *
+ * The store refuses the claim from now on in each case.
  */
 export type WithdrawOutcome = 'released' | 'left' | 'absent'
 
-/**
- * A grant that travels with a wake-up. Its deadline counts from the last acknowledged "waiting".
- */
+/** A grant that travels with a wake-up. Its deadline counts from the last answer "waiting". */
 export interface PushedGrant {
   readonly token: bigint | undefined
   readonly tokens: number
@@ -190,43 +180,33 @@ export interface PushedGrant {
 }
 
 /**
- * Called with a grant when the hint carries one, else without: attempt again. Spurious calls are
+ * Takes a wake-up: a pushed grant, or undefined as the hint to attempt again. Spurious calls are
  * allowed.
  */
 export type WakeListener = (grant?: PushedGrant) => void
 
 export interface Watch {
   /**
-   * Undefined when the watch works at once. Otherwise it resolves when a wake-up can no longer be
-   * missed; the runtime then attempts once more before it sleeps. A rejection only means that the
-   * re-attempt floor must do.
+   * Resolves when no wake-up can be missed any more. The runtime then attempts once more before it
+   * sleeps. Undefined when the watch works at once. After a rejection only the heartbeats remain.
    */
   readonly ready: Promise<void> | undefined
   close(): void
 }
 
 export interface StealOptions {
-  /** Free the lock at once, under running code: only the fence protects then. */
+  /** Free the lock at once, under running code: only the fencing token protects then. */
   readonly now: boolean
-  /**
-   * Who steals and why, for the holder and for `inspect`. At most 256 characters; no control
-   * characters.
-   */
+  /** The reason, for the holder and `inspect`. At most 256 characters, no control characters. */
   readonly reason?: string
 }
 
 export interface StealResult {
-  /** How many leases were taken away. Zero when the lock was free. */
+  /** The number of stolen leases. Zero when the lock was free. */
   readonly holders: number
-  /**
-   * When the lock is free at the latest, in milliseconds; 0 when it is free already. Undefined
-   * while it is guarded.
-   */
+  /** The longest time until the lock is free, in milliseconds. Undefined while it is guarded. */
   readonly freeInMs: number | undefined
-  /**
-   * A transaction that covers a stolen lease keeps the lock until it has ended: nobody knows when
-   * that is.
-   */
+  /** A transaction covers a stolen lease: the lock is free when that transaction has ended. */
   readonly guarded?: boolean
 }
 
@@ -235,12 +215,12 @@ export interface HolderInfo {
   readonly owner: Owner
   readonly weight: number
   readonly token: bigint | undefined
-  /** How long ago the grant was made. */
+  /** The time since the grant. */
   readonly heldMs: number
   readonly remainingMs: number
-  /** It was stolen: it is not renewed any more. */
+  /** The lease was stolen: the store refuses its renewals. */
   readonly stolen: boolean
-  /** What the thief gave as the reason. */
+  /** The reason that `steal` was given. */
   readonly stealReason?: string
 }
 
@@ -258,132 +238,114 @@ export interface LockInfo {
   readonly holders: readonly HolderInfo[]
   /** In the order of the queue. */
   readonly waiters: readonly WaiterInfo[]
-  /** The largest token given so far, where the store keeps one. */
+  /** The largest token so far, where the store keeps one. */
   readonly lastToken: bigint | undefined
 }
 
-/** One lock, or a page of locks whose full names begin alike. */
+/** One lock, or a page of the locks whose full names begin with a prefix. */
 export type InspectQuery =
   | { readonly lock: string }
   | {
       readonly prefix: string
-      /** Where the last page ended. */
+      /** The `cursor` of the page before. */
       readonly cursor?: string | undefined
-      /** At most so many locks on a page. */
+      /** The largest number of locks on a page. */
       readonly limit: number
     }
 
 export interface InspectPage {
-  /**
-   * Locks that somebody holds or waits for, in the order of their names where the store can sort.
-   */
+  /** The locks that have holders or waiters, by name where the store can sort. */
   readonly locks: readonly LockInfo[]
-  /** Present when there may be more. */
+  /** Present when there may be more locks. */
   readonly cursor: string | undefined
 }
 
 /** The longest TTL that a store outside this process grants: a year. */
 export const LONGEST_TTL_MS = 366 * 24 * 3_600_000
 
-/**
- * How long to wait between two attempts, for a store without reasons to poll more or less often.
- */
+/** The pause between two attempts, for a store without a reason to poll more or less often. */
 export const DEFAULT_POLL_RANGE_MS: Traits['pollRangeMs'] = [50, 250]
 
-/** What a store can do and promise. Asking for what it cannot do is an `UnsupportedLockError`. */
+/** What a store can do and promises. The runtime refuses the rest with `UnsupportedLockError`. */
 export interface Traits<F extends boolean = boolean> {
-  /** Every grant has a token larger than each earlier one of that lock. */
+  /** Every grant has a larger token than each earlier grant of that lock. */
   readonly fencing: F
   /** A grant can reserve several tokens, for hand-offs inside one process. */
   readonly tokenBlocks: boolean
   readonly kinds: readonly LockKind[]
-  /** Waiters queue in the store, and nothing overtakes there. */
+  /** Waiters queue in the store, and no claim overtakes another there. */
   readonly fair: boolean
-  /** How a waiter learns that it is its turn. `poll`: only by attempting again. */
+  /** How a waiter learns of its grant. `poll`: only by attempting again. */
   readonly wakeUp: 'push' | 'poll'
-  /** Whose clock ends a lease. */
+  /** The clock that ends a lease. */
   readonly expiry: 'process' | 'machine' | 'server' | 'session'
   readonly downgrade: boolean
   readonly steal: boolean
   readonly inspect: boolean
-  /**
-   * How long to wait between two attempts where there is no queue or no wake-up: [shortest,
-   * longest].
-   */
+  /** The pause between two attempts without a queue or a wake-up: [shortest, longest]. */
   readonly pollRangeMs: readonly [number, number]
-  /** The range of TTLs that the store grants as asked, in milliseconds. */
+  /** The TTLs that the store grants unchanged, in milliseconds: [shortest, longest]. */
   readonly ttlRangeMs: readonly [number, number]
 }
 
-/** Runs a statement in the caller's transaction, and resolves to its rows. */
+/** Runs a statement in the caller's transaction, and resolves to the rows. */
 export type GuardQuery = (sql: string, values: readonly string[]) => Promise<readonly unknown[]>
 
-/** A lease, as the transaction that covers it names it. */
+/** A lease, as the transaction that it covers names it. */
 export interface GuardedLease extends Pick<ClaimRef, 'lock' | 'id'> {
   readonly token: string
 }
 
 /**
- * What a store in a database adds, so that a transaction of the same database covers a lease until
- * its commit: for as long as the transaction lasts, nobody is granted the lock after the lease has
+ * The guard of a store in a database: a transaction of the same database keeps the lock until its
+ * commit. While the transaction lasts, no other claim is granted the lock, even after the lease has
  * ended.
  */
 export interface TransactionGuard {
-  /** Asked before the transaction begins. False when the claim does not hold the lock any more. */
+  /** Runs before the transaction begins. Returns false when the claim does not hold the lock. */
   prepare(claim: Pick<ClaimRef, 'lock' | 'id'>): MaybePromise<boolean>
-  /** The first that the transaction does. False when the lease is lost. */
+  /** Runs first in the transaction. Resolves to false when the lease is lost. */
   begin(query: GuardQuery, lease: GuardedLease): Promise<boolean>
-  /**
-   * The last that the transaction does. False when it is not the one that began: that has ended
-   * already.
-   */
+  /** Runs last in the transaction. Resolves to false when the guarded transaction has ended. */
   isStillOpen(query: GuardQuery, lease: GuardedLease): Promise<boolean>
 }
 
 export interface Store<F extends boolean = boolean> {
-  /** Such as `memory` or `redis`; stands in errors and events. */
+  /** Such as `memory` or `redis`. Errors and events name it. */
   readonly name: string
   readonly traits: Traits<F>
-  /** Where the store is in a database that has transactions. */
+  /** Present where the store is in a database that has transactions. */
   readonly transactionGuard?: TransactionGuard
   /**
-   * Takes the lock, joins the queue, or keeps the claim's place in it. Repeated with the same id it
-   * gives the same lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) when those
-   * who hold or wait for the lock use another kind or capacity; a mutex and a readers-writer lock
-   * are one kind in this.
+   * Takes the lock, joins its queue, or keeps the claim in the queue. Repeated with the same id, it
+   * returns the same lease, token and end. Rejects with `LockUsageError` (`LOCK_MISMATCH`) while
+   * holders or waiters use another kind or capacity. A mutex and a readers-writer lock are one kind
+   * here.
    */
   attempt(claim: Claim, options: AttemptOptions): MaybePromise<AttemptResult>
   /**
-   * Returns one result for each renewal, in order. A rejection counts as `unknown` for all that
-   * were not reported.
+   * Returns one result for each renewal, in order. A rejection counts as `unknown` for each renewal
+   * that was not reported.
    *
-   * Where the results of a batch come apart, the store reports each at once, and at most once: a
-   * part of the service that does not answer must not delay the others. The whole batch still
-   * travels together where it can.
+   * The store reports a result as soon as it is known, and once: a part of the service that does
+   * not answer must not delay the others. The batch still travels together where it can.
    */
   renew(
     renewals: readonly Renewal[],
     report?: RenewalListener,
   ): MaybePromise<readonly RenewResult[]>
-  /**
-   * Releases the claim, or takes it out of the queue, and refuses it from now on. Wakes whoever can
-   * go next.
-   */
+  /** Releases the claim or takes it out of the queue, refuses it, and wakes the next waiters. */
   withdraw(claim: ClaimRef): MaybePromise<WithdrawOutcome>
-  /**
-   * Turns a writer's lease into a reader's. False when the claim does not hold the lock any more.
-   */
+  /** Makes a writer's lease a reader's. Returns false when the claim does not hold the lock. */
   downgrade(claim: ClaimRef): MaybePromise<boolean>
   /**
-   * Tells of wake-ups for a claim that waits. Never load-bearing: a lost hint costs the re-attempt
-   * floor.
+   * Reports wake-ups for a claim that waits. No promise rests on it: a lost wake-up costs a
+   * heartbeat.
    */
   watch(claim: Claim, wake: WakeListener): Watch
-  /** Takes the lock away from whoever holds it. The next token is larger. */
+  /** Ends the grants of all holders of the lock. The next token is larger. */
   steal(lock: string, options: StealOptions): MaybePromise<StealResult>
   inspect(query: InspectQuery): MaybePromise<InspectPage>
-  /**
-   * Gives back connections and files of its own. Never closes a client that the caller passed in.
-   */
+  /** Closes connections and files of the store's own, and no client that the caller passed in. */
   close(): MaybePromise<void>
 }

@@ -1,14 +1,15 @@
 /**
  * The grant rule, as plain functions over the state of one lock.
  *
- * A claim is granted when the weights of those that hold, plus its own, fit the capacity and nobody
- * waits before it. Nothing overtakes a claim that waits, so writers and big claims never starve.
- * The memory and the embedded store run these functions inside their own atomic step; the stores
- * with a rule in Lua or SQL are tested against them.
+ * The store grants a claim when no claim waits before it, and its weight fits the capacity beside
+ * the weights of the holders. No claim overtakes a waiter: writers and heavy claims never starve.
  *
- * The functions never read a clock: the caller's `Turn` says what time it is in the store.
+ * The memory and the embedded store run these functions inside their own atomic step. The stores
+ * with a rule in Lua or SQL are tested against them. The functions read no clock: the `Turn` that
+ * the caller passes has the time of the store.
  */
 import { lockMismatch } from '../errors.js'
+import { invariant } from '../invariant.js'
 import {
   CAPACITY_ALL,
   HEARTBEATS_TO_LIVE,
@@ -58,44 +59,38 @@ export interface Tombstone {
   readonly outcome: WithdrawOutcome
 }
 
-/**
- * Everything that a store keeps about one lock. The maps keep the order of insertion: the queue is
- * that order.
- */
+/** All that a store keeps about one lock. The order of insertion into `waiters` is the queue. */
 export interface LockState {
+  /** The name of the lock, for errors. */
+  readonly lock: string
   kind: LockKind
   capacity: number
   lastToken: number
   heldWeight: number
-  /**
-   * No holder's lease ends before this time; renewals leave it too early, which costs one more
-   * look.
-   */
+  /** No lease ends before this time. It may lie too early after a renewal, which costs a check. */
   nextExpiryMs: number
-  /** The number of who came last into the queue, since the lock was idle. */
+  /** The number of the last claim that joined the queue since the lock was idle. */
   lastQueueNumber: number
   readonly holders: Map<string, Holder>
   readonly waiters: Map<string, Waiter>
   readonly tombstones: Map<string, Tombstone>
 }
 
-/** The circumstances of one atomic step, and what it brought about besides its own result. */
+/** What one atomic step works with, and what it did besides its own result. */
 export interface Turn {
-  /** The store's clock. */
+  /** The time on the clock of the store. */
   nowMs: number
-  /**
-   * No token may be smaller: the store's clock in microseconds, or a counter that survives idle
-   * locks.
-   */
+  /** The smallest next token: the store's clock in microseconds, or a counter of all locks. */
   tokenFloor: number
-  /** How many withdrawn claims a lock remembers at most. */
+  /** The largest number of tombstones that a lock keeps. */
   tombstoneLimit: number
-  /** Waiters that this step made holders, in order: wake them. */
+  /** The waiters that this step made holders, in order. The store wakes them. */
   readonly promoted: Holder[]
 }
 
-export function newLockState(): LockState {
+export function newLockState(lock: string): LockState {
   return {
+    lock,
     kind: 'mutex',
     capacity: CAPACITY_ALL,
     lastToken: 0,
@@ -108,11 +103,12 @@ export function newLockState(): LockState {
   }
 }
 
-/** Whether nothing but the memory of past claims is left. */
+/** Returns whether only tombstones are left. */
 export function isIdle(state: LockState): boolean {
   return state.holders.size === 0 && state.waiters.size === 0
 }
 
+/** Grants the claim, queues it, or keeps it in the queue. */
 export function attempt(
   state: LockState,
   claim: Claim,
@@ -120,9 +116,8 @@ export function attempt(
   turn: Turn,
 ): AttemptResult {
   settle(state, turn)
-  // An attempt that arrives after its own withdraw, or after its lease ended, must not become a
-  // ghost.
-  if (isBuried(state, claim.id, turn)) return { outcome: 'withdrawn' }
+  // An attempt may arrive after its own withdrawal, or after its lease has ended.
+  if (hasTombstone(state, claim.id, turn)) return { outcome: 'withdrawn' }
   const holder = state.holders.get(claim.id)
   if (holder) return grantedTo(holder, true, turn)
   const waiter = state.waiters.get(claim.id)
@@ -132,12 +127,13 @@ export function attempt(
     waiter.tokens = options.tokens
     return { outcome: 'waiting', holderRemainingMs: untilNextExpiry(state, turn) }
   }
-  adoptShape(state, claim)
+  takeKind(state, claim)
   if (isIdle(state)) state.lastQueueNumber = 0
   if (state.waiters.size === 0 && state.heldWeight + claim.weight <= state.capacity) {
     return grantedTo(hold(state, claim, options.tokens, claim.ttlMs, turn), false, turn)
   }
   if (!options.enqueue) return { outcome: 'busy', holderRemainingMs: untilNextExpiry(state, turn) }
+  invariant(!state.holders.has(claim.id), 'a holder does not wait', state.lock)
   state.waiters.set(claim.id, {
     id: claim.id,
     owner: claim.owner,
@@ -156,6 +152,7 @@ export function attempt(
   }
 }
 
+/** Extends the lease, and shows another owner from now on. */
 export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResult {
   settle(state, turn)
   const holder = state.holders.get(renewal.id)
@@ -164,44 +161,48 @@ export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResu
   holder.owner = renewal.owner
   holder.ttlMs = renewal.ttlMs
   holder.expiresMs = turn.nowMs + renewal.ttlMs
-  // A shorter TTL than before would otherwise end unnoticed.
+  // The TTL may be shorter than before.
   state.nextExpiryMs = Math.min(state.nextExpiryMs, holder.expiresMs)
   return { outcome: 'renewed' }
 }
 
+/** Ends the claim, and refuses it from now on. */
 export function withdraw(state: LockState, claim: ClaimRef, turn: Turn): WithdrawOutcome {
   settle(state, turn)
   const holder = state.holders.get(claim.id)
   if (holder) {
     drop(state, holder)
-    bury(state, claim, 'released', turn)
+    addTombstone(state, claim, 'released', turn)
     promote(state, turn)
     return 'released'
   }
   if (state.waiters.delete(claim.id)) {
-    bury(state, claim, 'left', turn)
-    // The one that left may have been all that stood before a smaller claim.
+    addTombstone(state, claim, 'left', turn)
+    // A lighter claim behind it may fit.
     promote(state, turn)
     return 'left'
   }
-  // Buried anew even if it was before: what was known of its end may be so old that it refuses
-  // nothing any more.
+  // A new tombstone even where there is one: that one may have expired.
   const outcome = state.tombstones.get(claim.id)?.outcome ?? 'absent'
-  bury(state, claim, outcome, turn)
+  addTombstone(state, claim, outcome, turn)
   return outcome
 }
 
+/** Turns a writer into a reader. Returns false when the claim does not hold the lock. */
 export function downgrade(state: LockState, claim: ClaimRef, turn: Turn): boolean {
   settle(state, turn)
   const holder = state.holders.get(claim.id)
   if (!holder || state.kind !== 'readWriteLock') return false
-  state.heldWeight -= holder.weight - 1
+  addWeight(state, 1 - holder.weight)
   holder.weight = 1
   promote(state, turn)
   return true
 }
 
-/** @param lastToken whoever has a later one is left alone */
+/**
+ * Ends the grants of all holders: at once, or when their leases end.
+ * @param lastToken holders with a larger token keep the lock
+ */
 export function steal(
   state: LockState,
   options: StealOptions,
@@ -217,13 +218,13 @@ export function steal(
     freeInMs = Math.max(freeInMs, holder.expiresMs - turn.nowMs)
     if (!options.now) continue
     drop(state, holder)
-    bury(state, holder, 'absent', turn)
+    addTombstone(state, holder, 'absent', turn)
   }
   if (options.now) promote(state, turn)
   return { holders: holders.length, freeInMs: options.now ? 0 : freeInMs }
 }
 
-/** What `inspect` shows of a lock; undefined when nobody holds it or waits for it. */
+/** Returns what `inspect` shows of a lock. Undefined without holders and waiters. */
 export function describe(lock: string, state: LockState, turn: Turn): LockInfo | undefined {
   settle(state, turn)
   if (isIdle(state)) return undefined
@@ -251,16 +252,13 @@ export function describe(lock: string, state: LockState, turn: Turn): LockInfo |
   }
 }
 
-/** Ends what has expired and lets the queue move up. Every verb begins with it. */
+/** Ends expired leases and promotes waiters. Every verb begins with it. */
 export function settle(state: LockState, turn: Turn): void {
   if (turn.nowMs >= state.nextExpiryMs) expire(state, turn)
   if (state.waiters.size > 0) promote(state, turn)
 }
 
-/**
- * Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
- * the queue.
- */
+/** Makes holders of the waiters that fit, in order, up to the first live one that does not. */
 function promote(state: LockState, turn: Turn): void {
   for (const waiter of state.waiters.values()) {
     const livesMs = waiter.heartbeatMs * HEARTBEATS_TO_LIVE
@@ -270,7 +268,7 @@ function promote(state: LockState, turn: Turn): void {
     }
     if (state.heldWeight + waiter.weight > state.capacity) return
     state.waiters.delete(waiter.id)
-    // Short until the first renewal: a waiter that died a moment ago must not cost a whole TTL.
+    // Short until the first renewal: a waiter that has just died must not cost a whole TTL.
     turn.promoted.push(hold(state, waiter, waiter.tokens, Math.min(waiter.ttlMs, livesMs), turn))
   }
 }
@@ -281,7 +279,7 @@ function expire(state: LockState, turn: Turn): void {
     if (holder.expiresMs > turn.nowMs) next = Math.min(next, holder.expiresMs)
     else {
       drop(state, holder)
-      bury(state, holder, 'absent', turn)
+      addTombstone(state, holder, 'absent', turn)
     }
   }
   state.nextExpiryMs = next
@@ -294,7 +292,10 @@ function hold(
   ttlMs: number,
   turn: Turn,
 ): Holder {
+  const isHolder = state.holders.has(claim.id)
+  invariant(!isHolder && !state.waiters.has(claim.id), 'a claim is granted once', state.lock)
   const token = Math.max(state.lastToken + 1, turn.tokenFloor)
+  invariant(token > state.lastToken, 'the tokens of a lock grow', state.lock)
   const holder: Holder = {
     id: claim.id,
     owner: claim.owner,
@@ -307,7 +308,7 @@ function hold(
     stolen: false,
   }
   state.lastToken = token + tokens - 1
-  state.heldWeight += claim.weight
+  addWeight(state, claim.weight)
   state.holders.set(claim.id, holder)
   if (holder.expiresMs < state.nextExpiryMs) state.nextExpiryMs = holder.expiresMs
   return holder
@@ -315,8 +316,16 @@ function hold(
 
 function drop(state: LockState, holder: Holder): void {
   state.holders.delete(holder.id)
-  state.heldWeight -= holder.weight
-  if (state.holders.size === 0) state.nextExpiryMs = Infinity
+  addWeight(state, -holder.weight)
+  if (state.holders.size > 0) return
+  invariant(state.heldWeight === 0, 'a lock without holders has no held weight', state.lock)
+  state.nextExpiryMs = Infinity
+}
+
+function addWeight(state: LockState, weight: number): void {
+  state.heldWeight += weight
+  invariant(state.heldWeight >= 0, 'the held weight is not negative', state.lock)
+  invariant(state.heldWeight <= state.capacity, 'the held weight fits the capacity', state.lock)
 }
 
 function grantedTo(holder: Holder, alreadyGranted: boolean, turn: Turn): Granted {
@@ -338,15 +347,12 @@ function untilNextExpiry(state: LockState, turn: Turn): number | undefined {
   return state.nextExpiryMs === Infinity ? undefined : state.nextExpiryMs - turn.nowMs
 }
 
-/**
- * A lock that nobody uses takes the kind and capacity of whoever comes first; until it is idle
- * again they stand.
- */
-function adoptShape(state: LockState, claim: Claim): void {
+/** Gives an idle lock the kind and capacity of the claim. They stay until it is idle again. */
+function takeKind(state: LockState, claim: Claim): void {
   if (state.kind === claim.kind && state.capacity === claim.capacity) return
   if (!isIdle(state)) {
     if (areAlike(state, claim)) {
-      // Whatever is not only a mutex any more is shown as what it has become.
+      // The lock is shown as a readers-writer lock as soon as one claim uses it so.
       if (claim.kind === 'readWriteLock') state.kind = claim.kind
       return
     }
@@ -356,10 +362,7 @@ function adoptShape(state: LockState, claim: Claim): void {
   state.capacity = claim.capacity
 }
 
-/**
- * Whether two claims can be weighed against each other: a mutex is the writer of a readers-writer
- * lock.
- */
+/** Returns whether two claims may share a lock: a mutex is a readers-writer lock's writer. */
 function areAlike(
   one: Pick<Claim, 'kind' | 'capacity'>,
   other: Pick<Claim, 'kind' | 'capacity'>,
@@ -369,19 +372,19 @@ function areAlike(
   )
 }
 
-function isBuried(state: LockState, id: string, turn: Turn): boolean {
+function hasTombstone(state: LockState, id: string, turn: Turn): boolean {
   const tombstone = state.tombstones.get(id)
   return tombstone !== undefined && tombstone.untilMs > turn.nowMs
 }
 
-function bury(
+function addTombstone(
   state: LockState,
   claim: { id: string; ttlMs: number },
   outcome: WithdrawOutcome,
   turn: Turn,
 ): void {
   const { tombstones } = state
-  // The oldest stands first, and the first that is not over ends the search below.
+  // The oldest is the first. The first that still counts ends the search below.
   tombstones.delete(claim.id)
   tombstones.set(claim.id, { untilMs: turn.nowMs + claim.ttlMs, outcome })
   for (const [id, oldest] of tombstones) {

@@ -1,31 +1,28 @@
 /**
  * Attempts of one client for one lock, sent in the order of the calls.
  *
- * Requests that are under way at the same time may reach a service in any order. Attempts of one
- * queue of the runtime may: its earliest caller gets its first grant, whichever claim is granted
- * first. So they travel together. An attempt of another queue leaves when those before it were
+ * Requests that are in flight at the same time may reach a service in any order. Attempts of one
+ * queue of the runtime may travel together: the earliest caller of the queue gets its first grant,
+ * for any of its claims. An attempt of another queue leaves when the attempts before it were
  * answered.
  *
- * Claims that can be held side by side have one limit: a caller takes over the claim of an earlier
- * one only if that one certainly waited when the caller came. So they leave one by one. A service
- * that keeps the order of what one session sends lets them travel together as soon as an answer was
- * "waiting": the ones behind it are not granted before it.
+ * Claims that can be held side by side leave one by one: a caller may take over an earlier claim
+ * only if that claim certainly waited when the caller came. Where a service keeps the order of one
+ * session's requests, they travel together after the first answer "waiting": it grants no later
+ * claim before that one.
  */
 import type { AttemptOptions, AttemptResult, Claim } from './contract.js'
 
 /**
- * How many attempts for one lock are under way at most: a service that is flooded answers none of
- * them in time.
+ * The largest number of attempts in flight for one lock. A flooded service answers none of them in
+ * time.
  */
-const MOST_UNDER_WAY = 128
+const MOST_IN_FLIGHT = 128
 
 interface Lane {
   queue: object | undefined
-  underWay: number
-  /**
-   * The attempts behind the last one that was answered are handled in the order in which they
-   * leave, and are not granted before it.
-   */
+  inFlight: number
+  /** The last answer was "waiting", from a service that keeps the order of attempts. */
   waits: boolean
   readonly waiting: Waiting[]
 }
@@ -36,7 +33,7 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** Attempts that do not queue take what is free, or leave: they need no order among themselves. */
+/** Attempts that do not queue need no order: each takes a free lock or leaves. */
 const NOT_QUEUED = {}
 
 export class Lanes {
@@ -44,8 +41,7 @@ export class Lanes {
   readonly #keepsOrder: boolean
 
   /**
-   * @param keepsOrder whether the service handles the attempts that wait in the order in which they
-   * were sent
+   * @param keepsOrder whether the service handles waiting attempts in the order of their sending
    */
   constructor(keepsOrder: boolean) {
     this.#keepsOrder = keepsOrder
@@ -69,7 +65,7 @@ export class Lanes {
   #laneOf(lock: string): Lane {
     let lane = this.#lanes.get(lock)
     if (!lane)
-      this.#lanes.set(lock, (lane = { queue: undefined, underWay: 0, waits: false, waiting: [] }))
+      this.#lanes.set(lock, (lane = { queue: undefined, inFlight: 0, waits: false, waiting: [] }))
     return lane
   }
 
@@ -78,13 +74,13 @@ export class Lanes {
     lane: Lane,
     attempt: () => Promise<AttemptResult>,
   ): Promise<AttemptResult> {
-    lane.underWay += 1
+    lane.inFlight += 1
     try {
       const result = await attempt()
       lane.waits = this.#keepsOrder && result.outcome === 'waiting'
       return result
     } finally {
-      lane.underWay -= 1
+      lane.inFlight -= 1
       this.#goOn(lock, lane)
     }
   }
@@ -95,12 +91,12 @@ export class Lanes {
       lane.waiting.shift()
       next.start()
     }
-    if (lane.underWay === 0 && lane.waiting.length === 0) this.#lanes.delete(lock)
+    if (lane.inFlight === 0 && lane.waiting.length === 0) this.#lanes.delete(lock)
   }
 }
 
-function mayStart({ queue, underWay, waits }: Lane, next: Waiting): boolean {
-  if (underWay === 0) return true
+function mayStart({ queue, inFlight, waits }: Lane, next: Waiting): boolean {
+  if (inFlight === 0) return true
   const isSame = next.queue !== undefined && next.queue === queue
-  return isSame && underWay < MOST_UNDER_WAY && (next.wantsAll || waits)
+  return isSame && inFlight < MOST_IN_FLIGHT && (next.wantsAll || waits)
 }

@@ -1,4 +1,4 @@
-/** A value that a store in this process can give at once, and others promise. */
+/** A value that a store in this process returns at once, and other stores promise. */
 export type MaybePromise<T> = T | PromiseLike<T>
 
 export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
@@ -6,9 +6,8 @@ export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
 }
 
 /**
- * A promise of what `get` returns or throws. Where that is a promise it is this very one: an async
- * function would make another around it, and a hand-off inside the process costs little more than
- * its promises.
+ * Returns a promise of what `get` returns or throws. A promise from `get` is returned itself: an
+ * async function would wrap it in another, and promises are most of the cost of a local hand-off.
  */
 export function promiseOf<T>(get: () => T | Promise<T>): Promise<T> {
   try {

@@ -1,22 +1,26 @@
 /**
- * What may be a lock name, and how names are joined. One rule for every store, so that a lock can
- * move house.
+ * Which names a lock may have, and how names are joined. Every store has the same rule, so that a
+ * lock can move to another store.
  */
 import { LockUsageError } from '../errors.js'
 
 /** The longest full name, namespace included, in bytes of UTF-8. */
 export const MAX_NAME_BYTES = 512
 
-// oxlint-disable-next-line no-control-regex -- control characters are just what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern is about control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
-/** Checks one name and returns it. `what` says in the message which argument it was. */
+/**
+ * Checks a name and returns it.
+ * @param what the argument, for the error message
+ * @throws LockUsageError when the name is no text, empty, too long or not printable.
+ */
 export function checkName(name: unknown, what = 'lock name'): string {
   return checkText(name, what, MAX_NAME_BYTES)
 }
 
-/** Checks a text that a store keeps and people read. */
+/** Checks a text that a store keeps and people read, and returns it. */
 export function checkText(name: unknown, what: string, maxBytes: number): string {
   if (typeof name !== 'string') {
     throw new LockUsageError(
@@ -43,7 +47,7 @@ export function checkText(name: unknown, what: string, maxBytes: number): string
   return name
 }
 
-/** Puts a namespace before a name and checks the whole. */
+/** Returns a name behind its namespace, both checked. */
 export function fullName(namespace: string, name: unknown): string {
   const checked = checkName(name)
   return namespace === ''

@@ -1,10 +1,9 @@
 /**
- * Owners as a store kept them. Whoever may write to the store may have written anything in their
- * place.
+ * Owners as a store kept them. Any client with write access may have written anything instead.
  */
 import type { Owner, ProcessGroup } from './contract.js'
 
-/** Stands for an owner that nobody can read, so that its claim is shown beside all others. */
+/** Replaces an unreadable owner, so that `inspect` shows its claim beside the others. */
 export const UNREADABLE_OWNER: Owner = { clientId: 'unreadable', host: 'unreadable', pid: 0 }
 
 /** Returns an owner whose fields have their types: the same object, or `UNREADABLE_OWNER`. */
@@ -12,12 +11,12 @@ export function readOwner(value: unknown): Owner {
   return isOwner(value) ? value : UNREADABLE_OWNER
 }
 
-/** Likewise, from JSON. */
+/** Returns an owner from JSON, or `UNREADABLE_OWNER`. */
 export function parseOwner(text: unknown): Owner {
   return readOwner(parseJson(text))
 }
 
-/** Returns the text that was kept as JSON. Undefined for anything else. */
+/** Returns a text from JSON. Undefined for anything else. */
 export function parseText(json: unknown): string | undefined {
   const value = parseJson(json)
   return typeof value === 'string' ? value : undefined

@@ -1,9 +1,9 @@
-/** A batch of renewals whose results do not wait for one another. */
+/** Batches of renewals whose results do not wait for each other. */
 import { isLockError } from '../errors.js'
 import type { Renewal, RenewalListener, RenewResult } from './contract.js'
 
 /**
- * Renews each lease of a batch by itself, and reports each result as soon as it is known.
+ * Renews each lease of a batch by itself, and reports each result when it is known.
  *
  * @param renewOne a rejection with a `LockError` makes the outcome of this renewal unknown
  */

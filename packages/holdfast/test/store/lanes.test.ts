@@ -48,7 +48,7 @@ test('attempts of one queue travel together, those of another one wait for their
   void service.attempt(1, { queue: one })
   void service.attempt(2, { queue: one })
   void service.attempt(3, { queue: other })
-  // Behind the one that waits, though it could join those under way.
+  // Behind the one that waits, though it could join those in flight.
   void service.attempt(4, { queue: one })
   expect(service.sent).toEqual([1, 2])
   await service.answer(2, WAITING)
@@ -108,7 +108,7 @@ test('an attempt that fails lets the next one go, and other locks do not wait at
   expect(service.sent).toEqual([1, 2])
 })
 
-test('no more than 128 attempts for a lock are under way', async () => {
+test('no more than 128 attempts for a lock are in flight', async () => {
   const service = new Service()
   const terms = { queue: {} }
   for (let number = 0; number < 200; number += 1) void service.attempt(number, terms)

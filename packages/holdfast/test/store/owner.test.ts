@@ -1,4 +1,4 @@
-/** Owners and reasons as somebody else may have written them into a store. */
+/** Owners and reasons as another client may have written them into a store. */
 import { expect, test } from 'vitest'
 import { decodeEntry } from '../../dist/stores/sequenced/entry.js'
 import { parseOwner, parseText, UNREADABLE_OWNER } from '../../dist/store/owner.js'
@@ -32,7 +32,7 @@ test('an owner is read as it was written', () => {
   expect(parseText(JSON.stringify('why'))).toBe('why')
 })
 
-test.each(WRONG)('%s is an owner that nobody can read', (text) => {
+test.each(WRONG)('%s is shown as an unreadable owner', (text) => {
   expect(parseOwner(text)).toBe(UNREADABLE_OWNER)
   const holder = ['id', text, '1', '5', '10', '20', '1', '{not json']
   const redis = readLock('lock', ['mutex', '1', '5', [holder], [['id', text, '1', '10']]])
@@ -65,13 +65,13 @@ test.each(['null', '7', '{}'])(
       w: [],
       d: [],
     }
-    const read = unpack(JSON.stringify(line))
+    const read = unpack('a', JSON.stringify(line))
     expect(read.state.holders.get('unreadable.x')?.owner).toBe(UNREADABLE_OWNER)
-    expect(unpack(pack(read)).state.holders.size).toBe(1)
+    expect(unpack('a', pack(read)).state.holders.size).toBe(1)
   },
 )
 
-test('a reason that nobody can read leaves a theft without one', () => {
+test('an unreadable reason leaves a theft without one', () => {
   expect(readRenewal('s {not json')).toEqual({ outcome: 'lost', reason: 'stolen' })
   expect(renewResult({ outcome: 'lost', reason: 'stolen', because: '{not json' })).toEqual({
     outcome: 'lost',

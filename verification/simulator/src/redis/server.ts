@@ -97,7 +97,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
   /** The server's time, in whole microseconds as TIME tells it. */
   begin(key: string): { readonly state: LockState; readonly turn: Turn } {
     let state = this.#locks.get(key)
-    if (!state) this.#locks.set(key, (state = this.rule.newLockState()))
+    if (!state) this.#locks.set(key, (state = this.rule.newLockState(lockOf(key))))
     const micros = Math.floor(this.#clock.wallMs() * 1000)
     this.#turn.nowMs = micros / 1000
     this.#turn.tokenFloor = micros

@@ -56,8 +56,8 @@ interface PackedLock {
 /** Stands for the whole capacity, which most claims ask for and which has many digits. */
 const WHOLE = 0
 
-export function newStoredLock(): StoredLock {
-  return { state: newLockState(), stations: new Map() }
+export function newStoredLock(name: string): StoredLock {
+  return { state: newLockState(name), stations: new Map() }
 }
 
 export function pack({ state, stations }: StoredLock): string {
@@ -105,9 +105,9 @@ export function pack({ state, stations }: StoredLock): string {
   return JSON.stringify(packed)
 }
 
-export function unpack(text: string): StoredLock {
+export function unpack(name: string, text: string): StoredLock {
   const packed = JSON.parse(text) as PackedLock
-  const lock = newStoredLock()
+  const lock = newStoredLock(name)
   const { state, stations } = lock
   state.kind = packed.k
   state.capacity = packed.c
@@ -144,12 +144,18 @@ export function unpack(text: string): StoredLock {
     state.heldWeight += weight
     state.nextExpiryMs = Math.min(state.nextExpiryMs, expiresMs)
   }
+  if (state.heldWeight > state.capacity) {
+    throw new Error(
+      `weights of ${state.heldWeight} are held, and ${state.capacity} is the capacity`,
+    )
+  }
   for (const [short, wish, sinceMs, seenAfterMs] of packed.w) {
     const [source, packedWeight, ttlMs, heartbeatMs, tokens] = at(packed.q, wish)
     const [station, owner] = at(sources, source)
     const id = longId(short, owner)
     const weight = packedWeight === WHOLE ? packed.c : packedWeight
     const seenMs = sinceMs + seenAfterMs
+    if (state.holders.has(id)) throw new Error(`the claim ${id} holds the lock and waits for it`)
     state.waiters.set(id, { id, owner, weight, ttlMs, heartbeatMs, tokens, sinceMs, seenMs })
     stations.set(id, station)
   }

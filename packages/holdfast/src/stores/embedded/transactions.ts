@@ -112,7 +112,7 @@ export class Transaction {
 
   #unpack(name: string, text: string): StoredLock {
     try {
-      return unpack(text)
+      return unpack(name, text)
     } catch (error) {
       throw new StoreUnavailableError(
         'The state of this lock cannot be read: the database is damaged. Move the file away; a new one is made at once.',
@@ -127,7 +127,7 @@ export class Transaction {
     const [row] = this.#statements.load.all(name) as [{ state: string }?]
     lock = row
       ? (this.#cache.take(name, row.state) ?? this.#unpack(name, row.state))
-      : newStoredLock()
+      : newStoredLock(name)
     forgetFuture(lock.state, this.#turn.nowMs)
     // A row that was forgotten may have had larger tokens than the wall clock now says.
     if (!row) lock.state.lastToken = readTokenFloor(this.db)

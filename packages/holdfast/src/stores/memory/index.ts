@@ -185,7 +185,7 @@ class MemoryStore implements Store<true> {
   #begin(lock: string): rule.LockState {
     let state = this.#locks.get(lock)
     if (!state) {
-      state = rule.newLockState()
+      state = rule.newLockState(lock)
       this.#locks.set(lock, state)
     }
     this.#turn.nowMs = this.#clock.monotonicMs()

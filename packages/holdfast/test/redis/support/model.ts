@@ -65,7 +65,7 @@ export class Model {
   }
 
   #state(lock: string): rule.LockState {
-    const state = this.#locks.get(lock) ?? rule.newLockState()
+    const state = this.#locks.get(lock) ?? rule.newLockState(lock)
     this.#locks.set(lock, state)
     return state
   }
