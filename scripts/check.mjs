@@ -35,7 +35,7 @@ try {
       npm('format', 'format:check'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
-      ...['holdfast', 'cli', 'lab'].flatMap(packageSteps),
+      ...['holdfast', 'conformance', 'cli', 'lab'].flatMap(packageSteps),
     ],
     CORES,
   )
@@ -83,7 +83,7 @@ function packageSteps(name) {
         `packages/${name}`,
         '--profile',
         'esm-only',
-        ...(name === 'holdfast' ? [] : ['--exclude-entrypoints', '.']),
+        ...(['cli', 'lab'].includes(name) ? ['--exclude-entrypoints', '.'] : []),
       ],
     },
   ]

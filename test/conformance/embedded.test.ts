@@ -1,5 +1,5 @@
 /** The conformance suite over the embedded store, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll } from 'vitest'
 import { embeddedSubject } from './subjects/embedded.js'
 import { runner } from './runner.js'

@@ -1,5 +1,5 @@
 /** The conformance suite over three etcd members, and its contention while leaders are killed. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
 import { suiteWhileLeadersDie } from './leaders.js'

@@ -1,5 +1,5 @@
 /** The conformance suite over etcd, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
 import { runner } from './runner.js'

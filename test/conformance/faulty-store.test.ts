@@ -6,7 +6,7 @@ import {
   planForFirst,
   VirtualClock,
   type Plan,
-} from 'holdfast/conformance'
+} from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { CAPACITY_ALL, type Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 /** Kills the leader of a cluster every few seconds while cases run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Service } from '@holdfast/servers/service'
-import { conformanceCases, type Subject } from 'holdfast/conformance'
+import { conformanceCases, type Subject } from '@holdfast/conformance'
 import { describe, test } from 'vitest'
 import { serverKillRounds } from '../support/plan.js'
 

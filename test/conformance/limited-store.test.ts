@@ -1,5 +1,5 @@
 /** A store with few traits passes the suite if it refuses what it does not support. */
-import { conformanceSuite, VirtualClock, type Subject } from 'holdfast/conformance'
+import { conformanceSuite, VirtualClock, type Subject } from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { UnsupportedLockError } from 'holdfast'
 import type { Store, Traits } from 'holdfast/store'

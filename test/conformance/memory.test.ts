@@ -1,5 +1,5 @@
 /** The conformance suite over the memory store in virtual time. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { virtualMemorySubject } from './subjects/memory.js'
 import { runner } from './runner.js'
 

@@ -1,5 +1,5 @@
 /** The conformance suite over the MySQL store on MariaDB, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { mysqlSubject } from './subjects/mysql.js'

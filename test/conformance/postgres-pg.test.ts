@@ -1,5 +1,5 @@
 /** The conformance suite over PostgreSQL, through `pg`, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll } from 'vitest'
 import { startPostgres } from '@holdfast/servers/postgres'
 import { postgresSubject } from './subjects/postgres.js'

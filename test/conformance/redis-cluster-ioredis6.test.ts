@@ -1,5 +1,5 @@
 /** The conformance suite over a Redis Cluster, through ioredis6, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll } from 'vitest'
 import { clusterSubject } from './subjects/redis.js'
 import { runner } from './runner.js'

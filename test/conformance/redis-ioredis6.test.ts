@@ -1,5 +1,5 @@
 /** The conformance suite over a Redis server, through ioredis 6, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll } from 'vitest'
 import { redisSubject } from './subjects/redis.js'
 import { runner } from './runner.js'

@@ -1,5 +1,5 @@
 /** Vitest as the runner of the conformance suite. */
-import type { Runner } from 'holdfast/conformance'
+import type { Runner } from '@holdfast/conformance'
 import { describe, test } from 'vitest'
 
 export const runner: Runner = {

@@ -5,7 +5,7 @@ import {
   VirtualClock,
   type Runner,
   type Subject,
-} from 'holdfast/conformance'
+} from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import { describe, expect, test } from 'vitest'
 

@@ -1,5 +1,5 @@
 /** The conformance suite over three ZooKeeper servers, and contention while leaders are killed. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
 import { suiteWhileLeadersDie } from './leaders.js'

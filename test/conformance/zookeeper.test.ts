@@ -1,5 +1,5 @@
 /** The conformance suite over ZooKeeper, killed processes included. */
-import { conformanceSuite } from 'holdfast/conformance'
+import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
 import { runner } from './runner.js'

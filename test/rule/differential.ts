@@ -2,7 +2,7 @@
  * A rule that runs in a service, against the rule in plain functions: the same random history on
  * both, the same answers and the same state after each step.
  */
-import { SeededRandom } from 'holdfast/conformance'
+import { SeededRandom } from '@holdfast/conformance'
 import {
   CAPACITY_ALL,
   type Claim,

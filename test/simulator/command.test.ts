@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseHistory } from 'holdfast/conformance'
+import { parseHistory } from '@holdfast/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 
 const MAIN = fileURLToPath(new URL('../../verification/simulator/dist/main.js', import.meta.url))

@@ -22,7 +22,8 @@ const ALL = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 
 /** Tests in virtual time, and plain code: each keeps a core busy. All others mostly wait. */
 export const COMPUTING: readonly string[] = [
-  ...['check', 'clock', 'collections', 'lease', 'locks', 'memory', 'sequenced', 'store'].map(
+  'packages/conformance/test/**/*.test.ts',
+  ...['clock', 'collections', 'lease', 'locks', 'memory', 'sequenced', 'store'].map(
     (folder) => `packages/holdfast/test/${folder}/**/*.test.ts`,
   ),
   ...['broken-locks', 'model', 'simulator'].map((folder) => `test/${folder}/**/*.test.ts`),
@@ -76,7 +77,7 @@ const ONLY_IN_FULL: readonly LeftOut[] = [
       'test/boot/late-server.test.ts but one or two client libraries a store',
       'test/model/model.test.ts but three variants',
       'packages/lab/test/scenarios.test.ts but SQLite and the everyday scenes',
-      'nine of ten histories of packages/holdfast/test/check/search.test.ts',
+      'nine of ten histories of packages/conformance/test/check/search.test.ts',
       'four of five seeds of test/simulator/good.test.ts, which begins with another seed each day',
     ],
   },

@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseHistory } from 'holdfast/conformance'
+import { parseHistory } from '@holdfast/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
 import { start, torture } from './support/torture.js'
 

@@ -2,7 +2,7 @@
  * What a run is judged by: what its faults leave promised, when losses were told, and what the
  * report shows of it.
  */
-import { parseHistory } from 'holdfast/conformance'
+import { parseHistory } from '@holdfast/conformance'
 import {
   Chronicle,
   drawPlan,

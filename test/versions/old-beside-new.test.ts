@@ -11,7 +11,7 @@ import {
   afterLastEvents,
   parseHistory,
   type HistoryEvent,
-} from 'holdfast/conformance'
+} from '@holdfast/conformance'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { withTimeout } from '../../packages/holdfast/dist/clock/with-timeout.js'
 import { buildPrevious } from './previous.js'

@@ -6,7 +6,11 @@ import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { createLocks, isLockError, systemClock, systemRandom } from 'holdfast'
-import { contend, formatEvent, Recorder } from 'holdfast/conformance'
+
+// The previous version has the suite inside the library.
+const { contend, formatEvent, Recorder } = await import('holdfast/conformance').catch(
+  () => import('@holdfast/conformance'),
+)
 
 /** @type {Record<string, (...places: string[]) => unknown>} */
 const STORES = {

@@ -11,7 +11,7 @@ import {
   readHistory,
   type HistoryEvent,
   type Promised,
-} from 'holdfast/conformance'
+} from '@holdfast/conformance'
 
 const [subject = 'mutex', holdsText = '1000000'] = process.argv.slice(2)
 const holds = Number(holdsText)

@@ -17,7 +17,7 @@ import {
   SeededRandom,
   type HistoryEvent,
   type VirtualClock,
-} from 'holdfast/conformance'
+} from '@holdfast/conformance'
 import type { Server } from './server.js'
 
 export interface Fate {

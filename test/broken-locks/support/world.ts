@@ -2,7 +2,7 @@
  * A server and some clients of one lock, in virtual time, with the history of what they believed.
  */
 import type { Control } from '@holdfast/broken-locks'
-import { checkHistory, VirtualClock, type HistoryEvent } from 'holdfast/conformance'
+import { checkHistory, VirtualClock, type HistoryEvent } from '@holdfast/conformance'
 import { Client } from './client.js'
 import { Server } from './server.js'
 

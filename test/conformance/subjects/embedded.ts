@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
 import { killRounds } from '../../support/plan.js'
 import { SHORT_TTL_MS } from '../runner.js'

@@ -1,6 +1,6 @@
 /** An etcd cluster as a subject. */
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { serverKillRounds } from '../../support/plan.js'

@@ -1,6 +1,6 @@
 /** The MySQL store as a subject, on a private MariaDB. */
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
 import type { Store } from 'holdfast/store'
 import { createPool } from 'mysql2/promise'

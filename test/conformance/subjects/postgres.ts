@@ -1,6 +1,6 @@
 /** The PostgreSQL store as a subject, through one of the client libraries, on a private server. */
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'
 import type { Store } from 'holdfast/store'
 import { Pool } from 'pg'

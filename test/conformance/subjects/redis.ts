@@ -3,7 +3,7 @@
  * of the libraries.
  */
 import { join } from 'node:path'
-import type { Skip, Subject } from 'holdfast/conformance'
+import type { Skip, Subject } from '@holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import type { Store } from 'holdfast/store'
 import { LIBRARIES, openAny, type OpenClient } from '@holdfast/servers/redis-clients'

@@ -1,6 +1,6 @@
 /** The Redlock store as a subject: five independent servers. */
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
 import type { Store } from 'holdfast/store'
 import { openClient, type OpenClient } from '@holdfast/servers/redis-clients'

@@ -1,6 +1,6 @@
 /** A ZooKeeper ensemble as a subject. */
 import { join } from 'node:path'
-import type { Subject } from 'holdfast/conformance'
+import type { Subject } from '@holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { serverKillRounds } from '../../support/plan.js'

@@ -1,5 +1,5 @@
 /** A worker that opens the MySQL store at the given URL. */
-import { serveWorker } from 'holdfast/conformance'
+import { serveWorker } from '@holdfast/conformance'
 import { mysqlStore } from 'holdfast/mysql'
 import { createPool } from 'mysql2/promise'
 

@@ -1,5 +1,5 @@
 /** A worker that opens the PostgreSQL store through the given library. */
-import { serveWorker } from 'holdfast/conformance'
+import { serveWorker } from '@holdfast/conformance'
 import { postgresStore } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import postgres from 'postgres'

@@ -1,5 +1,5 @@
 /** A worker that opens the Redis store through the given library. */
-import { serveWorker } from 'holdfast/conformance'
+import { serveWorker } from '@holdfast/conformance'
 import { redisStore } from 'holdfast/redis'
 import { openAny } from '@holdfast/servers/redis-clients'
 

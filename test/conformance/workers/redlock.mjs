@@ -1,5 +1,5 @@
 /** A worker that opens the Redlock store over the servers at the given URLs. */
-import { serveWorker } from 'holdfast/conformance'
+import { serveWorker } from '@holdfast/conformance'
 import { redlockStore } from 'holdfast/redlock'
 import { openClient } from '@holdfast/servers/redis-clients'
 import { mixed } from './redlock-libraries.mjs'

@@ -1,5 +1,5 @@
 /** What one lock writes into the history. */
-import type { HistoryAction, HistoryType } from 'holdfast/conformance'
+import type { HistoryAction, HistoryType } from '@holdfast/conformance'
 import type { ControlSettings } from './port.js'
 
 export interface Note {

@@ -5,7 +5,7 @@
  * runs in virtual time over a modelled Redis, and against a real server.
  */
 import type { Clock, Random } from 'holdfast'
-import type { HistoryNote } from 'holdfast/conformance'
+import type { HistoryNote } from '@holdfast/conformance'
 
 /** What Redis answers, as its clients show it: an error is thrown instead. */
 export type Reply = string | number | null | readonly Reply[]
@@ -85,7 +85,7 @@ export interface ControlSettings {
 
 /**
  * What a control tells of itself, at the moment when it happens. The `Recorder` of
- * holdfast/conformance is one.
+ * @holdfast/conformance is one.
  */
 export interface HistoryWriter {
   note(note: HistoryNote): void

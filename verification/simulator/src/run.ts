@@ -1,7 +1,7 @@
 /**
  * Runs one case, from the first event to the last, and hands back all that there is to judge it by.
  */
-import type { HistoryEvent } from 'holdfast/conformance'
+import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from './case.js'
 import { arrange } from './faults/apply.js'
 import { realRuntime, type Runtime } from './runtime.js'

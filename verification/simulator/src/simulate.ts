@@ -1,6 +1,6 @@
 /** Runs what the command line asks for, shows how it goes, and tells the story of what failed. */
 import { writeFileSync } from 'node:fs'
-import { formatEvent } from 'holdfast/conformance'
+import { formatEvent } from '@holdfast/conformance'
 import { drawCase } from './case.js'
 import { UsageError, type Command } from './command.js'
 import { examine, explore, type Examined, type Tally } from './explore.js'

@@ -2,7 +2,7 @@
  * Tells what happened in a run: the faults, who asked for the lock, who held it from when to when,
  * and what broke.
  */
-import type { HistoryEvent } from 'holdfast/conformance'
+import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from './case.js'
 import type { Fault } from './faults/plan.js'
 import type { Finding } from './judge/judge.js'

@@ -4,7 +4,7 @@
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { formatEvent } from 'holdfast/conformance'
+import { formatEvent } from '@holdfast/conformance'
 import type { Command } from './command.js'
 import { conductCommandLine } from './command-line/conduct.js'
 import { leftOutOf, shapeOf } from './command-line/shape.js'

@@ -1,6 +1,6 @@
 /** One actor: takes locks one after the other, as a careful program would, and records all of it. */
 import type { Lease, WriteLease } from 'holdfast'
-import type { HistoryNote } from 'holdfast/conformance'
+import type { HistoryNote } from '@holdfast/conformance'
 import type { Belief, Claimed } from './belief.js'
 import { increment, type Resource } from './counter.js'
 import { AbortedByCaller } from './expected.js'

@@ -4,7 +4,7 @@
  * not know.
  */
 import type { Lease } from 'holdfast'
-import type { HistoryNote } from 'holdfast/conformance'
+import type { HistoryNote } from '@holdfast/conformance'
 
 /** Which lock is claimed, and how much of it. */
 export interface Claimed {

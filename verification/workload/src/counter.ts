@@ -2,7 +2,7 @@
  * One increment of the counter that a lock protects. The holder reads, goes home, and writes one
  * more than it read: without exclusion and without a fence an increment is lost.
  */
-import type { HistoryNote } from 'holdfast/conformance'
+import type { HistoryNote } from '@holdfast/conformance'
 
 /** The protected resource. It refuses a token smaller than one it has seen. */
 export interface Resource {

@@ -1,5 +1,5 @@
 /** Patience: one timer for all open questions. */
-import { VirtualClock } from 'holdfast/conformance'
+import { VirtualClock } from '@holdfast/conformance'
 import { expect, test } from 'vitest'
 import { RequestTimeouts } from '../../src/clock/request-timeouts.js'
 

@@ -1,6 +1,6 @@
 /** Locks that nobody uses any more are forgotten, however their leases ended. */
 import { randomUUID } from 'node:crypto'
-import { VirtualClock } from 'holdfast/conformance'
+import { VirtualClock } from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
 import { expect, test } from 'vitest'

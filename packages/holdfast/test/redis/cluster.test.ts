@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocks } from 'holdfast'
-import { Gate } from 'holdfast/conformance'
+import { Gate } from '@holdfast/conformance'
 import {
   aclRule,
   diagnose,

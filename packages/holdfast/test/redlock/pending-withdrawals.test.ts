@@ -1,5 +1,5 @@
 /** What a client asks of a node that is down, and how much of it the client remembers. */
-import { VirtualClock } from 'holdfast/conformance'
+import { VirtualClock } from '@holdfast/conformance'
 import type { ClaimRef } from 'holdfast/store'
 import { expect, test } from 'vitest'
 import { PendingWithdrawals, MOST_PENDING } from '../../src/stores/redlock/pending-withdrawals.js'

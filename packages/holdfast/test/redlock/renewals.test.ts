@@ -2,7 +2,7 @@
  * Batches of renewals: which answers of the nodes each lease waits for. No servers: each node
  * answers when it is told.
  */
-import { SeededRandom, VirtualClock } from 'holdfast/conformance'
+import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import type { Renewal, RenewalListener, RenewResult } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import { PendingWithdrawals } from '../../src/stores/redlock/pending-withdrawals.js'

@@ -1,6 +1,6 @@
 /** Runs a control through a case, and judges it by what a lock on one Redis can promise. */
 import type { Control } from '@holdfast/broken-locks'
-import { checkHistory, type HistoryEvent } from 'holdfast/conformance'
+import { checkHistory, type HistoryEvent } from '@holdfast/conformance'
 import { arrange } from '../faults/apply.js'
 import { firstLossMs } from '../faults/plan.js'
 import { overlaps, type Finding } from '../judge/judge.js'

@@ -1,5 +1,5 @@
 /** Judges a run by what was promised under its faults. */
-import { checkHistory, type HistoryEvent, type Promised } from 'holdfast/conformance'
+import { checkHistory, type HistoryEvent, type Promised } from '@holdfast/conformance'
 import type { Case } from '../case.js'
 import type { Outcome } from '../run.js'
 import type { ServerHold } from '../server/truth.js'

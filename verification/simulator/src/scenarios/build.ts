@@ -2,7 +2,7 @@
  * Directed scenarios: small cases written by hand, where chance would take too long to find the one
  * moment.
  */
-import type { HistoryEvent } from 'holdfast/conformance'
+import type { HistoryEvent } from '@holdfast/conformance'
 import type { Case } from '../case.js'
 import { NODES, type StoreName } from '../server/models.js'
 import type { Fault } from '../faults/plan.js'

@@ -1,5 +1,5 @@
-/** Writes the history of a run, in true time, in the format of `holdfast/conformance`. */
-import type { HistoryEvent, HistoryNote } from 'holdfast/conformance'
+/** Writes the history of a run, in true time, in the format of `@holdfast/conformance`. */
+import type { HistoryEvent, HistoryNote } from '@holdfast/conformance'
 import type { Agenda } from '../world/agenda.js'
 
 export class Chronicle {

@@ -1,6 +1,6 @@
 /** One process at work: its locks, and what it believes to hold. */
 import { isLockError, type Lease, type Locks } from 'holdfast'
-import type { HistoryNote } from 'holdfast/conformance'
+import type { HistoryNote } from '@holdfast/conformance'
 import type { Store } from 'holdfast/store'
 import {
   AbortedByCaller,

@@ -3,7 +3,7 @@
  * record.
  */
 import { openSync, writeSync } from 'node:fs'
-import { formatEvent, type HistoryEvent } from 'holdfast/conformance'
+import { formatEvent, type HistoryEvent } from '@holdfast/conformance'
 import type { BackgroundNote, BreachNote, LossNote, Note } from '../protocol.js'
 
 export class Log {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Dice, increment } from '@holdfast/workload'
-import { Recorder } from 'holdfast/conformance'
+import { Recorder } from '@holdfast/conformance'
 import type { Assignment } from '../protocol.js'
 import { controlSubject } from '../subjects/control.js'
 import type { PeerName } from '../subjects/names.js'

@@ -1,7 +1,7 @@
 /** One real process at work: its locks, and what it believes to hold. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, Locks } from 'holdfast'
-import { Recorder, type HistoryNote } from 'holdfast/conformance'
+import { Recorder, type HistoryNote } from '@holdfast/conformance'
 import {
   AbortedByCaller,
   Belief,

@@ -2,7 +2,7 @@
  * What the witness saw, as a history: for the drawing and the file of a run. The witness judges,
  * not the checkers.
  */
-import type { HistoryEvent, HistoryMode } from 'holdfast/conformance'
+import type { HistoryEvent, HistoryMode } from '@holdfast/conformance'
 import { PERMITS, type RunRecord, type RunWish, type Witnessed } from './record.js'
 
 export function historyOf({ runs, lines }: Witnessed): HistoryEvent[] {

@@ -3,7 +3,7 @@
  * that two holders believe at once for no longer than until then. This is what is left of exclusion
  * when a server forgets.
  */
-import type { HistoryEvent, Hold } from 'holdfast/conformance'
+import type { HistoryEvent, Hold } from '@holdfast/conformance'
 import type { Loss } from '../run/chronicle.js'
 import type { Finding } from './judgement.js'
 

@@ -2,7 +2,7 @@
  * Judges a run: the published checkers, and what only the conductor can see; a verdict for each
  * promise.
  */
-import { checkHistory, storyOf, type Violation } from 'holdfast/conformance'
+import { checkHistory, storyOf, type Violation } from '@holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import { PROPERTY_NAMES, waivers, type Property } from '../promised.js'
 import type { Note } from '../protocol.js'

@@ -1,5 +1,5 @@
 /** What a run is judged to have kept and broken. */
-import type { HistoryEvent } from 'holdfast/conformance'
+import type { HistoryEvent } from '@holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
 import type { Told } from './told.js'
 

@@ -2,7 +2,7 @@
  * Draws a stretch of a run: the faults, and for each lock and process who held it and who waited,
  * with the tokens.
  */
-import type { Hold, Wait } from 'holdfast/conformance'
+import type { Hold, Wait } from '@holdfast/conformance'
 import { FAULTS, type Lane } from '../faults/catalogue.js'
 import type { Happening } from '../run/chronicle.js'
 import { escape } from './html.js'

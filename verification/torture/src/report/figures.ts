@@ -1,5 +1,5 @@
 /** What happened under each kind of fault. */
-import type { Story } from 'holdfast/conformance'
+import type { Story } from '@holdfast/conformance'
 import type { AnyFaultKind } from '../faults/catalogue.js'
 import type { JudgedRun } from '../judge/judged-run.js'
 import { STORES } from '../stores.js'

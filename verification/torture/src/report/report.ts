@@ -2,7 +2,7 @@
  * A report on one page: what was promised and seen in each run, drawn, with the piece of history
  * that shows each violation.
  */
-import { formatEvent, storyOf, type Hold, type Story } from 'holdfast/conformance'
+import { formatEvent, storyOf, type Hold, type Story } from '@holdfast/conformance'
 import { FAULTS } from '../faults/catalogue.js'
 import type { JudgedRun } from '../judge/judged-run.js'
 import type { Finding, Judgement } from '../judge/judgement.js'

@@ -1,5 +1,5 @@
 /** What the conductor itself writes down: who was killed, and what was done when. */
-import type { HistoryEvent } from 'holdfast/conformance'
+import type { HistoryEvent } from '@holdfast/conformance'
 import type { Fault } from '../faults/catalogue.js'
 
 /** A fault as it happened. */

@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterLastEvents, parseHistory, type HistoryEvent } from 'holdfast/conformance'
+import { afterLastEvents, parseHistory, type HistoryEvent } from '@holdfast/conformance'
 import { needNetwork, type AnyFaultKind, type Fault } from '../faults/catalogue.js'
 import { drawPlan } from '../faults/plan.js'
 import type { Witnessed } from '../command-line/record.js'

@@ -10,7 +10,7 @@ import {
   type HistoryWriter,
 } from '@holdfast/broken-locks'
 import { systemClock, systemRandom } from 'holdfast'
-import type { Recorder } from 'holdfast/conformance'
+import type { Recorder } from '@holdfast/conformance'
 import { redisPort } from '@holdfast/broken-locks/ioredis'
 import type { PlainLock, PlainSubject, Work } from './plain.js'
 

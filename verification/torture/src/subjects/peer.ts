@@ -4,7 +4,7 @@
  */
 import { LockFactory } from '@verrou/core'
 import { redisStore as verrouStore } from '@verrou/core/drivers/redis'
-import type { HistoryNote, Recorder } from 'holdfast/conformance'
+import type { HistoryNote, Recorder } from '@holdfast/conformance'
 import { Redis } from 'ioredis5'
 import { Mutex } from 'redis-semaphore'
 import Redlock from 'redlock'

@@ -1,5 +1,5 @@
 /** What all other locks have in common: one is taken, worked under, and given back. */
-import type { Recorder } from 'holdfast/conformance'
+import type { Recorder } from '@holdfast/conformance'
 
 /** The lock, as whoever works under it sees it. */
 export interface PlainHold {

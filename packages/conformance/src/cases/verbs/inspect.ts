@@ -1,0 +1,144 @@
+/** Inspect: holders and waiters with their owners, weights and times. */
+import assert from 'node:assert/strict'
+import { Group } from '../../case.js'
+import { type Owner, UNREADABLE_OWNER } from 'holdfast/store'
+import type { Context } from '../../context.js'
+import { fencing, inspect as canInspect, leaseExpiry, queue, semaphore } from '../../needs.js'
+
+export const inspect = new Group('inspect', [canInspect])
+
+inspect.test(
+  'inspect shows the owner, the weight and the times of a holder',
+  async (context) => {
+    const claim = context.claim({
+      kind: 'semaphore',
+      capacity: 5,
+      weight: 2,
+      owner: {
+        clientId: 'the-client',
+        host: 'a "host" \\ with quotes',
+        pid: 4711,
+        label: 'ünïcödé 🔒 label',
+        group: { pgid: 4712, startTime: '123456789' },
+        localWaiters: 2,
+      },
+    })
+    await context.take(claim)
+    await context.time.pass(30)
+    const info = await context.inspect()
+    assert.equal(info?.kind, 'semaphore')
+    assert.equal(info?.capacity, 5)
+    const [holder] = info?.holders ?? []
+    assert.equal(holder?.claimId, claim.id)
+    assert.deepEqual(holder?.owner, claim.owner)
+    assert.equal(holder?.weight, 2)
+    assert.equal(holder?.stolen, false)
+    assert.ok((holder?.heldMs ?? 0) >= 20, `held for ${holder?.heldMs} ms`)
+    const remainingMs = holder?.remainingMs ?? 0
+    assert.ok(remainingMs > 0 && remainingMs <= claim.ttlMs, `remaining: ${remainingMs}`)
+  },
+  { needs: [semaphore] },
+)
+
+inspect.test(
+  'inspect shows the token of a holder and the largest token so far',
+  async (context) => {
+    const { token } = await context.take(context.claim())
+    const info = await context.inspect()
+    assert.equal(info?.holders[0]?.token, token)
+    if (info?.lastToken !== undefined) assert.ok(info.lastToken >= (token ?? 0n))
+  },
+  { needs: [fencing] },
+)
+
+inspect.test(
+  'inspect shows waiters with their owners',
+  async (context) => {
+    const waiter = context.claim()
+    await context.take(context.claim())
+    await context.queue(waiter)
+    const [shown] = (await context.inspect())?.waiters ?? []
+    assert.equal(shown?.claimId, waiter.id)
+    assert.deepEqual(shown?.owner, waiter.owner)
+    assert.equal(shown?.weight, waiter.weight)
+  },
+  { needs: [queue] },
+)
+
+inspect.test('inspect does not show a lock that is free and has no waiters', async (context) => {
+  assert.deepEqual(await context.store.inspect({ lock: context.name() }), {
+    locks: [],
+    cursor: undefined,
+  })
+  const claim = context.claim()
+  await context.take(claim)
+  await context.withdraw(claim)
+  assert.equal(await context.inspect(), undefined)
+  assert.deepEqual((await context.store.inspect({ prefix: context.name(''), limit: 10 })).locks, [])
+})
+
+inspect.test(
+  'inspect does not show a lease that has ended',
+  async (context) => {
+    await context.take(context.claim({ ttlMs: context.shortMs }))
+    await context.time.eventually(
+      'the expired lease is not shown',
+      context.shortMs + context.slackMs,
+      async () => {
+        return (await context.inspect()) === undefined
+      },
+    )
+  },
+  { needs: [leaseExpiry] },
+)
+
+inspect.test('inspect changes nothing', async (context) => {
+  const claim = context.claim()
+  const before = await context.take(claim)
+  for (let times = 0; times < 3; times += 1) await context.inspect()
+  const after = await context.take(claim)
+  assert.equal(after.token, before.token)
+  assert.equal(await context.withdraw(claim), 'released')
+})
+
+inspect.test('inspect shows every lock of a prefix once, page by page', async (context) => {
+  const expected = Array.from({ length: 23 }, (_, index) => context.name(`page-${index}`)).sort()
+  for (const lock of expected) await context.take(context.claim({ lock }))
+  await context.take(context.claim({ lock: context.name('other') }))
+  for (const limit of [1, 5, 23, 100]) {
+    assert.deepEqual((await allPages(context, limit)).sort(), expected, `pages of ${limit}`)
+  }
+})
+
+async function allPages(context: Context, limit: number): Promise<string[]> {
+  const found: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await context.store.inspect({ prefix: context.name('page-'), cursor, limit })
+    assert.ok(page.locks.length <= limit, `${page.locks.length} locks on a page of ${limit}`)
+    found.push(...page.locks.map(({ lock }) => lock))
+    cursor = page.cursor
+    assert.ok(found.length <= 100, 'the pages do not end')
+  } while (cursor !== undefined)
+  return found
+}
+
+inspect.test(
+  'inspect shows a claim with an unreadable owner as unreadable, beside the others',
+  async (context) => {
+    const unreadable: readonly object[] = [
+      {},
+      { clientId: 'c', host: 'h', pid: '1' },
+      { clientId: 'c', host: 'h', pid: 1, label: {} },
+    ]
+    const prefix = context.name()
+    for (const [index, owner] of unreadable.entries()) {
+      await context.take(context.claim({ lock: `${prefix}${index}`, owner: owner as Owner }))
+    }
+    const { locks } = await context.store.inspect({ prefix, limit: 10 })
+    assert.deepEqual(
+      locks.flatMap(({ holders }) => holders.map(({ owner }) => owner)),
+      unreadable.map(() => UNREADABLE_OWNER),
+    )
+  },
+)

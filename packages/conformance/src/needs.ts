@@ -1,0 +1,122 @@
+/**
+ * What stores may lack, and how a store without it must answer.
+ *
+ * Such a store must refuse. It must not do something similar.
+ */
+import assert from 'node:assert/strict'
+import { CAPACITY_ALL, type Claim, type LockKind, type Store } from 'holdfast/store'
+import type { Need } from './case.js'
+import type { Context } from './context.js'
+import { expectError, expectOutcome } from './expect.js'
+
+export const fencing: Need = {
+  name: 'fencing',
+  has: (traits) => traits.fencing,
+  async refused(context) {
+    assert.equal(
+      (await context.take(context.claim())).token,
+      undefined,
+      'a store without fencing has no tokens',
+    )
+  },
+}
+
+export const tokenBlocks: Need = {
+  name: 'tokenBlocks',
+  has: (traits) => traits.tokenBlocks,
+  async refused(context) {
+    const result = await context.store.attempt(context.claim(), { enqueue: true, tokens: 5 })
+    assert.equal(expectOutcome(result, 'granted').tokens, 1)
+  },
+}
+
+export const queue: Need = {
+  name: 'fair',
+  has: (traits) => traits.fair,
+  async refused(context) {
+    await context.take(context.claim())
+    expectOutcome(await context.attempt(context.claim()), 'busy')
+  },
+}
+
+/** The store wakes a waiter that it granted. */
+export const push: Need = {
+  name: 'wakeUp: push',
+  has: (traits) => traits.wakeUp === 'push',
+  moot: 'its waiters learn of a grant by attempting again',
+}
+
+export const readWriteLock = kind('readWriteLock')
+export const semaphore = kind('semaphore')
+
+function kind(which: LockKind): Need {
+  return {
+    name: which,
+    has: (traits) => traits.kinds.includes(which),
+    async refused(context) {
+      const locks = await context.locks()
+      await expectError('UNSUPPORTED', () =>
+        which === 'semaphore'
+          ? locks.semaphore('refused', { permits: 2 }).tryAcquire()
+          : locks.readWriteLock('refused').read.tryAcquire(),
+      )
+    },
+  }
+}
+
+export const downgrade = verb('downgrade', (store, claim) => store.downgrade(claim))
+export const steal = verb('steal', (store, { lock }) => store.steal(lock, { now: true }))
+export const inspect = verb('inspect', (store, { lock }) => store.inspect({ lock }))
+
+function verb(
+  name: 'downgrade' | 'steal' | 'inspect',
+  ask: (store: Store, claim: Claim) => unknown,
+): Need {
+  return {
+    name,
+    has: (traits) => traits[name],
+    async refused(context) {
+      const claim = context.claim({
+        kind: 'readWriteLock',
+        capacity: CAPACITY_ALL,
+        weight: CAPACITY_ALL,
+      })
+      await expectError('UNSUPPORTED', () => ask(context.store, claim))
+      assert.equal(await context.withdraw(claim), 'absent', 'a refused request left a claim')
+    },
+  }
+}
+
+/** Each lease ends by the store's clock, also while its client's connection is open. */
+export const leaseExpiry: Need = {
+  name: 'expiry of single leases',
+  has: (traits) => traits.expiry !== 'session',
+  moot: 'its leases end with the session, as the cases with killed processes show',
+}
+
+/** The store has connections or files to close. */
+export const connected: Need = {
+  name: 'something to close',
+  has: (traits) => traits.expiry !== 'process',
+  moot: 'it has no connections or files to close',
+}
+
+export const restart: Need = {
+  name: 'restart',
+  has: (_traits, subject) => subject.restart !== undefined,
+  moot: 'the subject cannot restart the service',
+}
+
+export const worker: Need = {
+  name: 'worker',
+  has: (_traits, subject) => subject.worker !== undefined,
+  moot: 'the subject has no worker program',
+}
+
+/** Returns the first need that the subject lacks. */
+export function missing(
+  needs: readonly Need[],
+  { subject }: Pick<Context, 'subject'>,
+): Need | undefined {
+  return needs.find((need) => !need.has(subject.traits, subject))
+}
