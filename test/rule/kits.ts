@@ -54,7 +54,7 @@ export async function startKits(): Promise<Kits> {
       sharing: 'for share',
       setClock: (ms) => pgPool.query(clockedPostgres().set, [ms]),
       ask: (sql) => postgres.psql(sql),
-      purge: (days) => Number(postgres.psql(`select played.purge_1('${days} days')`)),
+      purge: (days) => Number(postgres.psql(`select played.purge_locks_v1('${days} days')`)),
       async session() {
         const client = await pgPool.connect()
         return { run: (sql) => client.query(sql), end: () => client.release() }
@@ -71,7 +71,7 @@ export async function startKits(): Promise<Kits> {
       sharing: 'lock in share mode',
       setClock: (ms) => mysqlPool.execute(clockedMysql().set, [ms]),
       ask: (sql) => mysql.sql(sql),
-      purge: (days) => Number(mysql.sql(`call played_purge_1(${days}, 1000)`)),
+      purge: (days) => Number(mysql.sql(`call played_purge_locks_v1(${days}, 1000)`)),
       async session() {
         const connection = await mysqlPool.getConnection()
         return { run: (sql) => connection.query(sql), end: () => connection.release() }

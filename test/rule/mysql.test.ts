@@ -22,7 +22,7 @@ afterAll(async () => {
 describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedMysql()
   const setClock = async (ms: number): Promise<void> => void (await pool.execute(set, [ms]))
-  const purge = (): string => server.sql('call played_purge_1(1, 10000)')
+  const purge = (): string => server.sql('call played_purge_locks_v1(1, 10000)')
   const clocked = {
     store,
     setClock,

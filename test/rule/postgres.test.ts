@@ -28,7 +28,7 @@ function newPool(): Pool {
 describe('the rule in SQL is the rule', () => {
   const { sql, set } = clockedPostgres()
   const setClock = async (ms: number): Promise<void> => void (await pool.query(set, [ms]))
-  const purge = (): string => server.psql(`select played.purge_1('1 day')`)
+  const purge = (): string => server.psql(`select played.purge_locks_v1('1 day')`)
   const clocked = {
     store,
     setClock,

@@ -43,7 +43,7 @@ export function mysqlLocker(subject: string, uri: string, connections: number): 
 }
 
 function statements(pool: Pool): Locker {
-  const sql = 'call holdfast_one_2(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)'
+  const sql = 'call holdfast_apply_one_v1(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)'
   return (name) => async () => {
     const id = randomUUID()
     const hex = Buffer.from(name).toString('hex')

@@ -47,7 +47,7 @@ export function postgresLocker(subject: string, url: string, connections: number
 }
 
 function statements(pool: Pool): Locker {
-  const text = 'select "holdfast".turn_1($1::text::jsonb)::text as answers'
+  const text = 'select "holdfast".apply_batch_v1($1::text::jsonb)::text as answers'
   const name = 'by_hand'
   return (lock) => async () => {
     const { acquire, release } = requestsOf(lock, randomUUID())

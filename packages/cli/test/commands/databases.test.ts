@@ -116,12 +116,12 @@ describe('a migration that fails', () => {
       'postgres, a missing database',
       postgres.url.replace(/[^/]*$/, 'none'),
       78,
-      /Make the database/,
+      /Create the database/,
     ],
     ['postgres, a guest', asGuest(postgres.url, 'guest'), 77, /needs CREATE on the database/],
     ['mysql, a server that is not there', 'mysql://app@127.0.0.1:1/db', 69, /ECONNREFUSED/],
     ['mysql, a wrong password', asGuest(mysql.url, 'guest:wrong'), 77, /Check user and password/],
-    ['mysql, a missing database', mysql.url.replace(/[^/]*$/, 'none'), 78, /Make the database/],
+    ['mysql, a missing database', mysql.url.replace(/[^/]*$/, 'none'), 78, /Create the database/],
     ['mysql, a guest', asGuest(mysql.url, 'guest:right'), 77, /Access denied/],
   ])('reports what is wrong: %s', async (_, store, code, message) => {
     const run = new Box().holdfast(['migrate', '--store', store])

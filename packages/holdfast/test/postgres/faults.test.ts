@@ -236,7 +236,7 @@ test.each(['pg', 'postgres'])(
     }
     expect(await refusalOf(pooler.url.replace(/postgres$/, 'nowhere'))).toMatchObject({
       code: 'STORE_CONFIG',
-      message: expect.stringContaining('Make the database'),
+      message: expect.stringContaining('Create the database'),
     })
     expect(await refusalOf(pooler.url.replace('postgres@', 'nobody@'))).toMatchObject({
       code: 'STORE_AUTH',

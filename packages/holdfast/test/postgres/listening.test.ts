@@ -32,7 +32,7 @@ class FakeClient implements Client {
     this.events = events
   }
 
-  rest(): Promise<void> {
+  closeListener(): Promise<void> {
     this.connected = false
     this.events = undefined
     return Promise.resolve()
@@ -40,7 +40,7 @@ class FakeClient implements Client {
 
   lose(): void {
     const { events } = this
-    void this.rest()
+    void this.closeListener()
     events?.onLost(false)
   }
 }
@@ -63,7 +63,7 @@ test('lost and not to be made anew, when nobody waits any more it is left alone'
   client.connect = () => Promise.reject(new Error('refused'))
   client.lose()
   await expect.poll(() => client.listens, { timeout: 5000 }).toBe(2)
-  await database.deafen()
+  await database.unlisten()
   client.connect = () => Promise.resolve()
   await whileItMayCome()
   expect([client.listens, client.connected]).toEqual([2, false])
@@ -76,7 +76,7 @@ test('made anew while the last one who waits goes, it ends', async () => {
   client.connect = () => once(connecting, 'made').then(() => undefined)
   client.lose()
   await expect.poll(() => client.listens, { timeout: 5000 }).toBe(2)
-  await database.deafen()
+  await database.unlisten()
   connecting.emit('made')
   await expect.poll(() => client.connected, { timeout: 5000 }).toBe(false)
   await whileItMayCome()
@@ -87,7 +87,7 @@ test('asked for again while it is to be made anew, it is made once, and made ane
   const { client, database } = makeDatabase()
   await database.listen(events())
   client.lose()
-  await database.deafen()
+  await database.unlisten()
   await database.listen(events())
   await whileItMayCome()
   expect([client.listens, client.connected]).toEqual([2, true])

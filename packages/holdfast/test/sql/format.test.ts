@@ -33,8 +33,8 @@ const KITS = [
     format: "select value from holdfast.facts where name = 'format'",
     // As docs/internals/design.md says that a later version does it.
     later: `update holdfast.facts set value = '2' where name = 'format';
-      drop function holdfast.turn_1(jsonb);
-      create function holdfast.turn_1(newer jsonb) returns text language plpgsql as
+      drop function holdfast.apply_batch_v1(jsonb);
+      create function holdfast.apply_batch_v1(newer jsonb) returns text language plpgsql as
         $$ begin raise exception 'the schema has format 2' using errcode = 'HF002'; end $$;`,
     routines: `select md5(string_agg(p.prosrc, '' order by p.oid)) from pg_proc p
       join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'holdfast'`,
@@ -47,11 +47,11 @@ const KITS = [
     migrate: () => migrateMysql(mysqlPool),
     format: "select value from holdfast_facts where name = 'format'",
     later: `update holdfast_facts set value = '2' where name = 'format';
-      drop procedure holdfast_turn_2; drop procedure holdfast_one_2; drop procedure holdfast_names_1;
+      drop procedure holdfast_apply_batch_v1; drop procedure holdfast_apply_one_v1; drop procedure holdfast_list_locks_v1;
       delimiter //
-      create procedure holdfast_turn_2(a text, b text, c boolean) ${signal}//
-      create procedure holdfast_one_2(LIST) ${signal}//
-      create procedure holdfast_names_1(a text, b text, c int) ${signal}//
+      create procedure holdfast_apply_batch_v1(a text, b text, c boolean) ${signal}//
+      create procedure holdfast_apply_one_v1(LIST) ${signal}//
+      create procedure holdfast_list_locks_v1(a text, b text, c int) ${signal}//
       delimiter ;`,
     routines: `select sum(crc32(concat(routine_name, routine_definition))) from information_schema.routines
       where routine_schema = database()`,
@@ -68,7 +68,7 @@ describe.each(KITS)('on $name', ({ sql, schema, store, migrate, format, later, r
 
   test('a schema of a later format is refused and left as it is', async () => {
     const parameters = sql(
-      "select count(*) from information_schema.parameters where specific_name = 'holdfast_one_2'",
+      "select count(*) from information_schema.parameters where specific_name = 'holdfast_apply_one_v1'",
     )
     const list = Array.from({ length: Number(parameters) }, (_, index) => `p${index} text`).join(
       ', ',

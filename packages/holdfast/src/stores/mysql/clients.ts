@@ -1,6 +1,6 @@
 /**
- * `mysql2` as the store uses it. Nothing is imported from it, and the pool that the caller passes
- * in is never closed.
+ * The part of `mysql2` that the store uses. The store imports nothing from it, and never closes the
+ * pool that the caller passes in.
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
@@ -9,10 +9,7 @@ import { tooLate, type TimeLimit } from '../sql/statements.js'
 export interface Statement {
   readonly sql: string
   readonly values: string[]
-  /**
-   * Whatever the pool is set to, rows come as objects, and their columns as the library itself
-   * reads them.
-   */
+  /** These make rows objects with plain columns, for any settings of the pool. */
   readonly rowsAsArray: false
   readonly nestTables: false
   readonly typeCast: (field: unknown, next: () => unknown) => unknown
@@ -33,7 +30,7 @@ export interface MysqlPool {
   getConnection(): Promise<MysqlConnection>
 }
 
-/** As much of a pool as is used after all. */
+/** The part of a pool that the store calls. */
 export type Connections = Pick<MysqlPool, 'getConnection'>
 
 /** A pool of `mysql2` itself, with callbacks. */
@@ -54,9 +51,12 @@ interface CorePool {
   getConnection(done: Done<[connection: CoreConnection]>): void
 }
 
-/** @throws LockUsageError for anything else than a pool of `mysql2`. */
+/**
+ * Returns the connections of a pool.
+ * @throws LockUsageError for anything but a pool of `mysql2`.
+ */
 export function poolOf(pool: unknown): Connections {
-  // A single connection has all but this.
+  // A single connection lacks only this method.
   if (typeof pool === 'object' && pool !== null && 'getConnection' in pool) {
     if ('promise' in pool && typeof pool.promise === 'function') {
       return new ThinPool(pool as unknown as CorePool)
@@ -67,15 +67,14 @@ export function poolOf(pool: unknown): Connections {
     }
   }
   throw new LockUsageError(
-    'mysqlStore needs a pool: createPool(…) of "mysql2/promise" or of "mysql2". A single connection will not do.',
+    'mysqlStore needs a pool: createPool(…) of "mysql2/promise" or of "mysql2", not a connection.',
     { store: 'mysql' },
   )
 }
 
 /**
- * Promises over the callbacks of `mysql2`. Those of its own take down for each call where it came
- * from, and wrap each connection anew, which takes a tenth of the time that a client spends on a
- * lock.
+ * Promises over the callbacks of `mysql2`. The library's own promises record a stack for each call
+ * and wrap each connection again, which takes a tenth of a client's time for a lock.
  */
 class ThinPool implements Connections {
   readonly pool: CorePool
@@ -95,7 +94,7 @@ class ThinPool implements Connections {
 }
 
 class ThinConnection implements MysqlConnection {
-  /** Where events come from, as with a connection of `mysql2/promise`. */
+  /** The source of events, as on a connection of `mysql2/promise`. */
   readonly connection: CoreConnection
 
   constructor(connection: CoreConnection) {
@@ -123,7 +122,7 @@ class ThinConnection implements MysqlConnection {
   }
 }
 
-/** How many connections the pool may have, where that can be seen. */
+/** Returns how many connections the pool may have, or Infinity if it does not show that. */
 export function limitOf(pool: Connections): number {
   const { config } = (pool as { pool?: { config?: { connectionLimit?: number } } }).pool ?? {}
   return config?.connectionLimit ?? Infinity
@@ -133,12 +132,12 @@ export function statement(sql: string, values: readonly string[] = []): Statemen
   return { sql, values: [...values], rowsAsArray: false, nestTables: false, typeCast: asRead }
 }
 
-/** Nothing less: the pool's own function would be called in the place of a mere true. */
+/** A function, since for a mere `true` the library calls the pool's own function. */
 function asRead(_field: unknown, next: () => unknown): unknown {
   return next()
 }
 
-/** Prepared: how the client would have to quote text depends on the mode of the session. */
+/** Runs a prepared statement: how to quote text would depend on the mode of the session. */
 export async function execute(
   pool: Connections,
   of: Statement,
@@ -153,7 +152,7 @@ export async function execute(
   try {
     return (await connection.execute(of))[0]
   } finally {
-    // The pool itself sees to connections that are broken.
+    // The pool removes broken connections itself.
     if (!limit.over) connection.release()
   }
 }

@@ -1,9 +1,6 @@
-/**
- * The database of the MySQL store: one call of a procedure for all that is asked, and a bell for
- * those who wait.
- */
+/** The database of the MySQL store: one call of a procedure for all requests, and wake-ups. */
 import { systemRandom } from '../../clock/clock.js'
-import type { BellEvents, Database, NameQuery } from '../sql/database.js'
+import type { WakeupEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answers, type Request } from '../sql/requests.js'
 import { Statements } from '../sql/statements.js'
 import { WakeupListener } from './wakeup-listener.js'
@@ -13,7 +10,7 @@ import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import { migrate } from './migrate.js'
 import { hexOf, nameOf } from './names.js'
 import { checkPrefix } from './schema.js'
-import { answersOf, callOf } from './turns.js'
+import { answersOf, callOf } from './procedure-calls.js'
 
 export interface MysqlDatabaseOptions {
   readonly pool: Connections
@@ -24,13 +21,13 @@ export interface MysqlDatabaseOptions {
 
 export class MysqlDatabase implements Database {
   readonly name = 'mysql'
-  readonly statements = 4
+  readonly maxStatements = 4
   readonly channel = `hf${systemRandom.id().replaceAll(/[^a-z0-9]/gi, '')}`
   readonly transactionGuard: Database['transactionGuard']
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #prefix: string
-  #bell: WakeupListener | undefined
+  #listener: WakeupListener | undefined
 
   constructor({ pool, prefix, autoMigrate, requestTimeoutMs }: MysqlDatabaseOptions) {
     checkPrefix(prefix)
@@ -55,27 +52,27 @@ export class MysqlDatabase implements Database {
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
-    const sql = `call ${this.#prefix}names_1(unhex(?), unhex(?), ?)`
+    const sql = `call ${this.#prefix}list_locks_v1(unhex(?), unhex(?), ?)`
     const [rows] = (await this.#rows(sql, [hexOf(prefix), hexOf(after), String(limit)], true)) as [
       { name: string }[],
     ]
     return rows.map(({ name }) => nameOf(name))
   }
 
-  async listen(events: BellEvents): Promise<void> {
-    this.#bell?.stop()
-    const bell = new WakeupListener(this.#pool, this.#statements, this.channel, events)
-    this.#bell = bell
-    await bell.start()
+  async listen(events: WakeupEvents): Promise<void> {
+    this.#listener?.stop()
+    const listener = new WakeupListener(this.#pool, this.#statements, this.channel, events)
+    this.#listener = listener
+    await listener.start()
   }
 
-  async deafen(): Promise<void> {
-    this.#bell?.stop()
-    this.#bell = undefined
+  async unlisten(): Promise<void> {
+    this.#listener?.stop()
+    this.#listener = undefined
   }
 
   close(): Promise<void> {
-    return this.deafen()
+    return this.unlisten()
   }
 
   #rows(sql: string, values: readonly string[], repeatable: boolean): Promise<unknown> {

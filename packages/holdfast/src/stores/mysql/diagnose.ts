@@ -1,4 +1,4 @@
-/** What `doctor` tells about a MariaDB or MySQL database. */
+/** Examines a MariaDB or MySQL database, for `holdfast doctor`. */
 import { systemClock } from '../../clock/clock.js'
 import {
   poolOf,
@@ -17,11 +17,11 @@ export interface MysqlDiagnosis {
   /** As `user@host`. Only clients of the same user can wake each other. */
   readonly user: string
   readonly takesNoWrites: boolean
-  /** What the transactions of this session are by default. */
+  /** The default isolation level of this session. */
   readonly isolation: string
   /**
-   * In seconds: how long a session, a transaction (MariaDB alone has this limit; 0 is none) and a
-   * wait for a row may last without a sign of life.
+   * How long a session or a transaction may be idle, and how long a wait for a row may last, in
+   * seconds. Only MariaDB limits idle transactions; 0 is no limit.
    */
   readonly timeouts: {
     readonly idleS: number
@@ -35,9 +35,9 @@ export interface MysqlDiagnosis {
    * known.
    */
   readonly clock: { readonly aheadMs: number; readonly withinMs: number }
-  /** Whether somebody in between answers in the place of the server. */
+  /** Whether a proxy answers for the server. */
   readonly proxy: boolean
-  /** Tables and procedures that are not there. */
+  /** Tables and procedures that do not exist. */
   readonly missing: readonly string[]
   /** What the user may not do. */
   readonly denied: readonly string[]
@@ -48,8 +48,8 @@ export interface MysqlDiagnosis {
 const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'guards', 'fences']
 
 /**
- * Asks the database how it is. Takes one connection of the pool.
- * @throws LockError when it cannot be asked.
+ * Returns the settings, rights and tables of a database. It takes one connection of the pool.
+ * @throws LockError when the database does not answer.
  */
 export async function diagnose({
   pool,
@@ -105,9 +105,8 @@ async function examineServer(
   )
   const idleTransaction = set.get('idle_transaction_timeout')
   const flush = of('innodb_flush_log_at_trx_commit')
-  // What the server said when the connection was made; a proxy that shares connections says
-  // something of its own.
-  const told = 'threadId' in connection ? connection.threadId : undefined
+  // The id that the server gave to the connection. A proxy that shares connections gives its own.
+  const threadId = 'threadId' in connection ? connection.threadId : undefined
   return {
     product: of('version').includes('MariaDB') ? 'MariaDB' : 'MySQL',
     version: of('version').split('-')[0] ?? '',
@@ -122,7 +121,7 @@ async function examineServer(
       rowLockS: Number(of('innodb_lock_wait_timeout')),
     },
     notDurable: flush === '1' ? [] : [`innodb_flush_log_at_trx_commit is ${flush}`],
-    proxy: typeof told === 'number' && Number(id) !== told,
+    proxy: typeof threadId === 'number' && Number(id) !== threadId,
   }
 }
 
@@ -137,8 +136,8 @@ async function compareClocks(connection: MysqlConnection): Promise<MysqlDiagnosi
 }
 
 /**
- * Tries what changes nothing: the server checks rights before it looks for rows. In safe-updates
- * mode it wants a key.
+ * Tries statements that change nothing: the server checks rights before it looks for rows. In
+ * safe-updates mode it demands a key.
  */
 async function examineTables(
   connection: MysqlConnection,
@@ -169,7 +168,11 @@ async function examineTables(
     await attempt('DELETE', table, `delete from ${table} where ${column} = '' limit 0`)
   }
   if (writable)
-    await attempt('EXECUTE', `${prefix}turn_2`, `call ${prefix}turn_2('[]', '[]', false)`)
+    await attempt(
+      'EXECUTE',
+      `${prefix}apply_batch_v1`,
+      `call ${prefix}apply_batch_v1('[]', '[]', false)`,
+    )
   return { missing, denied }
 }
 

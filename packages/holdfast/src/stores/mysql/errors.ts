@@ -1,60 +1,37 @@
-/** What MySQL, MariaDB and `mysql2` say when something fails, as errors of Holdfast. */
-import {
-  isLockError,
-  LockUsageError,
-  StoreUnavailableError,
-  UPDATE_ADVICE,
-  type LockError,
-} from '../../errors.js'
-import type { UnavailableCode } from '../../errors.js'
+/** Failures of MySQL, MariaDB and `mysql2`, as errors of Holdfast. */
+import type { LockError } from '../../errors.js'
+import { explainFailure, oneOf, ruleFailures, type FailureKind } from '../sql/failures.js'
 
-const STORE = 'mysql'
-
-/** The SQLSTATE that says that the schema is of a newer format; see format.ts. */
-const NEWER_FORMAT = 'HF002'
+/** A deadlock, and a row that changed after the snapshot: the transaction was rolled back. */
+const RETRIABLE = ['1213', '1020']
+/** A table or a procedure that does not exist. */
+const UNMIGRATED = ['1146', '1305']
+/** No right to connect, or to use the database, a table or a procedure. */
+const DENIED = ['1044', '1045', '1142', '1143', '1227', '1370', '1698']
+const INTERRUPTED = '1317'
+/** Codes of `mysql2` and of the system. */
+const CUT_OFF = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
+/** How the states begin that the procedures signal. */
+const SIGNALLED = 'HF'
 
 /**
- * A deadlock, and a row that changed after the snapshot: the transaction was rolled back, and may
- * be sent again.
+ * Returns the number of the server's error, or the state that a procedure signalled. Errors of the
+ * library or the system have none.
  */
-const RETRIABLE = new Set([1213, 1020])
-/** A table or a procedure that is not there. */
-const UNMIGRATED = new Set([1146, 1305])
-/** No right to connect, to use the database, a table or a procedure. */
-const DENIED = new Set([1044, 1045, 1142, 1143, 1227, 1370, 1698])
-
-/** What to do about the errors that somebody has to mend. */
-const ADVICE: ReadonlyMap<number, string> = new Map([
-  [1046, 'Name a database in the connection.'],
-  [1049, 'Make the database, or correct its name in the connection.'],
-  [1290, 'The server takes no writes: it is a read-only replica. Connect to the primary.'],
-  [1792, 'The server takes no writes here. Connect to the primary.'],
-  [1665, 'Set binlog_format to ROW or MIXED.'],
-])
-
-/** The number of the error; 0 for one that did not come from the server. */
-function numberOf(error: unknown): number {
-  const errno =
-    typeof error === 'object' && error !== null && 'errno' in error ? error.errno : undefined
-  return typeof errno === 'number' && errno > 0 ? errno : 0
-}
-
-/** Empty for an error that did not come from the server. */
-function stateOf(error: unknown): string {
-  const state =
-    typeof error === 'object' && error !== null && 'sqlState' in error ? error.sqlState : undefined
-  return typeof state === 'string' ? state : ''
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { errno, sqlState } = error as { readonly errno?: unknown; readonly sqlState?: unknown }
+  if (typeof sqlState === 'string' && sqlState.startsWith(SIGNALLED)) return sqlState
+  return typeof errno === 'number' && errno > 0 ? String(errno) : ''
 }
 
 export function isRetriable(error: unknown): boolean {
-  return RETRIABLE.has(numberOf(error))
+  return RETRIABLE.includes(codeOf(error))
 }
 
-const CUT_OFF = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
-
 /**
- * Whether the connection ended under the statement, or before it was sent, of which the library has
- * no code.
+ * Whether the connection ended under the statement, or before it was sent. `mysql2` has no code for
+ * the second.
  */
 export function isCutOff(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -65,61 +42,67 @@ export function isCutOff(error: unknown): boolean {
 }
 
 export function isUnmigrated(error: unknown): boolean {
-  return UNMIGRATED.has(numberOf(error))
+  return UNMIGRATED.includes(codeOf(error))
 }
 
 export function isDenied(error: unknown): boolean {
-  return DENIED.has(numberOf(error))
+  return DENIED.includes(codeOf(error))
 }
 
-/** A statement that was interrupted: this is how a bell rings. */
+/** Whether another session interrupted the statement. This is how a client is woken. */
 export function isInterrupted(error: unknown): boolean {
-  return numberOf(error) === 1317
+  return codeOf(error) === INTERRUPTED
 }
 
-/** A typed error that says what happened and what to do. */
+function kindsOf(prefix: string): readonly FailureKind[] {
+  const failed = 'The database failed'
+  const advise = (codes: readonly string[], advice: string): FailureKind => {
+    return { match: oneOf(...codes), code: 'STORE_CONFIG', what: failed, advice }
+  }
+  return [
+    ...ruleFailures(`"${prefix}…"`),
+    {
+      match: oneOf(...DENIED),
+      code: 'STORE_AUTH',
+      what: 'The database refused',
+      advice:
+        'Check user and password. The user needs SELECT, INSERT, UPDATE, DELETE and EXECUTE on ' +
+        'the database.',
+    },
+    {
+      match: oneOf(...UNMIGRATED),
+      code: 'STORE_CONFIG',
+      what: `Tables or procedures "${prefix}…" are missing, or are of another version`,
+      advice:
+        'Run holdfast migrate --store URL or the SQL of mysqlSchema() once, or create the store ' +
+        'with autoMigrate: true.',
+    },
+    advise(['1046'], 'Name a database in the connection.'),
+    advise(['1049'], 'Create the database, or correct its name in the connection.'),
+    advise(['1290'], 'The server is a read-only replica. Connect to the primary.'),
+    advise(['1792'], 'The server takes no writes here. Connect to the primary.'),
+    advise(['1665'], 'Set binlog_format to ROW or MIXED.'),
+    {
+      // Columns, collations and keys that are not as the migration made them.
+      match: oneOf('1054', '1267', '1364', '1265', '1318'),
+      code: 'STORE_CONFIG',
+      what: `"${prefix}…" does not belong to Holdfast, or was changed`,
+    },
+    {
+      match: oneOf('1406', '1366', '3140', '4038'),
+      code: 'LOCK_USAGE',
+      what: 'The database cannot read the request',
+    },
+    {
+      match: oneOf(''),
+      code: 'STORE_UNAVAILABLE',
+      what: failed,
+      advice: 'Check that the server runs and can be reached, and that the pool is open.',
+    },
+  ]
+}
+
+/** Returns a typed error that says what happened and what to do. */
 export function explain(error: unknown, prefix: string): LockError {
-  if (isLockError(error)) return error
-  const number = numberOf(error)
-  const reason = error instanceof Error && error.message !== '' ? error.message : String(error)
-  const failed = (code: UnavailableCode, text: string): LockError =>
-    new StoreUnavailableError(text, { code, store: STORE, cause: error })
-  if (isDenied(error)) {
-    const rights = 'SELECT, INSERT, UPDATE, DELETE and EXECUTE on the database'
-    return failed(
-      'STORE_AUTH',
-      `The database refused: ${reason}. Check user and password; the user needs ${rights}.`,
-    )
-  }
-  if (isUnmigrated(error)) {
-    const advice =
-      'Run holdfast migrate --store URL or the SQL of mysqlSchema() once, or create the store with autoMigrate: true'
-    return failed(
-      'STORE_CONFIG',
-      `Tables or procedures "${prefix}…" are missing: ${reason}. ${advice}.`,
-    )
-  }
-  if (stateOf(error) === NEWER_FORMAT) {
-    return failed(
-      'STORE_FORMAT',
-      `The database refused in "${prefix}…": ${reason}. ${UPDATE_ADVICE}`,
-    )
-  }
-  const advice = ADVICE.get(number)
-  if (advice !== undefined)
-    return failed('STORE_CONFIG', `The database failed: ${reason}. ${advice}`)
-  // Columns, collations and keys that are not as they were made.
-  if (number === 1054 || number === 1267 || number === 1364 || number === 1265 || number === 1318) {
-    return failed(
-      'STORE_CONFIG',
-      `What is called "${prefix}…" is not Holdfast's, or was changed: ${reason}.`,
-    )
-  }
-  if (number === 1406 || number === 1366 || number === 3140 || number === 4038) {
-    const text = `The database cannot read the request: ${reason}.`
-    return new LockUsageError(text, { store: STORE, cause: error })
-  }
-  const then =
-    number === 0 ? ' Check that the server runs and can be reached, and that the pool is open.' : ''
-  return failed('STORE_UNAVAILABLE', `The database failed: ${reason}.${then}`)
+  return explainFailure({ error, code: codeOf(error), store: 'mysql' }, kindsOf(prefix))
 }

@@ -1,7 +1,4 @@
-/**
- * `holdfast/mysql`: locks in MariaDB or MySQL, through the pool of `mysql2` that the program has
- * anyway.
- */
+/** `holdfast/mysql`: locks in MariaDB or MySQL, through the program's own pool of `mysql2`. */
 import type { Store } from '../../store/contract.js'
 import { checkRequestTimeout, refuseMode } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
@@ -16,30 +13,30 @@ export { mysqlSchema } from './schema.js'
 export { mysqlTransactions } from '../../transaction/libraries/mysql2.js'
 
 export interface MysqlStoreOptions {
-  /** `createPool(…)` of `mysql2/promise` or of `mysql2`. It is never closed by the store. */
+  /** `createPool(…)` of `mysql2/promise` or of `mysql2`. The store never closes it. */
   readonly pool: MysqlPool | MysqlCallbackPool
   /**
-   * What the names of tables and procedures begin with: lower-case letters, digits and underscores.
-   * Programs that are to exclude each other must use the same one. Default `holdfast_`.
+   * The prefix of tables and procedures: lower-case letters, digits and underscores. Programs that
+   * share locks must use the same prefix. Default `holdfast_`.
    */
   readonly prefix?: string
   /**
-   * Make tables and procedures when they are missing. Default false: run the SQL of `mysqlSchema()`
-   * once instead.
+   * Create tables and procedures if they are missing. Default false: run `holdfast migrate` or the
+   * SQL of `mysqlSchema()` once instead.
    */
   readonly autoMigrate?: boolean
   /**
-   * How long to wait for an answer before the outcome counts as unknown, in milliseconds. Default 5
-   * 000.
+   * How long to wait for an answer before the outcome counts as unknown, in milliseconds.
+   * Default 5000.
    */
   readonly requestTimeoutMs?: number
 }
 
 /**
- * Makes a store in a MariaDB or MySQL database. Nothing is sent until it is used. It takes up to
- * four connections of the pool at a time, and keeps one more of them while somebody waits. All
- * clients must connect as the same user, since they interrupt each other's sleep.
- * @throws LockUsageError when an option is not what it should be.
+ * Returns a store in a MariaDB or MySQL database. It sends nothing until it is used. It takes up to
+ * four connections of the pool at a time, and one more while a waiter waits. All clients must
+ * connect as the same database user, since they wake each other by KILL QUERY.
+ * @throws LockUsageError for an invalid option.
  */
 export function mysqlStore(options: MysqlStoreOptions): Store<true> {
   refuseMode(options, 'mysql')

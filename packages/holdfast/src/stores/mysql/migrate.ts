@@ -1,22 +1,25 @@
+/** Creates and updates the tables and procedures of the MySQL store. */
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 import {
   poolOf,
   statement,
   type Connections,
   type MysqlCallbackPool,
+  type MysqlConnection,
   type MysqlPool,
 } from './clients.js'
 import { explain, isDenied } from './errors.js'
 import { checkFormat } from './format.js'
-import { DEFAULT_PREFIX, schemaStatements } from './schema.js'
+import { dropRoutine, factOf, noteRoutine, RETIRED, ROUTINES } from './routines.js'
+import { checkPrefix, DEFAULT_PREFIX, TABLE_STATEMENTS, withPrefix } from './schema.js'
 
-/** Two clients may make the schema at the same moment. */
+/** Two clients may migrate at the same moment. */
 const MIGRATION_LOCK = 'holdfast_migration'
 
 /**
- * Makes tables and procedures, as the SQL of `mysqlSchema()` does. Each statement commits by
- * itself. All may be repeated, so a migration that was cut short does no harm.
- * @throws LockError when the prefix cannot be one, or the database does not let us make them.
+ * Creates or updates the tables and procedures, as the SQL of `mysqlSchema()` does. Each statement
+ * commits by itself. All may be repeated, so a migration that was cut short does no harm.
+ * @throws LockError for a prefix that is not valid, or when the database refuses.
  */
 export async function migrateMysql(
   pool: MysqlPool | MysqlCallbackPool,
@@ -29,23 +32,70 @@ export async function migrateMysql(
   }
 }
 
-/** Whoever makes tables needs other rights than those who use them. */
+/** A migration needs other rights than the use of the tables. */
 function denied(cause: unknown): LockError {
   const text =
-    `The database refused: ${(cause as Error).message}. Check user and password; to make tables and procedures the user ` +
-    'needs CREATE and CREATE ROUTINE on the database.'
+    `The database refused: ${(cause as Error).message}. Check user and password. To migrate, the ` +
+    'user needs CREATE, CREATE ROUTINE, ALTER ROUTINE, SELECT, INSERT and UPDATE on the database.'
   return new StoreUnavailableError(text, { store: 'mysql', code: 'STORE_AUTH', cause })
 }
 
 export async function migrate(pool: Connections, prefix: string): Promise<void> {
-  const statements = schemaStatements(prefix)
+  checkPrefix(prefix)
   const connection = await pool.getConnection()
   try {
     await connection.query(statement(`select get_lock('${MIGRATION_LOCK}', 30)`))
     await checkFormat(connection, prefix)
-    for (const sql of statements) await connection.query(statement(sql))
+    for (const sql of TABLE_STATEMENTS) await run(connection, sql, prefix)
+    await migrateRoutines(connection, prefix)
   } finally {
-    // With its connection the lock is gone.
+    // The lock ends with its connection.
     connection.destroy()
   }
+}
+
+/**
+ * Drops the procedures of earlier versions, and replaces those whose text has changed under their
+ * name. It drops only what exists, since dropping takes a right that creating does not take. A
+ * migration that ends between a drop and its creation is completed by the next one.
+ */
+async function migrateRoutines(connection: MysqlConnection, prefix: string): Promise<void> {
+  const existing = await existingRoutines(connection, prefix)
+  const facts = await readFacts(connection, prefix)
+  const drop = async (name: string): Promise<void> => {
+    if (existing.has(withPrefix(name, prefix))) await run(connection, dropRoutine(name), prefix)
+  }
+  for (const name of RETIRED) await drop(name)
+  for (const routine of ROUTINES) {
+    const noted = facts.get(factOf(routine))
+    const isCurrent = noted === routine.digest
+    if (!isCurrent) await drop(routine.name)
+    await run(connection, routine.sql, prefix)
+    if (!isCurrent) await run(connection, noteRoutine(routine, noted === undefined), prefix)
+  }
+}
+
+function run(connection: MysqlConnection, sql: string, prefix: string): Promise<unknown> {
+  return connection.query(statement(withPrefix(sql, prefix)))
+}
+
+async function existingRoutines(
+  connection: MysqlConnection,
+  prefix: string,
+): Promise<ReadonlySet<string>> {
+  const sql =
+    'select routine_name as name from information_schema.routines ' +
+    'where routine_schema = database() and left(routine_name, ?) = ?'
+  const [rows] = await connection.query(statement(sql, [String(prefix.length), prefix]))
+  return new Set((rows as { readonly name: string }[]).map(({ name }) => name))
+}
+
+async function readFacts(
+  connection: MysqlConnection,
+  prefix: string,
+): Promise<ReadonlyMap<string, string>> {
+  const [rows] = await run(connection, 'select name, value from holdfast_facts', prefix).then(
+    (answer) => answer as [{ readonly name: string; readonly value: string }[]],
+  )
+  return new Map(rows.map(({ name, value }) => [name, value]))
 }

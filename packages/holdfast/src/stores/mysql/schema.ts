@@ -1,49 +1,61 @@
-/**
- * The schema as statements, for the store that migrates by itself, and as a script for people who
- * do it by hand.
- */
+/** The schema as statements, for `autoMigrate`, and as a script for operators. */
 import { LockUsageError } from '../../errors.js'
 import { NOTE_FORMAT } from './format.js'
-import { RULE } from './rule/index.js'
+import { dropRoutine, factOf, noteRoutine, RETIRED, ROUTINES } from './routines.js'
 import { TABLES } from './tables.js'
 
 export const DEFAULT_PREFIX = 'holdfast_'
 
 /**
- * A procedure is read, and runs ever after, in the mode of the session that made it: in some its
- * text means something else, or nothing. The session has its own mode back at the end.
+ * A procedure keeps the SQL mode of the session that created it, and some modes change what its
+ * text means. The second statement restores the mode of the session.
  */
-const MODE =
+const SET_MODE =
   "set @holdfast_mode = @@sql_mode, sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
-const MODE_AS_BEFORE = 'set sql_mode = @holdfast_mode'
+const RESTORE_MODE = 'set sql_mode = @holdfast_mode'
 
-/** The statements, in order. */
-export function schemaStatements(prefix: string): readonly string[] {
-  const checked = checkPrefix(prefix)
-  return [MODE, ...TABLES, NOTE_FORMAT, ...RULE, MODE_AS_BEFORE].map((statement) =>
-    statement.trim().replaceAll(/\bholdfast_/g, checked),
-  )
+/** The statements of a migration that come before the procedures. */
+export const TABLE_STATEMENTS: readonly string[] = [SET_MODE, ...TABLES, NOTE_FORMAT]
+
+/** Returns a statement for the tables and procedures with this prefix. */
+export function withPrefix(statement: string, prefix: string): string {
+  return statement.trim().replaceAll(/\bholdfast_/g, prefix)
 }
 
 /**
- * The SQL that makes everything the MySQL store needs in a database: its tables and procedures. It
- * may be run again at any time. It is a script for the command line clients `mariadb` and `mysql`.
- * @throws LockUsageError when the prefix cannot be one.
+ * Returns the SQL that creates or updates the tables and procedures, as a script for the command
+ * line clients `mariadb` and `mysql`. It may run again at any time: it replaces the procedures, and
+ * a call that comes in that moment is sent again by its client.
+ * @param prefix the prefix of the tables and procedures; `holdfast_` by default
+ * @throws LockUsageError for a prefix that is not valid.
  */
 export function mysqlSchema(prefix: string = DEFAULT_PREFIX): string {
-  return `delimiter //\n${schemaStatements(prefix).join('//\n\n')}//\ndelimiter ;\n`
+  checkPrefix(prefix)
+  const statements = [
+    ...TABLE_STATEMENTS,
+    ...RETIRED.map(dropRoutine),
+    ...ROUTINES.flatMap((routine) => [
+      dropRoutine(routine.name),
+      routine.sql,
+      `delete from holdfast_facts where name = '${factOf(routine)}'`,
+      noteRoutine(routine, true),
+    ]),
+    RESTORE_MODE,
+  ].map((statement) => withPrefix(statement, prefix))
+  return `delimiter //\n${statements.join('//\n\n')}//\ndelimiter ;\n`
 }
 
 /**
- * The longest name of a procedure takes 13 more characters, of the 64 that a name may have.
- * Capitals would make tables of their own on most servers, and never procedures: those of another
- * prefix would be called, which use the other tables.
+ * Returns a prefix if it is valid. The longest name of a procedure adds 21 characters, of the 64
+ * that a name may have. Capitals are refused: on most servers they would make tables of their own, while
+ * procedures ignore case, so those of another prefix would run on the other tables.
+ * @throws LockUsageError for a prefix that is not valid.
  */
 export function checkPrefix(prefix: unknown): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   throw new LockUsageError(
-    'The prefix of mysqlStore must be made of lower-case letters, digits and underscores, at most 40 of them, and not ' +
-      'begin with a digit.',
+    'Invalid prefix: must be at most 40 lower-case letters, digits and underscores, and not ' +
+      'start with a digit.',
     { store: 'mysql' },
   )
 }

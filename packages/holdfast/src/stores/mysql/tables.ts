@@ -1,24 +1,23 @@
 /**
- * The tables. Append-only: what has once been released is never changed here, only added to, and
- * each statement may run again. `holdfast_` stands for the prefix that the user chose.
+ * The tables. A migration only adds to them: it never changes what was released, and each statement
+ * may run again. `holdfast_` stands for the prefix that the user chose.
  *
- * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock,
- *   and it is kept when the lock is free, so that tokens only grow; rule/purge.ts says when it may
- *   go. `guarded` says that its guard is to be asked before the next grant. `sole_…` is the holder
- *   of a lock that has one and nobody who waits, and `turn` the call that last served such a lock;
- *   rule/plain.ts.
- * - `holders` and `waiters` are who holds and who queues, in the order of `seq`, of locks that are
- *   `listed`.
- * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come
- *   any more.
+ * - `locks` has one row for each lock name that was ever used. A session locks that row before it
+ *   decides about the lock. The row stays when the lock is free, so that tokens only grow;
+ *   rule/purge.ts says when it may go. `guarded` says that the next grant has to pass a guard.
+ *   `sole_…` is the holder of a lock with one holder and no waiters, and `turn` marks the batch
+ *   that last served such a lock; rule/apply-fast.ts.
+ * - `holders` and `waiters` are the holders and the queue of locks that are `listed`, in the order
+ *   of `seq`.
+ * - `tombstones` are withdrawn claims, kept as long as a late message of them may come.
  * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
- *   changes them, so that renewals and releases never wait for a transaction.
- * - `fences` remember the largest token that a resource has seen.
- * - `facts` has the format of all this, which migrations read; format.ts.
+ *   changes them, so renewals and releases never wait for a transaction.
+ * - `fences` keep the largest token that a resource has seen.
+ * - `facts` has the format of all this, and the digest of each procedure; format.ts, routines.ts.
  *
- * Names are bytes: every collation takes some different names for one, be it for a blank at the
- * end. Times are microseconds since 1970 in UTC: a column of times depends on the session's time
- * zone.
+ * Names are bytes: every collation takes some different names for one, such as names with a blank
+ * at the end. Times are microseconds since 1970 in UTC: the value of a timestamp column depends on
+ * the session's time zone.
  */
 export const TABLES: readonly string[] = [
   /* sql */ `

@@ -1,64 +1,63 @@
 /**
- * How a client is woken: one connection sleeps in a statement that has the client's channel in it,
- * and whoever makes one of its waiters a holder interrupts that statement. The connection is lent
- * by the caller's pool while somebody waits.
+ * Wakes the waiters of a client. One connection of the caller's pool sleeps in a statement that
+ * contains the client's channel. A session that grants to one of its waiters interrupts it.
  *
- * A call that comes between two sleeps is missed. So the next sleep begins before anybody looks,
- * and what the look does not see happens while it sleeps.
+ * An interruption between two sleeps is missed. So the next sleep starts before any waiter asks
+ * again: a grant that the waiter does not see yet comes while the connection sleeps.
  */
 import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../errors.js'
-import type { BellEvents } from '../sql/database.js'
+import type { WakeupEvents } from '../sql/database.js'
 import type { Statements } from '../sql/statements.js'
 import { execute, limitOf, statement, type MysqlConnection, type Connections } from './clients.js'
 import { isInterrupted } from './errors.js'
 
-/** Long, and shorter than what proxies and firewalls take for a dead connection, in seconds. */
+/** How long a sleep lasts, in seconds: less than proxies and firewalls let a connection idle. */
 const SLEEP_S = 50
-/** How long the server may take to begin the sleep. */
+/** How long the server may take to start the sleep, in milliseconds. */
 const READY_MS = 3000
 const CHECK_EVERY_MS = 10
-/** How long to wait before a lost connection is replaced, in milliseconds. */
+/** How long to wait before a lost connection is opened again, in milliseconds. */
 const RETRY_MS = 500
 
 export class WakeupListener {
   readonly #pool: Connections
   readonly #statements: Statements
   readonly #channel: string
-  readonly #events: BellEvents
+  readonly #events: WakeupEvents
   #connection: MysqlConnection | undefined
-  #over = false
+  #stopped = false
   #replacing = false
 
-  constructor(pool: Connections, statements: Statements, channel: string, events: BellEvents) {
+  constructor(pool: Connections, statements: Statements, channel: string, events: WakeupEvents) {
     this.#pool = pool
     this.#statements = statements
     this.#channel = channel
     this.#events = events
   }
 
-  /** Resolves when a call would be heard. */
+  /** Resolves when the server shows that the connection sleeps. */
   async start(): Promise<void> {
     if (limitOf(this.#pool) < 2) {
       throw new StoreUnavailableError(
-        'The pool has one connection, which is needed for the locks themselves: waiters look again once a second only. ' +
-          'Give the pool a connectionLimit of 2 or more.',
+        'The pool has one connection, which the locks themselves need. Waiters only ask again once a ' +
+          'second. Give the pool a connectionLimit of 2 or more.',
         { code: 'STORE_CONFIG', store: 'mysql' },
       )
     }
     await this.#statements.send(async (limit) => {
       const connection = await this.#pool.getConnection()
-      if (this.#over || limit.over) return connection.destroy()
+      if (this.#stopped || limit.over) return connection.destroy()
       this.#connection = connection
       void this.#listen(connection)
     }, false)
     await this.#untilAsleep()
   }
 
-  /** Not given back to the pool: a late call would interrupt the statement of somebody else. */
+  /** Closes the connection: a late interruption would hit a statement of its next user. */
   stop(): void {
-    this.#over = true
+    this.#stopped = true
     this.#connection?.destroy()
     this.#connection = undefined
   }
@@ -66,10 +65,10 @@ export class WakeupListener {
   async #listen(connection: MysqlConnection): Promise<void> {
     try {
       let asleep = this.#sleep(connection)
-      while (!this.#over) {
-        const called = await asleep
+      while (!this.#stopped) {
+        const interrupted = await asleep
         asleep = this.#sleep(connection)
-        if (called) this.#events.onHint()
+        if (interrupted) this.#events.onHint()
       }
       await asleep
     } catch {
@@ -80,28 +79,28 @@ export class WakeupListener {
   }
 
   /**
-   * Tries for as long as somebody waits. The floor does meanwhile. Only one of it at a time: a
-   * connection can break while the bell is being hung, which the one who hangs it hears as well,
-   * and of two new connections one would be forgotten.
+   * Opens a new connection, and tries as long as a waiter waits. Waiters ask once a second
+   * meanwhile. It runs once at a time: a connection can break while `start` runs, which reports it
+   * too, and one of two new connections would be forgotten.
    */
   async #replace(): Promise<void> {
     if (this.#replacing) return
     this.#replacing = true
-    while (!this.#over && !this.#connection) {
+    while (!this.#stopped && !this.#connection) {
       await pause(RETRY_MS, undefined, { ref: false })
-      if (this.#over) break
+      if (this.#stopped) break
       try {
         await this.start()
         this.#events.onHint()
       } catch {
-        // Either there is no connection, and the next round makes one, or there is one and only the
-        // look at it failed.
+        // Either there is no connection, and the next round opens one, or only the check of it
+        // failed.
       }
     }
     this.#replacing = false
   }
 
-  /** Resolves to whether it was woken. */
+  /** Resolves to whether the sleep was interrupted. */
   async #sleep(connection: MysqlConnection): Promise<boolean> {
     try {
       const [rows] = await connection.query(
@@ -115,19 +114,19 @@ export class WakeupListener {
   }
 
   async #untilAsleep(): Promise<void> {
-    const look = statement(
+    const check = statement(
       'select count(*) as sleeping from information_schema.processlist where info like ?',
       [`select sleep%${this.#channel}%`],
     )
     const endMs = systemClock.monotonicMs() + READY_MS
     while (systemClock.monotonicMs() < endMs) {
-      const rows = await this.#statements.send((limit) => execute(this.#pool, look, limit), true)
-      if (this.#over || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
+      const rows = await this.#statements.send((limit) => execute(this.#pool, check, limit), true)
+      if (this.#stopped || Number((rows as { sleeping: unknown }[])[0]?.sleeping) > 0) return
       await pause(CHECK_EVERY_MS)
     }
     throw new StoreUnavailableError(
-      'The statement that others are to interrupt is not seen on the server: a proxy is in between, it seems. ' +
-        'Locks work, but waiters look again once a second only.',
+      'The server does not show the statement that wakes waiters. A proxy seems to be in between. ' +
+        'Locks work, but waiters only ask again once a second.',
       { code: 'STORE_CONFIG', store: 'mysql' },
     )
   }

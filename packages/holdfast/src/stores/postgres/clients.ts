@@ -1,6 +1,6 @@
 /**
- * The two client libraries as one: `pg` and `postgres`. The pool that the caller passes in is never
- * closed.
+ * One port for the two client libraries, `pg` and `postgres`. The store never closes the pool that
+ * the caller passes in.
  */
 import { LockUsageError } from '../../errors.js'
 import { tooLate, type TimeLimit } from '../sql/statements.js'
@@ -17,7 +17,7 @@ import {
 } from './pools.js'
 import { checkTransform, untransformed } from './untransformed.js'
 
-/** A client that such a pool has lent. With an error it is ended in place of being used again. */
+/** A client that a pool of `pg` lends. `release` with an error ends it. */
 interface PgPoolClient {
   query(
     statement: PgStatement,
@@ -28,21 +28,22 @@ interface PgPoolClient {
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** What either library does for the store. */
+/** The port that either library serves. */
 export interface Client {
-  /** A statement outside any transaction. */
+  /** Runs a statement outside of any transaction. */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]>
-  /** Several statements in one transaction. */
+  /** Runs several statements in one transaction. */
   script(text: string): Promise<void>
   /** Listens on a connection that is not the pool's. */
   listen(channel: string, events: ListenEvents): Promise<void>
-  /** Ends the connection that is not the pool's. It is made anew when it is needed again. */
-  rest(): Promise<void>
+  /** Closes the connection that is not the pool's. It is opened again when it is needed. */
+  closeListener(): Promise<void>
 }
 
 /**
- * @throws LockUsageError for anything else than the two libraries' pools, and for one whose rows
- * are transformed.
+ * Returns the port of a pool.
+ * @throws LockUsageError for anything but a pool of the two libraries, and for a pool that
+ * transforms rows.
  */
 export function clientOf(pool: unknown): Client {
   if (isPostgresJs(pool)) {
@@ -64,12 +65,9 @@ class PostgresJsClient implements Client {
     this.#sql = sql
   }
 
-  /**
-   * The library gives the statement a name of its own, unless `prepare` is false among the options
-   * of the instance.
-   */
+  /** The library names the statement itself, unless the instance has `prepare: false`. */
   query({ name, text, values }: PgStatement): Promise<readonly Row[]> {
-    // The library's type of a parameter does not admit plain strings where it cannot see the query.
+    // The library's types do not admit plain strings as parameters of a query as text.
     const pending = this.#sql.unsafe(text, values as never[], { prepare: name !== undefined })
     return untransformed(this.#sql, text, pending)
   }
@@ -78,7 +76,7 @@ class PostgresJsClient implements Client {
     await this.#sql.unsafe(text)
   }
 
-  /** The library makes a connection for this, and makes it anew when it is lost. */
+  /** The library opens a connection for this, and opens it again after a loss. */
   async listen(channel: string, events: ListenEvents): Promise<void> {
     let listens = 0
     const onNotify = (payload: string): void => events.onNotify(payload)
@@ -88,20 +86,20 @@ class PostgresJsClient implements Client {
     })
   }
 
-  async rest(): Promise<void> {
+  async closeListener(): Promise<void> {
     const listening = this.#listening
     this.#listening = undefined
-    // Where nothing arrives any more the library would wait for an answer for ever.
+    // On a silent connection the library would wait forever for an answer.
     await closeWithin(listening?.unlisten())
   }
 }
 
-/** With an error the rows mean nothing. */
+/** With an error the rows are empty. */
 type OnRows = (error: Error | undefined, rows: readonly Row[]) => void
 
 /**
- * A prepared statement that is not there, or is there already: what a pooler does that gives each
- * transaction another connection.
+ * A prepared statement that is missing or exists already, since a pooler gives each transaction
+ * another connection.
  */
 const UNPREPARED = new Set(['26000', '42P05'])
 
@@ -116,9 +114,9 @@ class PgClient implements Client {
   }
 
   /**
-   * The name of a prepared statement comes from its text, so that a connection that had it from
-   * somebody else runs the same. Where names do not last the server says so before it does
-   * anything, and from then on the text is sent.
+   * The name of a prepared statement comes from its text, so a name that another client prepared on
+   * this connection runs the same. Where names do not last, the server refuses before it does
+   * anything. From then on the client sends the text.
    */
   query(statement: PgStatement, limit: TimeLimit): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
@@ -137,9 +135,8 @@ class PgClient implements Client {
   }
 
   /**
-   * A pool whose connections are all in use would keep a renewal waiting until the lease is lost:
-   * by long transactions, perhaps the very ones that the leases protect. Then the connection of our
-   * own serves.
+   * Uses the store's own connection when all of the pool's are in use. Otherwise long transactions,
+   * perhaps those that the leases protect, would delay a renewal until its lease is lost.
    */
   #send(statement: PgStatement, limit: TimeLimit, onRows: OnRows): void {
     if (isExhausted(this.#pool)) {
@@ -149,8 +146,7 @@ class PgClient implements Client {
       )
       return
     }
-    // By a callback: the loss of the connection can arrive together with it, before a promise would
-    // tell that it is there.
+    // A callback, since the loss of the connection can arrive before a promise of it resolves.
     this.#pool.connect((error, lent) => {
       if (error) return onRows(error, [])
       const client = lent as PgPoolClient
@@ -168,15 +164,12 @@ class PgClient implements Client {
     return this.#own.listen(channel, events)
   }
 
-  rest(): Promise<void> {
-    return this.#own.rest()
+  closeListener(): Promise<void> {
+    return this.#own.close()
   }
 }
 
-/**
- * As the pool itself does it, but for the time limit: a connection that does not answer in time is
- * ended.
- */
+/** Sends a statement as the pool does, with a limit: a connection that is too late is ended. */
 function sendThrough(
   client: PgPoolClient,
   statement: PgStatement,
@@ -194,7 +187,7 @@ function sendThrough(
   const onLost = (error: Error): void => {
     if (end(error)) onRows(error, [])
   }
-  // The loss of a connection that nobody listens to would end the process.
+  // The loss of a connection without an error listener would end the process.
   client.once('error', onLost)
   limit.giveUp = () => onLost(new Error('the connection did not answer in time'))
   client.query(statement, (error, answer) => {

@@ -1,13 +1,10 @@
-/**
- * The database of the PostgreSQL store: one statement for all that is asked, and one connection
- * that listens.
- */
+/** The database of the PostgreSQL store: one statement for requests, one connection to listen. */
 import { createHash } from 'node:crypto'
 import { systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PushedGrant } from '../../store/contract.js'
-import type { BellEvents, Database, NameQuery } from '../sql/database.js'
+import type { WakeupEvents, Database, NameQuery } from '../sql/database.js'
 import { areRepeatable, type Answer, type Request } from '../sql/requests.js'
 import type { Client } from './clients.js'
 import { transactionGuardOf } from './transaction-guard.js'
@@ -16,9 +13,9 @@ import { explain, isCutOff, isRetriable, isUnmigrated } from './errors.js'
 import type { Row } from './pools.js'
 import { postgresSchema, quoteSchema } from './schema.js'
 
-/** How long to wait before the connection that listens is made anew, in milliseconds. */
-const AGAIN_MS = [100, 1000] as const
-/** A call to ourselves that did not come back by then never will, in milliseconds. */
+/** How long to wait before a lost connection is opened again, in ms: at first, and at most. */
+const RECONNECT_MS = [100, 1000] as const
+/** How long a notification of this client to itself may take, in milliseconds. */
 const PROBE_MS = 2000
 
 export interface PostgresDatabaseOptions {
@@ -30,20 +27,20 @@ export interface PostgresDatabaseOptions {
 
 export class PostgresDatabase implements Database {
   readonly name = 'postgres'
-  readonly statements = 2
+  readonly maxStatements = 2
   /**
-   * Nobody can guess it, and only who may read the waiters sees it: a call that carries a grant can
-   * be believed.
+   * A random name. Only users who may read the table of waiters see it, so the client may trust a
+   * message that carries a grant.
    */
   readonly channel = `holdfast_${systemRandom.id()}`
   readonly transactionGuard: Database['transactionGuard']
   readonly #options: PostgresDatabaseOptions
-  readonly #turn: string
-  readonly #turnName: string
-  readonly #names: string
+  readonly #applyBatch: string
+  readonly #applyBatchName: string
+  readonly #listLocks: string
   readonly #statements: Statements
-  /** Who listens now, if anybody: what was begun for an earlier one ends when it notices. */
-  #listener: BellEvents | undefined
+  /** The listener of now. Work that was started for an earlier one ends when it notices. */
+  #listener: WakeupEvents | undefined
   #probed: (() => void) | undefined
 
   constructor(options: PostgresDatabaseOptions) {
@@ -60,9 +57,10 @@ export class PostgresDatabase implements Database {
     })
     const schema = quoteSchema(options.schema)
     this.transactionGuard = transactionGuardOf(schema)
-    this.#turn = `select ${schema}.turn_1($1::text::jsonb)::text as answers`
-    this.#turnName = `holdfast_${createHash('sha256').update(this.#turn).digest('hex').slice(0, 32)}`
-    this.#names =
+    this.#applyBatch = `select ${schema}.apply_batch_v1($1::text::jsonb)::text as answers`
+    const digest = createHash('sha256').update(this.#applyBatch).digest('hex')
+    this.#applyBatchName = `holdfast_${digest.slice(0, 32)}`
+    this.#listLocks =
       `select name from (select lock as name from ${schema}.holders union select lock from ${schema}.waiters) used ` +
       `where name >= $1::text collate "C" and name > $2::text collate "C" and starts_with(name, $1::text) ` +
       'order by name limit $3::text::integer'
@@ -70,50 +68,55 @@ export class PostgresDatabase implements Database {
 
   run(requests: readonly Request[]): Promise<readonly Answer[]> {
     const values = [JSON.stringify(requests)]
-    const rows = this.#query(this.#turn, values, areRepeatable(requests), this.#turnName)
+    const rows = this.#query(
+      this.#applyBatch,
+      values,
+      areRepeatable(requests),
+      this.#applyBatchName,
+    )
     return rows.then(([row]) => JSON.parse(row?.['answers'] as string) as Answer[])
   }
 
   async names({ prefix, after, limit }: NameQuery): Promise<readonly string[]> {
-    const rows = await this.#query(this.#names, [prefix, after, String(limit)], true)
+    const rows = await this.#query(this.#listLocks, [prefix, after, String(limit)], true)
     return rows.map((row) => row['name'] as string)
   }
 
-  async listen(events: BellEvents): Promise<void> {
+  async listen(events: WakeupEvents): Promise<void> {
     this.#listener = events
     await this.#connect(events)
     await this.#probe()
   }
 
-  deafen(): Promise<void> {
+  unlisten(): Promise<void> {
     this.#listener = undefined
-    return this.#options.client.rest()
+    return this.#options.client.closeListener()
   }
 
   async close(): Promise<void> {
-    await this.deafen().catch(() => undefined) // the connection is gone already
+    await this.unlisten().catch(() => undefined) // the connection is gone already
   }
 
-  async #connect(events: BellEvents): Promise<void> {
+  async #connect(events: WakeupEvents): Promise<void> {
     const onNotify = (payload: string): void => {
       if (payload === '') this.#probed?.()
-      else this.#ring(payload, events)
+      else this.#wake(payload, events)
     }
-    const onLost = (again: boolean): void => {
-      if (again) events.onHint()
+    const onLost = (reconnected: boolean): void => {
+      if (reconnected) events.onHint()
       else if (this.#listener) void this.#reconnect(this.#listener, 0)
     }
     await this.#statements.send(
       () => this.#options.client.listen(this.channel, { onNotify, onLost }),
       false,
     )
-    // Whoever wanted it may have gone while it was made.
-    if (!this.#listener) await this.#options.client.rest()
+    // The last waiter may have gone while the connection was opened.
+    if (!this.#listener) await this.#options.client.closeListener()
   }
 
-  /** Tries for as long as somebody listens. Waiters do with the floor meanwhile. */
-  async #reconnect(events: BellEvents, tries: number): Promise<void> {
-    const [shortestMs, longestMs] = AGAIN_MS
+  /** Tries as long as a waiter listens. Waiters ask once a second meanwhile. */
+  async #reconnect(events: WakeupEvents, tries: number): Promise<void> {
+    const [shortestMs, longestMs] = RECONNECT_MS
     const delayMs = Math.min(longestMs, shortestMs * 2 ** tries) * (0.5 + systemRandom.next() / 2)
     await new Promise<void>((resolve) => void setTimeout(resolve, delayMs).unref())
     if (this.#listener !== events) return
@@ -126,8 +129,8 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Calls ourselves. A pooler that gives each transaction another connection lets us listen, and
-   * nothing ever comes.
+   * Sends a notification to this client. A pooler that gives each transaction another connection
+   * accepts LISTEN, and no notification ever arrives.
    */
   async #probe(): Promise<void> {
     const probed = new Promise<void>((resolve) => (this.#probed = resolve))
@@ -135,17 +138,18 @@ export class PostgresDatabase implements Database {
     await this.#query('select pg_notify($1::text, $2::text)', [this.channel, ''], true)
     if (await heard) return
     throw new StoreUnavailableError(
-      'NOTIFY does not reach the connection that listens: a pooler in transaction mode is in between, it seems. ' +
-        'Locks work, but waiters look again once a second only. Give the store a pool that connects directly.',
+      'NOTIFY does not reach the connection that listens. A pooler in transaction mode seems to be in ' +
+        'between. Locks work, but waiters only ask again once a second. Give the store a pool that ' +
+        'connects directly.',
       { code: 'STORE_CONFIG', store: this.name },
     )
   }
 
-  #ring(payload: string, events: BellEvents): void {
-    const call = /^\["([\w.-]+)", "(\d+)", (\d+), ([\d.]+)\]$/.exec(payload)
-    // Not one of ours: who can read the table of waiters can also call.
-    if (!call) return events.onHint()
-    const [, id = '', token = '', tokens, ttlMs] = call
+  #wake(payload: string, events: WakeupEvents): void {
+    const message = /^\["([\w.-]+)", "(\d+)", (\d+), ([\d.]+)\]$/.exec(payload)
+    // Another program that can read the table of waiters may send anything.
+    if (!message) return events.onHint()
+    const [, id = '', token = '', tokens, ttlMs] = message
     const grant: PushedGrant = {
       token: BigInt(token),
       tokens: Number(tokens),

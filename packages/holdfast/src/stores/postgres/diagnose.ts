@@ -1,4 +1,4 @@
-/** What `doctor` tells about a PostgreSQL database. */
+/** Examines a PostgreSQL database, for `holdfast doctor`. */
 import { systemClock } from '../../clock/clock.js'
 import { StoreUnavailableError } from '../../errors.js'
 import type { PgPool } from './pools.js'
@@ -11,7 +11,7 @@ export interface PostgresDiagnosis {
   readonly user: string
   /** A replica, or a default that refuses writes. */
   readonly takesNoWrites: boolean
-  /** What the transactions of this pool are by default. */
+  /** The default isolation level of this pool's transactions. */
   readonly isolation: string
   /** In the server's words; `0` is none. */
   readonly timeouts: Readonly<Record<'statement' | 'lock' | 'idleInTransaction', string>>
@@ -24,9 +24,9 @@ export interface PostgresDiagnosis {
   readonly clock: { readonly aheadMs: number; readonly withinMs: number }
   /** Whether a session is on another connection of the server from one transaction to the next. */
   readonly transactionPooler: boolean
-  /** Tables and functions that are not there. */
+  /** Tables and functions that do not exist. */
   readonly missing: readonly string[]
-  /** Rights that the user has not, such as `INSERT on holdfast.locks`. */
+  /** Rights that the user lacks, such as `INSERT on holdfast.locks`. */
   readonly denied: readonly string[]
   /** The bytes that an identifier may have, and those of the channels that are listened on. */
   readonly identifiers: { readonly longest: number; readonly channel: number }
@@ -34,10 +34,10 @@ export interface PostgresDiagnosis {
 
 const TABLES = ['locks', 'holders', 'waiters', 'tombstones', 'guards', 'fences']
 const TABLE_RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
-const TURN = 'turn_1(jsonb)'
+const APPLY_BATCH = 'apply_batch_v1(jsonb)'
 /** `holdfast_` and the id of the client. */
 const CHANNEL_BYTES = 'holdfast_'.length + 36
-/** Another program may be quicker to take the connection that a pooler has just got back. */
+/** Another program may take the connection first that a pooler has just got back. */
 const POOLER_TRIES = 3
 
 /** As much of a client of `pg` as is used. */
@@ -47,8 +47,8 @@ interface Session {
 }
 
 /**
- * Asks the database how it is. Takes two connections of the pool at a time.
- * @throws LockError when it cannot be asked.
+ * Returns the settings, rights and tables of a database. It takes two connections of the pool.
+ * @throws LockError when the database does not answer.
  */
 export async function diagnose({
   pool,
@@ -74,7 +74,7 @@ export async function diagnose({
   }
 }
 
-/** What was lent goes back also when no other one is to be had: else the pool would never end. */
+/** Returns a session to the pool also after a failure: otherwise the pool would never end. */
 async function lent<T>(pool: PgPool, work: (session: Session) => Promise<T>): Promise<T> {
   const session = (await pool.connect()) as Session
   try {
@@ -86,7 +86,7 @@ async function lent<T>(pool: PgPool, work: (session: Session) => Promise<T>): Pr
 
 function tooSmall(): StoreUnavailableError {
   return new StoreUnavailableError(
-    'The look at a pooler takes two connections at a time, and this pool has one only. Give it a max of 2 or more.',
+    'The check for a pooler takes two connections, and this pool has one. Give it a max of 2 or more.',
     { code: 'STORE_CONFIG', store: 'postgres' },
   )
 }
@@ -140,16 +140,15 @@ async function compareClocks(session: Session): Promise<PostgresDiagnosis['clock
 }
 
 /**
- * With a pooler in transaction mode, a session that asks again finds its connection taken by
- * another's transaction.
+ * Whether a session changes its server connection between transactions, as a pooler makes it. Then
+ * the transaction of the other session has taken the connection of this one.
  */
 async function changesConnections(session: Session, other: Session): Promise<boolean> {
   for (let tries = 0; tries < POOLER_TRIES; tries += 1) {
     const before = await backendOf(session)
     await other.query('begin')
     try {
-      // Where the pooler has this one only, the session would not be answered before the
-      // transaction ends.
+      // A pooler with one server connection would not answer before the transaction ends.
       if ((await backendOf(other)) === before || (await backendOf(session)) !== before) return true
     } finally {
       await other.query('rollback')
@@ -166,7 +165,7 @@ async function examineSchema(
   session: Session,
   schema: string,
 ): Promise<Pick<PostgresDiagnosis, 'missing' | 'denied'>> {
-  // As text throughout: what a library makes of booleans and arrays can be set.
+  // Everything as text, since the types of booleans and arrays depend on settings of the library.
   const { there, usage } = await first(
     session,
     `select (n.nspname is not null)::int::text as there,
@@ -183,17 +182,17 @@ async function examineSchema(
        left join pg_class c on c.relname = t and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
     [schema, TABLES, TABLE_RIGHTS],
   )
-  const turn = await first(
+  const routine = await first(
     session,
     `select (to_regprocedure($1) is not null)::int::text as there,
         coalesce(has_function_privilege(to_regprocedure($1), 'execute'), true)::int::text as allowed`,
-    [`${quoteSchema(schema)}.${TURN}`],
+    [`${quoteSchema(schema)}.${APPLY_BATCH}`],
   )
   const found = tables.rows as { name: string; there: string; denied: string }[]
   return {
     missing: [
       ...found.filter(({ there }) => there !== '1').map(({ name }) => `${schema}.${name}`),
-      ...(turn['there'] === '1' ? [] : [`${schema}.${TURN}`]),
+      ...(routine['there'] === '1' ? [] : [`${schema}.${APPLY_BATCH}`]),
     ],
     denied: [
       ...found.flatMap(({ name, there, denied }) =>
@@ -201,7 +200,7 @@ async function examineSchema(
           ? denied.split(' ').map((right) => `${right} on ${schema}.${name}`)
           : [],
       ),
-      ...(turn['allowed'] === '1' ? [] : [`EXECUTE on ${schema}.${TURN}`]),
+      ...(routine['allowed'] === '1' ? [] : [`EXECUTE on ${schema}.${APPLY_BATCH}`]),
     ],
   }
 }

@@ -1,18 +1,17 @@
 /**
  * The format of the schema. Tables and functions are only added to, so most changes keep it. A
- * change that processes of this version must not meet gets a new number, and the migration to it
- * does two things:
+ * change that processes of this version must not meet gets a new number. The migration to it does
+ * two things:
  *
  * - It writes the number to `facts`, so that the migration of this version refuses.
- * - It puts a function in the place of `turn_1` that has another return type and raises `HF002`. A
- *   process of this version then reports `STORE_FORMAT` at its next call, at no cost to any call
- *   before. An older version reports a failure, and cannot replace that function: PostgreSQL
+ * - It replaces `apply_batch_v1` by a function with another return type that raises `HF002`. A
+ *   process of this version then reports `STORE_FORMAT` at its next call, and earlier calls pay
+ *   nothing. An older version reports a failure and cannot replace that function: PostgreSQL
  *   refuses to change a return type.
  */
-export const SCHEMA_FORMAT = 1
+import { NEWER_FORMAT } from '../sql/failures.js'
 
-/** The SQLSTATE that says that the schema is of a newer format. */
-export const NEWER_FORMAT = 'HF002'
+export const SCHEMA_FORMAT = 1
 
 /** Refuses to migrate a schema of a newer format. Runs before anything is changed. */
 export const CHECK_FORMAT = /* sql */ `
@@ -23,8 +22,8 @@ begin
   if to_regclass(quote_ident(HOLDFAST_TEXT) || '.facts') is null then return; end if;
   select f.value::integer into v_format from holdfast.facts f where f.name = 'format';
   if v_format > ${SCHEMA_FORMAT} then
-    raise exception 'the schema has format %, and this version of Holdfast knows format ${SCHEMA_FORMAT}', v_format
-      using errcode = '${NEWER_FORMAT}';
+    raise exception 'the schema has format %, and this version of Holdfast knows format ${SCHEMA_FORMAT}',
+      v_format using errcode = '${NEWER_FORMAT}';
   end if;
 end $format$;
 `

@@ -1,7 +1,4 @@
-/**
- * `holdfast/postgres`: locks in PostgreSQL, through the pool of `pg` or `postgres` that the program
- * has anyway.
- */
+/** `holdfast/postgres`: locks in PostgreSQL, through the program's pool of `pg` or `postgres`. */
 import type { Store } from '../../store/contract.js'
 import { checkRequestTimeout, refuseMode } from '../sql/options.js'
 import { SqlStore } from '../sql/store.js'
@@ -18,29 +15,27 @@ export { pgTransactions } from '../../transaction/libraries/pg.js'
 export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.js'
 
 export interface PostgresStoreOptions {
-  /** `new pg.Pool(…)` or `postgres(…)`. It is never closed by the store. */
+  /** `new pg.Pool(…)` or `postgres(…)`. The store never closes it. */
   readonly pool: PgPool | PostgresJs
-  /**
-   * The schema with the tables. Programs that are to exclude each other must use the same one.
-   * Default `holdfast`.
-   */
+  /** The schema with the tables. Programs that share locks must use the same. Default `holdfast`. */
   readonly schema?: string
   /**
-   * Make the schema when it is missing. Default false: run the SQL of `postgresSchema()` once
-   * instead.
+   * Create the schema if it is missing. Default false: run `holdfast migrate` or the SQL of
+   * `postgresSchema()` once instead.
    */
   readonly autoMigrate?: boolean
   /**
-   * How long to wait for an answer before the outcome counts as unknown, in milliseconds. Default 5
-   * 000.
+   * How long to wait for an answer before the outcome counts as unknown, in milliseconds.
+   * Default 5000.
    */
   readonly requestTimeoutMs?: number
 }
 
 /**
- * Makes a store in a PostgreSQL database. Nothing is sent until it is used. It takes up to four
- * connections of the pool at a time, and one of its own, to listen, once somebody waits.
- * @throws LockUsageError when an option is not what it should be.
+ * Returns a store in a PostgreSQL database. It sends nothing until it is used. It takes up to four
+ * connections of the pool at a time. It opens one of its own when a waiter first waits, or when all
+ * connections of the pool are in use.
+ * @throws LockUsageError for an invalid option.
  */
 export function postgresStore(options: PostgresStoreOptions): Store<true> {
   refuseMode(options, 'postgres')

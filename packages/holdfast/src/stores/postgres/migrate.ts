@@ -5,8 +5,9 @@ import type { PgPool, PostgresJs } from './pools.js'
 import { DEFAULT_SCHEMA, postgresSchema } from './schema.js'
 
 /**
- * Makes the schema, as the SQL of `postgresSchema()` does, in one transaction. It may be repeated.
- * @throws LockError when the schema cannot be named so, or the database does not let us make it.
+ * Creates or updates the schema, as the SQL of `postgresSchema()` does, in one transaction. It may
+ * run again at any time.
+ * @throws LockError for a schema name that is not valid, or when the database refuses.
  */
 export async function migratePostgres(
   pool: PgPool | PostgresJs,
@@ -20,10 +21,11 @@ export async function migratePostgres(
   }
 }
 
-/** Whoever makes the schema needs other rights than those who use it. */
+/** A migration needs other rights than the use of the schema. */
 function denied(cause: unknown, schema: string): LockError {
   const text =
-    `PostgreSQL refused: ${(cause as Error).message}. To make the schema "${schema}", this user needs CREATE on the ` +
-    'database, or has to own the schema. Else have its owner run the SQL of postgresSchema().'
+    `PostgreSQL refused: ${(cause as Error).message}. To migrate the schema "${schema}", this user ` +
+    'must own it, or needs CREATE on the database if it is missing. Otherwise let its owner run the ' +
+    'SQL of postgresSchema().'
   return new StoreUnavailableError(text, { store: 'postgres', code: 'STORE_AUTH', cause })
 }

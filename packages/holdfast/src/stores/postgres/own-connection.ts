@@ -1,7 +1,6 @@
 /**
- * The one connection of `pg` that is ours and not the pool's. It listens for those who wait, and it
- * carries what cannot wait while the caller's pool is exhausted. It is made when it is first
- * needed.
+ * The one connection of `pg` that belongs to the store and not to the pool. It listens for waiters,
+ * and it carries requests while the caller's pool is exhausted. It opens when it is first needed.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { closeWithin } from './close-within.js'
@@ -9,8 +8,8 @@ import type { PgPool, PgStatement } from './pools.js'
 
 export interface ListenEvents {
   onNotify(payload: string): void
-  /** The connection was lost. `again` says whether the library has connected anew by itself. */
-  onLost(again: boolean): void
+  /** The connection was lost. `reconnected`: the library has opened it again by itself. */
+  onLost(reconnected: boolean): void
 }
 
 /** As much of a client of `pg` as is used. */
@@ -24,26 +23,23 @@ interface PgConnection {
   readonly connection?: { readonly stream?: { destroy(): void } }
 }
 
-/** Not in the library's types, but what its pools make their own connections with. */
+/** The class with which a pool of `pg` makes its connections. It is not in the library's types. */
 interface WithClient {
   readonly Client: new (options: object) => PgConnection
   readonly options: { readonly password?: unknown }
 }
 
-/**
- * How often to look whether the connection is alive: nobody else would notice that it ended in
- * silence.
- */
-const LOOK_EVERY_MS = 5000
-const LOOK_LIMIT_MS = 3000
-/** Unless the pool has a limit of its own. */
+/** How often the connection is checked, which may have ended silently, in milliseconds. */
+const CHECK_EVERY_MS = 5000
+const CHECK_LIMIT_MS = 3000
+/** How long connecting may take if the pool sets no limit, in milliseconds. */
 const CONNECT_LIMIT_MS = 5000
 
 export class OwnConnection {
   readonly #pool: PgPool
   #connection: Promise<PgConnection> | undefined
   #current: PgConnection | undefined
-  #looking: NodeJS.Timeout | undefined
+  #checking: NodeJS.Timeout | undefined
   #events: ListenEvents | undefined
   #tail: Promise<unknown> = Promise.resolve()
 
@@ -53,28 +49,28 @@ export class OwnConnection {
 
   async query(statement: PgStatement | string): Promise<{ rows: unknown[] }> {
     const connection = await this.#open()
-    return this.#inTurn(() => connection.query(statement))
+    return this.#inOrder(() => connection.query(statement))
   }
 
-  /** One statement after the other: the library will stop to keep a queue of its own. */
-  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+  /** Sends one statement after the other, since the library will drop its own queue. */
+  #inOrder<T>(send: () => Promise<T>): Promise<T> {
     const sent = this.#tail.then(send)
     this.#tail = sent.catch(() => undefined)
     return sent
   }
 
-  /** Rejects when the connection cannot be made. `events.onLost` tells of its end, once. */
+  /** Rejects when the connection cannot be opened. `events.onLost` reports its end, once. */
   async listen(channel: string, events: ListenEvents): Promise<void> {
     await this.query(`listen "${channel}"`)
     this.#events = events
   }
 
-  async rest(): Promise<void> {
+  async close(): Promise<void> {
     const connecting = this.#connection
     this.#current = this.#connection = this.#events = undefined
-    clearInterval(this.#looking)
-    // What is not made yet is ended as soon as it is. Nobody waits for that.
-    const ended = connecting?.then(end, () => undefined) // it was never made
+    clearInterval(this.#checking)
+    // A connection that is still being opened is closed once it is open.
+    const ended = connecting?.then(end, () => undefined) // it was never open
     await closeWithin(ended)
   }
 
@@ -88,7 +84,7 @@ export class OwnConnection {
 
   async #connect(): Promise<PgConnection> {
     const { Client, options } = this.#pool as unknown as WithClient
-    // The pool hides the password from whoever prints its options, and so from a copy of them, too.
+    // The pool makes its password not enumerable, so a copy of its options lacks it.
     const { password } = options
     const connection = new Client({
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
@@ -106,38 +102,37 @@ export class OwnConnection {
       throw error
     }
     this.#current = connection
-    // A process may end while it is idle. The limit of each request keeps the process for as long
-    // as it has to be.
+    // An idle connection does not keep the process alive. The time limit of each request does.
     connection.unref()
     this.#tail = Promise.resolve()
-    const look = (): Promise<unknown> =>
+    const check = (): Promise<unknown> =>
       withTimeout(
-        this.#inTurn(() => connection.query('select 1')),
-        LOOK_LIMIT_MS,
-        silent,
+        this.#inOrder(() => connection.query('select 1')),
+        CHECK_LIMIT_MS,
+        noAnswer,
         { background: true },
       )
-    this.#looking = setInterval(() => void look().catch(lost), LOOK_EVERY_MS)
-    this.#looking.unref()
+    this.#checking = setInterval(() => void check().catch(lost), CHECK_EVERY_MS)
+    this.#checking.unref()
     return connection
   }
 
-  /** Also called for a connection that was put to rest, whose end is no loss. */
+  /** Also called for a connection that `close` has ended, which is no loss. */
   #lost(connection: PgConnection): void {
     void connection.end().catch(() => undefined) // it is broken, or ended already
     if (this.#current !== connection) return
-    clearInterval(this.#looking)
+    clearInterval(this.#checking)
     const events = this.#events
     this.#current = this.#connection = this.#events = undefined
     events?.onLost(false)
   }
 }
 
-function silent(): Error {
+function noAnswer(): Error {
   return new Error('the connection does not answer')
 }
 
-/** A goodbye would wait for that of the server, for ever where nothing arrives any more. */
+/** Ends a connection. On a silent one the library would wait forever for the server's end. */
 async function end(connection: PgConnection): Promise<void> {
   const { stream } = connection.connection ?? {}
   await closeWithin(connection.end(), () => stream?.destroy())

@@ -1,19 +1,17 @@
-/**
- * The schema as one text, for the store that migrates by itself and for people who do it by hand.
- */
+/** The schema as one SQL text, for `autoMigrate` and for operators. */
 import { LockUsageError } from '../../errors.js'
 import { CHECK_FORMAT, NOTE_FORMAT } from './format.js'
+import { DROP_RETIRED } from './retired.js'
 import { RULE } from './rule/index.js'
 import { TABLES } from './tables.js'
 
 export const DEFAULT_SCHEMA = 'holdfast'
 
 /**
- * Makes the schema only where it is missing: the right to make schemas is not needed where somebody
- * made it before.
+ * Creates the schema only if it is missing, since the user may lack the right to create schemas.
  */
 const PREPARE = /* sql */ `
--- Two clients may do this at the same moment; "if not exists" alone does not order them.
+-- Two clients may migrate at the same moment, and "if not exists" alone does not order them.
 select pg_advisory_xact_lock(5264201764520137);
 do $prepare$ begin
   if not exists (select from pg_namespace where nspname = HOLDFAST_TEXT) then
@@ -23,26 +21,28 @@ end $prepare$;
 `
 
 /**
- * The SQL that makes everything the PostgreSQL store needs: a schema with its tables and functions.
- * It may be run again at any time. Run it as one transaction.
- * @throws LockUsageError when the name of the schema cannot be one.
+ * Returns the SQL that creates or updates the schema with its tables and functions. Run it as one
+ * transaction. It may run again at any time.
+ * @param schema the schema's name; `holdfast` by default
+ * @throws LockUsageError for a name that is not valid.
  */
 export function postgresSchema(schema: string = DEFAULT_SCHEMA): string {
   const name = quoteSchema(schema)
   const text = `'${schema.replaceAll("'", "''")}'`
-  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + RULE)
+  return (PREPARE + CHECK_FORMAT + TABLES + NOTE_FORMAT + DROP_RETIRED + RULE)
     .replaceAll('HOLDFAST_TEXT', () => text)
     .replaceAll(/\bholdfast(?=\.|;)/g, () => name)
 }
 
 /**
- * The name as SQL has to say it. PostgreSQL cuts longer names silently, and `$` would end the
- * quotes of a function.
+ * Returns the name as an SQL identifier. PostgreSQL truncates longer names silently, and `$` would
+ * end the quotes of a function.
+ * @throws LockUsageError for a name that is not valid.
  */
 export function quoteSchema(schema: unknown): string {
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/i.test(schema)) {
     throw new LockUsageError(
-      'The schema of postgresStore must be a name of letters, digits and underscores, at most 63 of them.',
+      'Invalid schema: must be at most 63 letters, digits and underscores, and not start with a digit.',
       { store: 'postgres' },
     )
   }

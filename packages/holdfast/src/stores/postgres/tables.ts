@@ -1,22 +1,20 @@
 /**
- * The tables. Append-only: what has once been released is never changed here, only added to, and
- * each statement may run again. `holdfast` stands for the schema and is replaced by the name that
- * the user chose.
+ * The tables. A migration only adds to them: it never changes what was released, and each statement
+ * may run again. `holdfast` stands for the schema and is replaced by the name that the user chose.
  *
- * - `locks` has one row for each name ever used. It is locked by whoever decides about that lock,
- *   and it is kept when the lock is free, so that tokens only grow; rule/purge.ts says when it may
- *   go. `guarded` says that its guard is to be asked before the next grant.
- * - `holders` and `waiters` are who holds and who queues, in the order of `seq`.
- * - `tombstones` are the claims that were withdrawn, kept until no late message of theirs can come
- *   any more.
+ * - `locks` has one row for each lock name that was ever used. A session locks that row before it
+ *   decides about the lock. The row stays when the lock is free, so that tokens only grow;
+ *   rule/purge.ts says when it may go. `guarded` says that the next grant has to pass a guard.
+ * - `holders` and `waiters` are the holders and the queue, in the order of `seq`.
+ * - `tombstones` are withdrawn claims, kept as long as a late message of them may come.
  * - `guards` are locked by transactions that cover a lease until their commit. Only the next grant
- *   changes them, so that renewals and releases never wait for a transaction.
- * - `fences` remember the largest token that a resource has seen.
+ *   changes them, so renewals and releases never wait for a transaction.
+ * - `fences` keep the largest token that a resource has seen.
  * - `facts` has the format of all this, which migrations read; format.ts.
  *
- * `owner` and `because` are JSON as text: JSON values of PostgreSQL refuse some of the characters
- * that a label may have. Rows that change at each heartbeat and grant leave room on their page, so
- * that the indexes need not change with them.
+ * `owner` and `because` are JSON as text, since the JSON type of PostgreSQL refuses some characters
+ * that a label may have. Rows that change with each heartbeat and grant leave room on their page,
+ * so that the indexes need not change with them.
  */
 export const TABLES = /* sql */ `
 create table if not exists holdfast.locks (

@@ -12,7 +12,7 @@ export function transactionGuardOf(
     begin: async (query, { lock, token, id }) => (await query(guard, [lock, token, id])).length > 0,
     // The setting is the transaction's own and ends with it.
     async isStillOpen(query, { id }) {
-      // By whether there is a row: libraries can be told to rename columns.
+      // Only counts rows, since a setting of the library may rename columns.
       const same = "select 1 as same where current_setting('holdfast.cover', true) = $1::text"
       return (await query(same, [id])).length > 0
     },

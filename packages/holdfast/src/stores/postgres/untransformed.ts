@@ -1,7 +1,6 @@
 /**
- * Answers of `postgres` as the server gave them, whatever `transform` its caller has set:
- * `postgres.pascal` would have our columns renamed, and a lock that was taken be taken for one that
- * was not.
+ * Reads answers of `postgres` as the server gave them, for any `transform` of the instance.
+ * `postgres.pascal`, for example, renames columns, and a grant would look like a refusal.
  */
 import { LockUsageError } from '../../errors.js'
 import type { PostgresJs, Row } from './pools.js'
@@ -14,10 +13,7 @@ interface WithTransform {
   }
 }
 
-/**
- * What a query is until it is awaited. Rows that are left raw are bytes by position, and no value
- * is transformed.
- */
+/** A query that is not awaited yet. Raw rows are bytes by position, without any transform. */
 interface Pending extends PromiseLike<readonly unknown[]> {
   raw?(): PromiseLike<readonly unknown[]>
 }
@@ -26,17 +22,23 @@ type RawAnswer = readonly (readonly (Uint8Array | null)[])[] & {
   readonly columns?: readonly { readonly name: string }[] | null
 }
 
-/** @throws LockUsageError for an instance whose rows nobody but its caller can read. */
+/**
+ * Rejects an instance that transforms whole rows, which cannot be undone.
+ * @throws LockUsageError for such an instance.
+ */
 export function checkTransform(sql: PostgresJs): void {
   if ((sql.options as WithTransform).transform?.row?.from === undefined) return
   throw new LockUsageError(
-    'This instance of "postgres" has a transform of rows, which would be given those of Holdfast, too. Give postgresStore an ' +
-      'instance of its own, without transform.row.',
+    'This instance of "postgres" has the option transform.row, which would also change the rows of ' +
+      'Holdfast. Give postgresStore an instance of its own without it.',
     { store: 'postgres' },
   )
 }
 
-/** @param text the statement: each of its columns is named in it, by a word in lower case */
+/**
+ * Resolves to the rows of a query with the names and values of the server.
+ * @param text the statement, which contains each column's name in lower case
+ */
 export async function untransformed(
   sql: PostgresJs,
   text: string,

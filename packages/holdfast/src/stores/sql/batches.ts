@@ -1,23 +1,23 @@
 /**
- * The queue of one process in front of the database: what is asked in one turn of the event loop
- * travels together, and while a few statements are under way the rest gathers for the next one. So
- * a busy process uses few connections of the caller's pool, and one commit serves many.
+ * Batches the requests of one process: requests of one tick travel together, and while a few
+ * statements are in flight the others gather for the next one. So a busy process uses few
+ * connections of the caller's pool, and one commit serves many requests.
  *
  * Withdrawals go first, since they make room. The order of requests does not matter for safety: a
- * withdrawn claim stays refused. It matters for fairness: statements that are under way together
- * may overtake each other, so a new claim leaves when the ones before it for the same lock were
- * answered. Heartbeats of waiters do not wait for anything.
+ * withdrawn claim stays refused. It matters for fairness, since statements that are in flight
+ * together may overtake each other. So a new claim is sent after the earlier ones for the same lock
+ * were answered. Heartbeats of waiters never wait.
  */
 import { isLockError, storeClosed, StoreUnavailableError, type LockError } from '../../errors.js'
 import type { Database } from './database.js'
 import type { Answer, Request } from './requests.js'
 
-/** So many requests share a statement at most. */
+/** How many requests share a statement at most. */
 const LARGEST_BATCH = 128
 
-interface Item {
+interface QueuedRequest {
   readonly request: Request
-  /** Requests with the same one reach the database in the order in which they were made. */
+  /** Requests of one lane reach the database in the order in which they were made. */
   readonly lane: string | undefined
   resolve(answer: Answer): void
   reject(error: unknown): void
@@ -25,18 +25,18 @@ interface Item {
 
 export class Batches {
   readonly #database: Database
-  #queue: Item[] = []
-  #underWay = 0
-  /** Those of the batches that have no answer yet. */
+  #queue: QueuedRequest[] = []
+  #inFlight = 0
+  /** The lanes of batches without an answer yet. */
   readonly #lanes = new Set<string>()
   #scheduled = false
   #closed = false
-  readonly #onTurnEnd = (): void => {
+  readonly #onTickEnd = (): void => {
     this.#scheduled = false
-    const batch = this.#take()
-    // Without a batch all that is left is held back, until an answer comes.
+    const batch = this.#takeBatch()
+    // An empty batch means that all other requests wait for an answer in their lane.
     if (batch.length === 0) return
-    this.#send(batch)
+    this.#sendBatch(batch)
     this.#schedule()
   }
 
@@ -45,10 +45,11 @@ export class Batches {
   }
 
   /**
-   * @param lane the request leaves when all earlier ones with the same lane were answered, or
-   * together with them
+   * Resolves to the answer to a request.
+   * @param lane the request is sent after all earlier ones of this lane were answered, or together
+   * with them
    */
-  do(request: Request, lane?: string): Promise<Answer> {
+  send(request: Request, lane?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#closed) reject(this.#closedError())
       else {
@@ -58,32 +59,38 @@ export class Batches {
     })
   }
 
-  /** Ends what has not been sent. What has been is answered yet. */
+  /** Rejects the requests that were not sent. Those that were sent are still answered. */
   close(): void {
     this.#closed = true
     for (const item of this.#queue.splice(0)) item.reject(this.#closedError())
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#underWay >= this.#database.statements || this.#queue.length === 0)
+    if (
+      this.#scheduled ||
+      this.#inFlight >= this.#database.maxStatements ||
+      this.#queue.length === 0
+    )
       return
     this.#scheduled = true
-    // After the promises that are settled in this turn have had their say: they may have more to
-    // ask.
-    process.nextTick(this.#onTurnEnd)
+    // Promises that settle in this tick run first, since they may make further requests.
+    process.nextTick(this.#onTickEnd)
   }
 
-  #take(): Item[] {
+  #takeBatch(): QueuedRequest[] {
     const queue = this.#queue
     if (queue.length > 1) {
-      const first = queue.filter(({ request }) => request.verb === 'withdraw')
-      if (first.length > 0) {
-        this.#queue = [...first, ...queue.filter(({ request }) => request.verb !== 'withdraw')]
+      const withdrawals = queue.filter(({ request }) => request.verb === 'withdraw')
+      if (withdrawals.length > 0) {
+        this.#queue = [
+          ...withdrawals,
+          ...queue.filter(({ request }) => request.verb !== 'withdraw'),
+        ]
       }
     }
     if (this.#lanes.size === 0) return this.#queue.splice(0, LARGEST_BATCH)
-    const batch: Item[] = []
-    const rest: Item[] = []
+    const batch: QueuedRequest[] = []
+    const rest: QueuedRequest[] = []
     for (const item of this.#queue) {
       const isHeldBack = item.lane !== undefined && this.#lanes.has(item.lane)
       if (isHeldBack || batch.length === LARGEST_BATCH) rest.push(item)
@@ -93,19 +100,19 @@ export class Batches {
     return batch
   }
 
-  #send(batch: readonly Item[]): void {
+  #sendBatch(batch: readonly QueuedRequest[]): void {
     const lanes = new Set(batch.flatMap(({ lane }) => lane ?? []))
     for (const lane of lanes) this.#lanes.add(lane)
-    this.#underWay += 1
+    this.#inFlight += 1
     void this.#settle(batch).then(() => {
       for (const lane of lanes) this.#lanes.delete(lane)
-      this.#underWay -= 1
+      this.#inFlight -= 1
       this.#schedule()
     })
   }
 
   /** Never rejects. */
-  #settle(batch: readonly Item[]): Promise<void> {
+  #settle(batch: readonly QueuedRequest[]): Promise<void> {
     return this.#database.run(batch.map(({ request }) => request)).then(
       (answers) => {
         batch.forEach((item, index) => {
@@ -118,11 +125,8 @@ export class Batches {
     )
   }
 
-  /**
-   * One request that the database cannot read must not fail the others, which had nothing to do
-   * with it.
-   */
-  async #fail(batch: readonly Item[], error: unknown): Promise<void> {
+  /** Sends requests one by one if the database cannot read one of them, so the others succeed. */
+  async #fail(batch: readonly QueuedRequest[], error: unknown): Promise<void> {
     if (batch.length > 1 && isLockError(error) && error.code === 'LOCK_USAGE') {
       for (const item of batch) await this.#settle([item])
     } else for (const item of batch) item.reject(error)
@@ -130,7 +134,7 @@ export class Batches {
 
   #noAnswer(): StoreUnavailableError {
     return new StoreUnavailableError(
-      'The functions in the database did not answer as they should.',
+      'The routines in the database did not answer every request. Run holdfast migrate --store URL.',
       {
         code: 'STORE_CONFIG',
         store: this.#database.name,

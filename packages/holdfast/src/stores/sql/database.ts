@@ -1,19 +1,16 @@
-/** What an SQL store needs of its database. */
+/** The port through which the SQL store uses a database. */
 import type { TransactionGuard, PushedGrant } from '../../store/contract.js'
 import type { Answers, Request } from './requests.js'
 
-/** What a doorbell tells. */
-export interface BellEvents {
-  /** A claim of ours was made a holder while it waited. */
+/** The wake-ups that a database sends. */
+export interface WakeupEvents {
+  /** A waiting claim of this client was granted. */
   onGrant(claimId: string, grant: PushedGrant): void
-  /**
-   * Somebody may have been granted something, or a call may have been missed: whoever waits should
-   * look again.
-   */
+  /** A claim may have been granted, or a message was missed: each waiter should ask again. */
   onHint(): void
 }
 
-/** Names of locks that somebody holds or waits for. */
+/** A query for the names of locks with holders or waiters. */
 export interface NameQuery {
   readonly prefix: string
   readonly after: string
@@ -24,27 +21,25 @@ export interface NameQuery {
 export interface Database {
   /** Such as `postgres`. */
   readonly name: string
-  /** Where the database rings for this client: written into the rows of its waiters. */
+  /** The channel on which the database wakes this client; its waiters' rows contain it. */
   readonly channel: string
   /**
-   * So many statements of one client are under way at once: more would only wait for each other's
-   * commit, and be smaller.
+   * How many statements of one client are in flight at once. More would be smaller, and wait for
+   * each other's commit.
    */
-  readonly statements: number
-  /** What is particular to the database in how a transaction covers a lease. */
+  readonly maxStatements: number
+  /** The part of the transaction guard that differs between databases. */
   readonly transactionGuard: Pick<TransactionGuard, 'begin' | 'isStillOpen'>
-  /** Does all the requests, in order, in one transaction and one round trip. */
+  /** Applies all requests, in order, in one transaction and one round trip. */
   run(requests: readonly Request[]): Promise<Answers>
   names(query: NameQuery): Promise<readonly string[]>
   /**
-   * Begins to listen. Resolves when no call can be missed any more; rejects when calls do not come
-   * through.
+   * Starts to listen. Resolves when no message can be missed any more. Rejects when messages do not
+   * arrive.
    */
-  listen(events: BellEvents): Promise<void>
-  /**
-   * Nobody waits any more: gives back what listening needs. May be followed by another `listen`.
-   */
-  deafen(): Promise<void>
-  /** Gives back the connections of its own. */
+  listen(events: WakeupEvents): Promise<void>
+  /** Stops listening and closes its connection. Another `listen` may follow. */
+  unlisten(): Promise<void>
+  /** Closes the connections that are not the pool's. */
   close(): Promise<void>
 }

@@ -1,9 +1,9 @@
 /**
- * What travels to the database and back: a list of requests as JSON, and a list of answers. The
- * same for every SQL store.
+ * The requests to a database and its answers, as lists in JSON. They are the same for every SQL
+ * store.
  *
- * Owners and reasons are JSON inside the JSON: databases refuse some characters in theirs that a
- * label may have.
+ * Owners and steal reasons are JSON inside the JSON, since the JSON of databases refuses some
+ * characters that a label may have.
  */
 import { lockMismatch } from '../../errors.js'
 import type {
@@ -31,7 +31,7 @@ export interface Request {
   readonly [detail: string]: string | number | boolean | undefined
 }
 
-/** What changes nothing more when it is done again, and is answered as if it were done now. */
+/** Verbs that change nothing when they are repeated, and get the same answer. */
 const REPEATABLE: ReadonlySet<string> = new Set<Request['verb']>([
   'attempt',
   'renew',
@@ -43,13 +43,10 @@ export function areRepeatable(requests: readonly Request[]): boolean {
   return requests.every(({ verb }) => REPEATABLE.has(verb))
 }
 
-/**
- * The database's answer to one request; which properties it has depends on the verb. Numbers may
- * come as text.
- */
+/** The answer to one request. Its properties depend on the verb. Numbers may come as text. */
 export type Answer = Readonly<Record<string, unknown>>
 
-/** In the order of the requests. One is missing when the database does not answer as it should. */
+/** In the order of the requests. An answer is undefined if the database did not give it. */
 export type Answers = readonly (Answer | undefined)[]
 
 export function attemptRequest(claim: Claim, options: AttemptOptions, channel: string): Request {
@@ -143,12 +140,12 @@ export function stealResult({ holders, freeInMs, guarded }: Answer): StealResult
   return { holders: Number(holders), freeInMs: Number(freeInMs) }
 }
 
-/** Of `downgrade` and `guard`. */
+/** Returns the result of `downgrade` or `guard`. */
 export function isDone({ done }: Answer): boolean {
   return isTrue(done)
 }
 
-/** All claims of a client have one owner, mostly. */
+/** Most claims of a client have the same owner. */
 const ownerTexts = new WeakMap<Owner, string>()
 
 function ownerText(owner: Owner): string {
@@ -160,10 +157,7 @@ function ownerText(owner: Owner): string {
   return text
 }
 
-/**
- * JSON without anything that would arrive as something else through a connection with another
- * character set.
- */
+/** Returns JSON in ASCII, which arrives unchanged through a connection of any character set. */
 function plainJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[\u007f-\uffff]/g, escaped)
 }
@@ -172,7 +166,7 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Undefined when nobody holds the lock or waits for it. */
+/** Returns the state of a lock, or undefined without holders and waiters. */
 export function lockInfo(lock: string, answer: Answer): LockInfo | undefined {
   const holders = (answer['holders'] as Answer[]).map(holderInfo)
   const waiters = (answer['waiters'] as Answer[]).map(waiterInfo)
@@ -212,7 +206,7 @@ function waiterInfo(row: Answer): WaiterInfo {
   }
 }
 
-/** Databases without a type for it say 1 or 0, as a number or as text. */
+/** Databases without booleans answer 1 or 0, as a number or as text. */
 function isTrue(value: unknown): boolean {
   return Number(value) === 1
 }

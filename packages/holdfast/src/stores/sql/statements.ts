@@ -1,47 +1,48 @@
 /**
- * Sending a statement: with a time limit, again when it was rolled back or the connection had
- * ended, and after making the schema when it is missing.
+ * Sends statements with a time limit. It sends a statement again if the server rolled it back, if
+ * its connection had ended, or after a migration if tables or routines are missing.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick, setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../clock/clock.js'
 import { RequestTimeouts } from '../../clock/request-timeouts.js'
 import { StoreUnavailableError, type LockError } from '../../errors.js'
 
-/** A statement that was rolled back or whose connection was lost is tried again so often. */
-const TRIES = 5
+/** How often a statement is sent at most. */
+const MAX_TRIES = 5
+/** How long a migration may take to replace a routine, in milliseconds. */
+const REPLACEMENT_MS = 250
 
 export interface StatementOptions {
   /** The store's name. */
   readonly store: string
   readonly requestTimeoutMs: number
-  /** Makes the schema; undefined when that is not to be done. */
+  /** Creates the tables and routines; undefined without `autoMigrate`. */
   readonly migrate: (() => Promise<void>) | undefined
-  /** Whether the failure undid the statement, and another try may succeed. */
+  /** Whether the server undid the statement, and another try may succeed. */
   isRetriable(error: unknown): boolean
   /**
-   * Whether the connection ended under the statement, which may have been done or not. A server
-   * that restarted, or a firewall, leaves a pool full of such connections, and nobody knows before
-   * they are used.
+   * Whether the connection ended under the statement, whose outcome is then unknown. A server that
+   * restarted, or a firewall, leaves a pool full of such connections, and only their use shows it.
    */
   isCutOff(error: unknown): boolean
-  /** Whether the tables or routines are not there. */
+  /** Whether the tables or routines are missing. */
   isUnmigrated(error: unknown): boolean
-  /** A typed error that says what happened and what to do. */
+  /** Returns a typed error that says what happened and what to do. */
   explain(error: unknown): LockError
 }
 
-/** How long there is left for a statement. */
+/** The time limit of one statement. */
 export interface TimeLimit {
-  /** Nobody awaits the answer any more: what has not been sent must not be. */
+  /** Whether the limit has passed: a statement that was not sent by then must not be sent. */
   over: boolean
   /**
-   * Set by the one who sends: ends the connection, which may never answer again and would be
-   * missing in its pool.
+   * Set by the sender: ends the connection, which may never answer again and would be missing in
+   * its pool.
    */
   giveUp: (() => void) | undefined
 }
 
-/** The error of a statement that was not sent any more. Nobody sees it. */
+/** Returns the error of a statement that was not sent in time. No caller sees it. */
 export function tooLate(): Error {
   return new Error('there was no connection in time')
 }
@@ -50,7 +51,7 @@ export function tooLate(): Error {
 type Send<T> = (limit: TimeLimit) => Promise<T>
 
 interface Task<T> {
-  readonly statement: Send<T>
+  readonly send: Send<T>
   readonly repeatable: boolean
   resolve(value: T): void
   reject(error: unknown): void
@@ -58,56 +59,56 @@ interface Task<T> {
 
 export class Statements {
   readonly #options: StatementOptions
-  readonly #patience: RequestTimeouts
+  readonly #timeouts: RequestTimeouts
   #migration: Promise<void> | undefined
 
   constructor(options: StatementOptions) {
     this.#options = options
-    this.#patience = new RequestTimeouts(systemClock, options.requestTimeoutMs)
+    this.#timeouts = new RequestTimeouts(systemClock, options.requestTimeoutMs)
   }
 
   /**
-   * Rejects with a `LockError`.
-   * @param repeatable whether it may be done twice, as when the connection ended before its answer
-   * came
+   * Resolves to the result of a statement. Rejects with a `LockError`.
+   * @param repeatable whether the statement may run twice, as when its connection ended before the
+   * answer came
    */
-  send<T>(statement: Send<T>, repeatable: boolean): Promise<T> {
-    return new Promise((resolve, reject) =>
-      this.#try({ statement, repeatable, resolve, reject }, 1),
-    )
+  send<T>(send: Send<T>, repeatable: boolean): Promise<T> {
+    return new Promise((resolve, reject) => this.#try({ send, repeatable, resolve, reject }, 1))
   }
 
-  /** With callbacks, since most of what a client does for a lock of a database is this. */
+  /** Uses callbacks: most of a client's time for a lock of a database passes here. */
   #try<T>(task: Task<T>, tries: number): void {
     const limit: TimeLimit = { over: false, giveUp: undefined }
-    const question = this.#patience.start(() => {
+    const timeout = this.#timeouts.start(() => {
       limit.over = true
       limit.giveUp?.()
       task.reject(this.#noAnswer())
     })
-    task.statement(limit).then(
+    task.send(limit).then(
       (value) => {
-        if (this.#patience.settle(question)) task.resolve(value)
+        if (this.#timeouts.settle(timeout)) task.resolve(value)
       },
       (error: unknown) => {
-        if (!this.#patience.settle(question)) return
-        this.#mend(error, tries, task.repeatable).then(
+        if (!this.#timeouts.settle(timeout)) return
+        this.#recover(error, tries, task.repeatable).then(
           () => this.#try(task, tries + 1),
-          (told: unknown) => task.reject(told),
+          (explained: unknown) => task.reject(explained),
         )
       },
     )
   }
 
-  /** Resolves when the statement may be tried again. Rejects with the error as a `LockError`. */
-  async #mend(error: unknown, tries: number, repeatable: boolean): Promise<void> {
+  /** Resolves when the statement may be sent again. Rejects with the error as a `LockError`. */
+  async #recover(error: unknown, tries: number, repeatable: boolean): Promise<void> {
     const options = this.#options
-    if (tries < TRIES && options.isRetriable(error)) return
-    // What ended together is told one after the other: the pool has to hear of all before it lends
-    // the next one.
-    if (tries < TRIES && repeatable && options.isCutOff(error)) await nextTurn()
-    else if (tries < TRIES && options.migrate && options.isUnmigrated(error))
-      await this.#migrate(options.migrate)
+    if (tries >= MAX_TRIES) throw options.explain(error)
+    if (options.isRetriable(error)) return
+    // The library reports connections that ended together one after the other. The pool has to
+    // learn of all of them before it lends the next one.
+    if (repeatable && options.isCutOff(error)) await nextTick()
+    else if (options.isUnmigrated(error) && options.migrate) await this.#migrate(options.migrate)
+    // A migration of another process may be replacing the routine at this moment.
+    else if (options.isUnmigrated(error) && repeatable && tries === 1) await pause(REPLACEMENT_MS)
     else throw options.explain(error)
   }
 
@@ -122,12 +123,12 @@ export class Statements {
     }
   }
 
-  /** When nobody answers the outcome is unknown. */
+  /** The outcome of a statement without an answer is unknown. */
   #noAnswer(): StoreUnavailableError {
     const { requestTimeoutMs, store } = this.#options
     const text =
-      `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either the server or the ` +
-      'network is slow, or all connections of the pool are in use.'
+      `The database did not answer within ${requestTimeoutMs} ms. The outcome is unknown. Either ` +
+      'the server or the network is slow, or all connections of the pool are in use.'
     return new StoreUnavailableError(text, { store })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The store over a database: what PostgreSQL and MySQL share. The grant rule runs in the database;
- * what is here turns verbs into requests and hands wake-ups to those who wait.
+ * The store over a database, as PostgreSQL and MySQL share it. The grant rule runs in the database.
+ * The store turns verbs into requests and passes wake-ups to waiters.
  */
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
@@ -43,10 +43,8 @@ const TRAITS: Traits<true> = {
   ttlRangeMs: [1, LONGEST_TTL_MS],
 }
 
-/**
- * The connection that listens is given back when nobody has waited for so long, in milliseconds.
- */
-const QUIET_MS = 10_000
+/** How long after its last waiter a client stops listening, in milliseconds. */
+const UNLISTEN_AFTER_MS = 10_000
 
 export class SqlStore implements Store<true> {
   readonly name: string
@@ -57,7 +55,7 @@ export class SqlStore implements Store<true> {
   readonly #watchers = new Map<string, WakeListener>()
   #listening: Promise<void> | undefined
   #listens = false
-  #quiet: NodeJS.Timeout | undefined
+  #unlistenTimer: NodeJS.Timeout | undefined
 
   constructor(database: Database) {
     this.name = database.name
@@ -66,43 +64,43 @@ export class SqlStore implements Store<true> {
     this.transactionGuard = {
       ...database.transactionGuard,
       prepare: async ({ lock, id }) =>
-        requests.isDone(await this.#batches.do({ verb: 'guard', lock, id })),
+        requests.isDone(await this.#batches.send({ verb: 'guard', lock, id })),
     }
   }
 
   attempt(claim: Claim, options: AttemptOptions): Promise<AttemptResult> {
     const request = requests.attemptRequest(claim, options, this.#database.channel)
     const isHeartbeat = this.#watchers.has(claim.id)
-    const answer = this.#batches.do(request, isHeartbeat ? undefined : claim.lock)
+    const answer = this.#batches.send(request, isHeartbeat ? undefined : claim.lock)
     return answer.then((answered) => requests.attemptResult(answered, claim, this.name))
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
     const renewOne = (renewal: Renewal): Promise<RenewResult> =>
-      this.#batches.do(requests.renewRequest(renewal)).then(requests.renewResult)
+      this.#batches.send(requests.renewRequest(renewal)).then(requests.renewResult)
     return renewEach(renewals, renewOne, report)
   }
 
   withdraw(claim: ClaimRef): Promise<WithdrawOutcome> {
-    return this.#batches.do(requests.withdrawRequest(claim)).then(requests.withdrawOutcome)
+    return this.#batches.send(requests.withdrawRequest(claim)).then(requests.withdrawOutcome)
   }
 
   async downgrade({ lock, id }: ClaimRef): Promise<boolean> {
-    return requests.isDone(await this.#batches.do({ verb: 'downgrade', lock, id }))
+    return requests.isDone(await this.#batches.send({ verb: 'downgrade', lock, id }))
   }
 
   async steal(lock: string, options: StealOptions): Promise<StealResult> {
-    return requests.stealResult(await this.#batches.do(requests.stealRequest(lock, options)))
+    return requests.stealResult(await this.#batches.send(requests.stealRequest(lock, options)))
   }
 
-  /** The connection that listens is made when somebody waits for the first time. */
+  /** The first waiter opens the connection that listens. */
   watch(claim: Claim, wake: WakeListener): Watch {
     this.#watchers.set(claim.id, wake)
-    clearTimeout(this.#quiet)
+    clearTimeout(this.#unlistenTimer)
     return {
       ready: this.#listens ? undefined : this.#listen(),
       close: () => {
-        if (this.#watchers.delete(claim.id) && this.#watchers.size === 0) this.#deafenSoon()
+        if (this.#watchers.delete(claim.id) && this.#watchers.size === 0) this.#unlistenSoon()
       },
     }
   }
@@ -120,7 +118,7 @@ export class SqlStore implements Store<true> {
 
   async close(): Promise<void> {
     this.#watchers.clear()
-    clearTimeout(this.#quiet)
+    clearTimeout(this.#unlistenTimer)
     this.#batches.close()
     await this.#database.close()
   }
@@ -136,7 +134,7 @@ export class SqlStore implements Store<true> {
       .then(
         () => void (this.#listens = true),
         (error: unknown) => {
-          // The floor does until somebody else waits and tries again.
+          // Waiters ask again once a second, until the next waiter tries to listen again.
           this.#listening = undefined
           throw error
         },
@@ -144,22 +142,20 @@ export class SqlStore implements Store<true> {
     return this.#listening
   }
 
-  /**
-   * Also where listening failed: it may have failed half way, and have a connection all the same.
-   */
-  #deafenSoon(): void {
-    clearTimeout(this.#quiet)
-    this.#quiet = setTimeout(() => {
+  /** Stops listening later, also after a failed start, which may have left a connection open. */
+  #unlistenSoon(): void {
+    clearTimeout(this.#unlistenTimer)
+    this.#unlistenTimer = setTimeout(() => {
       this.#listening = undefined
       this.#listens = false
-      this.#database.deafen().catch(() => undefined) // the connection was broken, and is gone all the same
-    }, QUIET_MS)
-    this.#quiet.unref()
+      this.#database.unlisten().catch(() => undefined) // a broken connection is closed as well
+    }, UNLISTEN_AFTER_MS)
+    this.#unlistenTimer.unref()
   }
 
   async #describe(names: readonly string[]): Promise<LockInfo[]> {
     const answers = await Promise.all(
-      names.map((lock) => this.#batches.do({ verb: 'inspect', lock })),
+      names.map((lock) => this.#batches.send({ verb: 'inspect', lock })),
     )
     return answers.flatMap((answer, index) => requests.lockInfo(names[index] ?? '', answer) ?? [])
   }

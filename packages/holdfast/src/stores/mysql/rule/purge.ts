@@ -1,19 +1,19 @@
 /**
- * Taking away the rows of locks that nobody has used for long.
+ * Deletes the rows of locks that no client has used for a long time.
  *
- * A row is what lets tokens grow. But a token also exceeds the time of its grant, in microseconds,
- * so that a row whose last token is older than some days may go: the next one begins at the time,
- * and is larger all the same unless the clock was set back by as much. That is why it takes a day
- * at least.
+ * The row of a lock makes its tokens grow. But a token is also at least the server time of its
+ * grant, in microseconds. So the row may go once its last token is some days old: the next token
+ * starts at the server time and is larger. Only a clock that was set back by as much could make it
+ * smaller, so a row is kept for a day at least.
  *
- * A lock is decided about only with its row locked, and so it is here, one lock in a transaction. A
- * row that somebody else has is not waited for, and who waits for one of ours finds it gone and
- * makes it anew.
+ * The procedure decides about a lock only after it has locked the lock's row, in a transaction of
+ * its own. It skips rows that another session has locked. A session that waits for a deleted row
+ * finds it gone and inserts it again.
  */
 import { COMMIT, ROLLBACK } from './ends.js'
 
-export const PURGE = /* sql */ `
-create procedure if not exists holdfast_purge_1(in a_days double, in a_limit int)
+export const PURGE_LOCKS = /* sql */ `
+create procedure if not exists holdfast_purge_locks_v1(in a_days double, in a_limit int)
 modifies sql data sql security invoker
 begin
   declare v_now bigint default timestampdiff(microsecond, '1970-01-01', utc_timestamp(6));
@@ -39,11 +39,12 @@ begin
     set transaction isolation level read committed;
     start transaction;
     select guarded into v_guarded from holdfast_locks
-     where name = v_name and last_token > 0 and last_token < v_before and sole_expires_us <= v_now for update skip locked;
+     where name = v_name and last_token > 0 and last_token < v_before and sole_expires_us <= v_now
+       for update skip locked;
     set v_pass = v_guarded is not null
       and not exists (select 1 from holdfast_holders where name = v_name)
       and not exists (select 1 from holdfast_waiters where name = v_name);
-    if v_pass and v_guarded then call holdfast_pass_1(v_name, v_pass); end if;
+    if v_pass and v_guarded then call holdfast_try_pass_guard_v1(v_name, v_pass); end if;
     if v_pass then
       delete from holdfast_guards where name = v_name;
       delete from holdfast_locks where name = v_name;

@@ -1,63 +1,70 @@
 /** The verbs of the rule, each for one request on one lock whose row is locked. */
 
-/** What every verb is given, and gives. */
+/** The parameters of every verb. */
 const ANSWERS = /* sql */ `(
-  in a_op longtext character set utf8mb4, in a_now bigint, out a_answer longtext character set utf8mb4
+  in a_request longtext character set utf8mb4, in a_now bigint,
+  out a_answer longtext character set utf8mb4
 )`
-/** The same, for verbs that may make holders of those who wait, whose bells are to be rung. */
-const ANSWERS_AND_RINGS = ANSWERS.replace(
+/** The parameters of verbs that may grant to waiters, whose clients are then to be woken. */
+const ANSWERS_AND_WAKES = ANSWERS.replace(
   '\n)',
-  ',\n  inout a_bells longtext character set ascii\n)',
+  ',\n  inout a_channels longtext character set ascii\n)',
 )
 const WRITES = 'modifies sql data sql security invoker'
-/** The lock and the claim that a request is about. */
-const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
-  declare a_id varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.id'));`
+const text = (field: string): string => `json_unquote(json_extract(a_request, '$.${field}'))`
+/** The lock and the claim of a request. */
+const CLAIM = /* sql */ `  declare a_name varbinary(512) default unhex(${text('lock')});
+  declare a_id varchar(64) character set ascii default ${text('id')};`
 
 export const ATTEMPT = /* sql */ `
-create procedure if not exists holdfast_attempt_2${ANSWERS}
+create procedure if not exists holdfast_attempt_v1${ANSWERS}
 ${WRITES}
 attempt: begin
 ${CLAIM}
-  declare a_kind varchar(16) character set utf8mb4 default json_unquote(json_extract(a_op, '$.kind'));
-  declare a_owner longtext character set utf8mb4 default json_unquote(json_extract(a_op, '$.owner'));
-  declare a_channel varchar(64) character set ascii default json_unquote(json_extract(a_op, '$.channel'));
-  declare a_capacity int default json_extract(a_op, '$.capacity');
-  declare a_weight int default json_extract(a_op, '$.weight');
-  declare a_tokens int default json_extract(a_op, '$.tokens');
-  declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
+  declare a_kind varchar(16) character set utf8mb4 default ${text('kind')};
+  declare a_owner longtext character set utf8mb4 default ${text('owner')};
+  declare a_channel varchar(64) character set ascii default ${text('channel')};
+  declare a_capacity int default json_extract(a_request, '$.capacity');
+  declare a_weight int default json_extract(a_request, '$.weight');
+  declare a_tokens int default json_extract(a_request, '$.tokens');
+  declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
   declare v_kind varchar(16) character set utf8mb4;
   declare v_capacity int;
   declare v_held bigint default 0;
   declare v_next_us, v_token bigint;
   declare v_left_ms double;
-  declare v_pass, v_queued, v_taken, v_buried boolean;
+  declare v_pass, v_queued, v_taken, v_withdrawn boolean;
 
   select kind, capacity, not guarded,
          exists (select 1 from holdfast_waiters w where w.name = l.name),
          exists (select 1 from holdfast_holders h where h.name = l.name),
-         exists (select 1 from holdfast_tombstones t where t.name = l.name and t.id = a_id and t.until_us > a_now)
-    into v_kind, v_capacity, v_pass, v_queued, v_taken, v_buried
+         exists (
+           select 1 from holdfast_tombstones t
+            where t.name = l.name and t.id = a_id and t.until_us > a_now
+         )
+    into v_kind, v_capacity, v_pass, v_queued, v_taken, v_withdrawn
     from holdfast_locks l where l.name = a_name;
-  if v_buried then
+  if v_withdrawn then
     set a_answer = json_object('outcome', 'withdrawn');
     leave attempt;
   end if;
-  -- A lock is mostly free, and adding up costs more than to see that there is nothing.
+  -- Most locks are free, and a sum costs more than a check for rows.
   if v_taken then
     if exists (select 1 from holdfast_holders where name = a_name and id = a_id) then
       select json_object(
-               'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens, 'ttlMs', ttl_ms,
-               'remainingMs', (expires_us - a_now) / 1000
+               'outcome', 'granted', 'existing', 1, 'token', cast(token as char), 'tokens', tokens,
+               'ttlMs', ttl_ms, 'remainingMs', (expires_us - a_now) / 1000
              )
         into a_answer from holdfast_holders where name = a_name and id = a_id;
       leave attempt;
     end if;
-    select sum(weight), min(expires_us) into v_held, v_next_us from holdfast_holders where name = a_name;
+    select sum(weight), min(expires_us) into v_held, v_next_us
+      from holdfast_holders where name = a_name;
   end if;
   set v_left_ms = (v_next_us - a_now) / 1000;
   if v_queued and exists (select 1 from holdfast_waiters where name = a_name and id = a_id) then
-    update holdfast_waiters set seen_us = a_now, owner = a_owner, tokens = a_tokens, channel = a_channel
+    update holdfast_waiters
+       set seen_us = a_now, owner = a_owner, tokens = a_tokens, channel = a_channel
      where name = a_name and id = a_id;
     set a_answer = json_object('outcome', 'waiting', 'holderRemainingMs', v_left_ms);
     leave attempt;
@@ -71,46 +78,53 @@ ${CLAIM}
     set a_answer = json_object('outcome', 'mismatch', 'kind', v_kind, 'capacity', v_capacity);
     leave attempt;
   elseif v_kind <> a_kind and a_kind = 'readWriteLock' then
-    -- A mutex is the writer of a readers-writer lock. What is not only a mutex any more is shown as what it became.
+    -- A mutex is the writer of a readers-writer lock. Once a reader or writer uses the lock, the
+    -- row shows that kind.
     update holdfast_locks set kind = a_kind where name = a_name;
   end if;
 
   if not v_queued and v_held + a_weight <= a_capacity and not v_pass then
-    call holdfast_pass_1(a_name, v_pass);
+    call holdfast_try_pass_guard_v1(a_name, v_pass);
   end if;
   if not v_queued and v_held + a_weight <= a_capacity and v_pass then
-    call holdfast_hold_1(a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, a_now, v_token);
-    set a_answer = json_object(
-      'outcome', 'granted', 'existing', 0, 'token', cast(v_token as char), 'tokens', a_tokens, 'ttlMs', a_ttl_ms,
-      'remainingMs', a_ttl_ms
+    call holdfast_grant_claim_v1(
+      a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, a_capacity - v_held, a_now, v_token
     );
-  elseif json_unquote(json_extract(a_op, '$.enqueue')) = 'false' then
+    set a_answer = json_object(
+      'outcome', 'granted', 'existing', 0, 'token', cast(v_token as char), 'tokens', a_tokens,
+      'ttlMs', a_ttl_ms, 'remainingMs', a_ttl_ms
+    );
+  elseif ${text('enqueue')} = 'false' then
     set a_answer = json_object('outcome', 'busy', 'holderRemainingMs', v_left_ms);
   else
     if not v_taken then update holdfast_locks set listed = true where name = a_name; end if;
-    insert into holdfast_waiters (name, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since_us, seen_us, channel)
-    values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms, json_extract(a_op, '$.heartbeatMs'), a_now, a_now,
-            a_channel);
-    set a_answer = json_object('outcome', 'waiting', 'place', last_insert_id(), 'holderRemainingMs', v_left_ms);
+    insert into holdfast_waiters
+      (name, id, owner, weight, tokens, ttl_ms, heartbeat_ms, since_us, seen_us, channel)
+    values (a_name, a_id, a_owner, a_weight, a_tokens, a_ttl_ms,
+            json_extract(a_request, '$.heartbeatMs'), a_now, a_now, a_channel);
+    set a_answer = json_object(
+      'outcome', 'waiting', 'place', last_insert_id(), 'holderRemainingMs', v_left_ms
+    );
   end if;
 end`
 
 export const RENEW = /* sql */ `
-create procedure if not exists holdfast_renew_1${ANSWERS}
+create procedure if not exists holdfast_renew_v1${ANSWERS}
 ${WRITES}
 begin
 ${CLAIM}
-  declare a_ttl_ms double default json_extract(a_op, '$.ttlMs');
+  declare a_ttl_ms double default json_extract(a_request, '$.ttlMs');
   declare v_stolen boolean;
   declare v_because text character set utf8mb4;
-  select max(stolen), max(because) into v_stolen, v_because from holdfast_holders where name = a_name and id = a_id;
+  select max(stolen), max(because) into v_stolen, v_because
+    from holdfast_holders where name = a_name and id = a_id;
   if v_stolen is null then
     set a_answer = json_object('outcome', 'lost', 'reason', 'expired');
   elseif v_stolen then
     set a_answer = json_object('outcome', 'lost', 'reason', 'stolen', 'because', v_because);
   else
     update holdfast_holders
-       set owner = json_unquote(json_extract(a_op, '$.owner')), ttl_ms = a_ttl_ms,
+       set owner = ${text('owner')}, ttl_ms = a_ttl_ms,
            expires_us = a_now + round(a_ttl_ms * 1000)
      where name = a_name and id = a_id;
     set a_answer = json_object('outcome', 'renewed');
@@ -118,7 +132,7 @@ ${CLAIM}
 end`
 
 export const WITHDRAW = /* sql */ `
-create procedure if not exists holdfast_withdraw_1${ANSWERS_AND_RINGS}
+create procedure if not exists holdfast_withdraw_v1${ANSWERS_AND_WAKES}
 ${WRITES}
 begin
 ${CLAIM}
@@ -134,13 +148,13 @@ ${CLAIM}
        where name = a_name and id = a_id and until_us > a_now;
     end if;
   end if;
-  -- Also what was buried before: what is known of its end may soon refuse nothing any more.
+  -- An earlier tombstone of this claim is renewed: it may be about to expire.
   replace into holdfast_tombstones (name, id, until_us, outcome)
-  values (a_name, a_id, a_now + round(json_extract(a_op, '$.ttlMs') * 1000), v_outcome);
-  -- Also the one that left the queue may have been all that stood before a smaller claim.
+  values (a_name, a_id, a_now + round(json_extract(a_request, '$.ttlMs') * 1000), v_outcome);
+  -- A waiter that left the queue may have been the only one before a smaller claim.
   if v_made_room then
     if exists (select 1 from holdfast_waiters where name = a_name) then
-      call holdfast_promote_1(a_name, a_now, a_bells);
+      call holdfast_promote_waiters_v1(a_name, a_now, a_channels);
     elseif not exists (select 1 from holdfast_holders where name = a_name) then
       update holdfast_locks set listed = false where name = a_name;
     end if;
@@ -149,7 +163,7 @@ ${CLAIM}
 end`
 
 export const DOWNGRADE = /* sql */ `
-create procedure if not exists holdfast_downgrade_1${ANSWERS_AND_RINGS}
+create procedure if not exists holdfast_downgrade_v1${ANSWERS_AND_WAKES}
 ${WRITES}
 begin
 ${CLAIM}
@@ -159,17 +173,17 @@ ${CLAIM}
   );
   if v_held then
     update holdfast_holders set weight = 1 where name = a_name and id = a_id;
-    call holdfast_promote_1(a_name, a_now, a_bells);
+    call holdfast_promote_waiters_v1(a_name, a_now, a_channels);
   end if;
   set a_answer = json_object('done', v_held);
 end`
 
 export const STEAL = /* sql */ `
-create procedure if not exists holdfast_steal_2${ANSWERS_AND_RINGS}
+create procedure if not exists holdfast_steal_v1${ANSWERS_AND_WAKES}
 ${WRITES}
 begin
-  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
-  declare a_because text character set utf8mb4 default json_unquote(json_extract(a_op, '$.because'));
+  declare a_name varbinary(512) default unhex(${text('lock')});
+  declare a_because text character set utf8mb4 default ${text('because')};
   declare v_count int;
   declare v_free_in_ms double;
   declare v_guard varbinary(512);
@@ -177,32 +191,35 @@ begin
   declare continue handler for not found begin end;
   select count(*), coalesce((max(expires_us) - a_now) / 1000, 0) into v_count, v_free_in_ms
     from holdfast_holders where name = a_name;
-  if json_unquote(json_extract(a_op, '$.now')) = 'true' then
+  if ${text('now')} = 'true' then
     set v_free_in_ms = 0;
     replace into holdfast_tombstones (name, id, until_us, outcome)
-    select name, id, a_now + round(ttl_ms * 1000), 'absent' from holdfast_holders where name = a_name;
+    select name, id, a_now + round(ttl_ms * 1000), 'absent'
+      from holdfast_holders where name = a_name;
     delete from holdfast_holders where name = a_name;
-    call holdfast_promote_1(a_name, a_now, a_bells);
-    -- Whether a transaction still has the guard: a look, which the transaction itself does not feel.
+    call holdfast_promote_waiters_v1(a_name, a_now, a_channels);
+    -- Checks whether a transaction still has the guard, without disturbing the transaction.
     if exists (select 1 from holdfast_locks where name = a_name and guarded) then
       select name into v_guard from holdfast_guards where name = a_name for update skip locked;
-      set v_guarded = v_guard is null and exists (select 1 from holdfast_guards where name = a_name);
+      set v_guarded = v_guard is null
+        and exists (select 1 from holdfast_guards where name = a_name);
     end if;
   else
-    update holdfast_holders set stolen = true, because = coalesce(a_because, because) where name = a_name;
+    update holdfast_holders set stolen = true, because = coalesce(a_because, because)
+     where name = a_name;
   end if;
   set a_answer = json_object('holders', v_count, 'freeInMs', v_free_in_ms, 'guarded', v_guarded);
 end`
 
 /**
- * Lists built row by row: the aggregates of JSON have no order everywhere, or a length that the
- * session limits.
+ * Builds the lists row by row. The JSON aggregates of some servers have no order, or a length that
+ * the session limits.
  */
 export const INSPECT = /* sql */ `
-create procedure if not exists holdfast_inspect_1${ANSWERS}
+create procedure if not exists holdfast_inspect_v1${ANSWERS}
 reads sql data sql security invoker
 begin
-  declare a_name varbinary(512) default unhex(json_unquote(json_extract(a_op, '$.lock')));
+  declare a_name varbinary(512) default unhex(${text('lock')});
   declare v_row longtext character set utf8mb4;
   declare v_holders, v_waiters longtext character set utf8mb4 default '';
   declare v_none boolean default false;
@@ -213,8 +230,9 @@ begin
       'stolen', stolen, 'because', because
     ) from holdfast_holders where name = a_name order by seq;
   declare c_waiters cursor for
-    select json_object('claimId', id, 'owner', owner, 'weight', weight, 'waitedMs', (a_now - since_us) / 1000)
-      from holdfast_waiters where name = a_name order by seq;
+    select json_object(
+      'claimId', id, 'owner', owner, 'weight', weight, 'waitedMs', (a_now - since_us) / 1000
+    ) from holdfast_waiters where name = a_name order by seq;
   declare continue handler for not found set v_none = true;
   open c_holders;
   fetch c_holders into v_row;
@@ -234,5 +252,7 @@ begin
   set v_row = null;
   select json_object('kind', kind, 'capacity', capacity, 'lastToken', cast(last_token as char))
     into v_row from holdfast_locks where name = a_name;
-  set a_answer = concat('{"lock":', coalesce(v_row, 'null'), ',"holders":[', v_holders, '],"waiters":[', v_waiters, ']}');
+  set a_answer = concat(
+    '{"lock":', coalesce(v_row, 'null'), ',"holders":[', v_holders, '],"waiters":[', v_waiters, ']}'
+  );
 end`

@@ -1,0 +1,60 @@
+/** Wake-ups, the deletion of expired tombstones, and the list of locks in use. */
+import { COMMIT, ROLLBACK } from './ends.js'
+
+/**
+ * Wakes clients. Each client sleeps in a statement that contains its channel, and this procedure
+ * interrupts that statement. Text without a character set of its own would take that of the
+ * database, where a comma may have two bytes or four.
+ */
+export const NOTIFY_CLIENTS = /* sql */ `
+create procedure if not exists holdfast_notify_clients_v1(
+  in a_channels longtext character set ascii
+)
+reads sql data sql security invoker
+begin
+  declare v_session bigint;
+  declare v_rest longtext character set ascii default substring(a_channels, 2);
+  declare v_channel varchar(64) character set ascii;
+  -- A client that has stopped sleeping asks again by itself.
+  declare continue handler for sqlexception begin end;
+  while v_rest <> '' do
+    set v_channel = substring_index(v_rest, ',', 1);
+    set v_rest = substring(v_rest, char_length(v_channel) + 2);
+    select max(id) into v_session from information_schema.processlist
+     where command = 'Query' and info like concat('select sleep%', v_channel, '%');
+    if v_session is not null then kill query v_session; end if;
+  end while;
+end`
+
+/** Deletes expired tombstones. A busy service leaves many, so some calls run this. */
+export const DELETE_TOMBSTONES = /* sql */ `
+create procedure if not exists holdfast_delete_tombstones_v1(in a_now bigint)
+modifies sql data sql security invoker
+begin
+  -- On the level of most sessions this would lock the gaps between tombstones too, and wait for
+  -- releases that wait for it.
+  ${COMMIT};
+  set transaction isolation level read committed;
+  start transaction;
+  delete from holdfast_tombstones where until_us <= a_now order by until_us limit 5000;
+  ${COMMIT};
+end`
+
+/** Returns the names of locks with holders or waiters, as hexadecimal digits. */
+export const LIST_LOCKS = /* sql */ `
+create procedure if not exists holdfast_list_locks_v1(
+  in a_prefix varbinary(512), in a_after varbinary(512), in a_limit int
+)
+reads sql data sql security invoker
+begin
+  declare exit handler for sqlexception begin ${ROLLBACK}; resignal; end;
+  -- Without autocommit the session would read an old snapshot, and leave a transaction open.
+  ${COMMIT};
+  select hex(name) as name from (
+    select name from holdfast_locks where sole_expires_us > 0 union
+    select name from holdfast_holders union select name from holdfast_waiters
+  ) used
+   where name >= a_prefix and name > a_after and left(name, length(a_prefix)) = a_prefix
+   order by used.name limit a_limit;
+  ${COMMIT};
+end`

@@ -1,0 +1,81 @@
+/** Failures of a database, sorted into errors of Holdfast by a table. */
+import {
+  isLockError,
+  LockUsageError,
+  StoreUnavailableError,
+  UPDATE_ADVICE,
+  type LockError,
+  type UnavailableCode,
+} from '../../errors.js'
+
+/** The SQLSTATE with which the rule in the database reports a newer format of its tables. */
+export const NEWER_FORMAT = 'HF002'
+/** The SQLSTATE with which the rule in the database reports that one of its invariants is broken. */
+const BROKEN_RULE = 'HF003'
+
+/** One kind of failure. The first kind of a table that matches decides. */
+export interface FailureKind {
+  /** Whether a failure is of this kind, by its code and the server's words. */
+  readonly match: (code: string, reason: string) => boolean
+  readonly code: UnavailableCode | 'LOCK_USAGE'
+  /** What happened. The server's words follow it. */
+  readonly what: string
+  /** What to do, as a sentence. */
+  readonly advice?: string | undefined
+}
+
+/** A failure as the client library reports it. */
+export interface Failure {
+  readonly error: unknown
+  readonly code: string
+  readonly store: string
+}
+
+/** Returns a match for failures with one of these codes. */
+export function oneOf(...codes: readonly string[]): FailureKind['match'] {
+  return (code) => codes.includes(code)
+}
+
+/** Returns a match for failures whose code begins like this. */
+export function startsWith(start: string): FailureKind['match'] {
+  return (code) => code.startsWith(start)
+}
+
+/** The kinds that the rule itself reports, in both databases. */
+export function ruleFailures(where: string): readonly FailureKind[] {
+  return [
+    {
+      match: oneOf(NEWER_FORMAT),
+      code: 'STORE_FORMAT',
+      what: `The database refused in ${where}`,
+      advice: UPDATE_ADVICE,
+    },
+    {
+      match: oneOf(BROKEN_RULE),
+      code: 'STORE_UNAVAILABLE',
+      what: `An invariant of the locks in ${where} is broken, and nothing was changed`,
+      advice: 'Compare the tables with the lock that is named here, and report this as a bug.',
+    },
+  ]
+}
+
+/** Returns the words of an error, or its code where it has no words. */
+export function reasonOf(error: unknown, code: string): string {
+  if (error instanceof Error && error.message !== '') return error.message
+  return code === '' ? String(error) : code
+}
+
+/** Returns a failure as a typed error that says what happened and what to do. */
+export function explainFailure(
+  { error, code, store }: Failure,
+  kinds: readonly FailureKind[],
+): LockError {
+  if (isLockError(error)) return error
+  const reason = reasonOf(error, code)
+  const kind = kinds.find(({ match }) => match(code, reason))
+  const what = kind?.what ?? 'The database failed'
+  const text = `${what}: ${reason}.${kind?.advice === undefined ? '' : ` ${kind.advice}`}`
+  const details = { store, cause: error }
+  if (kind?.code === 'LOCK_USAGE') return new LockUsageError(text, details)
+  return new StoreUnavailableError(text, { ...details, code: kind?.code ?? 'STORE_UNAVAILABLE' })
+}
