@@ -11,10 +11,10 @@ const chosen = testFiles(plan)
 const exclude = [...configDefaults.exclude, ...left.flatMap(({ files }) => files)]
 
 const shared: ViteUserConfig['test'] = {
-  // The defaults are too short for servers and processes on a busy machine: a case that starts ten
-  // programs beside servers under torture took 20 s.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  // The defaults are too short for servers and processes on a busy machine: a test that starts a
+  // dozen processes took a minute there.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   expect: { poll: { timeout: 10_000 } },
   // A flaky test is a bug: no test is repeated.
   retry: 0,

@@ -30,9 +30,10 @@ try {
   await runStep(npm('build', 'build'))
   await runSideBySide(
     [
-      npm('types of the tests', 'check:tests'),
-      npm('lint', 'lint'),
+      // The longest first.
       npm('format', 'format:check'),
+      npm('lint', 'lint'),
+      npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
       ...['holdfast', 'conformance', 'cli', 'lab'].flatMap(packageSteps),

@@ -22,7 +22,6 @@ describe('a runtime that is broken on purpose', () => {
 
   test.each(MUTATIONS.map((mutation) => [mutation.name, mutation] as const))(
     '%s is caught',
-    { timeout: 60_000 },
     async (name, mutation) => {
       const [, by = '', as = ''] = documented.get(name) ?? []
       const seed = Number(/seed (\d+)/.exec(by)?.[1] ?? 1)

@@ -90,7 +90,7 @@ describe('the command', () => {
     expect(await plan('8')).not.toBe(one)
   })
 
-  test('writes a history that can be read again, and a report', { timeout: 60_000 }, async () => {
+  test('writes a history that can be read again, and a report', async () => {
     const [history, report] = [join(folder, 'history.jsonl'), join(folder, 'report.html')]
     const files = ['--history', history, '--report', report]
     const { status, stdout } = await torture(
@@ -123,7 +123,6 @@ describe('the command', () => {
 
   test.each(interrupted)(
     'undoes everything when it is interrupted: %s, %s',
-    { timeout: 60_000 },
     async (store, faults) => {
       const run = start(['--store', store, '--seconds', '60', '--faults', faults])
       await run.said('3/60 s')

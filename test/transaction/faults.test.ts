@@ -225,7 +225,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     expect(lease.held).toBe(true)
     expect(writes()).toBe(before)
     await lease.release()
-  }, 30_000)
+  })
 
   test('a deadlock is told with its code, and the lock is free again', async () => {
     const { locks, db } = client({})
@@ -292,7 +292,7 @@ test('a long transaction of a writer that became a reader: no reader who waits e
   })
   expect(await covered).toBe('committed')
   await reading
-}, 30_000)
+})
 
 // MariaDB 10.11 has no such failures: its transactions read old rows and write new ones.
 test('a serialization failure is told with its code, and the lock is free again', async () => {

@@ -101,7 +101,7 @@ testInFull(
 describe.each(EVERYDAY.map((scenario) => [scenario.id, scenario] as const))(
   'lab %s',
   (_id, scenario) => {
-    test('there is damage without a lock, and none with it', { timeout: 60_000 }, async () => {
+    test('there is damage without a lock, and none with it', async () => {
       expect(await everyday(scenario, visit.keep)).toMatchObject({ asExpected: true })
     })
   },

@@ -42,7 +42,7 @@ function onReal(step: Step): Promise<Outcome> {
 }
 
 describe('the modelled Redis', () => {
-  test(`answers as a real one, in ${SEEDS} random histories`, { timeout: 60_000 }, async () => {
+  test(`answers as a real one, in ${SEEDS} random histories`, async () => {
     const seen = new Set<string>()
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       await redis.command('FLUSHALL')

@@ -42,18 +42,14 @@ async function ended(
 }
 
 describe('holdfast lab', () => {
-  test(
-    'plays a scenario, and tells of it in the language that was asked for',
-    { timeout: 60_000 },
-    async () => {
-      const { stdout, code } = await ended(new Box().holdfast(['lab', 'payment', '--lang', 'zh']))
-      expect(code).toBe(0)
-      expect(stdout).toContain('支付回调被重试')
-      expect(stdout).toMatch(/✗ 不加锁[^]*✓ 用 Holdfast/)
-    },
-  )
+  test('plays a scenario, and tells of it in the language that was asked for', async () => {
+    const { stdout, code } = await ended(new Box().holdfast(['lab', 'payment', '--lang', 'zh']))
+    expect(code).toBe(0)
+    expect(stdout).toContain('支付回调被重试')
+    expect(stdout).toMatch(/✗ 不加锁[^]*✓ 用 Holdfast/)
+  })
 
-  test('prints one object with --json, and nothing else', { timeout: 60_000 }, async () => {
+  test('prints one object with --json, and nothing else', async () => {
     const { stdout, stderr, code } = await ended(new Box().holdfast(['lab', 'config', '--json']))
     expect(code).toBe(0)
     expect(stderr).toBe('')
@@ -145,34 +141,30 @@ describe('holdfast lab', () => {
     ['Ctrl-C', 'SIGINT', 130],
     ['the end of its terminal', 'SIGHUP', 129],
     ['SIGQUIT', 'SIGQUIT', 131],
-  ] as const)(
-    'leaves nothing behind after %s',
-    { timeout: 60_000 },
-    async (_, signal, exitCode) => {
-      const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
-      // PostgreSQL runs as a user of its own.
-      chmodSync(temporary, 0o755)
-      try {
-        const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], {
-          env: { TMPDIR: temporary },
-        })
-        await eventually('a server of the lab runs', () =>
-          readdirSync(temporary).some((name) => name.includes('postgres')),
-        )
-        lab.kill(signal)
-        const { stderr, code } = await ended(lab)
-        expect(stderr).toMatch(/Interrupted/)
-        expect(code).toBe(exitCode)
-        await eventually('its files are gone', () => readdirSync(temporary).length === 0)
-        // Every process of it, servers as well, names that folder or comes from it.
-        expect(processesNaming(temporary)).toEqual([])
-      } finally {
-        rmSync(temporary, { recursive: true, force: true })
-      }
-    },
-  )
+  ] as const)('leaves nothing behind after %s', async (_, signal, exitCode) => {
+    const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
+    // PostgreSQL runs as a user of its own.
+    chmodSync(temporary, 0o755)
+    try {
+      const lab = new Box().holdfast(['lab', 'oversell', '--processes', '2'], {
+        env: { TMPDIR: temporary },
+      })
+      await eventually('a server of the lab runs', () =>
+        readdirSync(temporary).some((name) => name.includes('postgres')),
+      )
+      lab.kill(signal)
+      const { stderr, code } = await ended(lab)
+      expect(stderr).toMatch(/Interrupted/)
+      expect(code).toBe(exitCode)
+      await eventually('its files are gone', () => readdirSync(temporary).length === 0)
+      // Every process of it, servers as well, names that folder or comes from it.
+      expect(processesNaming(temporary)).toEqual([])
+    } finally {
+      rmSync(temporary, { recursive: true, force: true })
+    }
+  })
 
-  test('says so at once when a server dies in the middle', { timeout: 90_000 }, async () => {
+  test('says so at once when a server dies in the middle', async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
     chmodSync(temporary, 0o755)
     const inside = (start: string, path: string): string | undefined =>
@@ -203,7 +195,7 @@ describe('holdfast lab', () => {
     }
   })
 
-  test('makes a page that a browser shows without a complaint', { timeout: 90_000 }, async () => {
+  test('makes a page that a browser shows without a complaint', async () => {
     const box = new Box()
     const file = box.file('report.html')
     const { code } = await ended(box.holdfast(['lab', 'tour', '--html', file]))

@@ -20,7 +20,7 @@ let cluster: RedisCluster
 beforeAll(async () => {
   group = await startSentinels()
   cluster = await startCluster()
-}, 60_000)
+})
 
 afterAll(async () => {
   await group.stop()

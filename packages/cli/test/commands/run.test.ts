@@ -439,7 +439,7 @@ describe('a run that loses its lock', () => {
     expect(await next.code(20_000)).toBe(0)
     expect(holder.stdout).toContain('cleaned')
     expect(await holder.code()).toBe(143)
-  }, 30_000)
+  })
 
   it('kills at once with --on-lost kill, and lets the command be with warn', async () => {
     const box = new Box()

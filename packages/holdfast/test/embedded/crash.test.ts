@@ -21,7 +21,7 @@ const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 const enqueue = { enqueue: true, tokens: 1 }
 
 describe.skipIf(process.platform === 'win32')('a killed holder', () => {
-  test('the waiter of another process owns the lock at once', { timeout: 30_000 }, async () => {
+  test('the waiter of another process owns the lock at once', async () => {
     const directory = makeDirectory()
     const latencies: number[] = []
     let holder = new Worker(directory)

@@ -78,7 +78,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
     expect(await granted).toBe(true)
   })
 
-  test('is asked at once again when it ends one that stood', { timeout: 20_000 }, async () => {
+  test('is asked at once again when it ends one that stood', async () => {
     const visitsMs: number[] = []
     const { server } = await waitBehind((visitor) => {
       visitsMs.push(performance.now())

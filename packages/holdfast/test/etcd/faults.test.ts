@@ -32,7 +32,7 @@ async function start(options: EtcdOptions = {}) {
   return cluster
 }
 
-const TIMEOUT = { timeout: 60_000 }
+const TIMEOUT = { timeout: 120_000 }
 
 describe('a holder', () => {
   test(

@@ -242,4 +242,4 @@ test('a bell that could not be hung properly is taken down as well when nobody w
   // Ten seconds of quiet, and five until the server sees that nobody is there for whom it sleeps.
   await expect.poll(bells, { timeout: 25_000 }).toBe('')
   await lease.release()
-}, 40_000)
+})

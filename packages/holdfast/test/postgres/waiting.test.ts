@@ -47,4 +47,4 @@ test('a thousand waiters on a hundred locks', async () => {
   for (const locks of [holder, ...clients]) await locks.close()
   for (const pool of pools) await pool.end()
   await server.remove()
-}, 60_000)
+})

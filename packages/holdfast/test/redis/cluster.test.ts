@@ -337,7 +337,7 @@ describe('a slot that moves', () => {
     expect(toll.strange).toEqual([])
     expect({ told: toll.told, lost: toll.lost }).toEqual({ told: 0, lost: 0 })
     for (const [lock, tokens] of toll.tokens) expect(repeated(tokens), lock).toEqual([])
-  }, 60_000)
+  })
 })
 
 /**
@@ -430,7 +430,7 @@ describe('a slot without an owner', () => {
       )
       await disown(cluster, slot, owner)
     }
-  }, 40_000)
+  })
 })
 
 describe('a member that fails', () => {
@@ -496,7 +496,7 @@ describe('a member that fails', () => {
         withinMs: 20_000,
       },
     )
-  }, 40_000)
+  })
 })
 
 test('through redis6: the member that the client lists first may be dead before the store has begun', async () => {
@@ -522,7 +522,7 @@ test('through redis6: the member that the client lists first may be dead before 
       for (const lock of living) await store.withdraw(await takeClaim(store, lock))
     }
   }
-}, 60_000)
+})
 
 function firstPort(client: RedisClient): number {
   const [first] = (client as unknown as { readonly masters: readonly { readonly port: number }[] })
@@ -562,7 +562,7 @@ test('a member that owns no slots any more is left, and so is the connection tha
       async () => (await ownConnections(before)) === 0,
     )
   }
-}, 60_000)
+})
 
 describe('clients that do not fit', () => {
   test('a client of one server says that it is a member of a Cluster', async () => {

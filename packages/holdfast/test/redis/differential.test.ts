@@ -65,6 +65,6 @@ test('histories are decided alike although the server restarts', { timeout: 240_
 test.each([
   ['dead holders in the count of later ones', DEAD_HOLDERS],
   ['dead waiters in the queue of later ones', DEAD_WAITERS],
-])('the histories show %s', { timeout: 30_000 }, async (_, edits) => {
+])('the histories show %s', async (_, edits) => {
   await expect(play(HISTORIES, { ...ABANDONED, edits })).rejects.toThrow(/seed \d+/)
 })

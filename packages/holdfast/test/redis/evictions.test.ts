@@ -187,6 +187,6 @@ test(`counts heal in ${HISTORIES} histories with evictions`, { timeout: 240_000 
 test.each([
   ['permits that stay taken when their holders are evicted', NO_RECOUNT],
   ['waiters that nobody lets in when the queue is evicted', LOST_PLACE],
-])('the histories show %s', { timeout: 30_000 }, async (_, edits) => {
+])('the histories show %s', async (_, edits) => {
   await expect(play(HISTORIES, edits)).rejects.toThrow(/seed \d+/)
 })

@@ -268,46 +268,40 @@ describe('a call that the library sends again, since the connection broke before
 })
 
 describe('where there is more than one server', () => {
-  test(
-    'the client of a Cluster finds the member that has the resource',
-    { timeout: 60_000 },
-    async () => {
-      const cluster = await startCluster()
-      ends.push(() => cluster.stop())
-      for (const library of LIBRARIES) {
-        for (const keyPrefix of [undefined, 'app:']) {
-          const settings = keyPrefix === undefined ? {} : { keyPrefix }
-          const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
-          ends.push(end)
-          await ready
-          // So many that each member has some.
-          for (let index = 0; index < 12; index += 1) {
-            const resource = `${library} ${keyPrefix ?? ''}${index}`
-            const key = `{${resource}}`
-            await assertFence(client, leaseWith(1n), resource)
-            const replies = await fencedWrite(client, leaseWith(2n), resource, [
-              ['SET', key, 'two'],
-              ['GET', key],
-            ])
-            expect(String(replies[1])).toBe('two')
-            await expect(assertFence(client, leaseWith(1n), resource)).rejects.toMatchObject({
-              code: 'STALE_TOKEN',
-            })
-            const member = await cluster.ownerOf(`${keyPrefix ?? ''}hf:fence:{${resource}}`)
-            expect(
-              await member.server.command('GET', `${keyPrefix ?? ''}hf:fence:{${resource}}`),
-            ).toContain('2 owner')
-          }
-          await Promise.all(
-            cluster.members.map((member) => member.server.command('SCRIPT', 'FLUSH')),
-          )
-          await assertFence(client, leaseWith(3n), `${library} ${keyPrefix ?? ''}0`)
+  test('the client of a Cluster finds the member that has the resource', async () => {
+    const cluster = await startCluster()
+    ends.push(() => cluster.stop())
+    for (const library of LIBRARIES) {
+      for (const keyPrefix of [undefined, 'app:']) {
+        const settings = keyPrefix === undefined ? {} : { keyPrefix }
+        const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
+        ends.push(end)
+        await ready
+        // So many that each member has some.
+        for (let index = 0; index < 12; index += 1) {
+          const resource = `${library} ${keyPrefix ?? ''}${index}`
+          const key = `{${resource}}`
+          await assertFence(client, leaseWith(1n), resource)
+          const replies = await fencedWrite(client, leaseWith(2n), resource, [
+            ['SET', key, 'two'],
+            ['GET', key],
+          ])
+          expect(String(replies[1])).toBe('two')
+          await expect(assertFence(client, leaseWith(1n), resource)).rejects.toMatchObject({
+            code: 'STALE_TOKEN',
+          })
+          const member = await cluster.ownerOf(`${keyPrefix ?? ''}hf:fence:{${resource}}`)
+          expect(
+            await member.server.command('GET', `${keyPrefix ?? ''}hf:fence:{${resource}}`),
+          ).toContain('2 owner')
         }
+        await Promise.all(cluster.members.map((member) => member.server.command('SCRIPT', 'FLUSH')))
+        await assertFence(client, leaseWith(3n), `${library} ${keyPrefix ?? ''}0`)
       }
-    },
-  )
+    }
+  })
 
-  test('a client of Sentinels will do', { timeout: 60_000 }, async () => {
+  test('a client of Sentinels will do', async () => {
     const group = await startSentinels()
     ends.push(() => group.stop())
     for (const library of LIBRARIES) {

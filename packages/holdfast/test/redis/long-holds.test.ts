@@ -22,32 +22,28 @@ test.each([
   ['readers', [READERS, READERS], {}],
   ['the only permit', [ONE_PERMIT], ONE_PERMIT],
   ['all permits', [TWO_PERMITS, TWO_PERMITS], TWO_PERMITS],
-])(
-  'those who wait behind %s are served in their order',
-  { timeout: 60_000 },
-  async (_, holding, waiting) => {
-    const server = await startServer()
-    const inner = connectTo(server.url) as Parameters<typeof clockedClient>[0]
-    const { client, setTime } = clockedClient(inner)
-    const store = closing(redisStore({ client }))
-    const times = { ttlMs: 3000, heartbeatMs: STEP_MS }
-    const holders = holding.map((shape) => makeClaim('lock', { ...shape, ...times }))
-    const waiters = Array.from({ length: 3 }, () => makeClaim('lock', { ...waiting, ...times }))
-    await setTime(START_MS)
-    for (const claim of holders) await take(store, claim)
-    for (const claim of waiters) expect((await store.attempt(claim, QUEUE)).outcome).toBe('waiting')
-    for (let heldMs = STEP_MS; heldMs <= HELD_MS; heldMs += STEP_MS) {
-      await setTime(START_MS + heldMs)
-      expect(await store.renew(holders)).toEqual(holders.map(() => ({ outcome: 'renewed' })))
-      // The last one is heard of first, and would be the first in a new queue.
-      for (const claim of waiters.toReversed()) {
-        expect(await store.attempt(claim, QUEUE), `after ${heldMs} ms`).toMatchObject({
-          outcome: 'waiting',
-        })
-      }
-      const { locks } = await store.inspect({ lock: 'lock' })
-      const queue = locks[0]?.waiters.map(({ claimId }) => claimId)
-      expect(queue, `after ${heldMs} ms`).toEqual(waiters.map(({ id }) => id))
+])('those who wait behind %s are served in their order', async (_, holding, waiting) => {
+  const server = await startServer()
+  const inner = connectTo(server.url) as Parameters<typeof clockedClient>[0]
+  const { client, setTime } = clockedClient(inner)
+  const store = closing(redisStore({ client }))
+  const times = { ttlMs: 3000, heartbeatMs: STEP_MS }
+  const holders = holding.map((shape) => makeClaim('lock', { ...shape, ...times }))
+  const waiters = Array.from({ length: 3 }, () => makeClaim('lock', { ...waiting, ...times }))
+  await setTime(START_MS)
+  for (const claim of holders) await take(store, claim)
+  for (const claim of waiters) expect((await store.attempt(claim, QUEUE)).outcome).toBe('waiting')
+  for (let heldMs = STEP_MS; heldMs <= HELD_MS; heldMs += STEP_MS) {
+    await setTime(START_MS + heldMs)
+    expect(await store.renew(holders)).toEqual(holders.map(() => ({ outcome: 'renewed' })))
+    // The last one is heard of first, and would be the first in a new queue.
+    for (const claim of waiters.toReversed()) {
+      expect(await store.attempt(claim, QUEUE), `after ${heldMs} ms`).toMatchObject({
+        outcome: 'waiting',
+      })
     }
-  },
-)
+    const { locks } = await store.inspect({ lock: 'lock' })
+    const queue = locks[0]?.waiters.map(({ claimId }) => claimId)
+    expect(queue, `after ${heldMs} ms`).toEqual(waiters.map(({ id }) => id))
+  }
+})

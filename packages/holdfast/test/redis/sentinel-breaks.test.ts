@@ -70,4 +70,4 @@ test('claim whose attempt a client of Sentinels sent twice takes no lock when it
     proxy.faults.cutReplyAt = 0
     await expect(store.retract(vote), library).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   }
-}, 60_000)
+})

@@ -76,7 +76,7 @@ test('locks are handed on by messages before and after a failover, and by a clie
     'no channel is left',
     async () => !(await next.command('PUBSUB', 'CHANNELS', 'hf:*')).includes('hf:'),
   )
-}, 90_000)
+})
 
 test('Sentinels that are not there are told in time', async () => {
   const ports = await freePorts(2)

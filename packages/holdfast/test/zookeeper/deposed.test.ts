@@ -9,7 +9,7 @@ import { ZooKeeperSession } from '../../dist/stores/zookeeper/session.js'
 import { create, FLAGS } from '../../dist/stores/zookeeper/wire/messages.js'
 import { after, makeClaim, openRaw, openStore, QUEUE, start } from './support/world.js'
 
-const TIMEOUT = { timeout: 60_000 }
+const TIMEOUT = { timeout: 120_000 }
 /** For longer than this no session does without a new sign of life. */
 const SPARE_MS = 2000
 

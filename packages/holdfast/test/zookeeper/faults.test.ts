@@ -28,7 +28,7 @@ import {
   waitsOnLonger,
 } from './support/world.js'
 
-const TIMEOUT = { timeout: 60_000 }
+const TIMEOUT = { timeout: 120_000 }
 
 describe('a holder', () => {
   test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {

@@ -148,7 +148,7 @@ describe('an ambiguous attempt', () => {
       Promise.resolve(store.attempt(makeClaim('after', long), QUEUE)).catch(() => undefined)
     await expect.poll(again, { timeout: 15_000 }).toMatchObject({ outcome: 'granted' })
     await expect.poll(() => nodes('kept-back')).toEqual([])
-  }, 40_000)
+  })
 })
 
 // Everybody who asks for the lock reads all that stands in its node: a few thousand such words
@@ -169,7 +169,7 @@ test('a claim that could not be withdrawn does not live on with its session', as
   proxy.heal()
   proxy.reset()
   await expect.poll(() => nodes('stuck'), { timeout: 10_000 }).toEqual([])
-}, 30_000)
+})
 
 test('an answer that is cut in the middle of a frame ends in nothing worse than an error', async () => {
   const { proxy, connect } = await openProxy()
@@ -185,7 +185,7 @@ test('an answer that is cut in the middle of a frame ends in nothing worse than 
     )
   const lease = await openLocks().mutex('cut').acquire({ waitMs: 15_000 })
   expect(lease.held).toBe(true)
-}, 30_000)
+})
 
 test('a newcomer that has to wait keeps the place that it entered, on the session of those who wait', async () => {
   const [holder, waiter] = [makeClaim('place'), makeClaim('place')]
