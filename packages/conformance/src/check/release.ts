@@ -32,7 +32,7 @@ function byTruth(released: readonly Released[], truth: Truth, slackNs: bigint): 
     const tenures = truth.of(hold)
     const last = tenures.at(-1)
     const reason = last
-      ? lieAgainst(last, hold, slackNs)
+      ? lieAgainst(last, hold, truth, slackNs)
       : 'the server never held it for this claim'
     if (reason === undefined) return []
     return [lie(hold, reason, piece(hold, ...tenures))]
@@ -41,10 +41,12 @@ function byTruth(released: readonly Released[], truth: Truth, slackNs: bigint): 
 
 function lieAgainst(
   { endNs, tokens }: Tenure,
-  { release }: Released,
+  { release, claim }: Released,
+  truth: Truth,
   slackNs: bigint,
 ): string | undefined {
-  if (endNs + slackNs < release.askedNs) {
+  // A server that forgot a grant may grant the same claim again, and a release names only the claim.
+  if (endNs + slackNs < release.askedNs && !truth.heldFor(claim, release.askedNs)) {
     return `the server had ended it ${milliseconds(release.askedNs - endNs)} before it was asked`
   }
   // A grant with several tokens may have been handed on. Then the server keeps it.

@@ -21,8 +21,10 @@ type Fenced = Tenure & { readonly token: bigint }
 export class Truth {
   readonly #byToken: readonly Fenced[]
   readonly #byOwner = new Map<string, Tenure[]>()
+  readonly #parts: readonly Tenure[]
 
   constructor(parts: readonly Tenure[]) {
+    this.#parts = parts
     const fenced = parts.filter((part): part is Fenced => part.token !== undefined)
     this.#byToken = joined(
       fenced.sort((a, b) => compare(a.token, b.token) || compare(a.startNs, b.startNs)),
@@ -42,6 +44,13 @@ export class Truth {
       if (claim === undefined || claim === tenure.owner) found.unshift(tenure)
     }
     return found
+  }
+
+  /** Whether the server held the lock for the claim at a time, whatever the token. */
+  heldFor(claim: string | undefined, atNs: bigint): boolean {
+    return this.#parts.some(
+      ({ owner, startNs, endNs }) => owner === claim && startNs <= atNs && atNs <= endNs,
+    )
   }
 
   #lastUpTo(token: bigint): number {

@@ -105,6 +105,13 @@ describe('the answer "released"', () => {
     ).toEqual(['release'])
   })
 
+  test('is true when the server forgot the grant and granted the same claim again', () => {
+    const again = '\n21 s truth info owner=c token=8 start_ns=5 end_ns=9'
+    expect(broken(truth('start_ns=2 end_ns=4') + again, promised)).toEqual([])
+    const other = again.replace('owner=c', 'owner=d')
+    expect(broken(truth('start_ns=2 end_ns=4') + other, promised)).toEqual(['release'])
+  })
+
   test('is true when the lease was handed on', () => {
     expect(broken(truth('tokens=32 start_ns=2 end_ns=30'), promised)).toEqual([])
   })
