@@ -33,7 +33,7 @@ interface Gauge {
 
 const [url = '', role] = process.argv.slice(2)
 const isMysql = url.startsWith('mysql:')
-const locks = createLocks(store(), { requestTimeoutMs: ANSWER_MS })
+const locks = createLocks(store())
 const names = Array.from({ length: LOCKS }, (_, index) => `held ${index}`)
 if (role === undefined) await lead()
 else await follow()

@@ -27,6 +27,11 @@ const WITHDRAWN_TOGETHER = 100
 let contexts = 0
 
 /** A client whose store misbehaves as its plan says. */
+/** Options of a client over a wire with faults. */
+export interface FaultyOptions extends LocksOptions {
+  readonly requestTimeoutMs?: number
+}
+
 export interface FaultyClient {
   readonly store: FaultyStore
   readonly locks: Locks
@@ -148,13 +153,12 @@ export class Context {
   }
 
   /** Makes `Locks` over a wire with faults. Its request timeout is short. */
-  async faulty(plan: Plan, options: LocksOptions = {}): Promise<FaultyClient> {
-    const store = new FaultyStore(await this.open(), { clock: this.time.clock, plan })
+  async faulty(plan: Plan, options: FaultyOptions = {}): Promise<FaultyClient> {
+    const { requestTimeoutMs = this.faultyTimeoutMs, ...rest } = options
+    const { clock } = this.time
+    const store = new FaultyStore(await this.open(), { clock, plan, requestTimeoutMs })
     this.#faulty.push(store)
-    return {
-      store,
-      locks: this.#createLocks(store, { requestTimeoutMs: this.faultyTimeoutMs, ...options }),
-    }
+    return { store, locks: this.#createLocks(store, rest) }
   }
 
   /** Waits until this many claims queue in the store. */

@@ -131,7 +131,6 @@ export class Site implements FaultySite {
       claimants,
       serverHolds: (claimId) => server.truth.holds(claimId),
       ttlMs: plan.ttlMs,
-      requestTimeoutMs,
     })
   }
 

@@ -15,7 +15,7 @@ import { announceGrant, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
 import type { GrantReturner } from './hold.js'
 import type { AcquireOptions, LockSettings } from './options.js'
-import type { ClaimListener } from './pending-claim.js'
+import type { ClaimListener } from './claim-terms.js'
 import { frameToReenter, refuseSelfDeadlock, runInside } from './reentrancy.js'
 import { runAndRelease } from './run-and-release.js'
 import type { ClaimTemplate } from './runtime.js'
@@ -184,7 +184,7 @@ export class Acquirer {
     const terms = {
       enqueue: false,
       renews: this.#settings.renew,
-      tokens: () => 1,
+      attemptOptions: () => ({ enqueue: false, tokens: 1 }),
       localWaiters: () => 0,
     }
     try {

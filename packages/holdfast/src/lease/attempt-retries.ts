@@ -26,16 +26,9 @@ export class AttemptRetries {
   #timer: Timer | undefined
   #rounds = 0
   #failedMs = -Infinity
-  #callers = 0
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime
-  }
-
-  /** The place of a new caller among all callers of the runtime. */
-  nextOrder(): number {
-    this.#callers += 1
-    return this.#callers
   }
 
   /** Why attempts for this lock wait for the next round; undefined when there is none. */

@@ -100,3 +100,49 @@ export function termsOfPush(
   const { token, tokens } = pushed
   return { token, tokens, ttlMs: shownMs, baseMs: waiting.sentMs, offsetMs: waiting.offsetMs }
 }
+
+/**
+ * A wait may use up this share of the TTL of a fixed lease. Beyond it the client renews the claim
+ * once before it hands out the lease.
+ */
+const AGED_SHARE = 0.01
+
+/**
+ * Whether a fixed lease with these terms would end early. A pushed grant counts from an earlier
+ * heartbeat, and one that a retry finds counts from an earlier attempt.
+ */
+export function isAged(
+  state: ClaimState,
+  claim: Claim,
+  { baseMs, ttlMs }: GrantTerms,
+  nowMs: number,
+): boolean {
+  const evidence = evidenceOf(state)
+  if (evidence.name === 'attempted' && !evidence.isResent) return false
+  return ttlMs < claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
+}
+
+/** Returns the state after an attempt was answered "waiting". */
+export function afterWaiting(
+  state: ClaimState,
+  sent: SentAttempt,
+  nowMs: number,
+  offsetMs: number,
+): Queued | ToppingUp {
+  const evidence = evidenceOf(state)
+  const earlier = evidence.name === 'queued' ? evidence.waiting : undefined
+  const since = earlier ?? (evidence.name === 'attempted' ? evidence.first : sent)
+  // By either clock: the monotonic one does not count while the machine sleeps.
+  const quietMs = nowMs - since.sentMs + Math.abs(offsetMs - since.offsetMs)
+  const silentMs = Math.max('silentMs' in evidence ? evidence.silentMs : 0, quietMs)
+  const waiting = earlier && earlier.sentMs >= sent.sentMs ? earlier : sent
+  const queued: Queued = { name: 'queued', waiting, silentMs }
+  return state.name === 'topping-up' ? { name: 'topping-up', before: queued } : queued
+}
+
+/** Returns the state after an attempt was answered "busy" by a store without a queue. */
+export function afterBusy(state: ClaimState, sent: SentAttempt): Attempted {
+  const evidence = evidenceOf(state)
+  if (evidence.name === 'attempted') return { ...evidence, polls: evidence.polls + 1 }
+  return { name: 'attempted', first: sent, polls: 1, isResent: false }
+}

@@ -10,7 +10,6 @@ import { Cohort } from './cohort.js'
 import { FifoQueue } from './fifo-queue.js'
 import { Heartbeats } from './heartbeats.js'
 import {
-  checkDuration,
   checkLabel,
   checkObject,
   checkWait,
@@ -50,13 +49,11 @@ export class Client implements Services {
       outageMs: options.waitMs === undefined ? OUTAGE_LIMIT_MS : Infinity,
       signal: undefined,
     }
-    const { clock = systemClock, random = systemRandom, label, requestTimeoutMs = 5000 } = options
-    checkDuration('requestTimeoutMs', requestTimeoutMs, { min: 1 })
+    const { clock = systemClock, random = systemRandom, label } = options
     this.runtime = new Runtime(store, {
       clock,
       random,
       label: label === undefined ? undefined : checkLabel(label),
-      requestTimeoutMs,
     })
     this.heartbeats = new Heartbeats(this.runtime)
     this.retries = new AttemptRetries(this.runtime)

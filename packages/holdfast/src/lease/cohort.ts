@@ -22,11 +22,14 @@ import {
   releaseGrant,
 } from './hand-off.js'
 import type { HeldLease } from './held-lease.js'
-import type { GrantReturner, ReleaseOutcome } from './hold.js'
-import type { PendingClaim, ClaimListener, ClaimTerms } from './pending-claim.js'
+import type { GrantReturner } from './hold.js'
+import type { AttemptStatus } from './open-waits.js'
+import type { ClaimListener, ClaimTerms } from './claim-terms.js'
+import type { PendingClaim } from './pending-claim.js'
 import { Wait, type WaitLimits } from './wait.js'
+import type { ReleaseOutcome } from './withdrawals.js'
 
-export class Cohort implements GrantReturner, GrantQueue {
+export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   readonly #services: Services
   readonly #template: ClaimTemplate
   readonly #waits = new LinkedSet<Wait<HeldLease>>()
@@ -36,12 +39,13 @@ export class Cohort implements GrantReturner, GrantQueue {
   #keepAliveTimer: Timer | undefined
   readonly #terms: ClaimTerms = {
     enqueue: true,
-    queue: this,
     renews: true,
-    // A block only when somebody is there to use it, or the tokens would run ahead of the store's
-    // clock.
-    tokens: () =>
-      this.size > 1 && this.#services.runtime.store.traits.tokenBlocks ? HAND_OFFS_IN_A_ROW : 1,
+    attemptOptions: () => {
+      // A block only when a caller waits to use it, or the tokens would run ahead of the store's
+      // clock.
+      const isBlock = this.size > 1 && this.#services.runtime.store.traits.tokenBlocks
+      return { enqueue: true, tokens: isBlock ? HAND_OFFS_IN_A_ROW : 1, queue: this }
+    },
     localWaiters: () => Math.max(0, this.size - 1),
   }
   readonly #listener: ClaimListener = {
@@ -54,7 +58,6 @@ export class Cohort implements GrantReturner, GrantQueue {
       for (const wait of this.#waits.values()) wait.noteOutage(outage)
     },
   }
-  readonly #whyUnknown = (): LockError | undefined => this.failure
 
   constructor(services: Services, template: ClaimTemplate) {
     this.#services = services
@@ -88,6 +91,10 @@ export class Cohort implements GrantReturner, GrantQueue {
     return this.#pending?.failure
   }
 
+  checkLate(nowMs: number, awakeMs: number): number {
+    return this.#pending?.checkLate(nowMs, awakeMs) ?? Infinity
+  }
+
   /**
    * Takes the lock at once where it is free and the store answers in the same turn; else queues.
    * Throws what the store threw in the same turn.
@@ -103,7 +110,7 @@ export class Cohort implements GrantReturner, GrantQueue {
     const wait = new Wait<HeldLease>(this.#services.runtime, this.#template.lock, nowMs, maxHoldMs)
     const place = this.#waits.add(wait)
     wait.onGiveUp = () => this.#leave(place)
-    wait.failure = this.#whyUnknown
+    wait.attempts = this
     wait.limit(limits)
     this.#updateKeepAlive()
     return wait.promise

@@ -14,7 +14,7 @@
  */
 import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
-import { CallerQueue, type Queued } from './caller-queue.js'
+import { CallerQueue, type QueuedCaller } from './caller-queue.js'
 import type { LockError } from '../errors.js'
 import type { ClaimTemplate } from './runtime.js'
 import type { Services } from './services.js'
@@ -29,8 +29,9 @@ import {
   releaseGrant,
 } from './hand-off.js'
 import type { HeldLease } from './held-lease.js'
-import type { GrantReturner, ReleaseOutcome } from './hold.js'
+import type { GrantReturner } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
+import type { ReleaseOutcome } from './withdrawals.js'
 
 export class FifoQueue implements GrantReturner {
   readonly #services: Services
@@ -55,12 +56,10 @@ export class FifoQueue implements GrantReturner {
     this.#atTickEnd = atTickEndOf(services.runtime.clock)
     const { tokenBlocks } = services.runtime.store.traits
     const terms = {
-      enqueue: true,
       renews: true,
       // A block only where several are likely to use it, or the tokens would run ahead of the
       // store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
-      localWaiters: () => 0,
     }
     this.#queued = new CallerQueue(services, template, terms, (wait, grant) =>
       this.#serve(wait, grant),
@@ -106,7 +105,7 @@ export class FifoQueue implements GrantReturner {
   /**
    * The caller right behind the holder of the grant in the store's queue, if it is of this process.
    */
-  #behind(grant: Grant): Place<Queued> | undefined {
+  #behind(grant: Grant): Place<QueuedCaller> | undefined {
     const { first } = this.#queued
     if (!first || grant.queueNumber === undefined) return undefined
     return first.value.pending?.queueNumber === grant.queueNumber + 1 ? first : undefined

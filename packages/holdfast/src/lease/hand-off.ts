@@ -6,10 +6,11 @@ import { invariant } from '../invariant.js'
 import { isWatched, publish } from './events.js'
 import type { Grant } from './grant.js'
 import { HeldLease } from './held-lease.js'
-import type { GrantReturner, ReleaseOutcome } from './hold.js'
+import type { GrantReturner } from './hold.js'
 import type { Runtime } from './runtime.js'
 import type { Services } from './services.js'
 import type { Wait } from './wait.js'
+import type { ReleaseOutcome } from './withdrawals.js'
 
 /** A grant may pass this often, and for this long, before the store's queue has its turn. */
 export const HAND_OFFS_IN_A_ROW = 32
@@ -71,11 +72,7 @@ export function announceGrant(runtime: Runtime, { claim, token }: Grant, duratio
 /** Releases a grant in the store. */
 export function releaseGrant(services: Services, grant: Grant, nowMs: number): ReleaseOutcome {
   invariant(grant.isOpen, 'a grant is released once', grant.claim.lock)
-  const isOverdue = nowMs >= grant.deadlineMs
   grant.state = 'released'
   services.renewals.remove(grant)
-  const judge = (outcome: string): 'released' | 'lost' =>
-    outcome === 'released' && !isOverdue ? 'released' : 'lost'
-  const outcome = services.withdrawals.release(grant.claim, grant.deadlineMs)
-  return typeof outcome === 'string' ? judge(outcome) : outcome.then(judge)
+  return services.withdrawals.release(grant.claim, grant.deadlineMs, nowMs)
 }

@@ -61,8 +61,11 @@ export class HeldLease extends Hold implements WriteLease {
     // Before the answer, which may be lost: no other caller of this process may get as a writer
     // what the store holds for a reader.
     grant.weight = 1
-    const answer = (async () => runtime.store.downgrade(grant.claim))()
-    if (!(await runtime.bounded(answer, name, 'the downgrade'))) renewals.lose(grant, 'expired')
+    try {
+      if (!(await runtime.store.downgrade(grant.claim))) renewals.lose(grant, 'expired')
+    } catch (error) {
+      throw runtime.asLockError(error, name, 'the downgrade')
+    }
     this.assertNotOver()
     grant.claim = { ...grant.claim, weight: 1 }
   }

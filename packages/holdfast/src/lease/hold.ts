@@ -13,9 +13,7 @@ import type { Grant, GrantHolder } from './grant.js'
 import { LeaseSignal } from './lease-signal.js'
 import { RunningCallbacks } from './running-callbacks.js'
 import type { OpenLease, Services } from './services.js'
-
-/** What a release comes to: at once where the store answers at once. */
-export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
+import type { ReleaseOutcome } from './withdrawals.js'
 
 /** Takes grants back: the local queue that a grant serves, or the store alone. */
 export interface GrantReturner {

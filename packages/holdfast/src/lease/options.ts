@@ -34,11 +34,6 @@ export interface LocksOptions extends LockOptions {
   /** Shown by `inspect` as the purpose of this client's claims. */
   readonly label?: string
   /**
-   * How long one request to the store may take before its outcome counts as unknown, in
-   * milliseconds. Default 5 000.
-   */
-  readonly requestTimeoutMs?: number
-  /**
    * How long `acquire` and `run` wait for a busy lock, in milliseconds, unless they say so
    * themselves. Default Infinity.
    */

@@ -6,15 +6,11 @@
  */
 import type { LockError } from '../errors.js'
 import type { Claim } from '../store/contract.js'
+import { LATE_AFTER_MS } from './open-waits.js'
 import type { Runtime } from './runtime.js'
 import { publish } from './events.js'
 import { LONGEST_PAUSE_MS } from './attempt-retries.js'
 
-/**
- * After so long an outage the event comes. So long a first attempt may take before its outcome
- * counts as unknown.
- */
-export const LATE_AFTER_MS = 1000
 /** A caller that does not say how long it waits gives up after so long an outage. */
 export const OUTAGE_LIMIT_MS = 30_000
 
@@ -44,9 +40,9 @@ export class Outage {
 
   /** Notes that a request of the claim failed. */
   note(claim: Claim, error: LockError): void {
-    const { clock, requestTimeoutMs } = this.#runtime
+    const { clock } = this.#runtime
     const nowMs = clock.monotonicMs()
-    this.#silentMs += Math.min(nowMs - this.#notedMs, requestTimeoutMs + LONGEST_PAUSE_MS)
+    this.#silentMs += Math.min(nowMs - this.#notedMs, LATE_AFTER_MS + LONGEST_PAUSE_MS)
     this.#notedMs = nowMs
     this.#error = error
     if (this.#announced || this.#silentMs < LATE_AFTER_MS) return

@@ -6,68 +6,36 @@
  * heartbeat. When the claim ends in doubt, the client withdraws it, so that no grant is left
  * without a holder.
  */
-import type {
-  AttemptOptions,
-  AttemptResult,
-  Claim,
-  PushedGrant,
-  RenewResult,
-} from '../store/contract.js'
+import type { AttemptResult, Claim, PushedGrant, RenewResult } from '../store/contract.js'
 import type { LockError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { Retryable } from './attempt-retries.js'
 import {
+  afterBusy,
+  afterWaiting,
   ENDED,
   evidenceOf,
+  isAged,
   termsOfAnswer,
   termsOfPush,
   UNSENT,
   type ClaimState,
 } from './claim-state.js'
+import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
 import { publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
+import { LATE_AFTER_MS, type AttemptStatus } from './open-waits.js'
 import { Outage } from './outage.js'
 import { renewOnce } from './renew-once.js'
-import { LATE_AFTER_MS, type ClaimTemplate } from './runtime.js'
+import type { ClaimTemplate } from './runtime.js'
 import { announceAttempt, type SentAttempt } from './sent-attempt.js'
 import type { Services } from './services.js'
 import { WakeUps } from './wake-ups.js'
 import { isRetryable } from './withdrawals.js'
 
-export interface ClaimTerms {
-  /** The queue whose earliest caller gets the first grant: see `AttemptOptions.queue`. */
-  readonly queue?: object
-  /** Join the store's queue. Without it, a busy lock ends the claim. */
-  readonly enqueue: boolean
-  readonly renews: boolean
-  /** Returns how many tokens to reserve. Called before each attempt. */
-  tokens(): number
-  /** Returns how many callers of this process stand behind the claim. */
-  localWaiters(): number
-}
-
-/**
- * A wait may use up this share of the TTL of a fixed lease. Beyond it the client renews the claim
- * once before it hands out the lease.
- */
-const AGED_SHARE = 0.01
-
-/** Receives the end of a claim. */
-export interface ClaimListener {
-  /** Called once. Without grant and error: the lock was busy and the claim did not queue. */
-  done(grant: Grant | undefined, error?: unknown): void
-  /** Called at each attempt that found no store and will be sent again. */
-  failing?(outage: Outage): void
-}
-
-/** Returns what the terms ask of an attempt. */
-export function optionsOf(terms: ClaimTerms): AttemptOptions {
-  return { enqueue: terms.enqueue, tokens: terms.tokens(), queue: terms.queue }
-}
-
-export class PendingClaim implements Retryable {
+export class PendingClaim implements Retryable, AttemptStatus {
   readonly order: number
   readonly #services: Services
   readonly #template: ClaimTemplate
@@ -75,8 +43,12 @@ export class PendingClaim implements Retryable {
   readonly #listener: ClaimListener
   #claim: Claim
   #state: ClaimState = UNSENT
+  /** When the latest attempt left. */
+  #sentMs = -Infinity
   /** When the latest attempt left that was answered, whatever the answer. */
   #answeredMs = -Infinity
+  /** When the earliest attempt left that is unanswered, and no later one was answered. */
+  #unansweredMs: number | undefined
   /** Answers to attempts that left before may be about a grant that is over. */
   #trustedFromMs = -Infinity
   /** From the first attempt that found no store until one is answered. */
@@ -92,7 +64,7 @@ export class PendingClaim implements Retryable {
     listener: ClaimListener,
     claim: Claim,
   ) {
-    this.order = services.retries.nextOrder()
+    this.order = services.runtime.claims
     this.#services = services
     this.#template = template
     this.#terms = terms
@@ -140,6 +112,11 @@ export class PendingClaim implements Retryable {
     return this
   }
 
+  /** Attempts now, unless no attempt has left yet. */
+  attemptNow(): void {
+    if (!this.isOver && this.#state !== UNSENT) this.#send()
+  }
+
   retry(): void {
     if (!this.isOver) this.#send(true)
   }
@@ -161,7 +138,7 @@ export class PendingClaim implements Retryable {
     this.#noteSent(sent, isRetry)
     let answer: MaybePromise<AttemptResult>
     try {
-      answer = runtime.store.attempt(this.#claim, optionsOf(this.#terms))
+      answer = runtime.store.attempt(this.#claim, this.#terms.attemptOptions())
     } catch (error) {
       this.#fail(sent, error)
       return
@@ -171,6 +148,8 @@ export class PendingClaim implements Retryable {
 
   #noteSent(sent: SentAttempt, isRetry: boolean): void {
     const state = this.#state
+    this.#sentMs = sent.sentMs
+    this.#unansweredMs ??= sent.sentMs
     if (state.name === 'unsent')
       this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
     else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
@@ -182,11 +161,9 @@ export class PendingClaim implements Retryable {
       this.#take(sent, answer)
       return
     }
-    this.#services.runtime.whenAnswered(
-      answer,
-      { lock: this.lock, verb: 'the attempt', late: () => this.#noteLate(sent) },
+    answer.then(
       (result) => this.#take(sent, result),
-      (error) => this.#fail(sent, error),
+      (error: unknown) => this.#fail(sent, error),
     )
   }
 
@@ -194,7 +171,8 @@ export class PendingClaim implements Retryable {
     announceAttempt(this.#services.runtime, sent, result)
     // The answer may be about an earlier claim that was given up.
     if (this.isOver || sent.claim.id !== this.#claim.id) return
-    this.#endOutage(sent)
+    this.#noteAnswered(sent)
+    if (this.#outage) this.#endOutage()
     switch (result.outcome) {
       case 'granted':
         if (sent.sentMs < this.#trustedFromMs) return
@@ -210,9 +188,12 @@ export class PendingClaim implements Retryable {
     }
   }
 
-  #endOutage({ sentMs }: SentAttempt): void {
+  #noteAnswered({ sentMs }: SentAttempt): void {
     this.#answeredMs = Math.max(this.#answeredMs, sentMs)
-    if (!this.#outage) return
+    this.#unansweredMs = this.#sentMs > this.#answeredMs ? this.#sentMs : undefined
+  }
+
+  #endOutage(): void {
     this.#outage = undefined
     this.#services.retries.delete(this)
   }
@@ -241,7 +222,8 @@ export class PendingClaim implements Retryable {
       this.#state = { name: 'in-doubt', silentMs }
       this.#trustedFromMs = nowMs
       this.#send()
-    } else if (!isWhole && this.#isAged(terms, nowMs)) this.#topUp(terms)
+    } else if (!isWhole && !this.#terms.renews && isAged(this.#state, this.#claim, terms, nowMs))
+      this.#topUp(terms)
     else this.#finish(terms, nowMs)
   }
 
@@ -250,17 +232,6 @@ export class PendingClaim implements Retryable {
     const grant = new Grant(this.#claim, terms, this.#terms.renews, nowMs)
     grant.queueNumber = this.#queueNumber
     this.#listener.done(grant)
-  }
-
-  /**
-   * Whether a fixed lease would end early. A pushed grant counts from an earlier heartbeat, and one
-   * that a retry finds counts from an earlier attempt.
-   */
-  #isAged({ baseMs, ttlMs }: GrantTerms, nowMs: number): boolean {
-    if (this.#terms.renews) return false
-    const evidence = evidenceOf(this.#state)
-    if (evidence.name === 'attempted' && !evidence.isResent) return false
-    return ttlMs < this.#claim.ttlMs || nowMs - baseMs > AGED_SHARE * ttlMs
   }
 
   /** Renews a granted claim before its lease is handed out. */
@@ -300,25 +271,15 @@ export class PendingClaim implements Retryable {
     const isNear = holderRemainingMs !== undefined && holderRemainingMs < this.#claim.heartbeatMs
     this.#attemptAfter(isNear ? holderRemainingMs : undefined)
     this.#wakeUps?.join()
+    this.#listener.waiting?.()
   }
 
   #noteWaiting(sent: SentAttempt): void {
-    const evidence = evidenceOf(this.#state)
     const { runtime } = this.#services
-    if (evidence.name !== 'queued') publish('queued', () => runtime.event(sent.claim))
-    const earlier = evidence.name === 'queued' ? evidence.waiting : undefined
-    const since = earlier ?? (evidence.name === 'attempted' ? evidence.first : sent)
-    // By either clock: the monotonic one does not count while the machine sleeps.
+    if (evidenceOf(this.#state).name !== 'queued')
+      publish('queued', () => runtime.event(sent.claim))
     const nowMs = runtime.clock.monotonicMs()
-    const partedMs = Math.abs(runtime.clockOffsetMs(nowMs) - since.offsetMs)
-    const silentMs = Math.max(
-      'silentMs' in evidence ? evidence.silentMs : 0,
-      nowMs - since.sentMs + partedMs,
-    )
-    const waiting = earlier && earlier.sentMs >= sent.sentMs ? earlier : sent
-    const queued = { name: 'queued', waiting, silentMs } as const
-    const isToppingUp = this.#state.name === 'topping-up'
-    this.#state = isToppingUp ? { name: 'topping-up', before: queued } : queued
+    this.#state = afterWaiting(this.#state, sent, nowMs, runtime.clockOffsetMs(nowMs))
   }
 
   /** The lock is busy, and the store keeps no queue: attempts again ever more slowly. */
@@ -328,15 +289,11 @@ export class PendingClaim implements Retryable {
       this.#listener.done(undefined)
       return
     }
-    const evidence = evidenceOf(this.#state)
-    const attempted =
-      evidence.name === 'attempted'
-        ? evidence
-        : ({ name: 'attempted', first: sent, polls: 0, isResent: false } as const)
-    this.#state = { ...attempted, polls: attempted.polls + 1 }
+    const attempted = afterBusy(this.#state, sent)
+    this.#state = attempted
     const { runtime } = this.#services
     const [shortestMs, longestMs] = runtime.store.traits.pollRangeMs
-    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** attempted.polls)
+    const pollMs = Math.min(longestMs, shortestMs * 1.5 ** (attempted.polls - 1))
     this.#attemptAfter(Math.min(runtime.jitter(shortestMs, pollMs), holderRemainingMs ?? Infinity))
   }
 
@@ -353,14 +310,17 @@ export class PendingClaim implements Retryable {
     this.#wakeUps.attemptAfter(delayMs)
   }
 
-  /** An answer is late, and may still come. */
-  #noteLate(sent: SentAttempt): void {
-    if (!this.#terms.enqueue || !this.#isStillWanted(sent)) return
+  checkLate(nowMs: number, awakeMs: number): number {
+    const sinceMs = this.#unansweredMs
+    if (this.isOver || sinceMs === undefined) return nowMs + LATE_AFTER_MS
+    const lateMs = Math.max(sinceMs, awakeMs) + LATE_AFTER_MS
+    if (nowMs < lateMs) return lateMs
     const { runtime } = this.#services
     // Some client libraries keep a request until they reach the server again.
-    const error = this.#outage?.error ?? runtime.noAnswer(this.lock, 'the attempt', LATE_AFTER_MS)
-    this.#outage ??= new Outage(runtime, error, sent.sentMs)
-    this.#outage.note(sent.claim, error)
+    const error = this.#outage?.error ?? runtime.noAnswer(this.lock)
+    this.#outage ??= new Outage(runtime, error, sinceMs)
+    this.#outage.note(this.#claim, error)
+    return nowMs + LATE_AFTER_MS
   }
 
   /** Whether the outcome matters: the claim is wanted, and no later attempt was answered. */
@@ -375,6 +335,7 @@ export class PendingClaim implements Retryable {
    */
   #fail(sent: SentAttempt, caught: unknown): void {
     if (!this.#isStillWanted(sent)) return
+    this.#unansweredMs = this.#sentMs > sent.sentMs ? this.#sentMs : undefined
     const { runtime, retries, withdrawals } = this.#services
     const error = runtime.asLockError(caught, this.lock, 'the attempt')
     if (this.#terms.enqueue && isRetryable(error)) {
@@ -391,7 +352,8 @@ export class PendingClaim implements Retryable {
 
   /** Begins again with a fresh claim, at the end of the queue. */
   #restart(): void {
-    this.#closeWakeUps()
+    this.#wakeUps?.close()
+    this.#wakeUps = undefined
     this.#claim = this.#services.runtime.newClaim(this.#template)
     this.#state = UNSENT
     this.#trustedFromMs = -Infinity
@@ -403,11 +365,6 @@ export class PendingClaim implements Retryable {
     invariant(!this.isOver, 'a claim ends once', this.lock)
     this.#state = ENDED
     if (this.#outage) this.#services.retries.delete(this)
-    this.#closeWakeUps()
-  }
-
-  #closeWakeUps(): void {
     this.#wakeUps?.close()
-    this.#wakeUps = undefined
   }
 }

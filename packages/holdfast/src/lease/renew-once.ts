@@ -12,13 +12,12 @@ export function renewOnce(
   done: (outcome?: RenewResult['outcome']) => void,
 ): void {
   const answered = (results: readonly RenewResult[]): void => done(results[0]?.outcome)
+  const failed = (): void => done()
   try {
     const answer = runtime.store.renew([claim])
-    const verb = 'the renewal'
-    if (isPromise(answer))
-      runtime.whenAnswered(answer, { lock: claim.lock, verb }, answered, () => done())
+    if (isPromise(answer)) answer.then(answered, failed)
     else answered(answer)
   } catch {
-    done()
+    failed()
   }
 }

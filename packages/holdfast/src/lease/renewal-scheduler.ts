@@ -20,6 +20,8 @@ import type { Withdrawals } from './withdrawals.js'
 
 /** How long before the deadline a loss is announced: timers fire late and never early. */
 const ANNOUNCE_EARLY_MS = 2
+/** An unanswered renewal is sent again after a sixth of the TTL, and after this time at most. */
+const LONGEST_RETRY_MS = 5000
 /** While a grant is held, the clocks are compared at least this often. */
 const LONGEST_SLEEP_MS = 1000
 /** Grants due within this share of their lead are renewed together with one that is due now. */
@@ -243,8 +245,7 @@ export class RenewalScheduler {
     let cause: LockError
     try {
       const answer = call()
-      // Not bounded by the request timeout: a late "renewed" is still good, and the question is
-      // repeated meanwhile.
+      // However late, "renewed" is good. The renewal is sent again meanwhile.
       return isPromise(answer) ? await answer : answer
     } catch (error) {
       cause = this.#runtime.asLockError(error, lock, 'the renewal')
@@ -255,7 +256,7 @@ export class RenewalScheduler {
   #noteSent(grant: Grant, sentMs: number): void {
     this.remove(grant)
     if (!grant.isOpen) return
-    const retryAfterMs = Math.min(this.#runtime.requestTimeoutMs, Math.max(grant.ttlMs / 6, 25))
+    const retryAfterMs = Math.min(LONGEST_RETRY_MS, Math.max(grant.ttlMs / 6, 25))
     grant.retryAtMs = sentMs + retryAfterMs
     grant.unanswered = this.#unanswered.add(grant)
   }

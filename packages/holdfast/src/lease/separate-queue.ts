@@ -9,8 +9,9 @@ import { CallerQueue } from './caller-queue.js'
 import type { Grant } from './grant.js'
 import { announceGrant, releaseGrant } from './hand-off.js'
 import { HeldLease } from './held-lease.js'
-import type { GrantReturner, ReleaseOutcome } from './hold.js'
+import type { GrantReturner } from './hold.js'
 import { Wait, type WaitLimits } from './wait.js'
+import type { ReleaseOutcome } from './withdrawals.js'
 
 export class SeparateQueue implements GrantReturner {
   readonly #services: Services
@@ -20,7 +21,7 @@ export class SeparateQueue implements GrantReturner {
   constructor(services: Services, template: ClaimTemplate, renews: boolean) {
     this.#services = services
     this.#template = template
-    const terms = { enqueue: true, renews, tokens: () => 1, localWaiters: () => 0 }
+    const terms = { renews, tokens: () => 1 }
     this.#callers = new CallerQueue(services, template, terms, (wait, grant) =>
       this.#serve(wait, grant),
     )

@@ -2,7 +2,8 @@
 import type { AttemptResult } from '../store/contract.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import { Grant, withLocalWaiters } from './grant.js'
-import { optionsOf, PendingClaim, type ClaimListener, type ClaimTerms } from './pending-claim.js'
+import type { ClaimListener, ClaimTerms } from './claim-terms.js'
+import { PendingClaim } from './pending-claim.js'
 import type { ClaimTemplate } from './runtime.js'
 import { announceAttempt } from './sent-attempt.js'
 import type { Services } from './services.js'
@@ -29,7 +30,7 @@ export function startClaim(
   if (failure) return new PendingClaim(services, template, terms, listener, claim).holdBack(failure)
   let answer: MaybePromise<AttemptResult>
   try {
-    answer = runtime.store.attempt(claim, optionsOf(terms))
+    answer = runtime.store.attempt(claim, terms.attemptOptions())
   } catch (error) {
     if (!terms.enqueue || !isRetryable(runtime.asLockError(error, claim.lock, 'the attempt')))
       throw error

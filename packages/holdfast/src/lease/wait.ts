@@ -5,13 +5,14 @@
  * queue in which the caller stands can remove it.
  */
 import type { Timer } from '../clock/clock.js'
-import { LockTimeoutError, LockUsageError, type LockError } from '../errors.js'
+import { LockTimeoutError, LockUsageError } from '../errors.js'
 import type { Place } from '../collections/linked-set.js'
 import { invariant } from '../invariant.js'
 import { onAbort } from './abort-listeners.js'
 import { checkObject, checkWait, type AcquireOptions } from './options.js'
 import type { Outage } from './outage.js'
-import type { OpenWait, Runtime } from './runtime.js'
+import type { AttemptStatus, OpenWait } from './open-waits.js'
+import type { Runtime } from './runtime.js'
 
 /** How long a caller is prepared to wait. */
 export interface WaitLimits {
@@ -51,8 +52,7 @@ export class Wait<T> implements OpenWait {
   readonly maxHoldMs: number
   /** Called when the caller gives up before it was served. */
   onGiveUp: (() => void) | undefined
-  /** Returns, when the time is over, why it is unknown whether the lock is busy. */
-  failure: (() => LockError | undefined) | undefined
+  attempts: AttemptStatus | undefined
   readonly #runtime: Runtime
   readonly #place: Place<OpenWait>
   readonly #lock: string
@@ -72,7 +72,7 @@ export class Wait<T> implements OpenWait {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#place = runtime.waits.add(this)
+    this.#place = runtime.waits.add(this, startedMs)
   }
 
   /** Starts the timer of the wait and listens to the caller's signal, which is not aborted yet. */
@@ -105,7 +105,6 @@ export class Wait<T> implements OpenWait {
     if (silentMs >= this.#outageMs) this.giveUp(error)
   }
 
-  /** Ends the wait because its client was closed. */
   close(): void {
     this.giveUp(this.#runtime.closedError(this.#lock))
   }
@@ -115,7 +114,7 @@ export class Wait<T> implements OpenWait {
     const leftMs = untilMs - this.#runtime.clock.monotonicMs()
     this.#timer = this.#runtime.clock.timer(leftMs, () => {
       if (this.#runtime.clock.monotonicMs() < untilMs) this.#arm(untilMs, waitMs)
-      else this.giveUp(this.failure?.() ?? this.#timeout(waitMs))
+      else this.giveUp(this.attempts?.failure ?? this.#timeout(waitMs))
     })
   }
 

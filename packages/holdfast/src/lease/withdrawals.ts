@@ -8,11 +8,18 @@
  */
 import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
 import type { Claim, WithdrawOutcome } from '../store/contract.js'
-import { isPromise } from '../store/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
 import type { Runtime } from './runtime.js'
 
 /** How long to pause between two tries, in milliseconds. */
 const RETRY_MS = [20, 200] as const
+/** How long a caller of `release` waits for the outcome of repeated tries. */
+const RELEASE_FOR_MS = 10_000
+/** How long `close` waits for withdrawals in the background. */
+const END_FOR_MS = 5000
+
+/** What a release comes to: at once where the store answers at once. */
+export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
 
 export class Withdrawals {
   readonly #runtime: Runtime
@@ -43,30 +50,40 @@ export class Withdrawals {
   }
 
   /**
-   * Releases a claim that is held until `deadlineMs`. At once, without a promise, where the store
-   * can.
+   * Releases a held claim, without a promise where the store needs none.
+   * @param deadlineMs when its lease ends; from then on the outcome is `lost`
    * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw goes on in
    * the background.
    */
-  release(claim: Claim, deadlineMs: number): WithdrawOutcome | Promise<WithdrawOutcome> {
-    let answer
+  release(claim: Claim, deadlineMs: number, nowMs: number): ReleaseOutcome {
+    const isOverdue = nowMs >= deadlineMs
+    let answer: MaybePromise<WithdrawOutcome>
     try {
       answer = this.#runtime.store.withdraw(claim)
     } catch (error) {
       answer = Promise.reject(error)
     }
-    return isPromise(answer) ? this.#release(claim, deadlineMs, answer) : answer
+    if (!isPromise(answer)) return judge(answer, isOverdue)
+    this.#releases += 1
+    const giveUpMs = Math.min(deadlineMs, nowMs + RELEASE_FOR_MS)
+    return Promise.resolve(answer).then(
+      (outcome) => {
+        this.#released()
+        return judge(outcome, isOverdue)
+      },
+      async (error: unknown) => judge(await this.#releaseAgain(claim, giveUpMs, error), isOverdue),
+    )
   }
 
   /**
-   * Resolves when no withdrawal is under way any more, or when the store has had its time to
-   * answer. What is left then, or comes later, is tried once: the store may be closed.
+   * Resolves when all withdrawals have finished or 5 s have passed. After that, each remaining or
+   * new withdrawal gets one try, because the store may be closed.
    */
   async end(): Promise<void> {
-    const { clock, requestTimeoutMs } = this.#runtime
+    const { clock } = this.#runtime
     await new Promise<void>((resolve) => {
-      // It also keeps the process alive while nothing but a pause between two tries goes on.
-      const limit = clock.timer(requestTimeoutMs, resolve)
+      // It also keeps the process alive during a pause between two tries.
+      const limit = clock.timer(END_FOR_MS, resolve)
       void this.#settled().then(() => {
         limit.cancel()
         resolve()
@@ -86,28 +103,7 @@ export class Withdrawals {
     if (this.#releases === 0) this.#onReleased?.()
   }
 
-  /**
-   * Nearly every release is answered at once: what is done about the others is kept out of its way.
-   */
-  #release(
-    claim: Claim,
-    deadlineMs: number,
-    first: PromiseLike<WithdrawOutcome>,
-  ): Promise<WithdrawOutcome> {
-    const { clock, requestTimeoutMs } = this.#runtime
-    const giveUpMs = Math.min(deadlineMs, clock.monotonicMs() + 2 * requestTimeoutMs)
-    this.#releases += 1
-    return new Promise((resolve) => {
-      const answered = (outcome: WithdrawOutcome): void => {
-        this.#released()
-        resolve(outcome)
-      }
-      const failed = (error: LockError): void => resolve(this.#releaseAgain(claim, giveUpMs, error))
-      this.#runtime.whenAnswered(first, { lock: claim.lock, verb: 'the release' }, answered, failed)
-    })
-  }
-
-  async #releaseAgain(claim: Claim, giveUpMs: number, error: LockError): Promise<WithdrawOutcome> {
+  async #releaseAgain(claim: Claim, giveUpMs: number, error: unknown): Promise<WithdrawOutcome> {
     try {
       return await this.#untilAnswered(claim, giveUpMs, false, Promise.reject(error))
     } catch (caught) {
@@ -129,7 +125,7 @@ export class Withdrawals {
     for (;;) {
       try {
         answer ??= Promise.resolve(runtime.store.withdraw(claim))
-        return await runtime.bounded(answer, claim.lock, 'the release')
+        return await answer
       } catch (caught) {
         const error = runtime.asLockError(caught, claim.lock, 'the release')
         if (this.#ended || !isRetryable(error) || runtime.clock.monotonicMs() >= giveUpMs)
@@ -147,6 +143,11 @@ export class Withdrawals {
       { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
     )
   }
+}
+
+/** @param isOverdue the lease had ended by the clock before the release */
+function judge(outcome: WithdrawOutcome, isOverdue: boolean): 'released' | 'lost' {
+  return outcome === 'released' && !isOverdue ? 'released' : 'lost'
 }
 
 /** Whether asking again can help. Wrong use and wrong credentials stay wrong. */

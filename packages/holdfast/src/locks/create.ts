@@ -89,7 +89,7 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
    * Ends everything: rejects those that wait, aborts the signals of what is held, waits up to
    * `graceMs` for callbacks, and releases. A callback that does not end in time keeps its lease
    * until that expires: nothing is released under running code. A store that does not answer holds
-   * it up for four times `requestTimeoutMs` at most.
+   * it up for 15 s and one `requestTimeoutMs` of the store at most.
    */
   close(options?: CloseOptions): Promise<void>
 }

@@ -122,7 +122,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     )
     // One attempt takes as long as it takes, so it has no timer.
     wait.limit({ ...limits, waitMs: waitMs === 0 ? Infinity : waitMs })
-    wait.failure = () => this.#lock.failure
+    wait.attempts = this.#lock
     const found = waitMs === 0 ? undefined : Array.from(this.#campaigns).find(({ waits }) => waits)
     const campaign: Campaign<F> = found ?? {
       stop: new AbortController(),

@@ -44,8 +44,7 @@ async function useUp(locks: Locks): Promise<void> {
 
 describe.skipIf(!root)(root ? 'a full disk' : 'a full disk: needs root, for a small tmpfs', () => {
   test('makes the store unavailable, also for whoever opens it then, and not misconfigured', async () => {
-    // A release is tried again for twice as long as a request may take.
-    const first = createLocks(embeddedStore({ directory: folder }), { requestTimeoutMs: 300 })
+    const first = createLocks(embeddedStore({ directory: folder }))
     await first.mutex('a').run(() => undefined)
     const makeRoom = fill()
     // What room the log had is used up as well: its index cannot grow either.

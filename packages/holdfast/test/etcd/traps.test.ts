@@ -32,7 +32,7 @@ const lockOf = (name: string) => ({ lock: `${name}-${process.pid}` })
 describe('an ambiguous attempt', () => {
   test('whose answer was lost leaves no ghost, and the next one gets the lock soon', async () => {
     const { proxy, endpoints } = await openProxy(endpoint)
-    const locks = openLocks({ endpoints }, { requestTimeoutMs: 1000, ttlMs: 20_000 })
+    const locks = openLocks({ endpoints }, { ttlMs: 20_000 })
     const other = openLocks({ endpoints: [endpoint] })
     // The session is there before the fault, so that the lost answer is that of the entry.
     await (await locks.mutex('warm').acquire()).release()

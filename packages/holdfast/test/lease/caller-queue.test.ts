@@ -3,8 +3,9 @@
  * whole TTL.
  */
 import type { Locks } from 'holdfast'
+import type { Claim } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
-import { makeWorld, type World } from '../support/world.js'
+import { makeWorld, outcomeOf, type Fate, type World } from '../support/world.js'
 
 /** Two callers in one tick, whose attempts reach the store in the other order. */
 async function crossing(
@@ -64,6 +65,76 @@ describe('callers of one client', () => {
     await world.clock.until(holder.release())
     await world.clock.advance(50)
     expect(served).toEqual(['two', 'one'])
+  })
+})
+
+/** Starts a first caller, and returns how to add others. The answer to the first attempt of the first one meets this fate. */
+function permitCallers(world: World, fate: Fate) {
+  const permits = world.client().semaphore('a', { permits: 3 })
+  let attempts = 0
+  let firstClaim: unknown
+  world.wire.fate = (verb, argument) => {
+    if (verb !== 'attempt') return 'deliver'
+    const { id } = argument as Claim
+    firstClaim ??= id
+    attempts += 1
+    return id === firstClaim && (attempts === 1 || fate === 'hang') ? fate : 'deliver'
+  }
+  const served: string[] = []
+  const tokens: bigint[] = []
+  const call = async (name: string, waitMs = Infinity): Promise<void> => {
+    const lease = await permits.acquire({ waitMs })
+    served.push(name)
+    tokens.push(lease.token)
+  }
+  void call('first')
+  return { served, tokens, call }
+}
+
+describe('callers of one client for permits that are free', () => {
+  test('are served in the order of their calls where the first answer is lost', async () => {
+    const world = makeWorld()
+    const { served, tokens, call } = permitCallers(world, 'drop-reply')
+    void call('second')
+    await world.clock.advance(20)
+    expect(served).toEqual(['first', 'second'])
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as bigint)
+  })
+
+  test('wait a second at most for an earlier claim that is not answered', async () => {
+    const world = makeWorld()
+    const { served, call } = permitCallers(world, 'hang')
+    void call('second')
+    await world.clock.advance(990)
+    expect(served).toEqual([])
+    await world.clock.advance(20)
+    expect(served).toEqual(['second'])
+  })
+
+  test('give a grant back that is held back when its caller gives up', async () => {
+    const world = makeWorld()
+    const { served, call } = permitCallers(world, 'hang')
+    const second = outcomeOf(call('second', 500))
+    await world.clock.advance(600)
+    expect(await second).toMatchObject({ error: { code: 'LOCK_TIMEOUT' } })
+    expect(served).toEqual([])
+    const all = world.direct().semaphore('a', { permits: 3 })
+    expect(await world.clock.until(all.tryAcquire({ weight: 3 }))).toBeDefined()
+  })
+
+  test('are served at once when the earlier caller gives up', async () => {
+    const world = makeWorld()
+    const permits = world.client().semaphore('a', { permits: 3 })
+    let attempts = 0
+    world.wire.fate = (verb) => (verb === 'attempt' && attempts++ === 0 ? 'hang' : 'deliver')
+    const giving = new AbortController()
+    const first = outcomeOf(permits.acquire({ signal: giving.signal }))
+    const second = permits.acquire()
+    await world.clock.advance(1)
+    giving.abort(new Error('enough'))
+    await world.clock.advance(10)
+    expect(await first).toMatchObject({ error: { message: 'enough' } })
+    expect((await second).held).toBe(true)
   })
 })
 

@@ -108,7 +108,6 @@ describe('options', () => {
       'LOCK_USAGE',
     )
     expect(() => createLocks(memoryStore(), { label: 7 as never })).toThrow(LockUsageError)
-    expect(() => createLocks(memoryStore(), { requestTimeoutMs: 0 })).toThrow(LockUsageError)
   })
 
   test.each([0, -1, 1.5, NaN, Infinity, '4', undefined])('permits %s', (permits) => {

@@ -110,14 +110,14 @@ test('a release that was under way is through when the end has come', async () =
   expect(await released).toBe('released')
 })
 
-test('a store that does not answer holds up the end for a bounded time', async () => {
+test('a store that fails delays the close by the time for releases and withdrawals', async () => {
   const { clock, wire, client } = makeWorld()
-  const locks = client({ ttlMs: 60_000, requestTimeoutMs: 500 })
+  const locks = client({ ttlMs: 60_000 })
   await clock.until(locks.mutex('a').acquire())
   wire.fate = () => 'fail'
   const startedMs = clock.monotonicMs()
   await clock.until(locks.close())
-  expect(clock.monotonicMs() - startedMs).toBeLessThan(3 * 500 + 300)
+  expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000 + 5000 + 300)
 })
 
 test('a release that is tried again keeps the process alive for whoever awaits it', async () => {

@@ -30,10 +30,7 @@ test('a connection that is lost with its first packet is told to the caller, and
   const { port } = server.address() as AddressInfo
   const pool = new Pool({ host: '127.0.0.1', port, user: 'u', database: 'd' })
   pool.on('error', () => undefined)
-  const locks = createLocks(postgresStore({ pool, requestTimeoutMs: 1000 }), {
-    ttlMs: 500,
-    requestTimeoutMs: 1000,
-  })
+  const locks = createLocks(postgresStore({ pool, requestTimeoutMs: 1000 }), { ttlMs: 500 })
   await expect(locks.mutex('a').tryAcquire()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   await locks.close({ graceMs: 0 })
   await pool.end()

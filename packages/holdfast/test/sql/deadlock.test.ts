@@ -81,7 +81,7 @@ const KITS: Kit[] = [
 ]
 
 test.each(KITS)('$name', async ({ store, rival, favour, first, second, waiting, deadlocks }) => {
-  const locks = createLocks(store(), { requestTimeoutMs: 15_000 })
+  const locks = createLocks(store())
   const both = [locks.mutex('row 1'), locks.mutex('row 2')]
   for (const lock of both) await (await lock.acquire()).release()
   const before = deadlocks()

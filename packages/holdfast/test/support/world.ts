@@ -5,6 +5,7 @@ import { createLocks, StoreUnavailableError, type Locks, type LocksOptions } fro
 import { SeededRandom, VirtualClock } from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'
 import type { Store } from 'holdfast/store'
+import { withTimeout } from '../../dist/clock/with-timeout.js'
 
 export type Verb = 'attempt' | 'renew' | 'withdraw' | 'downgrade'
 
@@ -14,6 +15,8 @@ export type Fate = 'deliver' | 'hang' | 'fail' | 'drop-reply'
 export interface Wire {
   /** Milliseconds each way. */
   latencyMs: number
+  /** After this time without an answer the store rejects, except a renewal. */
+  timeoutMs: number
   /** Asked for each request, with the verb and what was asked. */
   fate: (verb: Verb, argument: unknown) => Fate
   /** What has been asked so far. */
@@ -24,8 +27,8 @@ export interface World {
   readonly clock: VirtualClock
   readonly store: Store<true>
   readonly wire: Wire
-  /** A client of the store over the wire. */
-  client(options?: LocksOptions): Locks<true>
+  /** A client of the store over the wire. `requestTimeoutMs` is that of the wire. */
+  client(options?: LocksOptions & { readonly requestTimeoutMs?: number }): Locks<true>
   /** A client that calls the store directly, as another process might. */
   direct(options?: LocksOptions): Locks<true>
 }
@@ -35,13 +38,16 @@ export function makeWorld(seed = 1, tombstonesPerLock = 100_000): World {
   const clock = new VirtualClock()
   const random = new SeededRandom(seed)
   const store = memoryStore({ clock, tombstonesPerLock })
-  const wire: Wire = { latencyMs: 1, fate: () => 'deliver', sent: [] }
+  const wire: Wire = { latencyMs: 1, timeoutMs: 5000, fate: () => 'deliver', sent: [] }
   const far = behindWire(store, wire, clock)
   return {
     clock,
     store,
     wire,
-    client: (options = {}) => createLocks(far, { clock, random, ...options }),
+    client({ requestTimeoutMs = wire.timeoutMs, ...options } = {}) {
+      wire.timeoutMs = requestTimeoutMs
+      return createLocks(far, { clock, random, ...options })
+    },
     direct: (options = {}) => createLocks(store, { clock, random, ...options }),
   }
 }
@@ -50,7 +56,19 @@ function behindWire(store: Store<true>, wire: Wire, clock: VirtualClock): Store<
   const travel = (): Promise<void> =>
     new Promise((resolve) => void clock.timer(wire.latencyMs, resolve))
 
-  async function ask<T>(verb: Verb, argument: unknown, call: () => T | PromiseLike<T>): Promise<T> {
+  /** A request as a store sends it: it ends in time, with an unknown outcome if need be. */
+  function ask<T>(verb: Verb, argument: unknown, call: () => T | PromiseLike<T>): Promise<T> {
+    const answer = exchange(verb, argument, call)
+    if (verb === 'renew') return answer
+    const late = (): Error => new StoreUnavailableError(`No answer to the ${verb} came in time.`)
+    return withTimeout(answer, wire.timeoutMs, late, { clock })
+  }
+
+  async function exchange<T>(
+    verb: Verb,
+    argument: unknown,
+    call: () => T | PromiseLike<T>,
+  ): Promise<T> {
     const fate = wire.fate(verb, argument)
     wire.sent.push({ verb, argument, atMs: clock.monotonicMs() })
     await travel()

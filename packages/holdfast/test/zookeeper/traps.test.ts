@@ -107,7 +107,7 @@ test('a store that is closed while it connects leaves neither an entry nor a ses
 describe('an ambiguous attempt', () => {
   test('whose answer was lost leaves no ghost', async () => {
     const { proxy, connect } = await openProxy()
-    const locks = openLocks({ connect }, { requestTimeoutMs: 1000, ttlMs: 20_000 })
+    const locks = openLocks({ connect }, { ttlMs: 20_000 })
     await (await locks.mutex('ghost').acquire()).release()
     proxy.faults.dropReplies = true
     await expect(locks.mutex('ghost').acquire({ waitMs: 1500 })).rejects.toMatchObject({

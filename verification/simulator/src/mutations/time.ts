@@ -83,8 +83,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
       'The news of a grant is no grant when the claim may have lost it and have been queued again since',
     edits: [
       {
-        file: 'lease/pending-claim.js',
-        find: 'nowMs - since.sentMs + partedMs',
+        file: 'lease/claim-state.js',
+        find: 'nowMs - since.sentMs + Math.abs(offsetMs - since.offsetMs)',
         replace: '0',
       },
     ],

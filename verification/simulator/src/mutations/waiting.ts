@@ -84,7 +84,7 @@ export const WAITING_MUTATIONS: readonly Mutation[] = [
     breaks: '`released` is answered only if it was ours until then',
     edits: [
       {
-        file: 'lease/hand-off.js',
+        file: 'lease/withdrawals.js',
         find: "outcome === 'released' && !isOverdue ? 'released' : 'lost'",
         replace: "'released'",
       },

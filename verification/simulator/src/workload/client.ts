@@ -33,7 +33,6 @@ export interface ClientOptions {
   readonly counters: FencedCounters
   readonly dice: Dice
   readonly ttlMs: number
-  readonly requestTimeoutMs: number
   readonly circumstances: Circumstances
   readonly claimants: Claimants
   /** Asks the truth, which no program can. */
@@ -60,10 +59,9 @@ export class Client implements Environment {
 
   constructor(options: ClientOptions) {
     this.#options = options
-    const { runtime, store, ttlMs, requestTimeoutMs, process, dice } = options
+    const { runtime, store, ttlMs, process, dice } = options
     this.locks = runtime.createLocks(store, {
       ttlMs,
-      requestTimeoutMs,
       clock: process,
       random: { next: () => dice.unit(), id: () => dice.id() },
     })

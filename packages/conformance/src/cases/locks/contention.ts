@@ -6,7 +6,7 @@ import { contend } from '../../contend.js'
 import type { Context } from '../../context.js'
 import type { Fate, Plan } from '../../faulty-store.js'
 import { nanoseconds, Recorder, type HistoryEvent } from '../../history/index.js'
-import { readWriteLock, semaphore } from '../../needs.js'
+import { queue, readWriteLock, semaphore } from '../../needs.js'
 import type { Lockable, Locks } from 'holdfast'
 import { CAPACITY_ALL } from 'holdfast/store'
 
@@ -20,6 +20,7 @@ interface Part {
 
 const FOR_MS = 500
 const CLIENTS = 4
+const CALLERS = 40
 
 contention.test(
   'a mutex has one holder at a time, with hand-offs inside each client',
@@ -50,6 +51,27 @@ contention.test(
     )
   },
   { needs: [semaphore] },
+)
+
+contention.test(
+  'callers of one client get permits in the order of their calls',
+  async (context) => {
+    const locks = await context.locks()
+    const permits = locks.semaphore(context.name(), { permits: 3 })
+    const started: number[] = []
+    const pauses = Array.from({ length: CALLERS }, (_, step) => context.time.pass(2 * step))
+    const callers = Array.from({ length: CALLERS }, async (_, index) => {
+      // Three calls share a moment, and the next ones come while those are on their way.
+      await pauses[Math.floor(index / 3)]
+      await permits.run(() => void started.push(index))
+    })
+    await context.soon(Promise.all(callers), 'all callers')
+    assert.deepEqual(
+      started,
+      started.toSorted((a, b) => a - b),
+    )
+  },
+  { needs: [semaphore, queue] },
 )
 
 contention.test(

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { Group } from '../../case.js'
-import type { LocksOptions } from 'holdfast'
-import type { Context } from '../../context.js'
+import type { Context, FaultyOptions } from '../../context.js'
 import { expectError } from '../../expect.js'
 import { Gate, planFor, planForFirst, type Fate } from '../../faulty-store.js'
 import { inspect, queue } from '../../needs.js'
@@ -203,6 +202,6 @@ ghosts.test(
 )
 
 /** Returns options for a wire that only loses wake-ups: answers may take long. */
-function slowAnswers({ slackMs }: Context): LocksOptions {
+function slowAnswers({ slackMs }: Context): FaultyOptions {
   return { requestTimeoutMs: slackMs }
 }
