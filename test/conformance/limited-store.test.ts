@@ -16,6 +16,7 @@ const traits: Traits<false> = {
   fair: false,
   wakeUp: 'poll',
   downgrade: false,
+  adopt: false,
   steal: false,
   inspect: false,
 }

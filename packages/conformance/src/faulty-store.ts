@@ -4,8 +4,10 @@
  *
  * Like a real connection it answers asynchronously, and messages may overtake each other.
  */
-import { type Clock, StoreUnavailableError, systemClock } from 'holdfast'
+import { type Clock, StoreUnavailableError, systemClock, UnsupportedLockError } from 'holdfast'
 import type {
+  AdoptResult,
+  Adoption,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -32,6 +34,7 @@ export type Message =
   | { readonly verb: 'renew'; readonly renewals: readonly Renewal[] }
   | { readonly verb: 'withdraw'; readonly claim: ClaimRef }
   | { readonly verb: 'downgrade'; readonly claim: ClaimRef }
+  | { readonly verb: 'adopt'; readonly adoption: Adoption }
   | { readonly verb: 'steal'; readonly lock: string; readonly options: StealOptions }
   | { readonly verb: 'inspect'; readonly query: InspectQuery }
   | { readonly verb: 'wake'; readonly claim: Claim; readonly grant: PushedGrant | undefined }
@@ -155,6 +158,14 @@ export class FaultyStore<F extends boolean = boolean> implements Store<F> {
 
   downgrade(claim: ClaimRef): Promise<boolean> {
     return this.#send({ verb: 'downgrade', claim }, () => this.#inner.downgrade(claim))
+  }
+
+  adopt(adoption: Adoption): Promise<AdoptResult> {
+    const deliver = async (): Promise<AdoptResult> => {
+      if (this.#inner.adopt) return this.#inner.adopt(adoption)
+      throw new UnsupportedLockError(`The ${this.name} store has no adopt.`, { store: this.name })
+    }
+    return this.#send({ verb: 'adopt', adoption }, deliver)
   }
 
   steal(lock: string, options: StealOptions): Promise<StealResult> {

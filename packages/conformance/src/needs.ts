@@ -87,6 +87,19 @@ function verb(
   }
 }
 
+/** A lease passes to another claim, and to another process as a handle. */
+export const adopt: Need = {
+  name: 'adopt',
+  has: (traits) => traits.adopt,
+  async refused(context) {
+    const locks = await context.locks()
+    const lease = await locks.mutex(context.name()).acquire()
+    await expectError('UNSUPPORTED', () => lease.export())
+    assert.equal(lease.held, true)
+    assert.equal(await lease.release(), 'released')
+  },
+}
+
 /** Each lease ends by the store's clock, also while its client's connection is open. */
 export const leaseExpiry: Need = {
   name: 'expiry of single leases',

@@ -7,10 +7,12 @@ import { election } from './locks/election.js'
 import { ghosts } from './locks/ghosts.js'
 import { givingUp } from './locks/giving-up.js'
 import { input } from './locks/input.js'
+import { handles } from './locks/handles.js'
 import { kinds } from './locks/kinds.js'
 import { lease } from './locks/lease.js'
 import { loss } from './locks/loss.js'
 import { processes } from './processes.js'
+import { adopt } from './verbs/adopt.js'
 import { attempt } from './verbs/attempt.js'
 import { close } from './verbs/close.js'
 import { downgrade } from './verbs/downgrade.js'
@@ -38,6 +40,7 @@ const GROUPS = [
   inspect,
   steal,
   downgrade,
+  adopt,
   close,
   lease,
   input,
@@ -47,6 +50,7 @@ const GROUPS = [
   loss,
   ghosts,
   kinds,
+  handles,
   election,
   administration,
   processes,

@@ -7,6 +7,7 @@ import {
   UnsupportedLockError,
   type LockError,
 } from '../errors.js'
+import { adoptHandle } from './adoption.js'
 import type { Client } from './client.js'
 import type { Cohort } from './cohort.js'
 import type { FifoQueue } from './fifo-queue.js'
@@ -91,6 +92,12 @@ export class Acquirer {
       else wait.fail(error)
     })
     return wait.promise
+  }
+
+  /** Takes over an exported lease. It is never handed on inside the process. */
+  async adopt(handle: unknown): Promise<HeldLease> {
+    const grant = await adoptHandle(this.#client, this.#template, this.#settings.renew, handle)
+    return this.#leaseAlone(grant)
   }
 
   async run<T>(

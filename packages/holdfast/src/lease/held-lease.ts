@@ -2,6 +2,7 @@
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { promiseOf } from '../store/maybe-promise.js'
 import { INSPECT } from '../store/with-json.js'
+import { assertAdopts, detachGrant } from './adoption.js'
 import { runUnder } from './frames.js'
 import type { Grant } from './grant.js'
 import { Hold, type GrantReturner } from './hold.js'
@@ -68,6 +69,17 @@ export class HeldLease extends Hold implements WriteLease {
     }
     this.assertNotOver()
     grant.claim = { ...grant.claim, weight: 1 }
+  }
+
+  async export(): Promise<string> {
+    const { runtime, renewals } = this.services
+    assertAdopts(runtime, this.name)
+    // With a whole TTL, and with no renewal in flight, which would find the claim lost.
+    await this.renew()
+    renewals.stopRenewing(this.grant)
+    const handle = await detachGrant(this.services, this.grant, this.#token ?? 0n)
+    this.endExported()
+    return handle
   }
 
   #assertDowngradable(): void {

@@ -36,6 +36,7 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
   /** Why the holder was asked to stop: the client closes. */
   #stopReason: unknown
   #isAbandoned = false
+  #isExported = false
   #release: ReleaseOutcome | undefined
   #callbacks: RunningCallbacks | undefined
   /** Called when it is lost or released. */
@@ -135,6 +136,21 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
       )
     }
     return this.#release
+  }
+
+  /** Ends the lease here: the store holds the lock under a claim of its own from now on. */
+  protected endExported(): void {
+    invariant(this.open, 'a lease that has ended is not exported', this.name)
+    const { grant, services } = this
+    this.#isExported = true
+    this.#release = 'lost'
+    this.#maxHold?.cancel()
+    services.leases.delete(this.#place)
+    services.renewals.remove(grant)
+    grant.state = 'released'
+    grant.holder = undefined
+    grant.queue?.onLoss(grant)
+    this.#onOver?.()
   }
 
   /** Releases for a caller whose own outcome matters more: a failure goes to the events. */
@@ -282,9 +298,12 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
 
   #assertNotReleased(): void {
     if (this.#lost || this.#release === undefined) return
-    throw new LockUsageError(
-      `The lease on "${this.name}" was released already; acquire the lock again.`,
-      { lock: this.name, store: this.services.runtime.store.name },
-    )
+    const advice = this.#isExported
+      ? 'was exported: the process that adopts its handle holds the lock.'
+      : 'was released already; acquire the lock again.'
+    throw new LockUsageError(`The lease on "${this.name}" ${advice}`, {
+      lock: this.name,
+      store: this.services.runtime.store.name,
+    })
   }
 }

@@ -44,6 +44,13 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
   release(): Promise<'released' | 'lost'>
   /** Runs `work` under this lease, as `lock.run` does: nested runs know of it. Does not release. */
   run<T>(work: (lease: Lease<F>) => T | PromiseLike<T>): Promise<T>
+  /**
+   * Passes the lease to another process. Renews it, detaches it from this process and its session,
+   * and resolves to a handle for `adopt`. From then on only its TTL ends it: this process neither
+   * renews nor releases it, `held` is false, and `release` resolves to `lost`.
+   * @throws UnsupportedLockError on stores that cannot. Otherwise as `renew` does.
+   */
+  export(): Promise<string>
   /** Adds to what `inspect` shows, and waits until the store has it. Throws as `renew` does. */
   annotate(note: LeaseNote): Promise<void>
 }

@@ -10,6 +10,7 @@ import {
   type LockOptions,
   type LocksOptions,
 } from '../lease/options.js'
+import { releaseHandle, renewHandle } from '../lease/adoption.js'
 import type { Lease } from '../lease/lease.js'
 import type { HolderInfo, LockInfo, StealOptions, StealResult, Store } from '../store/contract.js'
 import { withJson } from '../store/with-json.js'
@@ -68,6 +69,16 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
    * free when they let go or their leases end. It frees the lock; it does not acquire it.
    */
   steal(name: string, options?: StealLockOptions): Promise<StealResult>
+  /**
+   * Renews an exported lease by its handle, which stays usable. For scripts between `export` and
+   * `adopt`.
+   * @throws LockLostError when the lease has ended or was adopted.
+   */
+  renewHandle(handle: string): Promise<void>
+  /**
+   * Releases an exported lease by its handle. Resolves to `lost` when it had ended or was adopted.
+   */
+  releaseHandle(handle: string): Promise<'released' | 'lost'>
   /**
    * Runs `work` in a transaction that the lock covers until its commit: acquires, begins, works,
    * commits, and only then releases. No later holder starts before the commit, also when the lease
@@ -161,6 +172,8 @@ export function createLocks<F extends boolean>(
       for (const lease of own) lease.verifySoon()
       return stolen
     },
+    renewHandle: (handle) => renewHandle(client, handle),
+    releaseHandle: (handle) => releaseHandle(client, handle),
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
     detached(work) {
       if (typeof work === 'function') return detached(work)

@@ -29,6 +29,14 @@ export interface Lockable<L extends Lease = Lease> {
   acquire(options?: AcquireOptions): Promise<L>
   /** Takes the lock if it is free now; undefined if it is busy. */
   tryAcquire(): Promise<L | undefined>
+  /**
+   * Takes over the lease that `lease.export()` detached, with its token. The handle is used up.
+   * @throws LockLostError when the lease has ended, or was adopted already.
+   * @throws LockUsageError for a damaged handle, or one of another store or lock.
+   * @throws UnsupportedLockError on stores that cannot pass leases on.
+   * @throws StoreUnavailableError when the outcome is unknown.
+   */
+  adopt(handle: string): Promise<L>
 }
 
 /** A lock of one shape. */
@@ -59,5 +67,9 @@ export class BasicLock<L extends Lease> implements Lockable<L> {
 
   async tryAcquire(): Promise<L | undefined> {
     return this.#acquirer.tryAcquire() as unknown as L | undefined
+  }
+
+  async adopt(handle: string): Promise<L> {
+    return this.#acquirer.adopt(handle) as unknown as L
   }
 }

@@ -90,6 +90,7 @@ export function semaphore<F extends boolean>(
       return lock.acquire(wait)
     },
     tryAcquire: async (options) => parted(options).lock.tryAcquire(),
+    adopt: async (handle) => withWeight().adopt(handle),
   }
 }
 

@@ -144,6 +144,23 @@ export interface Withdrawn {
 
 export type AttemptResult = Granted | Waiting | Busy | Withdrawn
 
+/** The transfer of a lease from one claim to another. */
+export interface Adoption {
+  /** The claim that holds the lock. The store refuses it from now on. */
+  readonly from: ClaimRef
+  /** The fencing token of the lease. The lease keeps it. */
+  readonly token: bigint
+  /** The claim that holds the lock from now on, with the weight that `from` has. */
+  readonly to: Claim
+  /**
+   * From now on only its TTL ends the lease: it outlives the process and the session that made it.
+   */
+  readonly detached: boolean
+}
+
+/** `granted` with one token, or the loss of `from`, which another claim may have taken over. */
+export type AdoptResult = Granted | LostRenewal
+
 export interface Renewal extends ClaimRef {
   /** The owner that `inspect` shows from now on. */
   readonly owner: Owner
@@ -156,9 +173,12 @@ export interface Renewal extends ClaimRef {
  */
 export type RenewResult =
   | { readonly outcome: 'renewed' }
+  | LostRenewal
+  | { readonly outcome: 'unknown'; readonly cause: LockError }
+
+export type LostRenewal =
   | { readonly outcome: 'lost'; readonly reason: 'expired' }
   | { readonly outcome: 'lost'; readonly reason: 'stolen'; readonly stealReason?: string }
-  | { readonly outcome: 'unknown'; readonly cause: LockError }
 
 /** Takes the result of one renewal, by its index in the batch. */
 export type RenewalListener = (index: number, result: RenewResult) => void
@@ -280,6 +300,8 @@ export interface Traits<F extends boolean = boolean> {
   /** The clock that ends a lease. */
   readonly expiry: 'process' | 'machine' | 'server' | 'session'
   readonly downgrade: boolean
+  /** A lease can pass to another process: the store has `adopt`. */
+  readonly adopt: boolean
   readonly steal: boolean
   readonly inspect: boolean
   /** The pause between two attempts without a queue or a wake-up: [shortest, longest]. */
@@ -338,6 +360,12 @@ export interface Store<F extends boolean = boolean> {
   withdraw(claim: ClaimRef): MaybePromise<WithdrawOutcome>
   /** Makes a writer's lease a reader's. Returns false when the claim does not hold the lock. */
   downgrade(claim: ClaimRef): MaybePromise<boolean>
+  /**
+   * Lets another claim hold the lock in the place of the one that holds it, with its token, its
+   * weight and the whole TTL of `to`. Of two adoptions of one claim the second finds it lost.
+   * Repeated with the same `to`, it returns the same grant. Present with the trait `adopt`.
+   */
+  adopt?(adoption: Adoption): MaybePromise<AdoptResult>
   /**
    * Reports wake-ups for a claim that waits. No promise rests on it: a lost wake-up costs a
    * heartbeat.

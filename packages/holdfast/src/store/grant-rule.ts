@@ -13,6 +13,8 @@ import { invariant } from '../invariant.js'
 import {
   CAPACITY_ALL,
   HEARTBEATS_TO_LIVE,
+  type AdoptResult,
+  type Adoption,
   type AttemptOptions,
   type AttemptResult,
   type Claim,
@@ -20,6 +22,7 @@ import {
   type Granted,
   type LockInfo,
   type LockKind,
+  type LostRenewal,
   type Owner,
   type Renewal,
   type RenewResult,
@@ -157,7 +160,7 @@ export function renew(state: LockState, renewal: Renewal, turn: Turn): RenewResu
   settle(state, turn)
   const holder = state.holders.get(renewal.id)
   if (!holder) return { outcome: 'lost', reason: 'expired' }
-  if (holder.stolen) return { outcome: 'lost', reason: 'stolen', ...stealReasonOf(holder) }
+  if (holder.stolen) return stolenLoss(holder)
   holder.owner = renewal.owner
   holder.ttlMs = renewal.ttlMs
   holder.expiresMs = turn.nowMs + renewal.ttlMs
@@ -197,6 +200,35 @@ export function downgrade(state: LockState, claim: ClaimRef, turn: Turn): boolea
   holder.weight = 1
   promote(state, turn)
   return true
+}
+
+/** Lets another claim hold the lock in the place of one that holds it. */
+export function adopt(state: LockState, adoption: Adoption, turn: Turn): AdoptResult {
+  settle(state, turn)
+  const { from, to } = adoption
+  const token = Number(adoption.token)
+  const adopted = state.holders.get(to.id)
+  if (adopted) return grantedTo(adopted, true, turn)
+  const holder = state.holders.get(from.id)
+  const hasToken = holder && holder.token <= token && token < holder.token + holder.tokens
+  // The new claim may have been withdrawn before this request arrived.
+  if (!hasToken || hasTombstone(state, to.id, turn)) return { outcome: 'lost', reason: 'expired' }
+  if (holder.stolen) return stolenLoss(holder)
+  invariant(!state.waiters.has(to.id), 'a waiter adopts no lease', state.lock)
+  const heir: Holder = {
+    ...holder,
+    id: to.id,
+    owner: to.owner,
+    token,
+    tokens: 1,
+    ttlMs: to.ttlMs,
+    expiresMs: turn.nowMs + to.ttlMs,
+  }
+  state.holders.delete(from.id)
+  state.holders.set(to.id, heir)
+  state.nextExpiryMs = Math.min(state.nextExpiryMs, heir.expiresMs)
+  addTombstone(state, from, 'absent', turn)
+  return grantedTo(heir, false, turn)
 }
 
 /**
@@ -339,8 +371,12 @@ function grantedTo(holder: Holder, alreadyGranted: boolean, turn: Turn): Granted
   }
 }
 
-function stealReasonOf({ stealReason }: Holder): { stealReason?: string } {
-  return stealReason === undefined ? {} : { stealReason }
+function stolenLoss({ stealReason }: Holder): LostRenewal {
+  return {
+    outcome: 'lost',
+    reason: 'stolen',
+    ...(stealReason === undefined ? {} : { stealReason }),
+  }
 }
 
 function untilNextExpiry(state: LockState, turn: Turn): number | undefined {

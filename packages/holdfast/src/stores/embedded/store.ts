@@ -4,6 +4,8 @@
  */
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
+  AdoptResult,
+  Adoption,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -43,6 +45,7 @@ const TRAITS: Traits<true> = {
   wakeUp: 'push',
   expiry: 'machine',
   downgrade: true,
+  adopt: true,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
@@ -137,6 +140,26 @@ export class EmbeddedStore implements Store<true> {
       work: (transaction) =>
         transaction.onLock(lock, (state, turn) => rule.steal(state, options, turn)),
     })
+  }
+
+  /** A detached claim belongs to no socket: no death of a process ends it. */
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    const { from, to, detached } = adoption
+    const file = this.#files.of(to.lock)
+    if (this.#inode === undefined) await this.#listen(to.lock)
+    let generation = 0
+    const result = await file.transactions.do({
+      claimId: from.id,
+      work: (transaction) =>
+        transaction.onLock(to.lock, (state, turn, { stations }) => {
+          generation = file.register(transaction, this.#address())
+          const adopted = rule.adopt(state, adoption, turn)
+          if (adopted.outcome === 'granted') stations.set(to.id, detached ? '' : this.#station.id)
+          return adopted
+        }),
+    })
+    if (file.confirmRegistration(generation)) await this.#moveIn(file)
+    return result
   }
 
   /** Our socket listens before the first claim is made, so a message cannot come too early. */

@@ -55,6 +55,7 @@ const TRAITS: Traits<true> = {
   wakeUp: 'push',
   expiry: 'process',
   downgrade: true,
+  adopt: false,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,

@@ -42,6 +42,7 @@ const TRAITS: Traits<false> = {
   wakeUp: 'poll',
   expiry: 'server',
   downgrade: true,
+  adopt: false,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,

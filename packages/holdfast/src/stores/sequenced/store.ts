@@ -60,6 +60,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       wakeUp: 'push',
       expiry: 'session',
       downgrade: true,
+      adopt: false,
       steal: true,
       inspect: true,
       pollRangeMs: DEFAULT_POLL_RANGE_MS,

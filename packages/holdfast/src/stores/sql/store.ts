@@ -37,6 +37,7 @@ const TRAITS: Traits<true> = {
   wakeUp: 'push',
   expiry: 'server',
   downgrade: true,
+  adopt: false,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,

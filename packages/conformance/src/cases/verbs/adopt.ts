@@ -1,0 +1,165 @@
+/** Adopt: one claim takes the place of another that holds the lock. */
+import assert from 'node:assert/strict'
+import type { Adoption, AdoptResult, Claim, Store } from 'holdfast/store'
+import { Group } from '../../case.js'
+import type { Context } from '../../context.js'
+import { expectOutcome } from '../../expect.js'
+import { adopt as canAdopt, inspect, leaseExpiry, queue, semaphore, steal } from '../../needs.js'
+
+export const adopt = new Group('adopt', [canAdopt])
+
+const LOST = { outcome: 'lost', reason: 'expired' }
+
+async function passOn(store: Store, adoption: Adoption): Promise<AdoptResult> {
+  assert.ok(store.adopt, 'a store with the trait has the verb')
+  return store.adopt(adoption)
+}
+
+/** Takes the lock, and returns the claim with its token. */
+async function taken(context: Context, claim = context.claim()): Promise<[Claim, bigint]> {
+  const { token } = await context.take(claim)
+  return [claim, token as bigint]
+}
+
+adopt.test('an adopted lease keeps its token and gets a whole TTL', async (context) => {
+  const [from, token] = await taken(context)
+  const to = context.claim()
+  const result = await passOn(context.store, { from, token, to, detached: false })
+  const granted = expectOutcome(result as never, 'granted')
+  assert.equal(granted.token, token)
+  assert.equal(granted.tokens, 1)
+  assert.equal(granted.ttlMs, to.ttlMs)
+  assert.ok(granted.remainingMs > to.ttlMs / 2, `${granted.remainingMs} ms remain`)
+  assert.deepEqual(await context.store.renew([to]), [{ outcome: 'renewed' }])
+  assert.equal(await context.withdraw(to), 'released')
+  assert.ok(((await context.take(context.claim())).token as bigint) > token)
+})
+
+adopt.test('an adopted claim is refused from then on, and frees nothing', async (context) => {
+  const [from, token] = await taken(context)
+  const to = context.claim()
+  await passOn(context.store, { from, token, to, detached: false })
+  assert.deepEqual(await context.store.renew([from]), [LOST])
+  expectOutcome(await context.attempt(from), 'withdrawn')
+  assert.notEqual(await context.withdraw(from), 'released')
+  assert.deepEqual(await context.store.renew([to]), [{ outcome: 'renewed' }])
+})
+
+adopt.test('of two clients that adopt a lease, the second finds it lost', async (context) => {
+  const [from, token] = await taken(context)
+  const other = await context.open()
+  const [one, two] = [context.claim(), context.claim()]
+  const results = await Promise.all([
+    passOn(context.store, { from, token, to: one, detached: false }),
+    passOn(other, { from, token, to: two, detached: false }),
+  ])
+  assert.deepEqual(results.map(({ outcome }) => outcome).sort(), ['granted', 'lost'])
+  const isFirst = results[0].outcome === 'granted'
+  const [winner, home] = isFirst ? [one, context.store] : [two, other]
+  assert.deepEqual(await home.renew([winner]), [{ outcome: 'renewed' }])
+  assert.equal(await home.withdraw(winner), 'released')
+})
+
+adopt.test('an adoption that is repeated returns the same grant', async (context) => {
+  const [from, token] = await taken(context)
+  const to = context.claim()
+  await passOn(context.store, { from, token, to, detached: false })
+  const again = await passOn(context.store, { from, token, to, detached: false })
+  const granted = expectOutcome(again as never, 'granted')
+  assert.equal(granted.token, token)
+  assert.equal(granted.alreadyGranted, true)
+})
+
+adopt.test('a detached lease is adopted by another client', async (context) => {
+  const [from, token] = await taken(context)
+  const [detached, to] = [context.claim(), context.claim()]
+  await passOn(context.store, { from, token, to: detached, detached: true })
+  const other = await context.open()
+  const result = await passOn(other, { from: detached, token, to, detached: false })
+  assert.equal(expectOutcome(result as never, 'granted').token, token)
+  assert.deepEqual(await other.renew([to]), [{ outcome: 'renewed' }])
+  assert.equal(await other.withdraw(to), 'released')
+})
+
+adopt.test('a detached lease outlives the client that made it', async (context) => {
+  const exporter = await context.open()
+  const [from, detached] = [context.claim(), context.claim()]
+  const token = (await context.take(from, exporter)).token as bigint
+  await passOn(exporter, { from, token, to: detached, detached: true })
+  await exporter.close()
+  expectOutcome(await context.store.attempt(context.claim(), { enqueue: false, tokens: 1 }), 'busy')
+  assert.deepEqual(await context.store.renew([detached]), [{ outcome: 'renewed' }])
+  assert.equal(await context.store.withdraw(detached), 'released')
+  await context.take(context.claim())
+})
+
+adopt.test(
+  'a detached lease ends with its TTL, and is not adopted after that',
+  async (context) => {
+    const [from, token] = await taken(context)
+    const detached = context.claim({ ttlMs: context.shortMs })
+    await passOn(context.store, { from, token, to: detached, detached: true })
+    const next = context.claim()
+    await context.granted(next, context.shortMs + 2 * context.slackMs)
+    const to = context.claim()
+    assert.deepEqual(
+      await passOn(context.store, { from: detached, token, to, detached: false }),
+      LOST,
+    )
+    assert.deepEqual(await context.store.renew([next]), [{ outcome: 'renewed' }])
+  },
+  { needs: [leaseExpiry] },
+)
+
+adopt.test('a claim without a grant, or with another token, is not adopted', async (context) => {
+  const [from, token] = await taken(context)
+  const to = context.claim()
+  const wrong: Adoption[] = [
+    { from: context.claim(), token, to, detached: false },
+    { from, token: token + 1000n, to, detached: false },
+    { from, token: token - 1n, to, detached: false },
+  ]
+  for (const adoption of wrong) assert.deepEqual(await passOn(context.store, adoption), LOST)
+  assert.deepEqual(await context.store.renew([from]), [{ outcome: 'renewed' }])
+})
+
+adopt.test('an adopter that was withdrawn before adopts nothing', async (context) => {
+  const [from, token] = await taken(context)
+  const to = context.claim()
+  await context.withdraw(to)
+  assert.deepEqual(await passOn(context.store, { from, token, to, detached: false }), LOST)
+  assert.deepEqual(await context.store.renew([from]), [{ outcome: 'renewed' }])
+})
+
+adopt.test(
+  'a stolen lease is not adopted, and the loss says that it was stolen',
+  async (context) => {
+    const [from, token] = await taken(context)
+    await context.store.steal(from.lock, { now: false })
+    const to = context.claim()
+    const result = await passOn(context.store, { from, token, to, detached: false })
+    assert.deepEqual(result, { outcome: 'lost', reason: 'stolen' })
+  },
+  { needs: [steal] },
+)
+
+adopt.test(
+  'an adoption overtakes no waiter and keeps the weight',
+  async (context) => {
+    const permits = { kind: 'semaphore', capacity: 3 } as const
+    const [from, token] = await taken(context, context.claim({ ...permits, weight: 2 }))
+    const waiter = context.claim({ ...permits, weight: 2 })
+    await context.queue(waiter)
+    const to = context.claim({ ...permits, weight: 2 })
+    await passOn(context.store, { from, token, to, detached: false })
+    const info = await context.inspect()
+    assert.deepEqual(
+      info?.holders.map(({ claimId, weight }) => ({ claimId, weight })),
+      [{ claimId: to.id, weight: 2 }],
+    )
+    expectOutcome(await context.attempt(waiter), 'waiting')
+    await context.withdraw(to)
+    await context.granted(waiter, context.slackMs)
+  },
+  { needs: [semaphore, queue, inspect] },
+)
