@@ -13,6 +13,8 @@ import { isRetryable } from './withdrawals.js'
 
 /** How long to pause before the verb is repeated, in milliseconds. */
 const RETRY_MS = [20, 200] as const
+/** How long a caller of `adopt` waits for the outcome of repeated tries. */
+const ADOPT_FOR_MS = 10_000
 
 /**
  * Detaches the claim of a grant. Resolves to the handle.
@@ -82,7 +84,7 @@ export async function adoptHandle(
   const adoption = { from: claimOf(handle), token: handle.token, to, detached: false }
   let result: AdoptResult
   try {
-    result = await untilAnswered(runtime, adoption, sentMs + 2 * runtime.requestTimeoutMs)
+    result = await untilAnswered(runtime, adoption, sentMs + ADOPT_FOR_MS)
   } catch (error) {
     withdrawals.inBackground(to)
     throw error
@@ -110,8 +112,7 @@ export async function renewHandle({ runtime }: Services, text: unknown): Promise
   runtime.assertOpen(lock)
   assertAdopts(runtime, lock)
   const renewal = { lock, id, ttlMs, owner: runtime.owner }
-  const answer = Promise.resolve(runtime.store.renew([renewal]))
-  const [result] = await runtime.bounded(answer, lock, 'the renewal')
+  const [result] = await runtime.store.renew([renewal])
   if (result?.outcome === 'unknown') throw result.cause
   if (result?.outcome !== 'renewed')
     throw lost(runtime, lock, result ?? { outcome: 'lost', reason: 'expired' })
@@ -126,8 +127,8 @@ export async function releaseHandle(
   runtime.assertOpen(handle.lock)
   assertAdopts(runtime, handle.lock)
   const claim = { ...claimOf(handle), heartbeatMs: handle.ttlMs, owner: runtime.owner }
-  const outcome = await withdrawals.release(claim, runtime.clock.monotonicMs() + handle.ttlMs)
-  return outcome === 'released' ? 'released' : 'lost'
+  const nowMs = runtime.clock.monotonicMs()
+  return withdrawals.release(claim, nowMs + handle.ttlMs, nowMs)
 }
 
 function claimOf({ claimId, ...handle }: LeaseHandle): Omit<Claim, 'heartbeatMs' | 'owner'> {
@@ -163,12 +164,10 @@ async function untilAnswered(
   const { lock } = adoption.to
   for (;;) {
     try {
-      const answer = (async (): Promise<AdoptResult> => {
-        assertAdopts(runtime, lock)
-        return (await store.adopt?.(adoption)) as AdoptResult
-      })()
-      return await runtime.bounded(answer, lock, 'the adoption')
-    } catch (error) {
+      assertAdopts(runtime, lock)
+      return (await store.adopt?.(adoption)) as AdoptResult
+    } catch (caught) {
+      const error = runtime.asLockError(caught, lock, 'the adoption')
       if (!isRetryable(error) || runtime.closed || clock.monotonicMs() >= giveUpMs) throw error
     }
     const delayMs = runtime.jitter(...RETRY_MS)

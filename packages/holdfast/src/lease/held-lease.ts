@@ -78,7 +78,7 @@ export class HeldLease extends Hold implements WriteLease {
     await this.renew()
     renewals.stopRenewing(this.grant)
     const handle = await detachGrant(this.services, this.grant, this.#token ?? 0n)
-    this.endExported()
+    if (this.open) this.endExported()
     return handle
   }
 
