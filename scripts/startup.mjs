@@ -1,6 +1,6 @@
 // Measures how much longer `holdfast run NAME -- true` takes than `node -e 0`, with the Node that
 // runs this script. The floor is a program that does the least that any such command must do: it
-// opens SQLite, takes and gives back one lock by a few statements, spawns `true` and waits for it.
+// opens SQLite, takes and releases one lock by a few statements, spawns `true` and waits for it.
 //
 //   node scripts/startup.mjs            25 rounds, each program once a round
 //   node scripts/startup.mjs --check    exits with 1 when the limit is exceeded
@@ -18,7 +18,7 @@ const HIGH_FLOOR_MS = 35
 const OVER_FLOOR_MS = 10
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
-const command = process.env['HOLDFAST_BIN'] ?? join(repository, 'packages/cli/bin/holdfast.js')
+const command = process.env['HOLDFAST_BIN'] ?? join(repository, 'packages/cli/bin/holdfast.cjs')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-startup-'))
 const floor = join(folder, 'floor.cjs')
 

@@ -8,7 +8,7 @@ import { percentile } from '../stats.js'
 
 const [how = 'run'] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-const program = fileURLToPath(new URL('../../../packages/cli/bin/holdfast.js', import.meta.url))
+const program = fileURLToPath(new URL('../../../packages/cli/bin/holdfast.cjs', import.meta.url))
 const [file, args] =
   how === 'run'
     ? [process.execPath, [program, 'run', 'bench', '--store', `embedded:${folder}`, '--', 'true']]

@@ -1,19 +1,21 @@
-// Bundles the command line and the library into few files. `holdfast run` stands before every
-// command that it guards, and Node needs time for each file: two load sooner than eighty. All lie
-// in one folder, since some load others beside themselves.
+// Bundles the command line and the library into few files: `holdfast run` stands before every
+// command that it guards, and Node needs time for each file.
+//
+// run.cjs       `holdfast run` on the embedded store, alone: CommonJS starts sooner than modules
+// holdfast.js   all commands, and the parts that they load when they are called
+//
+// All lie in one folder, since some load others beside themselves.
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
-const dist = path('../dist')
+const dist = fileURLToPath(new URL('../dist', import.meta.url))
 
 const common = {
   outdir: dist,
   bundle: true,
   platform: 'node',
-  format: 'esm',
   target: 'node20.19',
   // Names stay: the names of error classes are made from them.
   minifySyntax: true,
@@ -23,12 +25,13 @@ const common = {
   logLevel: 'warning',
 }
 
-// What every run needs, the other commands, the stores on servers, and the parts in common.
 for (const file of readdirSync(dist)) {
   if (file.startsWith('common-')) rmSync(join(dist, file))
 }
+
 await build({
   ...common,
+  format: 'esm',
   entryPoints: {
     holdfast: join(dist, 'main.js'),
     'holdfast-servers': join(dist, 'servers.js'),
@@ -36,4 +39,23 @@ await build({
   },
   splitting: true,
   chunkNames: 'common-[hash]',
+})
+
+await build({
+  ...common,
+  format: 'cjs',
+  minify: true,
+  entryPoints: { run: join(dist, 'run-main.js') },
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': 'HERE' },
+  banner: { js: 'const HERE=require("node:url").pathToFileURL(__filename).href;' },
+  // A run uses little of these modules, and Node takes long to load them.
+  alias: {
+    'node:crypto': join(dist, 'light/crypto.js'),
+    'node:fs/promises': join(dist, 'light/fs-promises.js'),
+    'node:timers/promises': join(dist, 'light/timers-promises.js'),
+  },
+  inject: [join(dist, 'light/performance.js')],
+  // The other bundle opens the stores on servers, so this import is never reached.
+  external: [...common.external, '*/servers.js'],
 })

@@ -4,6 +4,7 @@ import { CliError } from './cli-error.js'
 import { ERROR_EXITS, type ErrorCode } from './exit-codes.js'
 import { operatorText } from './output/operator-text.js'
 import { printableLines, redact } from './output/text.js'
+import { stderr } from './output/streams.js'
 
 export interface Failure {
   readonly code: string
@@ -70,7 +71,7 @@ function storeOf(error: unknown): string | undefined {
  */
 export function writeFailure(failure: Failure, json: boolean): void {
   const { code, message, exitCode } = failure
-  process.stderr.write(
+  stderr().write(
     json
       ? `${JSON.stringify({ schemaVersion: 1, error: { code, message }, exitCode })}\n`
       : `holdfast: ${printableLines(message)}\n`,
@@ -79,5 +80,5 @@ export function writeFailure(failure: Failure, json: boolean): void {
 
 /** Writes a remark to stderr. The prefix separates it from the output of the command. */
 export function note(text: string): void {
-  process.stderr.write(`holdfast: ${printableLines(text)}\n`)
+  stderr().write(`holdfast: ${printableLines(text)}\n`)
 }

@@ -44,7 +44,7 @@ function packageFolder(file: string): string {
 }
 
 function lab(...args: string[]): { stdout: string; stderr: string; code: number | null } {
-  const program = join(folder, 'node_modules/@holdfast/cli/bin/holdfast.js')
+  const program = join(folder, 'node_modules/@holdfast/cli/bin/holdfast.cjs')
   const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'lab', ...args], {
     cwd: folder,
     encoding: 'utf8',

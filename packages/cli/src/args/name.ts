@@ -35,3 +35,12 @@ export function inNamespace(namespace: string | undefined, name: string): string
   // An empty name stays empty, so that it is refused as such.
   return name === '' ? '' : `${namespace}:${name}`
 }
+
+/** Returns the beginning of the full names to list. */
+export function prefixOf(operands: readonly string[], namespace: string | undefined): string {
+  const [prefix = '', extra] = operands
+  if (extra !== undefined)
+    throw new UsageError(`Write one prefix; ${JSON.stringify(extra)} is too much.`)
+  if (namespace === '') throw new UsageError('--namespace is empty. Leave it out, or name one.')
+  return namespace === undefined ? prefix : `${namespace}:${prefix}`
+}

@@ -14,6 +14,7 @@ import { REDIS_SCHEMES } from '../stores/redis-url.js'
 import { openStore } from '../stores/registry.js'
 import { schemeOf } from '../stores/scheme.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = {
   'print-acl': {
@@ -35,7 +36,7 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     if (parsed.values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     noOperand('doctor', parsed)
@@ -49,8 +50,8 @@ Exits with 0 when nothing is wrong, otherwise with the code of \`run\`: 69, 77 o
     if (parsed.values.json === true)
       printAnswer({ store: location.shown, source: location.source, checks: findings })
     else {
-      const paint = paintFor(process.stdout)
-      process.stdout.write(findings.map((finding) => line(finding, paint)).join(''))
+      const paint = paintFor(stdout())
+      stdout().write(findings.map((finding) => line(finding, paint)).join(''))
     }
     return findings.find((finding) => finding.exitCode !== undefined)?.exitCode ?? EXIT.ok
   },
@@ -63,7 +64,7 @@ async function printAcl({ url }: StoreLocation, json: boolean): Promise<number> 
   const { redisAcl } = (await import('../servers.js')).doctor
   const acl = await redisAcl(url)
   if (json) printAnswer(acl)
-  else process.stdout.write(`${acl.command}\n`)
+  else stdout().write(`${acl.command}\n`)
   return EXIT.ok
 }
 

@@ -5,55 +5,47 @@
 import type { Command } from './command.js'
 import { command as run } from './run.js'
 
+type Other = keyof typeof import('./others.js')
+export type CommandName = 'run' | Other
+
 interface Entry {
   readonly about: string
   readonly load: () => Promise<Command>
 }
 
-type Other = keyof typeof import('./others.js')
-
-function other(name: Other): Entry['load'] {
-  return async () => (await import('./others.js'))[name]
+function other(name: Other, about: string): Entry {
+  return { about, load: async () => (await import('./others.js'))[name] }
 }
 
-export const COMMANDS: Readonly<Record<string, Entry>> = {
+export const COMMANDS: Readonly<Record<CommandName, Entry>> = {
   run: { about: 'Run a command under a lock', load: async () => run },
-  ls: {
-    about: 'List the locks that are held or waited for',
-    load: other('ls'),
-  },
-  inspect: { about: 'Show one lock', load: other('inspect') },
-  release: {
-    about: 'Release a claim by its id',
-    load: other('release'),
-  },
-  steal: {
-    about: 'End the grants of a lock',
-    load: other('steal'),
-  },
-  migrate: {
-    about: 'Create the tables of a store in a database',
-    load: other('migrate'),
-  },
-  lab: {
-    about: 'See what goes wrong with locks, and what helps',
-    load: other('lab'),
-  },
-  doctor: {
-    about: 'Check the store and this machine',
-    load: other('doctor'),
-  },
+  elect: other('elect', 'Run a command on the leader of several candidates'),
+  ls: other('ls', 'List the locks that are held or waited for'),
+  inspect: other('inspect', 'Show one lock'),
+  watch: other('watch', 'Watch the locks in the terminal'),
+  release: other('release', 'Release a claim by its id'),
+  steal: other('steal', 'End the grants of a lock'),
+  migrate: other('migrate', 'Create the tables of a store in a database'),
+  doctor: other('doctor', 'Check the store and this machine'),
+  completion: other('completion', 'Print the completion script of a shell'),
+  lab: other('lab', 'See what goes wrong with locks, and what helps'),
 }
 
 /** Words of other tools, and the commands that they mean here. */
-export const SYNONYMS: Readonly<Record<string, string>> = {
+export const SYNONYMS: Readonly<Record<string, CommandName>> = {
   check: 'inspect',
   exec: 'run',
   force: 'steal',
+  lead: 'elect',
   list: 'ls',
   lock: 'run',
+  monitor: 'watch',
   show: 'inspect',
   status: 'inspect',
-  top: 'ls',
+  top: 'watch',
   unlock: 'steal',
+}
+
+export function isCommand(word: string): word is CommandName {
+  return Object.hasOwn(COMMANDS, word)
 }

@@ -11,6 +11,7 @@ import { printable } from '../output/text.js'
 import { lookUpLock } from '../run/waiting.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = {
   'exit-code': {
@@ -34,7 +35,7 @@ export const command: Command = {
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     const name = inNamespace(values.namespace, oneName('inspect', parsed))
@@ -46,11 +47,11 @@ export const command: Command = {
         const lock = info === undefined ? null : lockJson(info, nowMs)
         printAnswer({ at: isoTime(nowMs), store: location.shown, lock })
       } else {
-        const options = { width: widthOf(process.stdout), paint: paintFor(process.stdout) }
+        const options = { width: widthOf(stdout()), paint: paintFor(stdout()) }
         const head = `Lock:   ${printable(name)}\nStore:  ${location.shown} (${location.source})\n`
         const body =
           info === undefined ? '\nNo claim holds it or waits for it.\n' : renderLock(info, options)
-        process.stdout.write(head + body)
+        stdout().write(head + body)
       }
       const isHeld = info !== undefined && info.holders.length > 0
       return values['exit-code'] === true && isHeld ? EXIT.busy : EXIT.ok

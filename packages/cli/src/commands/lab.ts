@@ -10,6 +10,7 @@ import { OUTPUT_OPTIONS } from '../args/common.js'
 import { ConfigError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const PACKAGE = '@holdfast/lab'
 const INSTALL = `npm install --save-dev ${PACKAGE}`
@@ -32,7 +33,7 @@ The lab is a package of its own, and it is not installed here. To install it:
       return lab.command.main(argv, takeSignal)
     }
     if (argv.includes('--help') || argv.includes('-h')) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     throw new ConfigError(

@@ -1,15 +1,15 @@
 /** `holdfast ls`: lists the locks that are held or waited for. */
 import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
 import { renderHelp } from '../args/help.js'
-import { operandsOf } from '../args/name.js'
+import { operandsOf, prefixOf } from '../args/name.js'
 import { parseOptions } from '../args/options.js'
-import { UsageError } from '../cli-error.js'
 import { EXIT } from '../exit-codes.js'
 import { isoTime, lockJson, printAnswer } from '../output/json.js'
 import { renderLocks } from '../output/lock-table.js'
 import { paintFor, widthOf } from '../output/terminal.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = { ...STORE_OPTIONS, ...NAMESPACE_OPTION, ...OUTPUT_OPTIONS }
 const LIMIT = 1_000
@@ -29,7 +29,7 @@ A terminal shows the columns that fit. A pipe gets every column, and nothing in 
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     const prefix = prefixOf(operandsOf(parsed), values.namespace)
@@ -42,20 +42,11 @@ A terminal shows the columns that fit. A pipe gets every column, and nothing in 
         const answer = found.map((info) => lockJson(info, nowMs))
         printAnswer({ at: isoTime(nowMs), store: location.shown, locks: answer, truncated })
       } else {
-        const options = { width: widthOf(process.stdout), paint: paintFor(process.stdout) }
+        const options = { width: widthOf(stdout()), paint: paintFor(stdout()) }
         const head = `Store: ${location.shown} (${location.source})\n\n`
-        process.stdout.write(head + renderLocks(found, options) + (truncated ? MORE : ''))
+        stdout().write(head + renderLocks(found, options) + (truncated ? MORE : ''))
       }
       return EXIT.ok
     })
   },
-}
-
-/** Returns the beginning of the full names to list. */
-export function prefixOf(operands: readonly string[], namespace: string | undefined): string {
-  const [prefix = '', extra] = operands
-  if (extra !== undefined)
-    throw new UsageError(`Write one prefix; ${JSON.stringify(extra)} is too much.`)
-  if (namespace === '') throw new UsageError('--namespace is empty. Leave it out, or name one.')
-  return namespace === undefined ? prefix : `${namespace}:${prefix}`
 }

@@ -11,6 +11,7 @@ import { printAnswer } from '../output/json.js'
 import { locateStore } from '../stores/locate.js'
 import { migrationOf } from '../stores/registry.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = {
   ...STORE_OPTIONS,
@@ -28,7 +29,7 @@ export const command: Command = {
   async main(argv) {
     const parsed = parseOptions(OPTIONS, argv)
     if (parsed.values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     noOperand('migrate', parsed)
@@ -38,12 +39,12 @@ export const command: Command = {
     if (print === true) {
       const sql = migration.script(location.url)
       if (json === true) printAnswer({ store: location.shown, sql })
-      else process.stdout.write(sql)
+      else stdout().write(sql)
       return EXIT.ok
     }
     await migration.migrate(location.url)
     if (json === true) printAnswer({ store: location.shown, migrated: true })
-    else process.stdout.write(`${location.shown} is ready.\n`)
+    else stdout().write(`${location.shown} is ready.\n`)
     return EXIT.ok
   },
 }

@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = { ...STORE_OPTIONS, ...NAMESPACE_OPTION, ...OUTPUT_OPTIONS }
 
@@ -29,7 +30,7 @@ its command. To end another program's claim in an orderly way use steal.`,
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     const [operand, id, extra] = operandsOf(parsed)
@@ -48,7 +49,7 @@ its command. To end another program's claim in an orderly way use steal.`,
       if (outcome === 'absent') throw notHeld(name, id)
       if (values.json === true) printAnswer({ lock: name, claimId: id, outcome })
       else
-        process.stdout.write(
+        stdout().write(
           outcome === 'released' ? `Released "${name}".\n` : `Left the queue of "${name}".\n`,
         )
       return EXIT.ok

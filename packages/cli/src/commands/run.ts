@@ -1,4 +1,5 @@
 /** `holdfast run`: runs a command under a lock. */
+import { isatty } from 'node:tty'
 import { renderHelp } from '../args/help.js'
 import { EXIT } from '../exit-codes.js'
 import { failureOf, note, writeFailure } from '../report.js'
@@ -15,6 +16,7 @@ import {
 import { locateStore } from '../stores/locate.js'
 import { Signals } from '../supervise/signals.js'
 import type { Command, TakeSignal } from './command.js'
+import { stderr, stdout } from '../output/streams.js'
 
 export const command: Command = {
   help: {
@@ -40,7 +42,7 @@ In a crontab, so that runs do not pile up behind one that hangs:
   async main(argv, takeSignal) {
     const settings = runSettings(argv)
     if (settings === undefined) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     return run(settings, takeSignal)
@@ -69,7 +71,7 @@ async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<numbe
   // written.
   signals.handle(() => {})
   if (settings.statusFile !== undefined) keepStatus(settings.statusFile, status, settings)
-  if (settings.json) process.stderr.write(statusText(status))
+  if (settings.json) stderr().write(statusText(status))
   return status.exitCode
 }
 
@@ -92,7 +94,7 @@ function fail(status: RunStatus, error: unknown, settings: RunSettings): void {
   status.outcome = OUTCOMES[failure.code] ?? 'failed'
   const skipped = status.outcome === 'busy' && settings.skipOk
   if (skipped) status.exitCode = EXIT.ok
-  if (!settings.json && !(skipped && !process.stderr.isTTY)) writeFailure(failure, false)
+  if (!settings.json && !(skipped && !isatty(2))) writeFailure(failure, false)
 }
 
 const OUTCOMES: Readonly<Record<string, RunStatus['outcome']>> = {

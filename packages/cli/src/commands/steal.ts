@@ -11,6 +11,7 @@ import { EXIT } from '../exit-codes.js'
 import { printAnswer } from '../output/json.js'
 import { withLocks } from '../stores/with-locks.js'
 import type { Command } from './command.js'
+import { stdout } from '../output/streams.js'
 
 const OPTIONS = {
   ...STORE_OPTIONS,
@@ -41,7 +42,7 @@ Exits with 66 when the lock has no holder.`,
     const parsed = parseOptions(OPTIONS, argv)
     const { values } = parsed
     if (values.help === true) {
-      process.stdout.write(renderHelp(this.help))
+      stdout().write(renderHelp(this.help))
       return EXIT.ok
     }
     const operand = oneName('steal', parsed)
@@ -54,7 +55,7 @@ Exits with 66 when the lock has no holder.`,
       if (stolen.holders === 0) throw notHeld(name)
       if (values.json === true)
         printAnswer({ lock: name, store: location.shown, ...resultJson(stolen), reason, by })
-      else process.stdout.write(resultText(name, stolen, because))
+      else stdout().write(resultText(name, stolen, because))
       return EXIT.ok
     })
   },

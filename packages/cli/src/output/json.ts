@@ -5,6 +5,7 @@
 import type { HolderInfo, LockInfo, Owner, WaiterInfo } from 'holdfast/store'
 import { modeOf, typeOf } from './holders.js'
 import { redact } from './text.js'
+import { stdout } from './streams.js'
 
 export const SCHEMA_VERSION = 1
 
@@ -73,5 +74,5 @@ export function printAnswer(value: object): void {
 }
 
 export function printJson(value: object): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`)
+  stdout().write(`${JSON.stringify(value)}\n`)
 }

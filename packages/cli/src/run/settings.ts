@@ -102,9 +102,15 @@ const SHORTEST_TTL_MS = 1_000
 /** More runs than this at once are a mistake. */
 const MOST_PERMITS = 1_000_000
 
-/** Returns undefined for --help. */
-export function runSettings(argv: readonly string[]): RunSettings | undefined {
-  const { values, positionals, rest } = parseOptions(RUN_OPTIONS, argv)
+/**
+ * Reads the arguments of `run`, or of a command with some of its options. Returns undefined for
+ * --help.
+ */
+export function runSettings(
+  argv: readonly string[],
+  options: Partial<typeof RUN_OPTIONS> = RUN_OPTIONS,
+): RunSettings | undefined {
+  const { values, positionals, rest } = parseOptions(options as typeof RUN_OPTIONS, argv)
   if (values.help === true) return undefined
   const { name, command } = operands(positionals, rest)
   const ttlMs = ttlOf(values)

@@ -1,4 +1,5 @@
 /** `--at-least-for`: keeps the lock after the end of the command. */
+import { isatty } from 'node:tty'
 import type { Lease } from 'holdfast'
 import { formatDuration } from '../args/duration.js'
 import { note } from '../report.js'
@@ -13,7 +14,7 @@ export async function stay(
   quiet: boolean,
 ): Promise<void> {
   if (ms <= 0 || lease.signal.aborted) return
-  if (process.stderr.isTTY && !quiet)
+  if (isatty(2) && !quiet)
     note(`the command has ended; the lock is kept for another ${formatDuration(ms)}.`)
   await new Promise<void>((resolve) => {
     const cancel = after(ms, resolve)

@@ -1,4 +1,5 @@
 /** Reports a busy lock during the wait, and refuses a wait that could never end. */
+import { isatty } from 'node:tty'
 import { isLockError, type Locks } from 'holdfast'
 import type { HolderInfo, LockInfo } from 'holdfast/store'
 import { UsageError } from '../cli-error.js'
@@ -25,7 +26,7 @@ export function reportWait(locks: Locks, name: string, store: StoreLocation): ()
   const report = (holder: string): void => {
     if (!over) note(`waiting for "${name}" (${store.shown}), ${holder}.`)
   }
-  const delayMs = process.stderr.isTTY ? REPORT_AFTER_MS.terminal : REPORT_AFTER_MS.log
+  const delayMs = isatty(2) ? REPORT_AFTER_MS.terminal : REPORT_AFTER_MS.log
   const cancel = after(delayMs, () => {
     lookUpLock(locks, name).then(
       (info) => report(heldBy(info)),

@@ -39,7 +39,10 @@ function onPath(command: string, path: string): string[] {
 
 function judge(file: string): string {
   try {
-    if (statSync(file).isDirectory()) return 'it is a folder'
+    // Most candidates are absent; an error for each of them would take long to make.
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found === undefined) return 'absent'
+    if (found.isDirectory()) return 'it is a folder'
     accessSync(file, constants.X_OK)
     return 'startable'
   } catch (error) {

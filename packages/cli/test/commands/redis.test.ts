@@ -16,7 +16,7 @@ const MODULES = fileURLToPath(new URL('../../../../node_modules/', import.meta.u
 const PASSWORD = 'open-sesame'
 const WRONG = 'wrong-password'
 /** node-redis reports the command after the login, which is refused as well. */
-const WRONG_ADVICE = /Check the user name and the password|one that it accepts/
+const WRONG_ADVICE = /Put the right user and password into the URL/
 
 /** Of another program, and one that would give the terminal a title. */
 const KEY = 'hf:{a\u001b]0;title\u0007}'
@@ -109,7 +109,7 @@ describe.each([
     box.url = server.url.replace(PASSWORD, WRONG)
     expect(await box.failing(77)).toMatch(WRONG_ADVICE)
     box.url = server.url.replace(`:${PASSWORD}@`, '')
-    expect(await box.failing(77)).toMatch(/asks for a password/)
+    expect(await box.failing(77)).toMatch(/Put the right user and password into the URL/)
     box.url = `redis://:${PASSWORD}@127.0.0.1:1`
     expect(await box.failing(69)).toMatch(/ECONNREFUSED/)
   })
@@ -237,7 +237,7 @@ describe('over Redlock', () => {
 it('says which library is missing', async () => {
   const project = new Project()
   // The program alone, as if nothing were installed beside it.
-  const bin = project.file('bin/holdfast.js')
+  const bin = project.file('bin/holdfast.cjs')
   for (const part of ['bin', 'dist', 'package.json']) {
     cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), project.file(part), {
       recursive: true,

@@ -8,7 +8,7 @@ import { Program, type ProgramOptions } from './program.js'
 import { Terminal } from './terminal.js'
 import { eventually } from '@holdfast/servers/eventually'
 
-export const BIN = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../bin/holdfast.cjs', import.meta.url))
 
 const boxes = new Set<Box>()
 

@@ -19,7 +19,7 @@ export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edi
 
 /** The program of a copy, or of the package. */
 export function programOf(copy: string | undefined): string {
-  return join(copy ?? PACKAGE, 'bin/holdfast.js')
+  return join(copy ?? PACKAGE, 'bin/holdfast.cjs')
 }
 
 const NO_STRIKE: Edit = {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { Box } from '../support/holdfast.js'
 import { Program } from '../support/program.js'
 
-const STDOUT = new URL('../../dist/output/stdout.js', import.meta.url).href
+const STDOUT = new URL('../../dist/output/streams.js', import.meta.url).href
 
 // Node keeps what it last found out of any file, and takes no link of a folder that it knows for
 // one while that was a pipe.
@@ -19,8 +19,8 @@ it('a module that is a link is found where it is, also when the output goes to a
     import { createRequire } from 'node:module'
     const here = createRequire(${JSON.stringify(join(box.folder, 'program.js'))})
     here.resolve('./plain.js')
-    const { watchStdout } = await import(${JSON.stringify(STDOUT)})
-    watchStdout()
+    const { stdout } = await import(${JSON.stringify(STDOUT)})
+    stdout()
     console.log(here.resolve('linked'))`
   const program = new Program(process.execPath, ['--input-type=module', '--eval', script])
   expect(await program.code()).toBe(0)

@@ -1,0 +1,92 @@
+/** `holdfast elect`: runs a command on the leader of several candidates, and stands again. */
+import { renderHelp } from '../args/help.js'
+import type { OptionTable } from '../args/options.js'
+import { EXIT } from '../exit-codes.js'
+import { stdout } from '../output/streams.js'
+import { failureOf, note, writeFailure } from '../report.js'
+import { InterruptedError, unlessAborted } from '../run/interrupted.js'
+import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
+import { newStatus, type RunStatus } from '../run/status.js'
+import { runUnderLock } from '../run/under-lock.js'
+import { locateStore, type StoreLocation } from '../stores/locate.js'
+import { Signals } from '../supervise/signals.js'
+import type { Command, TakeSignal } from './command.js'
+
+const { store, system, namespace, ttl, label, help } = RUN_OPTIONS
+
+const OPTIONS = {
+  store,
+  system,
+  namespace,
+  ttl,
+  'kill-after': RUN_OPTIONS['kill-after'],
+  label,
+  help,
+} as const satisfies OptionTable
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast elect NAME [options] -- COMMAND [ARGUMENT…]',
+    about: `Stands for election under NAME. Of all candidates one leads, and runs the command. A leader that loses its
+lease ends the command in time and stands again. When the command ends by itself, this candidate resigns and
+exits with the command's exit code, so that a service manager decides about a restart.`,
+    options: OPTIONS,
+    notes: `
+The command has the environment of a run, and its token in HOLDFAST_TOKEN grows with every leadership. A store that
+does not answer is retried without a limit.`,
+  },
+
+  takesSignals: true,
+
+  async main(argv, takeSignal) {
+    const settings = runSettings(argv, OPTIONS)
+    if (settings === undefined) {
+      stdout().write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    return elect({ ...settings, outageMs: Infinity }, takeSignal)
+  },
+}
+
+async function elect(settings: RunSettings, takeSignal: TakeSignal): Promise<number> {
+  const location = locateStore(settings)
+  const left = new AbortController()
+  const leave = (signal: NodeJS.Signals): void =>
+    left.abort(new InterruptedError(settings.name, signal))
+  const signals = new Signals(leave)
+  const early = takeSignal()
+  if (early !== undefined) leave(early)
+  for (;;) {
+    const status = newStatus(settings.name, location.shown)
+    const end = await lead(status, { settings, location, signals, left, leave })
+    if (end !== 'lost') {
+      // A signal must not replace the exit code from here on.
+      signals.handle(() => {})
+      return end
+    }
+    note(`"${settings.name}" has another leader from now on; standing again.`)
+  }
+}
+
+interface Candidate {
+  readonly settings: RunSettings
+  readonly location: StoreLocation
+  readonly signals: Signals
+  readonly left: AbortController
+  readonly leave: (signal: NodeJS.Signals) => void
+}
+
+/** Leads once. Resolves with the exit code, or with `lost` when the leadership was lost. */
+async function lead(status: RunStatus, candidate: Candidate): Promise<number | 'lost'> {
+  const { settings, location, signals, left, leave } = candidate
+  try {
+    await unlessAborted(left.signal, () =>
+      runUnderLock({ settings, location, signals, status, leave }),
+    )
+  } catch (error) {
+    const failure = failureOf(error)
+    writeFailure(failure, false)
+    return failure.code === 'LOCK_LOST' ? 'lost' : failure.exitCode
+  }
+  return status.outcome === 'lost' ? 'lost' : status.exitCode
+}

@@ -1,0 +1,132 @@
+/** `holdfast watch`: shows the locks in the terminal, and keeps them current. */
+import { isatty } from 'node:tty'
+import type { Locks } from 'holdfast'
+import { NAMESPACE_OPTION, OUTPUT_OPTIONS, STORE_OPTIONS } from '../args/common.js'
+import { parsePositiveDuration } from '../args/duration.js'
+import { renderHelp } from '../args/help.js'
+import { operandsOf, prefixOf } from '../args/name.js'
+import { parseOptions, type OptionTable } from '../args/options.js'
+import { UsageError } from '../cli-error.js'
+import { EXIT } from '../exit-codes.js'
+import { stdout } from '../output/streams.js'
+import { paintFor } from '../output/terminal.js'
+import { failureOf } from '../report.js'
+import type { StoreLocation } from '../stores/locate.js'
+import { withLocks } from '../stores/with-locks.js'
+import { TerminalScreen } from '../watch/screen.js'
+import { FIRST_STATE, press, type WatchState } from '../watch/state.js'
+import { pageLinesOf, render } from '../watch/view.js'
+import type { Command } from './command.js'
+
+const OPTIONS = {
+  interval: {
+    type: 'string',
+    value: 'DUR',
+    help: 'The time between two requests to the store. Default 1s.',
+  },
+  ...STORE_OPTIONS,
+  ...NAMESPACE_OPTION,
+  help: OUTPUT_OPTIONS.help,
+} as const satisfies OptionTable
+
+const LIMIT = 1_000
+const INTERVAL_MS = 1_000
+const SHORTEST_INTERVAL_MS = 100
+/** Between two drawings: the TTLs shrink without a request. */
+const DRAW_MS = 250
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast watch [PREFIX] [options]',
+    about: `Shows the locks in the terminal, with their holders, the TTL that is left, and their waiters: all of them,
+or those whose names begin with PREFIX.`,
+    options: OPTIONS,
+    notes: `
+Keys: q quits, s sorts by another column, r reverses, / filters by a part of the name, the arrows or j and k select,
+enter opens one lock, esc goes back.
+
+It needs a terminal. In a script use: holdfast ls --json`,
+  },
+
+  async main(argv) {
+    const parsed = parseOptions(OPTIONS, argv)
+    const { values } = parsed
+    if (values.help === true) {
+      stdout().write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    const prefix = prefixOf(operandsOf(parsed), values.namespace)
+    const intervalMs = intervalOf(values.interval)
+    if (!isatty(0) || !isatty(1))
+      throw new UsageError('watch needs a terminal. In a script use: holdfast ls --json')
+    return withLocks(values, (locks, location) => watch(locks, location, prefix, intervalMs))
+  },
+}
+
+function intervalOf(text: string | undefined): number {
+  if (text === undefined) return INTERVAL_MS
+  return Math.max(SHORTEST_INTERVAL_MS, parsePositiveDuration('--interval', text))
+}
+
+function watch(
+  locks: Locks,
+  location: StoreLocation,
+  prefix: string,
+  intervalMs: number,
+): Promise<number> {
+  return new Promise((resolve) => {
+    let state: WatchState = FIRST_STATE
+    const paint = paintFor(stdout())
+    const draw = (): void => {
+      const nowMs = performance.now()
+      screen.draw(render(state, { size: screen.size, store: location.shown, nowMs, paint }))
+    }
+    const screen = new TerminalScreen({
+      onRedraw: draw,
+      onKey: (key) => {
+        const next = press(state, key, pageLinesOf(screen.size))
+        if (next === 'quit') return end()
+        state = next
+        draw()
+      },
+    })
+    let nextRequest: NodeJS.Timeout | undefined
+    let isOver = false
+    const request = async (): Promise<void> => {
+      const answer = await ask(locks, prefix)
+      if (isOver) return
+      state = { ...state, ...answer }
+      draw()
+      nextRequest = setTimeout(() => void request(), intervalMs)
+    }
+    const drawing = setInterval(draw, DRAW_MS)
+    const end = (): void => {
+      isOver = true
+      clearInterval(drawing)
+      clearTimeout(nextRequest)
+      screen.close()
+      resolve(EXIT.ok)
+    }
+    screen.open()
+    draw()
+    void request()
+  })
+}
+
+type Answer = Partial<Pick<WatchState, 'locks' | 'truncated' | 'answeredMs'>> &
+  Pick<WatchState, 'failure'>
+
+/** A failed request leaves the last answer on the screen. */
+async function ask(locks: Locks, prefix: string): Promise<Answer> {
+  try {
+    const seen = await locks.inspect({ prefix, limit: LIMIT + 1 })
+    return {
+      locks: seen.slice(0, LIMIT),
+      truncated: seen.length > LIMIT,
+      answeredMs: performance.now(),
+      failure: undefined,
+    }
+  } catch (error) {
+    return { failure: failureOf(error).message }
+  }
+}

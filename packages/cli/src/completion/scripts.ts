@@ -1,0 +1,146 @@
+/** Completion scripts of shells, made from the commands and their tables of options. */
+import type { OptionTable } from '../args/options.js'
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+export interface DescribedCommand {
+  readonly name: string
+  readonly about: string
+  readonly options: OptionTable
+}
+
+/** Commands that run another one after `--`. */
+const RUNNERS = ['run', 'elect']
+/** Values that a shell can complete. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  'on-lost': ['term', 'kill', 'warn'],
+}
+const FILES = ['status-file', 'html']
+
+export function completionScript(shell: Shell, commands: readonly DescribedCommand[]): string {
+  return { bash, zsh, fish }[shell](commands)
+}
+
+function bash(commands: readonly DescribedCommand[]): string {
+  const cases = commands.map(
+    ({ name, options }) => `    ${name}) words='${flags(options).join(' ')}' ;;`,
+  )
+  const values = Object.entries(WORDS).map(
+    ([option, words]) =>
+      `    --${option}) COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$current")); return ;;`,
+  )
+  return `# Completion of holdfast for bash.
+_holdfast() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words='' i
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    if [[ \${COMP_WORDS[i]} == -- && " ${RUNNERS.join(' ')} " == *" \${COMP_WORDS[1]} "* ]]; then
+      if ((i + 1 == COMP_CWORD)); then COMPREPLY=($(compgen -c -- "$current"))
+      else COMPREPLY=($(compgen -f -- "$current")); fi
+      return
+    fi
+  done
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} help' -- "$current"))
+    return
+  fi
+  case "$previous" in
+${values.join('\n')}
+    ${FILES.map((name) => `--${name}`).join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;
+  esac
+  case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+    help) words='${commands.map(({ name }) => name).join(' ')}' ;;
+  esac
+  [[ \${COMP_WORDS[1]} == completion && $current != -* ]] && words='${SHELLS.join(' ')}'
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _holdfast holdfast
+`
+}
+
+function zsh(commands: readonly DescribedCommand[]): string {
+  const names = commands.map(({ name, about }) => `    '${name}:${quoted(about)}'`)
+  const cases = commands.map(({ name, options }) => {
+    const rows = Object.entries(options).map(
+      ([option, { help, value }]) =>
+        `'--${option}${value === undefined ? '' : '='}[${bracketed(help)}]${zshValue(option, value)}'`,
+    )
+    const rest = RUNNERS.includes(name)
+      ? `'1:lock name:' '*::command:_normal'`
+      : name === 'completion'
+        ? `'1:shell:(${SHELLS.join(' ')})'`
+        : `'*:name:'`
+    return `    ${name}) _arguments -S ${rows.join(' \\\n      ')} \\\n      ${rest} ;;`
+  })
+  return `#compdef holdfast
+# Completion of holdfast for zsh.
+_holdfast() {
+  local -a commands
+  commands=(
+${names.join('\n')}
+    'help:Show the help of a command'
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=\${words[2]}
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${cases.join('\n')}
+    help) _describe command commands ;;
+  esac
+}
+_holdfast "$@"
+`
+}
+
+function zshValue(option: string, value: string | undefined): string {
+  if (value === undefined) return ''
+  if (WORDS[option] !== undefined) return `:${value}:(${WORDS[option].join(' ')})`
+  return FILES.includes(option) ? `:${value}:_files` : `:${value}:`
+}
+
+function fish(commands: readonly DescribedCommand[]): string {
+  const lines = commands.flatMap(({ name, about, options }) => [
+    `complete -c holdfast -n __fish_use_subcommand -a ${name} -d '${quoted(about)}'`,
+    ...Object.entries(options).map(([option, { short, value, help }]) => {
+      const words = WORDS[option]
+      const form = [
+        `-l ${option}`,
+        ...(short === undefined ? [] : [`-s ${short}`]),
+        ...(value === undefined ? [] : ['-r']),
+        ...(words === undefined ? [] : [`-a '${words.join(' ')}'`]),
+        ...(FILES.includes(option) ? ['-F'] : []),
+      ].join(' ')
+      return `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' ${form} -d '${quoted(firstSentence(help))}'`
+    }),
+  ])
+  return `# Completion of holdfast for fish.
+complete -c holdfast -f
+complete -c holdfast -n __fish_use_subcommand -a help -d 'Show the help of a command'
+${lines.join('\n')}
+complete -c holdfast -n '__fish_seen_subcommand_from completion' -a '${SHELLS.join(' ')}'
+complete -c holdfast -n 'contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'
+`
+}
+
+function flags(options: OptionTable): string[] {
+  return Object.keys(options).map((name) => `--${name}`)
+}
+
+function firstSentence(text: string): string {
+  return text.split(/(?<=\.) /)[0] ?? text
+}
+
+/** For a string in single quotes. */
+function quoted(text: string): string {
+  return text.replaceAll('\\', '').replaceAll("'", '’')
+}
+
+/** For a description of zsh's _arguments, where brackets and colons have a meaning. */
+function bracketed(text: string): string {
+  return quoted(firstSentence(text)).replaceAll('[', '(').replaceAll(']', ')').replaceAll(':', ' -')
+}
