@@ -37,7 +37,7 @@ test.each([
   expect(await store.seal(claim, START_TOKEN + 5n)).toEqual({ outcome: 'sealed' })
   expect(await store.seal(claim, START_TOKEN + 5n)).toEqual({ outcome: 'sealed' })
   expect(await store.attempt(claim, TRY)).toMatchObject({
-    existing: true,
+    alreadyGranted: true,
     token: START_TOKEN + 5n,
   })
   expect(await store.withdraw(claim)).toBe('released')
@@ -96,7 +96,7 @@ test('renewal brings the token to a server that missed the seal', async () => {
   await take(store, claim)
   const token = START_TOKEN + 7n
   expect(await store.renew([{ ...claim, token }])).toEqual([{ outcome: 'renewed' }])
-  expect(await store.attempt(claim, TRY)).toMatchObject({ existing: true, token })
+  expect(await store.attempt(claim, TRY)).toMatchObject({ alreadyGranted: true, token })
   // A smaller one does not lower what the next claim gets.
   expect(await store.renew([{ ...claim, token: token - 3n }])).toEqual([{ outcome: 'renewed' }])
   expect(await store.withdraw(claim)).toBe('released')

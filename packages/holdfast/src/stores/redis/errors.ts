@@ -5,6 +5,7 @@
  * with a failed AUTH that is the password.
  */
 import {
+  InternalLockError,
   isLockError,
   StoreUnavailableError,
   UPDATE_ADVICE,
@@ -102,6 +103,8 @@ export function explain(error: unknown, lock?: string): LockError {
   const word = /^ERR (?:The user executing the script can't|ACL failure in script)/.test(message)
     ? 'NOPERM'
     : SERVER_ERROR.exec(message)?.[1]
+  // A script found its own state broken.
+  if (word === 'BROKEN') return new InternalLockError(message, { store: STORE_NAME, lock })
   const { code, text } = /^ERR (DB index|invalid DB index)/.test(message)
     ? config('Name a database that the server has: see its setting databases.')
     : (ADVICE.get(word ?? '') ?? adviceFor(word))

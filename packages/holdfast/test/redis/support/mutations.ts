@@ -6,6 +6,8 @@ export const NO_RECOUNT: readonly ScriptEdit[] = [
   { find: 'state[4], state[8], state[5], state[15] = 0, 0, 0, 0', replace: 'state[5] = 0' },
   { find: 'state[4] = state[4] + holder[3]\nend\nif not state[13]', replace: 'end\nif false' },
   { find: ' or is_miscounted(state)', replace: '' },
+  // Later versions refuse to write such a count.
+  { find: 'if state[4] < 0 or state[6] < 0 or state[8] < 0 then', replace: 'if false then' },
 ]
 
 /** A head that is gone says that nothing is held, and its holders' key still holds the dead. */

@@ -1,19 +1,22 @@
--- What is done now and then, on one lock or on several.
+-- Downgrades, steals and descriptions, on one lock or on several.
 --
 -- KEYS    the keys of the locks. In a Cluster their helper keys follow, which the script finds by
--- itself ARGV 1  the command that publishes, SPUBLISH in a Cluster ARGV 2  what to do:
+--         itself
+-- ARGV 1  the command that publishes, SPUBLISH in a Cluster
+-- ARGV 2  what to do:
 --   "downgrade"  ARGV 3: claim id
---   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""  ARGV 5: the last token that was given
---                when the thief looked: whoever has a later one is left alone
+--   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
+--                ARGV 5: the last token when the operator's client looked; later grants are kept
 --   "describe"   ARGV 3: how many locks
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
--- key 0 where nobody uses the lock, else {kind, capacity, last token, holders, waiters}, where a
--- holder is {id, owner, weight, token, held for, remaining, 0|1 stolen, reason} and a waiter {id,
--- owner, weight, waited for}.
+-- key 0 where the lock is idle, else {kind, capacity, last token, holders, waiters}. A holder is
+-- {id, owner, weight, token, held for, remaining, 0|1 stolen, reason}, and a waiter {id, owner,
+-- weight, waited for}.
 --
 -- Publishes as work.lua does.
 
 -- @include parts/base.lua
+-- @include parts/wakes.lua
 -- @include parts/writes.lua
 -- @include parts/tombstones.lua
 -- @include parts/state.lua
@@ -39,30 +42,30 @@ local function downgrade(key, id)
   return done and 1 or 0
 end
 
--- It may come a second time, after a connection broke, when somebody else has been granted the lock
--- since the first.
-local function steal(key, at_once, because, last_token)
+-- It may arrive a second time, after a connection broke, when another claim has been granted the
+-- lock since the first.
+local function steal(key, at_once, reason, last_token)
   local state = load_state(key, call('GET', key))
   local changed = settle(key, state)
-  local robbed = {}
+  local stolen = {}
   for _, holder in ipairs(all_holders(key, state)) do
-    if holder[TOKEN] <= last_token then table.insert(robbed, holder) end
+    if holder[TOKEN] <= last_token then table.insert(stolen, holder) end
   end
   local free_in_ms = 0
-  for _, holder in ipairs(robbed) do
-    -- A second thief without a reason leaves that of the first.
-    if because ~= '' or not holder[BECAUSE] then holder[BECAUSE] = because end
+  for _, holder in ipairs(stolen) do
+    -- A second steal without a reason leaves that of the first.
+    if reason ~= '' or not holder[STEAL_REASON] then holder[STEAL_REASON] = reason end
     free_in_ms = max(free_in_ms, holder[EXPIRES] - now)
     if at_once then
       drop_holder(key, state, holder)
-      bury(key, state, holder[ID], holder[TTL], 0, true)
+      add_tombstone(key, state, holder[ID], holder[TTL], 0, true)
     else
       put_holder(key, state, holder, false, write_always)
     end
   end
   if at_once then promote(key, state, nil, true) end
-  if changed or #robbed > 0 then save_state(key, state, write_always) end
-  return { #robbed, number(at_once and 0 or free_in_ms) }
+  if changed or #stolen > 0 then save_state(key, state, write_always) end
+  return { #stolen, number(at_once and 0 or free_in_ms) }
 end
 
 local function describe_holder(holder)
@@ -73,8 +76,8 @@ local function describe_holder(holder)
     string.format('%.0f', holder[TOKEN]),
     number(now - holder[GRANTED]),
     number(holder[EXPIRES] - now),
-    holder[BECAUSE] and 1 or 0,
-    holder[BECAUSE] or '',
+    holder[STEAL_REASON] and 1 or 0,
+    holder[STEAL_REASON] or '',
   }
 end
 
@@ -113,6 +116,7 @@ else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end
 end
-local publish = ARGV[1]
--- @include parts/publish.lua
+if grants then
+  -- @include parts/publish.lua
+end
 return result

@@ -1,17 +1,16 @@
--- A resource that refuses late tokens, and the writes that are to be made only if this one is not
--- late.
+-- A resource that refuses late tokens, and writes that are made only if this token is not late.
 --
--- KEYS 1  "<largest token> <its owner>"; kept for ever
---      2  where there are commands: the calls that were done lately, by their ids
--- ARGV 1  the token  2  its owner  and where there are commands  3  the id of the call  4 ...  for
--- each command: how many
---         words it has, and the words
+-- KEYS 1  "<largest token> <its owner>"; kept forever
+--      2  with commands: the calls that were done lately, by their ids
+-- ARGV 1  the token  2  its owner
+--         and with commands:  3  the id of the call
+--         4 ...  for each command: how many words it has, and the words
 -- Returns 0 when the token is stale: then nothing was written. 1 for a call that was done before,
 -- and is not done again. "<number from 1> <error>" when a command failed: then those before it were
 -- done, and those behind it were not. Else the replies of the commands.
 
--- A client library that has lost its connection may send a call again whose answer was under way.
--- It does so within minutes, and only what was asked in one go can stand between the two.
+-- A client library that has lost its connection may send a call again while its answer is in
+-- flight. It does so within minutes, and only what was sent in one go can stand between the two.
 local CALLS_KEPT, KEEP_MS = 4096, 600000
 
 local token, owner, id = ARGV[1], ARGV[2], ARGV[3]

@@ -1,7 +1,4 @@
--- Tells those who became holders in this call.
--- Takes: publish wakes
-
-for heard_at, told in pairs(wakes or {}) do
-  -- A grant that cannot be told is found by the waiter's next attempt.
-  redis.pcall(publish, heard_at, table.concat(told, '\n'))
-end
+-- Publishes what waiters were granted in this call. A grant that cannot be published is found by the
+-- waiter's next attempt.
+local command = string.match(ARGV[1], '^%S+')
+for channel, lines_of_channel in pairs(grants) do try(command, channel, lines_of_channel) end

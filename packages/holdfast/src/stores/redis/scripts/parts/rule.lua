@@ -1,15 +1,15 @@
 -- The grant rule: a claim is granted when the weights of those that hold, plus its own, fit the
--- capacity and nobody waits before it. It decides as the rule of the memory store does, step by
+-- capacity and no claim waits before it. It decides as the rule of the memory store does, step by
 -- step, and is tested against it.
 
-local function bury(key, state, id, ttl_ms, outcome, firm)
+local function add_tombstone(key, state, id, ttl_ms, outcome, firm)
   local words = { score_of(now + ttl_ms, outcome, firm), id }
-  state[BURIED], state[TOMBS_UNTIL] = put_tombs(key, words, ttl_ms, state[BURIED], state[TOMBS_UNTIL])
+  state[SINCE_TRIM], state[TOMBS_UNTIL] = put_tombstones(key, words, ttl_ms, state[SINCE_TRIM], state[TOMBS_UNTIL])
 end
 
 -- The outcome of the withdrawal of a claim, until when it is refused, and whether firmly; nil for a
 -- claim that was not withdrawn.
-local function tomb_of(key, id)
+local function tombstone_of(key, id)
   local score = call('ZSCORE', key .. ':t', id)
   if not score then return nil end
   score = tonumber(score)
@@ -101,7 +101,7 @@ local function expire(key, state)
   for _, holder in ipairs(holders) do
     if holder[EXPIRES] <= now then
       drop_holder(key, state, holder)
-      bury(key, state, holder[ID], holder[TTL], ABSENT, true)
+      add_tombstone(key, state, holder[ID], holder[TTL], ABSENT, true)
     end
   end
   for _, holder in ipairs(holders) do
@@ -121,8 +121,8 @@ end
 
 -- Makes holders of the waiters that fit, in order. The first one that lives and does not fit stops
 -- the queue. Returns whether anything changed. At the end of a verb it need not be known whether
--- the next one lives, if it cannot fit: whoever comes next begins by looking. The grant is short
--- until the first renewal: a waiter that died a moment ago must not cost a TTL.
+-- the next waiter lives, if it cannot fit: the next verb begins with that. The grant is short until
+-- the first renewal: a waiter that died a moment ago must not cost a TTL.
 local function promote(key, state, asking, at_end)
   local changed = false
   while state[WAITERS] > 0 do
@@ -136,15 +136,13 @@ local function promote(key, state, asking, at_end)
     local lives_ms = waiter and waiter[HEARTBEAT] * HEARTBEATS_TO_LIVE
     if waiter and waiter[SEEN] + lives_ms > now then
       if state[HELD] + waiter[WEIGHT] > state[CAPACITY] then
-        -- Heartbeats only lengthen its life, so that nobody needs to look again before.
+        -- Heartbeats only lengthen its life, so that no verb needs to check before.
         state[STUCK_UNTIL] = waiter[SEEN] + lives_ms
         return true
       end
       local holder = hold(key, state, waiter, math.min(waiter[TTL], lives_ms), write_always)
-      -- Whoever asks learns it from the answer.
-      if id ~= asking then
-        -- @include parts/tell.lua
-      end
+      -- The claim whose verb this is learns it from the answer.
+      if id ~= asking then note_grant(waiter[CHANNEL], holder) end
     end
     drop_waiter(key, state, id)
     changed = true
@@ -158,7 +156,7 @@ end
 local function settle(key, state, asking)
   local expired = state[NEXT_EXPIRY] ~= 0 and now >= state[NEXT_EXPIRY] or is_miscounted(state)
   if expired then expire(key, state) end
-  local changed = expired or entombed
+  local changed = expired or ring_emptied
   if state[WAITERS] > 0 and now >= state[STUCK_UNTIL] then return promote(key, state, asking) or changed end
   return changed
 end

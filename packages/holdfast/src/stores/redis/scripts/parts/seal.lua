@@ -28,18 +28,18 @@ local function seal_sole(key, head, id, token)
   return 'sealed'
 end
 
--- shape: { token }
-local function seal(key, head, id, shape)
-  local token = shape[1]
+-- terms: { token }
+local function seal(key, head, id, terms)
+  local token = terms[1]
   local short = seal_sole(key, head, id, token)
   if short then return short end
   local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
   local line = 'absent'
-  if holder and not holder[BECAUSE] then
+  if holder and not holder[STEAL_REASON] then
     local is_new = token > state[LAST_TOKEN]
-    line = (is_new or token == holder[TOKEN]) and 'sealed' or format('behind %.0f', state[LAST_TOKEN])
+    line = (is_new or token == holder[TOKEN]) and 'sealed' or string.format('behind %.0f', state[LAST_TOKEN])
     if is_new then
       raise_token(state, holder, token)
       put_holder(key, state, holder, false, write_always)

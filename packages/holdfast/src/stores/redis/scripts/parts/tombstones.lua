@@ -6,7 +6,7 @@
 -- last few of a lock will do.
 
 -- Returns how many common ones are left.
-local function trim_tombs(tombs)
+local function trim_tombstones(tombs)
   local over = floor(now) * 4
   call('ZREMRANGEBYSCORE', tombs, '-inf', over)
   call('ZREMRANGEBYSCORE', tombs, FIRM, FIRM + over)
@@ -23,7 +23,7 @@ end
 
 -- Puts up tombstones, the last of which ends in ttl_ms. words: score and claim id of each. Takes
 -- and returns how many there are since the last trimming, and until when they live.
-local function put_tombs(key, words, ttl_ms, buried, tombs_until)
+local function put_tombstones(key, words, ttl_ms, since_trim, tombs_until)
   local tombs = key .. ':t'
   write_always(key, 'ZADD', tombs, unpack(words))
   if tombs_until < now + ttl_ms then
@@ -31,6 +31,6 @@ local function put_tombs(key, words, ttl_ms, buried, tombs_until)
     tombs_until = now + keep_ms
     call('PEXPIRE', tombs, ceil(keep_ms))
   end
-  if buried >= TRIM_AFTER then return trim_tombs(tombs), tombs_until end
-  return buried + #words / 2, tombs_until
+  if since_trim >= TRIM_AFTER then return trim_tombstones(tombs), tombs_until end
+  return since_trim + #words / 2, tombs_until
 end

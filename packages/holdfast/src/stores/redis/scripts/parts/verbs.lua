@@ -23,9 +23,9 @@ local function not_yet(letter, state)
   return string.format('%s %.3f', letter, max(0, state[NEXT_EXPIRY] - now))
 end
 
--- A lock that nobody uses takes the kind and capacity of whoever comes first. Returns what is in
--- the way, and whether a lock in use is shown as another kind from now on.
-local function adopt_shape(state, kind, capacity)
+-- An idle lock takes the kind and capacity of its next claim. Returns the answer where those of a
+-- lock in use differ, and whether a lock in use is shown as another kind from now on.
+local function adopt_kind(state, kind, capacity)
   if state[KIND] == kind and state[CAPACITY] == capacity then return nil end
   if is_idle(state) then
     state[KIND] = kind
@@ -70,16 +70,16 @@ local function hear_again(key, state, id, owner, tokens)
   local is_back = call('ZADD', key .. ':q', 'NX', string.format('%.0f', number), id) == 1
   if is_back then state[SEQUENCE] = number end
   -- Also when a holder needs the state for longer than the waiter does: one that holds all of a
-  -- lock has no helper key of its own and keeps none, so that the queue would end under those who
-  -- wait behind its renewals.
+  -- lock has no helper key of its own and keeps none, so that the queue would end under the
+  -- waiters behind its renewals.
   local helpers_until = state[HELPERS_UNTIL]
   keep_helpers(key, state, is_back)
   return true, is_back or state[HELPERS_UNTIL] ~= helpers_until
 end
 
--- shape: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
-local function attempt(key, head, id, shape, channel)
-  local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(shape)
+-- terms: { kind, capacity, weight, ttl, heartbeat, tokens, enqueue 0|1, owner }
+local function attempt(key, head, id, terms, channel)
+  local kind, capacity, weight, ttl_ms, heartbeat_ms, tokens, enqueue, owner = unpack(terms)
   local state = load_state(key, head)
   local changed = settle(key, state, id)
   local function answer(line)
@@ -88,7 +88,7 @@ local function attempt(key, head, id, shape, channel)
   end
   -- An attempt that arrives after its own withdrawal, or after its lease ended, must not become a
   -- ghost.
-  local _, refused_until = tomb_of(key, id)
+  local _, refused_until = tombstone_of(key, id)
   if refused_until and refused_until > now then return answer('x') end
   local holder = find_holder(key, state, id)
   if holder then return answer(granted(holder, true)) end
@@ -97,7 +97,7 @@ local function attempt(key, head, id, shape, channel)
     changed = changed or head_changed
     return answer(not_yet('w -', state))
   end
-  local mismatch, other_kind = adopt_shape(state, kind, capacity)
+  local mismatch, other_kind = adopt_kind(state, kind, capacity)
   changed = changed or other_kind
   if mismatch then return answer(mismatch) end
   if state[WAITERS] == 0 and state[HELD] + weight <= state[CAPACITY] then
@@ -112,13 +112,13 @@ local function attempt(key, head, id, shape, channel)
   return not_yet(string.format('w %.0f', state[SEQUENCE]), state)
 end
 
--- shape: { ttl, owner, and the token where a majority of servers sealed one }
-local function renew(key, head, id, shape)
-  local ttl_ms, owner, token = unpack(shape)
+-- terms: { ttl, owner, and the token where a majority of servers sealed one }
+local function renew(key, head, id, terms)
+  local ttl_ms, owner, token = unpack(terms)
   local state = load_state(key, head)
   local changed = settle(key, state)
   local holder = find_holder(key, state, id)
-  if holder and not holder[BECAUSE] then
+  if holder and not holder[STEAL_REASON] then
     holder[OWNER] = owner
     holder[TTL] = ttl_ms
     holder[EXPIRES] = now + ttl_ms
@@ -128,7 +128,7 @@ local function renew(key, head, id, shape)
     return 'r'
   end
   if changed then save_state(key, state, write_always) end
-  return holder and 's ' .. holder[BECAUSE] or 'l'
+  return holder and 's ' .. holder[STEAL_REASON] or 'l'
 end
 
 local function outcome_name(outcome)
@@ -136,20 +136,20 @@ local function outcome_name(outcome)
   return outcome == LEFT and 'left' or 'absent'
 end
 
--- shape: { ttl, firm 0|1 }
-local function withdraw(key, head, id, shape)
-  local ttl_ms, firm = unpack(shape)
+-- terms: { ttl, firm 0|1 }
+local function withdraw(key, head, id, terms)
+  local ttl_ms, firm = unpack(terms)
   local state = load_state(key, head)
   settle(key, state)
   local holder = find_holder(key, state, id)
   local outcome
   if holder then
     outcome = RELEASED
-    bury(key, state, id, ttl_ms, outcome, firm == 1)
+    add_tombstone(key, state, id, ttl_ms, outcome, firm == 1)
     drop_holder(key, state, holder)
   elseif state[WAITERS] > 0 and call('HEXISTS', key .. ':w', id) == 1 then
     outcome = LEFT
-    bury(key, state, id, ttl_ms, outcome, firm == 1)
+    add_tombstone(key, state, id, ttl_ms, outcome, firm == 1)
     drop_waiter(key, state, id)
   end
   if outcome then
@@ -158,18 +158,17 @@ local function withdraw(key, head, id, shape)
     save_state(key, state, write_always)
     return outcome_name(outcome)
   end
-  -- Buried anew even if it was before: what was known of its end may be so old that it refuses
-  -- nothing any more.
-  local before, _, was_firm = tomb_of(key, id)
+  -- Also where it has a tombstone already, which may be so old that it refuses nothing any more.
+  local before, _, was_firm = tombstone_of(key, id)
   outcome = before or ABSENT
-  bury(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
+  add_tombstone(key, state, id, ttl_ms, outcome, firm == 1 or was_firm)
   save_state(key, state, write_always)
   return outcome_name(outcome)
 end
 
--- A hold is taken back as if it had never been: nothing is buried, and the claim may be attempted
--- again. For votes, which are no leases; whoever sends it knows that no attempt of the claim is on
--- its way.
+-- Takes a hold back as if it had never been: it leaves no tombstone, and the claim may be attempted
+-- again. For votes, which are no leases. The client knows that no attempt of the claim is in
+-- flight.
 local function retract(key, head, id)
   local state = load_state(key, head)
   local changed = settle(key, state)
@@ -180,4 +179,16 @@ local function retract(key, head, id)
   end
   if holder or changed then save_state(key, state, write_always) end
   return holder and 'released' or 'absent'
+end
+
+local verbs = { a = attempt, r = renew, w = withdraw, t = retract, s = seal }
+
+-- Runs any verb. Returns its line, or that of its error.
+--   head: what GET found at the key, which may be an error
+--   terms: its terms, as JSON
+local function run_verb(verb, key, head, id, terms)
+  if type(head) == 'table' then return error_line(head) end
+  local own_channel = string.match(ARGV[1], '^%S+ (.*)$')
+  local done, line = pcall(verbs[verb], key, head, id, cjson.decode(terms), own_channel)
+  return done and line or error_line(line)
 end

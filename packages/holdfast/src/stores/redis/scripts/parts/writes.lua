@@ -1,9 +1,9 @@
 -- Writes that get through.
 --
--- A server that is out of memory refuses SET and the like, until a script has made one write that
--- it allows. Whatever keeps or ends a lease must get through: a full server is no reason to lose
--- the locks that are held. The write that opens the door changes nothing, since no claim has an
--- empty id.
+-- A server that is out of memory refuses SET and similar commands, until a script has made one
+-- write that it allows. A write that keeps or ends a lease must get through: a full server is no
+-- reason to lose the locks that are held. The write that opens the door changes nothing, since no
+-- claim has an empty id.
 local function write_always(key, ...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
