@@ -1,6 +1,6 @@
-/** What is drawn: timelines in a terminal, and a page that needs nothing else. */
-import { drawTimeline, pageOf, type LabReport } from '../dist/index.js'
+/** What is drawn: timelines in a terminal, and a page that needs no other file. */
 import { expect, test } from 'vitest'
+import { drawTimeline, pageOf, textsOf, type LabReport, type OversellRow } from '../dist/index.js'
 
 const timeline = {
   lanes: ['A', 'B'],
@@ -9,13 +9,43 @@ const timeline = {
     { lane: 'B', kind: 'waits', fromMs: 0, toMs: 1000 },
     { lane: 'A', kind: 'believes', fromMs: 800 },
   ],
-  marks: [{ lane: 'A', atMs: 500, text: 'kill -9 & co' }],
+  marks: [{ lane: 'A', atMs: 500, event: 'kill' }],
   endMs: 1000,
 } as const
 
-const report: LabReport = {
+const row: OversellRow = {
+  strategy: 'no-lock',
+  sound: false,
+  shop: 'sqlite',
+  trouble: 'crowd',
+  sold: 23,
+  oversold: 3,
+  lostUpdates: 0,
+  unserved: 0,
+  stuck: false,
+  blocked: false,
+  ms: 10,
+  ordersPerSecond: 900,
+  p99Ms: 4,
+  damaged: true,
+}
+const soundRow: OversellRow = {
+  ...row,
+  strategy: 'holdfast-embedded',
+  sound: true,
+  oversold: 0,
+  ordersPerSecond: 60,
+  damaged: false,
+}
+
+export const report: LabReport = {
   language: 'en',
   madeAt: '2026-01-02T03:04:05.000Z',
+  oversell: {
+    settings: { items: 20, buyers: 100, processes: 4, segments: 4, thinkMs: 5, strategies: [] },
+    rows: [row, soundRow],
+    leftOut: [{ strategy: 'holdfast-redis', missing: 'redis' }],
+  },
   ladder: {
     steps: [
       {
@@ -26,25 +56,65 @@ const report: LabReport = {
       },
     ],
   },
+  everyday: [
+    {
+      scenario: 'payment',
+      without: { damage: 2, done: 3, ms: 90 },
+      withLock: { damage: 0, done: 1, ms: 400 },
+      asExpected: true,
+    },
+  ],
+  choice: {
+    answers: { machines: 'several', have: [], cost: 'annoyance', heat: 'hot' },
+    recommendation: { store: 'redis', reasons: ['small'], cautions: ['redis-loses'] },
+    figures: [
+      { store: 'redis', pairsPerSecond: 9000, handOffP50Ms: 1, handOffP99Ms: 3, failOverMs: 2000 },
+    ],
+  },
   leftOut: [{ service: 'etcd', command: 'apt-get install -y etcd-server' }],
 }
 
-test('a timeline has a line for each lane, and its marks below', () => {
-  expect(drawTimeline(timeline, 11)).toBe(
-    ['A  █████✗  ▓▓▓', 'B  ···········', '   ✗ 0.50 s  A: kill -9 & co'].join('\n'),
+/** The words of a page, with a bar where a tag stood. */
+function wordsOf(page: string): string {
+  return page
+    .slice(page.indexOf('<body>'))
+    .replaceAll(/<[^>]*>/g, '|')
+    .replaceAll(/\s+/g, ' ')
+}
+
+test('a timeline has a line for each lane, a time axis, and its marks below', () => {
+  expect(drawTimeline(timeline, textsOf('en'), 11)).toBe(
+    ['A  █████▼  ▓▓▓', 'B  ···········', '   0 s  1.00 s', '   ▼ 0.50 s  A: kill -9'].join('\n'),
   )
 })
 
 test('the page loads nothing from elsewhere, and shows text as text', () => {
   const page = pageOf(report)
   expect(page).not.toMatch(/(?:src|href)=|url\(|@import|<script/)
-  expect(page).toContain('kill -9 &amp; co')
   expect(page).toContain('&lt;7&gt;')
   expect(page).not.toContain('<7>')
-  expect(page.match(/<svg/g)).toHaveLength(2)
+  expect(page.match(/class="timeline"/g)).toHaveLength(2)
+  expect(wordsOf(page)).not.toContain('`')
 })
 
-test('the page speaks the language of the report', () => {
-  expect(pageOf({ ...report, language: 'zh' })).toContain('<html lang="zh">')
-  expect(pageOf({ ...report, language: 'zh' })).toContain('Redis 锁的阶梯')
+test('sound strategies stand first, and the speed of broken ones is grey', () => {
+  const page = pageOf(report)
+  expect(page.indexOf('Holdfast, embedded file')).toBeLessThan(page.indexOf('no lock'))
+  expect(page.match(/class="bar (?:sound|broken)"/g)?.slice(0, 2)).toEqual([
+    'class="bar sound"',
+    'class="bar broken"',
+  ])
+})
+
+test('the page names the strategies that were left out', () => {
+  expect(wordsOf(pageOf(report))).toContain('Left out: Holdfast, Redis, which needs redis.')
+})
+
+test('the Chinese page has full-width punctuation only', () => {
+  const page = pageOf({ ...report, language: 'zh' })
+  expect(page).toContain('<html lang="zh">')
+  expect(page).toContain('Redis 锁的阶梯')
+  const words = wordsOf(page)
+  expect(words.match(/.{0,12}\p{Script=Han} ?[,.:;!?()].{0,12}/gu)).toBeNull()
+  expect(words.match(/.{0,12}[,.:;!?()] ?\p{Script=Han}.{0,12}/gu)).toBeNull()
 })

@@ -36,11 +36,29 @@ describe.each(LANGUAGES)('in %s', (language) => {
     )
   })
 
+  test('every fault marks the timeline with events that have a text', () => {
+    const plays = FAULTS.map(({ play }) => String(play)).join('\n')
+    const events = Array.from(
+      plays.matchAll(/\.(?:mark|kill|stop|goOn)\('([^']+)'\)/g),
+      ([, event]) => event,
+    )
+    expect([...new Set(events)].toSorted()).toEqual(Object.keys(texts.ladder.marks).toSorted())
+  })
+
   test('no text is empty', () => {
     expect(leaves(texts).filter((leaf) => typeof leaf !== 'string' || leaf.trim() === '')).toEqual(
       [],
     )
   })
+})
+
+/** GB/T 15834: the punctuation of Chinese text is full-width. Code stands in back-quotes. */
+test('Chinese texts have no half-width punctuation', () => {
+  const wrong = leaves(textsOf('zh'))
+    .map((text) => String(text).replaceAll(/`[^`]*`/g, ''))
+    .filter((text) => /\p{Script=Han}/u.test(text))
+    .filter((text) => /[,:;!?()]|\.(?!\w)|\p{Script=Han}\./u.test(text))
+  expect(wrong).toEqual([])
 })
 
 test.each([

@@ -6,6 +6,7 @@ import {
   perSecond,
   recommend,
   STORE_TRAITS,
+  STORES,
   type Answers,
   type Recommendation,
   type StoreFigures,
@@ -32,11 +33,15 @@ export async function showChoice(
   screen.heading(choose.title)
   const answers = await answersFrom(values, texts)
   const recommendation = recommend(answers)
-  screen.print(`${choose.recommendation}: ${recommendation.store}`)
+  const { colon } = texts.punctuation
+  screen.print(`${choose.recommendation}${colon}${recommendation.store}`)
   for (const reason of recommendation.reasons)
-    screen.print(`  ${choose.because}: ${choose.reasons[reason] ?? reason}`)
+    screen.print(`  ${choose.because}${colon}${choose.reasons[reason] ?? reason}`)
+  for (const caution of recommendation.cautions)
+    screen.print(`  ${choose.mind}${colon}${choose.cautions[caution] ?? caution}`)
   if (values['no-measure'] === true) return { answers, recommendation, figures: [] }
   const figures = await measureStores(
+    STORES.filter((store) => answers.machines === 'one' || store !== 'embedded'),
     visit.services,
     (store, number, of) => screen.progress(`${number}/${of}  ${store}`),
     (end) => visit.keep(end),

@@ -1,6 +1,7 @@
 /** The everyday scenarios on a terminal. */
 import {
   everyday,
+  fill,
   milliseconds,
   type Everyday,
   type EverydayResult,
@@ -25,8 +26,10 @@ export async function showEveryday(
     [texts.scenario.withLock, text.withLock, result.withLock],
   ] as const) {
     const mark = take.damage > 0 ? '✗' : '✓'
-    screen.print(`${mark} ${name}: ${story}`)
-    screen.print(`    ${take.damage} ${text.damage} (${milliseconds(take.ms)})`)
+    const { colon, open, close } = texts.punctuation
+    screen.print(`${mark} ${name}${colon}${story}`)
+    const damage = fill(text.damage, { count: take.damage })
+    screen.print(`    ${damage}${open}${milliseconds(take.ms)}${close}`)
   }
   return result
 }

@@ -1,14 +1,5 @@
 /** `holdfast lab`: distributed locks to look at, on real servers. */
-import {
-  EVERYDAY,
-  fill,
-  STRATEGIES,
-  textsOf,
-  Visit,
-  type LabReport,
-  type OversellResult,
-  type Texts,
-} from '../index.js'
+import { EVERYDAY, fill, STRATEGIES, textsOf, Visit, type LabReport, type Texts } from '../index.js'
 import { showChoice } from './choose.js'
 import { showEveryday } from './everyday.js'
 import { showLadder } from './ladder.js'
@@ -135,27 +126,27 @@ async function show(
   if (scenario) return { everyday: [await showEveryday(scenario, visit, screen, texts)] }
   if (topic === 'oversell') {
     const oversell = await showOversell(oversellFrom(values), visit, screen, texts)
-    if (oversell.rows.length === 0) throw nothingPlayed(oversell, visit)
+    if (oversell.rows.length === 0)
+      throw missing([...new Set(oversell.leftOut.map((one) => one.missing))], visit)
     return { oversell }
   }
   if (topic === 'choose') return { choice: await showChoice(values, visit, screen, texts) }
   if (topic === 'ladder') {
     const ladder = await showLadder(visit, screen, texts)
     if (ladder) return { ladder }
-    throw new ConfigError(
-      'The ladder needs a Redis server and its client: apt-get install -y redis-server; npm install ioredis.',
-    )
+    throw missing(['redis'], visit)
   }
   visit.services.allow(() => false)
   return { oversell: await showOversell(oversellFrom(TOUR), visit, screen, texts) }
 }
 
-function nothingPlayed({ leftOut }: OversellResult, { services }: Visit): ConfigError {
-  const missing = Array.from(new Set(leftOut.map((one) => one.missing)), (name) => {
+/** Says what is missing, and for each service what installs it. */
+function missing(names: readonly string[], { services }: Visit): ConfigError {
+  const listed = names.map((name) => {
     const command = services.leftOut.find(({ service }) => service === name)?.command
     return `${name} (${command ?? '--services leaves it out'})`
   })
-  return new ConfigError(`Nothing of it can be played without ${missing.join(', ')}.`)
+  return new ConfigError(`Nothing of this topic can be played without ${listed.join(', ')}.`)
 }
 
 /** Whether something broke that should have held, or the other way round. */

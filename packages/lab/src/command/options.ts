@@ -50,7 +50,11 @@ export const LAB_OPTIONS = {
     value: 'A,B',
     help: `Start only these servers: ${SERVICES.join(', ')}; or none. Default: all that are installed.`,
   },
-  html: { type: 'string', value: 'FILE', help: 'Also write a page with timelines and charts.' },
+  html: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Also write a page: charts, and timelines of the ladder.',
+  },
   lang: {
     type: 'string',
     value: LANGUAGES.join('|'),

@@ -1,6 +1,7 @@
 /** `lab oversell` on a terminal. */
 import {
   fill,
+  leftOutText,
   milliseconds,
   Oversell,
   perSecond,
@@ -33,14 +34,17 @@ export async function showOversell(
       heading = `${number}/${of}  ${nameOf(strategy)}`
       screen.progress(heading)
     },
-    sold: (_strategy, sold) => screen.progress(`${heading}  ${oversell.columns.sold}: ${sold}`),
+    sold: (_strategy, sold) =>
+      screen.progress(`${heading}  ${oversell.columns.sold}${texts.punctuation.colon}${sold}`),
   })
   screen.print('')
   screen.print(renderTable(result.rows, columnsOf(texts)).trimEnd())
   screen.heading(oversell.lessons)
   for (const { strategy } of result.rows) {
-    screen.print(`- ${nameOf(strategy)}: ${oversell.strategies[strategy]?.lesson ?? ''}`)
+    const lesson = oversell.strategies[strategy]?.lesson ?? ''
+    screen.print(`- ${nameOf(strategy)}${texts.punctuation.colon}${lesson}`)
   }
+  for (const one of result.leftOut) screen.print(leftOutText(one, texts))
   return result
 }
 
@@ -48,6 +52,10 @@ function columnsOf(texts: Texts): Column<OversellRow>[] {
   const { columns, strategies } = texts.oversell
   return [
     { title: columns.strategy, cell: ({ strategy }) => strategies[strategy]?.title ?? strategy },
+    {
+      title: columns.verdict,
+      cell: (row) => `${row.damaged ? '✗' : '✓'} ${verdictOf(row, texts)}${unexpected(row, texts)}`,
+    },
     { title: columns.shop, cell: ({ shop }) => SHOP_TITLES[shop] },
     { title: columns.sold, cell: ({ sold }) => String(sold), right: true },
     { title: columns.oversold, cell: ({ oversold }) => dashed(oversold), right: true },
@@ -56,10 +64,6 @@ function columnsOf(texts: Texts): Column<OversellRow>[] {
     { title: columns.time, cell: ({ ms }) => milliseconds(ms), right: true },
     { title: columns.rate, cell: ({ ordersPerSecond }) => perSecond(ordersPerSecond), right: true },
     { title: columns.p99, cell: ({ p99Ms }) => milliseconds(p99Ms), right: true },
-    {
-      title: columns.verdict,
-      cell: (row) => `${row.damaged ? '✗' : '✓'} ${verdictOf(row, texts)}${unexpected(row, texts)}`,
-    },
   ]
 }
 
@@ -67,6 +71,7 @@ function dashed(count: number): string {
   return count === 0 ? '–' : String(count)
 }
 
-function unexpected({ sound, damaged }: OversellRow, { oversell }: Texts): string {
-  return sound === damaged ? `  (${oversell.surprise})` : ''
+function unexpected({ sound, damaged }: OversellRow, texts: Texts): string {
+  const { open, close } = texts.punctuation
+  return sound === damaged ? `${open}${texts.oversell.surprise}${close}` : ''
 }

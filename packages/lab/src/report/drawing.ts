@@ -1,126 +1,82 @@
-/** Charts and timelines, as SVG that takes its colours from the page. */
+/** Charts and timelines as HTML, so that their words keep the size of the page's text. */
 import type { Texts } from '../text/texts.js'
 import { html, type Html } from './markup.js'
-import type { SpanKind, Timeline } from './timeline.js'
+import { noteOf, seconds, SPAN_KINDS, wordOf, type Timeline } from './timeline.js'
 
 export interface Bar {
   readonly name: string
   readonly value: number
   readonly label: string
-  /** Drawn in the colour of damage. */
-  readonly bad: boolean
+  readonly kind: 'sound' | 'broken' | 'damage'
 }
 
-const WIDTH = 640
-const ROW = 24
-const NAMES = 250
-const LABELS = 90
-
-/** Bars of one length scale, from zero, each with its name and its value written beside it. */
-export function barChart(bars: readonly Bar[]): Html {
+/** Bars of one scale, from zero, each with its name and its value, and an axis below. */
+export function barChart(bars: readonly Bar[], labelOf: (value: number) => string): Html {
   const most = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE)
-  const room = WIDTH - NAMES - LABELS
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${bars.length * ROW}" role="img">
-    ${bars.map(({ name, value, label, bad }, index) => {
-      const length = Math.max(value > 0 ? 2 : 0, (value / most) * room)
-      const middle = index * ROW + ROW / 2
-      return html`<text x="${NAMES - 8}" y="${middle}" class="name">${name}</text>
-        <rect
-          x="${NAMES}"
-          y="${middle - 8}"
-          width="${length}"
-          height="16"
-          rx="2"
-          class="${bad ? 'bar bad' : 'bar'}"
-        >
-          <title>${name}: ${label}</title>
-        </rect>
-        <text x="${NAMES + length + 6}" y="${middle}" class="value">${label}</text>`
-    })}
-  </svg>`
-}
-
-/** Narrower than a chart, so that its words can be read on a phone. */
-const LINE = 420
-const LANE = 30
-const MARGIN = 28
-const NOTE = 18
-
-/**
- * A lane for each process; what it holds, waits for or wrongly believes; and marks for what was
- * done to it.
- */
-export function timelineDrawing({ lanes, spans, marks, endMs }: Timeline, texts: Texts): Html {
-  const scale = (ms: number): number => MARGIN + (ms / Math.max(1, endMs)) * (LINE - MARGIN - 8)
-  const lane = (name: string): number => lanes.indexOf(name) * LANE
-  const below = lanes.length * LANE + 6
-  return html`<svg
-    class="timeline"
-    viewBox="0 0 ${LINE} ${below + marks.length * NOTE + NOTE}"
-    role="img"
-  >
-    ${lanes.map(
-      (name) =>
-        html`<text x="8" y="${lane(name) + LANE / 2}" class="lane">${name}</text>
-          <line
-            x1="${MARGIN}"
-            x2="${LINE - 8}"
-            y1="${lane(name) + LANE / 2}"
-            y2="${lane(name) + LANE / 2}"
-            class="axis"
-          />`,
-    )}
-    ${spans.map(({ lane: name, kind, fromMs, toMs = endMs, label }) => {
-      const [from, to] = [scale(fromMs), scale(toMs)]
-      const told = `${name} ${wordOf(kind, texts)}${label === undefined ? '' : `, ${label}`}`
-      return html`<rect
-        x="${from}"
-        y="${lane(name) + 6}"
-        width="${Math.max(2, to - from)}"
-        height="${LANE - 12}"
-        rx="3"
-        class="${kind}"
-      >
-        <title>${told}: ${seconds(fromMs)} – ${seconds(toMs)}</title>
-      </rect>`
-    })}
-    ${marks.map(
-      ({ lane: name, atMs, text }, index) =>
-        html`<line
-            x1="${scale(atMs)}"
-            x2="${scale(atMs)}"
-            y1="${lane(name) + 2}"
-            y2="${lane(name) + LANE - 2}"
-            class="mark"
-          />
-          <text x="${MARGIN}" y="${below + index * NOTE + NOTE / 2}" class="note"
-            >${seconds(atMs)} ${name}: ${text}</text
+  return html`<div class="bars">
+    ${bars.map(
+      ({ name, value, label, kind }) =>
+        html`<span class="bar-name">${name}</span>
+          <span class="bar-track"
+            >${
+              value > 0
+                ? html`<span class="bar ${kind}" style="width: ${percent(value / most)}"></span>`
+                : ''
+            }<span class="bar-value">${label}</span></span
           >`,
     )}
-    <text x="${LINE - 8}" y="${below + marks.length * NOTE + NOTE / 2}" class="note end">
-      ${seconds(endMs)}
-    </text>
-  </svg>`
+    <span class="bar-name"></span>
+    <span class="axis"><span>0</span><span>${labelOf(most)}</span></span>
+  </div>`
+}
+
+/** A lane for each process, a time axis, and below it what was done to them. */
+export function timelineDrawing(timeline: Timeline, texts: Texts): Html {
+  const { lanes, spans, marks, endMs } = timeline
+  const at = (ms: number): string => percent(ms / Math.max(1, endMs))
+  return html`<div class="timeline">
+    ${lanes.map(
+      (lane) =>
+        html`<span class="lane-name">${lane}</span>
+          <span class="lane"
+            >${spans
+              .filter((span) => span.lane === lane)
+              .map(({ kind, fromMs, toMs = endMs, label }) => {
+                const what = `${lane} ${wordOf(kind, texts)}${label === undefined ? '' : ` ${label}`}`
+                return html`<span
+                  class="span ${kind}"
+                  style="left: ${at(fromMs)}; width: ${at(toMs - fromMs)}"
+                  title="${what}  ${seconds(fromMs)} – ${seconds(toMs)}"
+                ></span>`
+              })}${marks
+              .filter((mark) => mark.lane === lane)
+              .map(({ atMs }) => html`<span class="mark" style="left: ${at(atMs)}"></span>`)}</span
+          >`,
+    )}
+    <span class="lane-name"></span>
+    <span class="axis"><span>0 s</span><span>${seconds(endMs)}</span></span>
+    <ul class="notes">
+      ${marks.map((mark) => html`<li>${noteOf(mark, texts)}</li>`)}
+    </ul>
+  </div>`
 }
 
 /** What the colours of the timelines mean. */
-export function legend(texts: Texts): Html {
+export function timelineLegend(texts: Texts): Html {
   return html`<p class="legend">
-    ${KINDS.map((kind) => html`<span class="${kind}">${wordOf(kind, texts)}</span> `)}
+    ${SPAN_KINDS.map((kind) => html`<span class="${kind}">${wordOf(kind, texts)}</span> `)}
+    <span class="mark">${texts.report.mark}</span>
   </p>`
 }
 
-const KINDS: readonly SpanKind[] = ['holds', 'waits', 'believes', 'stopped']
-
-function wordOf(kind: SpanKind, { report }: Texts): string {
-  return {
-    holds: report.holds,
-    waits: report.waits,
-    believes: report.works,
-    stopped: report.stopped,
-  }[kind]
+/** What the colours of the bars mean. */
+export function barLegend({ oversell }: Texts): Html {
+  return html`<p class="legend">
+    <span class="sound">${oversell.soundLegend}</span>
+    <span class="broken">${oversell.brokenLegend}</span>
+  </p>`
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(2)} s`
+function percent(share: number): string {
+  return `${(Math.min(1, Math.max(0, share)) * 100).toFixed(2)}%`
 }

@@ -32,3 +32,9 @@ function markupOf(content: Content): string {
   if (typeof content === 'object') return content.map(markupOf).join('')
   return String(content).replace(/[&<>"']/g, (char) => ESCAPES[char] ?? char)
 }
+
+/** Text in which back-quotes stand around code. */
+export function prose(text: string): Html {
+  const parts = text.split('`')
+  return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`
+}

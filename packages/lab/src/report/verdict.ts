@@ -3,6 +3,11 @@ import type { OversellRow } from '../scenarios/oversell/oversell.js'
 import { fill, type Texts } from '../text/texts.js'
 import { milliseconds } from './figures.js'
 
+/** Sound strategies first; among themselves in the order in which they were played. */
+export function soundFirst(rows: readonly OversellRow[]): readonly OversellRow[] {
+  return [...rows.filter(({ damaged }) => !damaged), ...rows.filter(({ damaged }) => damaged)]
+}
+
 export function verdictOf(row: OversellRow, { oversell }: Texts): string {
   if (!row.damaged) return oversell.fine
   if (row.stuck) return oversell.stuckVerdict

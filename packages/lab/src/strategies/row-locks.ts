@@ -4,12 +4,17 @@ import { ITEM, type Session, type Transaction } from '../shop/shop.js'
 import { putBack, readModifyWrite, writeOrder } from './steps.js'
 import { nothingToClose, type Sale, type Strategy, type Visit } from './strategy.js'
 
-function forUpdate(id: string, sound: boolean, column: 'item' | 'title', value: string): Strategy {
+function forUpdate(
+  id: string,
+  { sound, shop }: Pick<Strategy, 'sound' | 'shop'>,
+  column: 'item' | 'title',
+  value: string,
+): Strategy {
   return {
     id,
     sound,
     trouble: 'bystander',
-    shop: 'mysql',
+    ...(shop === undefined ? {} : { shop }),
     open: async ({ shop }) => ({
       buy: (visit) => shop.transaction((tx) => buyLocked(tx, visit, column, value)),
       close: nothingToClose,
@@ -35,14 +40,20 @@ async function buyLocked(
 }
 
 /** By the primary key: one row is locked, until the commit. */
-export const selectForUpdate = forUpdate('select-for-update', true, 'item', ITEM)
+export const selectForUpdate = forUpdate(
+  'select-for-update',
+  { sound: true, shop: 'server' },
+  'item',
+  ITEM,
+)
 
 /**
- * By a column without an index: every row that is read on the way is locked, which is all of them.
+ * By a column without an index. MariaDB locks every row that it reads on the way, which is all of
+ * them; PostgreSQL locks only the rows that match.
  */
 export const selectForUpdateUnindexed = forUpdate(
   'select-for-update-no-index',
-  false,
+  { sound: false, shop: 'mysql' },
   'title',
   'A book',
 )

@@ -1,21 +1,18 @@
-/**
- * What the lab says, in each of its languages. Keys are the same everywhere, and the compiler sees
- * to it.
- */
+/** What the lab says. The compiler checks that each language has every text. */
 
-/** What is told of a strategy: its name, and what happens with it. */
 export interface StrategyText {
   readonly title: string
+  /** What happens with it, and why. */
   readonly lesson: string
 }
 
 export interface RungText {
   readonly title: string
-  /** What was done to it. */
+  /** The fault that the lab drives. */
   readonly fault: string
-  /** What happened then, when it broke. */
+  /** The damage when the rung breaks. */
   readonly broke: string
-  /** What the next rung did about the same fault. */
+  /** How the next rung answers the same fault. */
   readonly cured: string
 }
 
@@ -24,27 +21,46 @@ export interface ScenarioText {
   readonly story: string
   readonly without: string
   readonly withLock: string
-  /** What is counted as damage. */
+  /** {count} */
   readonly damage: string
 }
 
 export interface Texts {
+  readonly punctuation: {
+    readonly colon: string
+    readonly semicolon: string
+    readonly open: string
+    readonly close: string
+  }
   readonly oversell: {
     readonly title: string
     /** {items}, {buyers}, {processes} */
     readonly intro: string
-    readonly columns: {
-      readonly strategy: string
-      readonly shop: string
-      readonly sold: string
-      readonly oversold: string
-      readonly lost: string
-      readonly unserved: string
-      readonly time: string
-      readonly rate: string
-      readonly p99: string
-      readonly verdict: string
-    }
+    readonly columns: Readonly<
+      Record<
+        | 'strategy'
+        | 'shop'
+        | 'sold'
+        | 'oversold'
+        | 'lost'
+        | 'unserved'
+        | 'blocked'
+        | 'time'
+        | 'rate'
+        | 'p99'
+        | 'verdict',
+        string
+      >
+    >
+    /** Over the table in which each promise is judged. */
+    readonly promises: string
+    /** How its counts are to be read. */
+    readonly promisesNote: string
+    readonly speed: string
+    readonly speedNote: string
+    readonly soundLegend: string
+    readonly brokenLegend: string
+    readonly figures: string
     readonly fine: string
     readonly oversoldVerdict: string
     readonly stuckVerdict: string
@@ -52,7 +68,6 @@ export interface Texts {
     readonly blockedVerdict: string
     readonly lostVerdict: string
     readonly unservedVerdict: string
-    readonly expected: string
     readonly surprise: string
     readonly lessons: string
     readonly strategies: Readonly<Record<string, StrategyText>>
@@ -63,24 +78,25 @@ export interface Texts {
     readonly broke: string
     readonly held: string
     readonly cure: string
-    readonly nothing: string
+    readonly surprise: string
     readonly rungs: Readonly<Record<string, RungText>>
+    /** What is done to a client, at a moment. */
+    readonly marks: Readonly<Record<string, string>>
     readonly end: string
   }
   readonly scenarios: Readonly<Record<'payment' | 'schedule' | 'cache' | 'config', ScenarioText>>
-  readonly scenario: {
-    readonly without: string
-    readonly withLock: string
-    readonly damage: string
-    readonly time: string
-  }
+  readonly scenario: { readonly without: string; readonly withLock: string }
   readonly choose: {
     readonly title: string
     readonly questions: Readonly<Record<'machines' | 'have' | 'cost' | 'heat', string>>
     readonly recommendation: string
     readonly because: string
+    readonly mind: string
     readonly reasons: Readonly<Record<string, string>>
+    readonly cautions: Readonly<Record<string, string>>
     readonly measured: string
+    readonly moreIsBetter: string
+    readonly lessIsBetter: string
     readonly columns: Readonly<
       Record<
         'store' | 'rate' | 'handOff' | 'p99' | 'failOver' | 'fence' | 'fair' | 'promise',
@@ -92,18 +108,23 @@ export interface Texts {
     readonly no: string
   }
   readonly leftOut: {
+    readonly title: string
     /** {what}, {command} */
     readonly service: string
-    readonly none: string
+    /** {strategy}, {what} */
+    readonly strategy: string
   }
   readonly interrupted: string
   readonly report: {
     readonly title: string
+    /** {date} */
     readonly made: string
+    readonly legend: string
     readonly holds: string
     readonly waits: string
     readonly stopped: string
     readonly works: string
+    readonly mark: string
   }
 }
 

@@ -6,7 +6,7 @@ import { Troupe } from '../../processes/troupe.js'
 import { percentile } from '../../report/figures.js'
 import type { Services } from '../../services/services.js'
 import { migrateShop, openShop } from '../../shop/open.js'
-import { STORES, type StoreName } from '../../strategies/stores.js'
+import type { StoreName } from '../../strategies/stores.js'
 import type { Keep } from '../../visit.js'
 import type { MeasureSettings, Tenure } from './worker.js'
 
@@ -25,7 +25,9 @@ const FOR_MS = 1000
 /** How long a dead holder may keep others out before something is wrong. */
 const FAIL_OVER_LIMIT_MS = 30_000
 
+/** @param stores which of them to measure: a file on one machine is no store for several */
 export async function measureStores(
+  stores: readonly StoreName[],
   services: Services,
   began: (store: StoreName, number: number, of: number) => void,
   keep: Keep,
@@ -35,8 +37,8 @@ export async function measureStores(
   keep(clean)
   try {
     const all: StoreFigures[] = []
-    for (const [index, store] of STORES.entries()) {
-      began(store, index + 1, STORES.length)
+    for (const [index, store] of stores.entries()) {
+      began(store, index + 1, stores.length)
       const figures = await measureStore(store, services, folder, keep)
       if (figures) all.push(figures)
     }

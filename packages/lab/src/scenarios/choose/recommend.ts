@@ -1,14 +1,11 @@
-/** Which store fits, by what somebody runs, what a mistake costs, and how hot the locks are. */
+/** Which store fits: by what the user runs, what two holders cost, and how hot the locks are. */
 import type { ServiceName } from '../../services/catalogue.js'
 import type { StoreName } from '../../strategies/stores.js'
 
 export const MACHINES = ['one', 'several'] as const
 export const COSTS = ['annoyance', 'money', 'disaster'] as const
 export const HEATS = ['cold', 'warm', 'hot'] as const
-/**
- * Redlock is left out: whoever runs that many Redis masters has `redis`, and the lab says elsewhere
- * what it lacks.
- */
+/** Redlock is left out: a user with several Redis masters has `redis`. */
 export const HAVE = [
   'redis',
   'postgres',
@@ -25,21 +22,18 @@ export interface Answers {
 }
 
 export type Reason =
-  | 'one-machine'
-  | 'have-it'
-  | 'consensus'
-  | 'transaction'
-  | 'fast'
-  | 'fence'
-  | 'redis-loses'
-  | 'add'
-  | 'small'
-  | 'stripe-it'
+  'one-machine' | 'have-it' | 'consensus' | 'transaction' | 'fast' | 'add' | 'small'
+
+/** What to do, or to expect, with a store. No reason to take it. */
+export type Caution = 'fence' | 'redis-loses' | 'stripe-it'
 
 export interface Recommendation {
   readonly store: StoreName
   readonly reasons: readonly Reason[]
+  readonly cautions: readonly Caution[]
 }
+
+type Choice = Omit<Recommendation, 'cautions'>
 
 /** In the order in which a hot lock moves fastest. */
 const BY_SPEED = ['redis', 'etcd', 'zookeeper', 'postgres', 'mysql'] as const
@@ -48,18 +42,18 @@ const BY_EASE = ['redis', 'postgres', 'mysql', 'etcd', 'zookeeper'] as const
 
 export function recommend(answers: Answers): Recommendation {
   const { store, reasons } = answers.machines === 'one' ? onOneMachine() : amongMachines(answers)
-  const more: Reason[] = []
-  if (store === 'redis') more.push('redis-loses')
-  else if (store !== 'embedded') more.push('fence')
-  if (answers.heat === 'hot') more.push('stripe-it')
-  return { store, reasons: [...reasons, ...more] }
+  const cautions: Caution[] = []
+  if (store === 'redis') cautions.push('redis-loses')
+  if (store !== 'embedded') cautions.push('fence')
+  if (answers.heat === 'hot') cautions.push('stripe-it')
+  return { store, reasons, cautions }
 }
 
-function onOneMachine(): Recommendation {
+function onOneMachine(): Choice {
   return { store: 'embedded', reasons: ['one-machine'] }
 }
 
-function amongMachines({ have, cost, heat }: Answers): Recommendation {
+function amongMachines({ have, cost, heat }: Answers): Choice {
   const first = (order: readonly (typeof HAVE)[number][]): (typeof HAVE)[number] | undefined =>
     order.find((name) => have.includes(name))
   const consensus = first(['etcd', 'zookeeper'])
@@ -69,7 +63,8 @@ function amongMachines({ have, cost, heat }: Answers): Recommendation {
     if (database !== undefined) return { store: database, reasons: ['transaction', 'have-it'] }
     return { store: 'etcd', reasons: ['consensus', 'add'] }
   }
-  if (cost === 'money' && database !== undefined && heat !== 'hot') {
+  // A transaction that the lock covers is worth more than a faster hand-off.
+  if (cost === 'money' && database !== undefined) {
     return { store: database, reasons: ['transaction', 'have-it'] }
   }
   const known = first(heat === 'hot' ? BY_SPEED : BY_EASE)

@@ -29,7 +29,7 @@ const killedHolder: Fault = {
     const [a, b] = [await scene.client(), await scene.client()]
     await a.acquire(scene.ttlMs)
     await scene.wait(scene.ttlMs / 4)
-    await a.kill('kill -9')
+    await a.kill('kill')
     return !(await b.acquire(3 * scene.ttlMs))
   },
 }
@@ -41,7 +41,7 @@ const killedBetween: Fault = {
   async play(scene) {
     const [a, b] = [await scene.client({ dieAfterFirst: true }), await scene.client()]
     await a.acquire(scene.ttlMs)
-    a.mark('kill -9, when the first command was answered')
+    a.mark('kill-between')
     return !(await b.acquire(3 * scene.ttlMs))
   },
 }
@@ -56,9 +56,11 @@ const plainDel: Fault = {
     // B gets in when A's lock expires under A's work.
     await b.acquire(3 * scene.ttlMs)
     await a.believes(false)
-    a.mark('has done its work, and gives the lock back')
+    await scene.wait(scene.ttlMs / 4)
+    a.mark('done-and-release')
     await a.release()
-    const both = (await c.acquire(scene.ttlMs / 3)) && (await b.believes(true))
+    const granted = await c.acquire(scene.ttlMs / 3)
+    const both = (await b.believes(!granted)) && granted
     await scene.wait(scene.ttlMs / 4)
     return both
   },
@@ -86,7 +88,7 @@ const nestedCall: Fault = {
     const a = await scene.client()
     await a.acquire(scene.ttlMs)
     await scene.wait(scene.ttlMs / 4)
-    a.mark('takes the lock once more')
+    a.mark('takes-again')
     return !(await a.acquire(2 * scene.ttlMs))
   },
 }
@@ -99,13 +101,13 @@ const stoppedHolder: Fault = {
     const [a, b] = [await scene.client(), await scene.client()]
     await a.acquire(scene.ttlMs)
     await scene.wait(scene.ttlMs / 4)
-    a.stop('SIGSTOP')
+    a.stop('stop')
     const granted = await b.acquire(3 * scene.ttlMs)
     // The question is there when it wakes: it answers before it can have heard anything of the
     // lock.
     const believes = a.believes(!granted)
     await scene.wait(0)
-    a.goOn('SIGCONT')
+    a.goOn('continue')
     const both = (await believes) && granted
     await scene.wait(scene.ttlMs / 4)
     return both
@@ -130,7 +132,7 @@ const lostGrant: Fault = {
     await primary.kill()
     replica.resume()
     await replica.command('REPLICAOF', 'NO', 'ONE')
-    a.mark('its primary has died; the replica takes over')
+    a.mark('primary-died')
     const granted = await b.acquire(3 * scene.ttlMs)
     const both = granted && (await a.believes(false))
     await scene.wait(scene.ttlMs / 4)

@@ -63,8 +63,8 @@ export class Scene {
     if (span) span.toMs = this.nowMs
   }
 
-  mark(lane: string, text: string): void {
-    this.#marks.push({ lane, atMs: this.nowMs, text })
+  mark(lane: string, event: string): void {
+    this.#marks.push({ lane, atMs: this.nowMs, event })
   }
 
   wait(ms: number): Promise<void> {
@@ -127,26 +127,26 @@ export class Client {
     this.#scene.end(this.name)
   }
 
-  async kill(text: string): Promise<void> {
-    this.#scene.mark(this.name, text)
+  async kill(event: string): Promise<void> {
+    this.#scene.mark(this.name, event)
     this.#scene.end(this.name)
     await this.#actor.kill()
   }
 
-  stop(text: string): void {
+  stop(event: string): void {
     this.#actor.pause()
-    this.#scene.mark(this.name, text)
+    this.#scene.mark(this.name, event)
     this.#scene.begin(this.name, 'stopped')
   }
 
-  goOn(text: string): void {
+  goOn(event: string): void {
     this.#actor.resume()
     this.#scene.end(this.name)
-    this.#scene.mark(this.name, text)
+    this.#scene.mark(this.name, event)
   }
 
-  mark(text: string): void {
-    this.#scene.mark(this.name, text)
+  mark(event: string): void {
+    this.#scene.mark(this.name, event)
   }
 
   async end(): Promise<void> {

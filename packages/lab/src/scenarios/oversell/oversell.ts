@@ -41,6 +41,8 @@ export interface OversellRow {
   readonly stuck: boolean
   /** How long a buyer of another item had to wait, where that was tried, in milliseconds. */
   readonly bystanderMs?: number
+  /** Whether that was too long. */
+  readonly blocked: boolean
   /** Until the trouble began, in milliseconds. */
   readonly ms: number
   readonly ordersPerSecond: number
@@ -262,6 +264,7 @@ class Rush {
       unserved,
       stuck: this.#stuck,
       ...(this.#bystanderMs === undefined ? {} : { bystanderMs: this.#bystanderMs }),
+      blocked,
       ms,
       ordersPerSecond: (this.#waitsMs.length * 1000) / ms,
       p99Ms: percentile(this.#waitsMs, 0.99),
