@@ -93,7 +93,7 @@ export class Actor {
   }
 
   async kill(): Promise<void> {
-    // Not only when it is gone: nobody may give it a part any more.
+    // At once, and not only when the process has ended: it takes no part any more.
     this.#alive = false
     this.#child.kill('SIGKILL')
     await this.#gone

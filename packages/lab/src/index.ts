@@ -1,4 +1,4 @@
-/** The parts of the lab, for its command, its tests and the benchmark. The package exports the command. */
+/** The parts of the lab, for its command, its tests and the benchmark. */
 export { measureStores, type StoreFigures } from './scenarios/choose/measure.js'
 export {
   COSTS,

@@ -64,7 +64,7 @@ describe('without the package', () => {
     })
   })
 
-  test('holdfast lab --help says so, too', () => {
+  test('holdfast lab --help names it, too', () => {
     const { stdout, code } = lab('--help')
     expect(stdout).toContain('npm install --save-dev @holdfast/lab')
     expect(code).toBe(0)

@@ -1,4 +1,4 @@
-/** Everything that the lab plays is told, in each of its languages. */
+/** Everything that the lab plays has a text in each language. */
 import {
   EVERYDAY,
   fill,
@@ -20,13 +20,13 @@ function leaves(value: unknown): unknown[] {
 describe.each(LANGUAGES)('in %s', (language) => {
   const texts = textsOf(language)
 
-  test('every strategy has a title and a lesson, and none is told that is not there', () => {
+  test('each strategy has a title and a lesson, and there are no other texts', () => {
     expect(Object.keys(texts.oversell.strategies).toSorted()).toEqual(
       STRATEGIES.map(({ id }) => id).toSorted(),
     )
   })
 
-  test('every fault of the ladder, every scenario and every store is told', () => {
+  test('every fault of the ladder, every scenario and every store has a text', () => {
     expect(Object.keys(texts.ladder.rungs).toSorted()).toEqual(
       FAULTS.map(({ id }) => id).toSorted(),
     )

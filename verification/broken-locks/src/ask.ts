@@ -20,7 +20,7 @@ export type Asked<T> =
   /** It may have been carried out, or may still be, even later. */
   | { readonly outcome: 'unclear'; readonly sent: Moment }
 
-/** Nobody knows what became of a request. */
+/** The outcome of a request is unknown. */
 export class UnclearError extends Error {
   override readonly name = 'UnclearError'
 }
@@ -71,7 +71,7 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
-/** Between half of it and all of it, so that those who wait do not all come back at once. */
+/** Between half of it and all of it, so that waiters do not all come back at once. */
 export function jittered(ms: number, { random }: ControlWorld): number {
   return ms * (0.5 + random.next() / 2)
 }

@@ -15,11 +15,11 @@ export type BrokenPromise =
   /** Release answers "released" for what was no longer held, or frees what is another's. */
   | 'release'
   /**
-   * An attempt that arrives twice or late leaves a lock that nobody holds, or one that is held once
-   * too often.
+   * An attempt that arrives twice or late leaves a lock that no client holds, or one that is held
+   * once too often.
    */
   | 'repeats'
-  /** A live waiter waits for ever, or far longer than a TTL. */
+  /** A live waiter waits forever, or far longer than a TTL. */
   | 'liveness'
 
 export interface Expectation {

@@ -1,5 +1,5 @@
 /**
- * A modelled Redis: a deterministic state machine that is told the time with each command.
+ * A modelled Redis: a deterministic state machine that gets the time with each command.
  *
  * It has what the controls use, and answers as Redis 7 does, errors included. `test/controls`
  * compares it with a real server. It knows no network: who loses, delays or doubles a message does

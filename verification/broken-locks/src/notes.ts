@@ -9,8 +9,8 @@ export interface Note {
 }
 
 /**
- * A lock that knows no deadline leaves it out: by the checkers' rule it then believes until it is
- * told otherwise.
+ * A lock that knows no deadline leaves it out: by the checkers' rule it then believes until an
+ * event says otherwise.
  */
 export function note(
   { history, lock }: ControlSettings,

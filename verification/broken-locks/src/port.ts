@@ -1,5 +1,5 @@
 /**
- * What a control needs of its surroundings, and what it offers to whoever tests it.
+ * What a control needs of its surroundings, and what it offers to its tests.
  *
  * Everything comes in from outside, time and randomness included, so that one and the same lock
  * runs in virtual time over a modelled Redis, and against a real server.
@@ -14,8 +14,8 @@ export type Reply = string | number | null | readonly Reply[]
 export type Command = readonly [name: string, ...args: (string | number)[]]
 
 /**
- * Redis answered with an error: a command then had no effect, a script may have done a part.
- * Whatever else a port throws leaves all open. Clients such as ioredis throw errors of their own
+ * Redis answered with an error: a command then had no effect, a script may have done a part. Any
+ * other error of a port leaves the outcome open. Clients such as ioredis throw errors of their own
  * with this name.
  */
 export class ReplyError extends Error {
@@ -35,7 +35,7 @@ export type Call = (...command: Command) => Reply
 export interface Script {
   readonly name: string
   readonly lua: string
-  /** The same as the Lua text. It must do nothing but call commands and compute. */
+  /** The same as the Lua text. It must only call commands and compute. */
   readonly run: (call: Call, keys: readonly string[], args: readonly string[]) => Reply
 }
 
@@ -79,12 +79,12 @@ export interface ControlSettings {
    * wake-up.
    */
   readonly retryMs: number
-  /** Writes the history: whoever uses a control need not, and must not, note the same again. */
+  /** Writes the history. The user of a control must not note the same again. */
   readonly history?: HistoryWriter
 }
 
 /**
- * What a control tells of itself, at the moment when it happens. The `Recorder` of
+ * What a control records of itself, at the moment when it happens. The `Recorder` of
  * @holdfast/conformance is one.
  */
 export interface HistoryWriter {
@@ -92,7 +92,7 @@ export interface HistoryWriter {
   deadlineNs(remainingMs: () => number): bigint
 }
 
-/** One process's handle on one lock: the owner, where a lock tells owners apart. */
+/** One process's handle on one lock: the owner, where a lock distinguishes owners. */
 export interface ControlLock {
   /**
    * Waits until the lock is granted. Rejects with the signal's reason when that is aborted, and

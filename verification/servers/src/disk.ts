@@ -29,7 +29,7 @@ export function mountDisk(folder: string, megabytes: number, uid?: number): void
   if (uid !== undefined) chownSync(folder, uid, uid)
 }
 
-/** From now on whoever writes to the disk of this folder waits. Gives what undoes it. */
+/** From now on writes to the disk of this folder wait. Returns a function that undoes it. */
 export function stallDisk(folder: string): () => void {
   run('fsfreeze', '--freeze', folder)
   stalled.add(folder)
@@ -65,7 +65,7 @@ export function unmountIn(folder: string): void {
   }
 }
 
-/** Resumes all disks of a folder: nobody who waits for one of them can be killed. */
+/** Resumes all disks of a folder: a process that waits for one of them cannot be killed. */
 export function resumeIn(folder: string): void {
   for (const disk of stalled) if (disk.startsWith(folder + sep)) resumeDisk(disk)
 }

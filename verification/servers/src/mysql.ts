@@ -53,8 +53,8 @@ export async function startMysql(
   const folder = makeFolder('mysql')
   const user = userFor('mysql')
   if (user) chownSync(folder, user.uid, user.gid)
-  // A server that starts takes away the temporary tables that it finds, which may be those of
-  // another one.
+  // A starting server removes the temporary tables that it finds, which may be those of another
+  // one.
   const places = [`--datadir=${join(folder, 'data')}`, `--tmpdir=${folder}`]
   const [installer, ...installing] = product.install
   execFileSync(installer, ['--no-defaults', ...installing, ...places], {

@@ -3,9 +3,9 @@
  * both: Linux's network namespaces, for root. It ends with the process, so that there is nothing to
  * undo in the machine's own network.
  *
- * Servers that are to be cut off have a home: an address of the loopback, and a user. Whatever that
- * user sends comes from that address, so that a rule about two addresses meets all connections
- * between two servers, whoever began them.
+ * Servers that are to be cut off have a home: an address of the loopback, and a user. All packets
+ * of that user come from that address, so that a rule about two addresses meets all connections
+ * between two servers, in both directions.
  */
 import { execFileSync } from 'node:child_process'
 
@@ -56,7 +56,7 @@ export function layNetwork(homes: readonly Home[] = HOMES): void {
 }
 
 /**
- * Nothing goes from one to the others any more, nor back, and nobody is told. Gives what undoes it.
+ * Drops all packets between one and the others, silently. Returns a function that undoes it.
  */
 export function cutOff(one: Home, others: readonly Home[]): () => void {
   const ways = others.flatMap(({ host }) => [
@@ -72,8 +72,8 @@ export function cutOff(one: Home, others: readonly Home[]): () => void {
  * connections to the other are reset, and new ones are refused. Those of the other stay open and
  * hear nothing. Gives what undoes it.
  */
-export function cutOneSided(told: readonly Home[], deaf: readonly Home[]): () => void {
-  const pairs = told.flatMap((one) => deaf.map((other) => [one.host, other.host] as const))
+export function cutOneSided(heard: readonly Home[], unheard: readonly Home[]): () => void {
+  const pairs = heard.flatMap((one) => unheard.map((other) => [one.host, other.host] as const))
   const rules = pairs.flatMap(([one, other]) => [
     `pref ${PRIORITY.cut} from ${one} to ${other} prohibit`,
     `pref ${PRIORITY.cut} from ${other} to ${one} blackhole`,

@@ -1,5 +1,5 @@
 /**
- * A private PostgreSQL: its own data folder and port, trusting whoever connects from this machine.
+ * A private PostgreSQL: its own data folder and port, trusting all connections from this machine.
  * The server refuses to run as root, so that it runs as the user of Debian's package then.
  */
 import { execFileSync } from 'node:child_process'

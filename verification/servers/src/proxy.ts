@@ -12,7 +12,7 @@ export interface ProxyFaults {
   dropReplies: boolean
   /** Refuses new connections. */
   refuse: boolean
-  /** Sends only so many bytes of the next answer, and then resets the connection. */
+  /** Sends this many bytes of the next answer, and then resets the connection. */
   cutReplyAt: number | undefined
 }
 

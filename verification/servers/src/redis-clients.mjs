@@ -82,7 +82,7 @@ export function openClusterClient(library, ports, options = {}) {
 }
 
 /**
- * Connects a client of either kind, as a worker is told to: `sentinel:NAME:PORT,PORT`,
+ * Connects a client of either kind to an address: `sentinel:NAME:PORT,PORT`,
  * `cluster:PORT,PORT`, or a URL.
  * @param {typeof LIBRARIES[number]} library
  * @param {string} where

@@ -1,7 +1,7 @@
 /**
- * A private Redis Cluster: three primaries with a replica each. Its members are told of each other
- * by the files that they start with, so that it is up as fast as its servers are. A primary that is
- * dead is replaced after a second or two.
+ * A private Redis Cluster: three primaries with a replica each. Its members learn of each other
+ * from the files that they start with, so that it is up as fast as its servers are. A primary that
+ * is dead is replaced after a second or two.
  */
 import { randomBytes } from 'node:crypto'
 import { eventually } from './eventually.js'

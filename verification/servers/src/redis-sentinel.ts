@@ -69,7 +69,7 @@ export class SentinelGroup {
     return found
   }
 
-  /** Waits until another server than this one is the primary, and says so itself. */
+  /** Waits until another server than this one is the primary by its own account. */
   async untilReplaced(dead: RedisServer): Promise<RedisServer> {
     await eventually('another primary', async () => {
       const primary = await this.primary()
@@ -85,9 +85,8 @@ export class SentinelGroup {
   }
 
   /**
-   * Waits until the Sentinels agree on a primary, and all others follow it. Who takes itself for
-   * one as well, since it was away when it was replaced, is told: the Sentinels would take ten
-   * seconds for that.
+   * Waits until the Sentinels agree on a primary, and all others follow it. A replaced
+   * primary that returns gets the order to follow: the Sentinels would take ten seconds for that.
    */
   async untilWhole(): Promise<void> {
     await eventually('the replicas follow', async () => {

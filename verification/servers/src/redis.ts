@@ -74,8 +74,7 @@ export class RedisServer {
   }
 
   /**
-   * Takes away what a killed server had kept: it comes back empty, as one that persists nothing
-   * does.
+   * Removes what a killed server had kept: it returns empty, as a server without persistence does.
    */
   forget(): void {
     for (const name of readdirSync(this.folder)) {
@@ -124,7 +123,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       return server
     } catch (error) {
       await server.stop()
-      // Somebody else may have taken the port in between.
+      // Another process may have taken the port in between.
       if (tries === 3) throw error
     }
   }

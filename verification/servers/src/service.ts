@@ -26,11 +26,11 @@ export interface ServiceCommand {
   readonly readyMs?: number
 }
 
-/** Whatever a server printed last, for the message when it does not start. */
+/** How much of a server's last output is kept, for the message when it does not start. */
 const KEPT_OUTPUT = 4000
 const STOP_MS = 10_000
 
-/** A server that ended though nobody had stopped it. */
+/** A server that ended though the harness had not stopped it. */
 export interface Death {
   readonly name: string
   /** What it printed last. */
@@ -40,8 +40,8 @@ export interface Death {
 const mourners = new Set<(death: Death) => void>()
 
 /**
- * Calls back when a server ends that answered and that nobody stops. Returns what takes the call
- * back.
+ * Calls back when a server that has answered ends by itself. Returns a function that cancels the
+ * call.
  */
 export function onDeath(mourner: (death: Death) => void): () => void {
   mourners.add(mourner)
@@ -177,7 +177,7 @@ function childrenOf(parent: number): number[] {
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-/** A process that nobody has buried yet holds nothing any more. */
+/** A zombie, whose parent has not collected it yet, holds nothing any more. */
 function isAlive(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -228,7 +228,7 @@ const FIRST_PORT = 10_240
 const FEWEST_PORTS = 2000
 
 /**
- * Ports on 127.0.0.1 that nobody listens on: all looked up together, so that they differ. They lie
+ * Free ports on 127.0.0.1: all looked up together, so that they differ. They lie
  * below those that the system gives to connections, one of which could otherwise take the port
  * before the server does, or while it is restarted.
  */
@@ -259,7 +259,7 @@ function firstOfConnections(): number {
   }
 }
 
-/** Undefined when somebody has the port. */
+/** Undefined when the port is taken. */
 function listenOn(port: number): Promise<Server | undefined> {
   const server = createServer()
   return new Promise((resolve, reject) => {
@@ -270,7 +270,7 @@ function listenOn(port: number): Promise<Server | undefined> {
   })
 }
 
-/** Whether somebody listens on a port. */
+/** Whether a process listens on a port. */
 export function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -29,7 +29,7 @@ export const USAGE = `npm run simulate -- [--seeds N] [--seed S] [--store ${STOR
 ${STORE_NAMES.map((name) => `                   ${name}: ${STORE_NOTES[name]}`).join('\n')}
   --mutation NAME  simulate a runtime that is broken on purpose
   --mutations      search the seed that catches each mutation, and print the table
-  --controls       run the broken locks of verification/broken-locks/, and print how often each is caught
+  --controls       run verification/broken-locks/, and print how often each lock is caught
   --history FILE   write the history of the last run to a file, one line of JSON an event
   --help           show this`
 

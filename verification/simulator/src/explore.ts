@@ -28,7 +28,7 @@ export interface Tally {
   holds: number
   faults: number
   events: number
-  /** The longest time until everybody was served after healing. */
+  /** The longest time until every waiter was served after healing. */
   longestDrainMs: number
   elapsedMs: number
   readonly failed: { readonly seed: number; readonly properties: readonly string[] }[]

@@ -16,7 +16,7 @@ import { Agenda } from './world/agenda.js'
 import { MachineClock } from './world/machine-clock.js'
 
 /**
- * After arrivals stopped and faults healed, everybody who waits must be served within this time.
+ * After arrivals stopped and faults healed, every waiter must be served within this time.
  */
 const DRAIN_MS = 4000
 /** Closing the clients after that takes no longer than this. */
@@ -28,7 +28,7 @@ const IN_FLIGHT_MS = 4000
 /** More events than this, and something goes round in circles. */
 const MOST_EVENTS = 500_000
 
-/** An actor that was still waiting for a lock when everybody should have been served. */
+/** An actor that was still waiting for a lock when every waiter should have been served. */
 export interface Stuck {
   readonly actor: string
   readonly lock: string
@@ -40,16 +40,16 @@ export interface Outcome {
   /** Granted although they had been withdrawn. */
   readonly risen: readonly ServerHold[]
   /**
-   * What the server held when all clients had given back all they had, and nothing on its way has
-   * given back.
+   * What the server held when all clients had released all they had, and no withdrawal in flight
+   * has released.
    */
   readonly leftOver: readonly ServerHold[]
   readonly counters: FencedCounters
   readonly claimants: Claimants
   readonly stuck: readonly Stuck[]
-  /** What those who took part saw broken. */
+  /** What the actors saw broken. */
   readonly breaches: readonly Breach[]
-  /** How long it took until everybody was served, from healing on. */
+  /** How long it took from healing until every waiter was served. */
   readonly drainedMs: number
   readonly steps: number
 }
@@ -73,7 +73,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
     nextPid: 100,
   }
   const sites = plan.clocks.map((errors, index) => new Site(ground, index, errors))
-  const deafen = listen(ground, sites)
+  const stopListening = listen(ground, sites)
   const heal = arrange({ agenda, sites, servers: server.hosts }, plan.faults)
 
   const exhausted = (): boolean => agenda.fired > MOST_EVENTS
@@ -87,7 +87,7 @@ export async function runCase(plan: Case, runtime: Runtime = realRuntime): Promi
   await closeAll(agenda, sites, exhausted)
   const closedMs = agenda.nowMs
   await agenda.run(closedMs + IN_FLIGHT_MS, exhausted)
-  deafen()
+  stopListening()
   const living = new Set(sites.map(({ client }) => client.locks.clientId))
   return {
     events: ground.chronicle.events,

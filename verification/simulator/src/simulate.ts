@@ -1,4 +1,4 @@
-/** Runs what the command line asks for, shows how it goes, and tells the story of what failed. */
+/** Runs what the command line asks for, and prints the story of what failed. */
 import { writeFileSync } from 'node:fs'
 import { formatEvent } from '@holdfast/conformance'
 import { drawCase } from './case.js'
@@ -16,7 +16,7 @@ import { shrink } from './shrink.js'
 import { tellStory } from './story.js'
 import { formatTable } from './table.js'
 
-/** So many failing seeds of a store are told in full. */
+/** How many failing seeds of a store are shown in full. */
 const MOST_STORIES = 2
 const SHRINK_LIMITS = { mostRuns: 400 }
 const PROGRESS_EVERY_MS = 2000

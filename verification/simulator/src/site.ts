@@ -97,7 +97,7 @@ export class Site implements FaultySite {
   }
 
   /**
-   * The operation at which an actor was killed is over; its successor goes on with the next one.
+   * The operation at which an actor was killed is over; its successor starts with the next one.
    */
   revive(): void {
     this.#start()

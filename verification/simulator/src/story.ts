@@ -1,5 +1,5 @@
 /**
- * Tells what happened in a run: the faults, who asked for the lock, who held it from when to when,
+ * Prints what happened in a run: the faults, who asked for the lock, who held it from when to when,
  * and what broke.
  */
 import type { HistoryEvent } from '@holdfast/conformance'
@@ -14,7 +14,7 @@ interface Line {
   readonly text: string
 }
 
-/** Nobody reads more; what is left out is said. */
+/** More would not be read. The story says how many lines it leaves out. */
 const MOST_LINES = 60
 /** How long before the first event of a finding its story begins. */
 const LEAD_MS = 1500
@@ -29,13 +29,13 @@ export function tellStory(plan: Case, outcome: Outcome, finding: Finding): strin
     .filter(({ atMs, text }) => atMs >= fromMs || text.startsWith('fault'))
     .sort((a, b) => a.atMs - b.atMs)
   const untilMs = ending(finding, lines)
-  const told = lines.filter(({ atMs }) => atMs <= untilMs)
-  const shown = told.slice(-MOST_LINES)
+  const until = lines.filter(({ atMs }) => atMs <= untilMs)
+  const shown = until.slice(-MOST_LINES)
   return [
     `broken: ${finding.property}`,
     `  ${finding.message}`,
-    ...(told.length > shown.length
-      ? [`  (${told.length - shown.length} earlier lines are left out)`]
+    ...(until.length > shown.length
+      ? [`  (${until.length - shown.length} earlier lines are left out)`]
       : []),
     ...shown.map(({ atMs, text }) => `${atMs.toFixed(3).padStart(12)} ms  ${text}`),
   ].join('\n')
@@ -45,7 +45,7 @@ function beginning({ events = [] }: Finding): number {
   return events.length === 0 ? -Infinity : Math.min(...events.map(timeOf))
 }
 
-/** A little after the last event of the finding, so that one sees how it went on. */
+/** A little after the last event of the finding, so that the reader sees what followed. */
 function ending({ events = [] }: Finding, lines: readonly Line[]): number {
   const shown = events.filter(({ f }) => f !== 'truth').map(timeOf)
   return shown.length === 0 ? (lines.at(-1)?.atMs ?? 0) : Math.max(...shown) + 1

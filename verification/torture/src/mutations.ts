@@ -55,12 +55,12 @@ export const MUTATIONS: readonly TortureMutation[] = [
     shows: ['held'],
   },
   {
-    name: 'loss-not-told',
+    name: 'loss-not-announced',
     breaks: 'Loss is told by the deadline, whatever the network does',
-    edits: edits('loss-not-told'),
+    edits: edits('loss-not-announced'),
     store: 'redis',
     faults: ['black-hole', 'stall'],
-    shows: ['loss-told'],
+    shows: ['loss-announced'],
   },
   {
     name: 'renewal-without-owner',

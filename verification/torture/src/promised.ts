@@ -10,7 +10,7 @@ export const PROPERTIES = {
   exclusion: 'at no moment do those who believe to hold a lock weigh more than it has room for',
   tokens: 'each grant has a larger token than all before it',
   held: 'nobody sees `held` true when the lease is over',
-  'loss-told':
+  'loss-announced':
     'the signal tells of a loss by the deadline, or in the first turns of a process that was stopped',
   release: '`released` is answered only if the lease lasted until then',
   counter: 'the resource that checks tokens loses no increment and accepts no late write',

@@ -1,4 +1,4 @@
-/** One actor: takes locks one after the other, as a careful program would, and records all of it. */
+/** One actor: takes locks one after the other, as a careful program does, and records it. */
 import type { Lease, WriteLease } from 'holdfast'
 import type { HistoryNote } from '@holdfast/conformance'
 import type { Belief, Claimed } from './belief.js'
@@ -9,7 +9,7 @@ import type { Target } from './targets.js'
 
 /** How long an actor works before it looks at its lease again. */
 const LOOK_EVERY_MS = 60
-/** Work that goes on when nothing new is begun ends within so long. */
+/** When the environment closes, work that is in progress ends within this time. */
 const CLOSING_WORK_MS = 5
 
 /** A wait that ended without a lease. */

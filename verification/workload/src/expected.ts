@@ -1,4 +1,4 @@
-/** Failures that a careful program has to expect; any other is a fault of Holdfast or the harness. */
+/** Failures that a careful program expects; any other is a fault of Holdfast or the harness. */
 import type { LockErrorCode } from 'holdfast'
 
 export const EXPECTED_CODES: readonly LockErrorCode[] = [

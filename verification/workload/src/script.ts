@@ -32,7 +32,7 @@ export interface Operation {
   /** What else is done while it is held. */
   readonly twist: 'none' | 'downgrade' | 'renew' | 're-enter' | 'read'
   /**
-   * Taken while this one is held; always a lock further down the list, so that nobody waits in a
+   * Taken while this one is held; always a lock further down the list, so that no actors wait in a
    * circle.
    */
   readonly nested: Operation | undefined
@@ -62,7 +62,7 @@ export function drawScripts(dice: Dice, shape: Shape): ActorScript[] {
   return scripts
 }
 
-/** As many as fit if nobody ever had to wait. */
+/** As many as fit if no actor ever had to wait. */
 function drawOperations(dice: Dice, { durationMs, locks }: Shape): Operation[] {
   const operations: Operation[] = []
   for (let atMs = 0; atMs < durationMs;) {

@@ -88,11 +88,11 @@ describe('holdfast lab', () => {
     [['oversell', '--processes', '1'], /--processes takes a whole number from 2/],
     [['oversell', '--strategies', 'no-lok'], /Did you mean no-lock/],
     [['oversell', '--services', 'redis,oracle'], /"oracle" is unknown/],
-    [['oversell', '--think', 'long'], /is no duration/],
+    [['oversell', '--think', 'long'], /is not a duration/],
     [['--items', '5'], /--items is for oversell, and tour does not know it/],
     [['ladder', '--no-measure'], /--no-measure is for choose/],
     [['payment', '--lang', 'fr'], /--lang "fr" is unknown/],
-    [['choose', '--machines', 'one'], /needs --have when nobody sits at a terminal/],
+    [['choose', '--machines', 'one'], /needs --have when there is no terminal/],
   ])('refuses %j', async (args, message) => {
     const { stderr, code } = await ended(new Box().holdfast(['lab', ...args]))
     expect(stderr).toMatch(message)
@@ -119,7 +119,7 @@ describe('holdfast lab', () => {
 
   test.each([
     ['Ctrl-C', KEYS.ctrlC, 130, /Interrupted/],
-    ['Ctrl-D', KEYS.ctrlD, 64, /Nobody answered\. lab choose takes --machines/],
+    ['Ctrl-D', KEYS.ctrlD, 64, /No answer\. lab choose takes --machines/],
   ])('ends when its question is answered by %s', async (_, key, exitCode, message) => {
     const terminal = new Box().inTerminal(['lab', 'choose', '--lang', 'en'])
     await terminal.shows('Where are the processes')

@@ -66,7 +66,7 @@ function columnsOf({ choose }: Texts): Column<StoreFigures>[] {
   ]
 }
 
-/** From options, and what is missing from whoever sits there. */
+/** From the options, and from the user where an option is missing. */
 async function answersFrom(values: LabValues, texts: Texts): Promise<Answers> {
   const ask = asker(texts)
   try {
@@ -91,7 +91,7 @@ function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(
   let lines: Interface | undefined
   const ask = async (question: Question): Promise<string> => {
     if (!process.stdin.isTTY) {
-      throw new UsageError(`lab choose needs --${question} when nobody sits at a terminal.`)
+      throw new UsageError(`lab choose needs --${question} when there is no terminal to ask on.`)
     }
     lines ??= reader()
     try {
@@ -99,7 +99,7 @@ function asker(texts: Texts): ((question: Question) => Promise<string>) & { end(
     } catch {
       // Ctrl-D: the cursor still stands behind the question.
       process.stderr.write('\n')
-      throw new UsageError(`Nobody answered. lab choose takes --${question} as well.`)
+      throw new UsageError(`No answer. lab choose takes --${question} as well.`)
     }
   }
   return Object.assign(ask, { end: () => lines?.close() })

@@ -61,7 +61,7 @@ export const command: Command = {
   strategies  the names of all strategies`,
     options: LAB_OPTIONS,
     notes:
-      'Whatever is not installed is left out, and said. Ctrl-C stops everything that was started.',
+      'The lab names what is not installed and leaves it out. Ctrl-C stops everything that was started.',
   },
 
   async main(argv) {
@@ -168,7 +168,7 @@ function listStrategies({ oversell }: Texts, json: boolean): number {
   return EXIT.ok
 }
 
-/** A window that is closed says SIGHUP; servers that were started would work on for ever. */
+/** A closed window sends SIGHUP. Without a listener, the started servers would stay. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
 
 interface Signals {

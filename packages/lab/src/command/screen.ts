@@ -8,12 +8,12 @@ export class Screen {
   readonly #live = process.stderr.isTTY
   readonly #quiet: boolean
 
-  /** @param quiet for `--json`: nothing but the result */
+  /** @param quiet for `--json`: only the result */
   constructor(quiet: boolean) {
     this.#quiet = quiet
   }
 
-  /** What goes on right now. Replaced by the next. */
+  /** Shows what happens right now, instead of what it showed before. */
   progress(text: string): void {
     // A line that wraps could not be taken back, and the last column may wrap already.
     if (this.#live && !this.#quiet)

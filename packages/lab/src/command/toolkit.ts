@@ -1,4 +1,4 @@
-/** What the lab takes from the command line, which shows it: options, tables, errors, exit codes. */
+/** What the lab takes from the command line: options, tables, errors and exit codes. */
 export { OUTPUT_OPTIONS } from '../../../cli/dist/args/common.js'
 export { parseDuration } from '../../../cli/dist/args/duration.js'
 export { renderHelp } from '../../../cli/dist/args/help.js'

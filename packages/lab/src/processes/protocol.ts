@@ -6,7 +6,7 @@
 /** From the conductor. */
 export type Order =
   | { readonly say: 'run'; readonly part: string; readonly settings: unknown }
-  /** The way is free for whoever came to this meeting. */
+  /** The process that came to this meeting may continue. */
   | { readonly say: 'go'; readonly meeting: number }
   | { readonly say: 'end' }
 
@@ -14,7 +14,7 @@ export type Order =
 export type Report =
   /** Its code is loaded. */
   | { readonly say: 'ready' }
-  /** It has come to a point where the conductor decides when it goes on. */
+  /** It has come to a point where the conductor decides when it continues. */
   | {
       readonly say: 'meet'
       readonly meeting: number

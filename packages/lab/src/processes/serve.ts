@@ -36,7 +36,7 @@ export function serve(parts: Readonly<Record<string, Part>>): void {
       meetings.delete(order.meeting)
     }
   })
-  // Whoever conducts is gone: nobody would ever end this process.
+  // The conductor is gone, so no process would ever end this one.
   process.on('disconnect', () => process.exit(0))
   // The terminal sends Ctrl-C to all; the conductor ends its processes itself.
   process.on('SIGINT', () => {})

@@ -1,6 +1,6 @@
 /**
- * Several processes that play a scenario together. Whoever was killed is replaced before the next
- * one.
+ * Several processes that play a scenario together. A killed one is replaced before the next
+ * scenario.
  */
 import { Actor, type Conduct } from '../actor.js'
 

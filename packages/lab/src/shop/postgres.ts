@@ -13,8 +13,7 @@ export interface PostgresShop extends Shop {
 
 export function openPostgres(url: string): PostgresShop {
   const pool = new Pool({ connectionString: url, max: CONNECTIONS })
-  // A connection that breaks while nobody uses it; whoever uses one hears of it from the statement
-  // that fails.
+  // A connection that breaks while it is idle. In use, the failing statement reports it.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   return {

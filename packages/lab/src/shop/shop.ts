@@ -4,7 +4,7 @@ import type { Lease } from 'holdfast'
 export type Value = string | number
 
 /**
- * Statements are written with `?`, whatever the database's own mark is. Names and numbers come back
+ * Statements are written with `?`, on every database. Names and numbers come back
  * as columns.
  */
 export interface Session {

@@ -33,15 +33,15 @@ export const localLock: Strategy = {
       buy: (visit) =>
         locks
           .mutex(NAME)
-          .run(() => readModifyWrite(shop.direct, visit), { signal: visit.patience }),
+          .run(() => readModifyWrite(shop.direct, visit), { signal: visit.waitLimit }),
       close: () => locks.close(),
     }
   },
 }
 
 /**
- * The lock is given back first and the transaction commits then: in between the next one reads what
- * was there before.
+ * The lock is released before the transaction commits: in between the next holder reads the old
+ * stock.
  */
 export const releasedBeforeCommit: Strategy = {
   id: 'released-before-commit',
@@ -53,7 +53,7 @@ export const releasedBeforeCommit: Strategy = {
     return {
       buy: (visit) =>
         premises.shop.transaction(async (tx) => {
-          const lease = await locks.mutex(NAME).acquire({ signal: visit.patience })
+          const lease = await locks.mutex(NAME).acquire({ signal: visit.waitLimit })
           const amount = await takeHome(tx, visit)
           await lease.release()
           if (amount === 1) await visit.lastItem()
@@ -100,7 +100,7 @@ async function openFenced(store: StoreName, premises: Premises): Promise<Counter
   return {
     buy: (visit) =>
       untilDone(visit, () =>
-        locks.mutex(lockOf(store)).run((lease) => sell(visit, lease), { signal: visit.patience }),
+        locks.mutex(lockOf(store)).run((lease) => sell(visit, lease), { signal: visit.waitLimit }),
       ),
     close,
   }
@@ -117,7 +117,7 @@ async function openCovering(store: 'postgres' | 'mysql', premises: Premises): Pr
     buy: (visit) =>
       untilDone(visit, () =>
         locks.transaction(locks.mutex(lockOf(store)), db, (tx) => readModifyWrite(tx, visit), {
-          signal: visit.patience,
+          signal: visit.waitLimit,
         }),
       ),
     close,
@@ -133,7 +133,7 @@ async function untilDone(visit: Visit, buy: () => Promise<Sale>): Promise<Sale> 
     try {
       return await buy()
     } catch (error) {
-      if (visit.patience.aborted || !AGAIN.has((error as { code?: unknown }).code)) throw error
+      if (visit.waitLimit.aborted || !AGAIN.has((error as { code?: unknown }).code)) throw error
     }
     await sleep(AGAIN_MS)
   }
@@ -152,7 +152,7 @@ export const oneLockFifo: Strategy = {
       buy: (visit) =>
         locks
           .mutex(NAME)
-          .run((lease) => sellFenced(premises, visit, lease), { signal: visit.patience }),
+          .run((lease) => sellFenced(premises, visit, lease), { signal: visit.waitLimit }),
       close,
     }
   },

@@ -51,7 +51,7 @@ async function openRung(control: Control, premises: Premises): ReturnType<Strate
         requestTimeoutMs: TIMEOUT_MS,
         retryMs: RETRY_MS,
       })
-      const lease = await lock.acquire(visit.patience)
+      const lease = await lock.acquire(visit.waitLimit)
       try {
         return await readModifyWrite(premises.shop.direct, visit)
       } finally {

@@ -73,7 +73,7 @@ export const uniqueRow: Strategy = {
     async buy(visit) {
       while (!(await insertRow(direct))) {
         await sleep(RETRY_MS)
-        visit.patience.throwIfAborted()
+        visit.waitLimit.throwIfAborted()
       }
       try {
         return await readModifyWrite(direct, visit)

@@ -24,7 +24,7 @@ export async function writeOrder(db: Session, { buyer }: Visit): Promise<void> {
 }
 
 /**
- * Looks, thinks, and writes what it has worked out: right as long as nobody else does so meanwhile.
+ * Looks, thinks, and writes the result: right as long as no other buyer does the same meanwhile.
  */
 export async function readModifyWrite(
   db: Session,

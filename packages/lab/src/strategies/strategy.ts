@@ -11,9 +11,9 @@ export type Sale = 'sold' | 'soldOut'
 export interface Visit {
   readonly buyer: number
   /**
-   * Gives up waiting when it aborts: a lock that nobody frees must not hold the lab up for ever.
+   * Ends the wait when it aborts: a lock that stays taken must not hold up the lab forever.
    */
-  readonly patience: AbortSignal
+  readonly waitLimit: AbortSignal
   /** What a shop does between looking and taking: it checks the payment. */
   think(): Promise<void>
   /** Says how many this buyer has seen on the shelf. */
@@ -43,11 +43,11 @@ export interface Premises {
 }
 
 /**
- * What is driven when somebody has seen the last item:
- * - `crowd`: it goes on only when a buyer in another process has seen it too
+ * The fault that is driven when a buyer has seen the last item:
+ * - `crowd`: it continues only when a buyer in another process has seen it too
  * - `pause`: its process stops for longer than the TTL
  * - `kill`: its process is killed
- * - `bystander`: meanwhile somebody wants to buy another item
+ * - `bystander`: meanwhile another buyer wants another item
  */
 export type Trouble = 'crowd' | 'pause' | 'kill' | 'bystander'
 

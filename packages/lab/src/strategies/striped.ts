@@ -25,11 +25,11 @@ export const stripedInventory: Strategy = {
     async function buy(visit: Visit): Promise<Sale> {
       const own = stripes.indexOf(String(visit.buyer))
       for (;;) {
-        visit.patience.throwIfAborted()
+        visit.waitLimit.throwIfAborted()
         if (
           await stripes
             .at(own)
-            .run((lease) => sellFrom(own, visit, lease), { signal: visit.patience })
+            .run((lease) => sellFrom(own, visit, lease), { signal: visit.waitLimit })
         )
           return 'sold'
         const richest = await fullest(shop.direct)
@@ -50,7 +50,7 @@ export const stripedInventory: Strategy = {
       })
     }
 
-    function bringOver(from: number, to: number, { patience }: Visit): Promise<void> {
+    function bringOver(from: number, to: number, { waitLimit }: Visit): Promise<void> {
       return locks.multi([stripes.at(from), stripes.at(to)]).run(
         () =>
           shop.transaction(async (tx) => {
@@ -61,7 +61,7 @@ export const stripedInventory: Strategy = {
             await setAmount(tx, from, there - moved)
             await setAmount(tx, to, moved)
           }),
-        { signal: patience },
+        { signal: waitLimit },
       )
     }
 

@@ -63,7 +63,7 @@ export const checkThenDecrement: Strategy = {
  */
 const BACKOFF_MS = 20
 
-/** Takes one only if nobody has changed the row since it was read, and looks again otherwise. */
+/** Takes one only if the row is as it was read, and looks again otherwise. */
 export const optimisticVersion: Strategy = {
   id: 'optimistic-version',
   sound: true,
@@ -71,7 +71,7 @@ export const optimisticVersion: Strategy = {
   open: async ({ shop }) => ({
     async buy(visit) {
       for (;;) {
-        visit.patience.throwIfAborted()
+        visit.waitLimit.throwIfAborted()
         const [row] = await shop.direct.query('select amount, version from stock where item = ?', [
           ITEM,
         ])

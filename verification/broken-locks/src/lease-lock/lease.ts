@@ -88,8 +88,8 @@ export class Lease implements ControlLease {
     note(this.#means.settings, 'renew', 'invoke')
     const outcome = await this.#askToRenew()
     if (this.#state !== 'held') return
-    // The answer came after the end: that was the loss, whatever the answer says.
-    if (!this.held || (outcome === 'lost' && this.#means.parts.whenToldLost === 'stop')) {
+    // The answer came after the end: the lease was lost, with any answer.
+    if (!this.held || (outcome === 'lost' && this.#means.parts.whenRefused === 'stop')) {
       this.#lose()
       return
     }
@@ -114,7 +114,7 @@ export class Lease implements ControlLease {
   }
 
   /**
-   * What Redis may still hold for this claim is given back, for nobody believes in it any longer.
+   * Withdraws what Redis may still hold for this claim, since no holder believes in it any longer.
    */
   #lose(): void {
     if (this.#state !== 'held') return

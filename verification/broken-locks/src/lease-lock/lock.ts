@@ -56,7 +56,7 @@ export class LeaseLock implements ControlLock {
   /**
    * Sends the claim until it is answered with a grant. That answer may report a grant that an
    * earlier, unanswered request brought. Then the lease began at the earliest after the last
-   * request that was still told "busy".
+   * request that was still answered "busy".
    */
   async #attempts(
     claim: Claim,
@@ -90,7 +90,7 @@ export class LeaseLock implements ControlLock {
     }
   }
 
-  /** Nobody waits for it: whoever gave up wants to go on. */
+  /** The withdrawal runs in the background: the caller that gave up does not wait for it. */
   #giveUp(claim: Claim): void {
     if (this.#means.parts.whenUnclear === 'withdraw') void withdraw(this.#means, claim)
   }

@@ -49,7 +49,7 @@ export interface Parts {
   /** How often to renew; Infinity for never. */
   readonly renewEveryMs: (ttlMs: number) => number
   /** What the watchdog does when it hears that the lock is another's. */
-  readonly whenToldLost: 'stop' | 'go on'
+  readonly whenRefused: 'stop' | 'go on'
   /** What becomes of a claim that may have been granted without anyone knowing. */
   readonly whenUnclear: 'withdraw' | 'forget'
 }

@@ -4,7 +4,7 @@ import type { Claim, Means } from './parts.js'
 
 /**
  * Asks until it is answered; a server that refuses, for want of memory say, may think better of it.
- * Undefined if there was no answer for a whole TTL: whatever the claim held has then expired. Never
+ * Undefined if there was no answer for a whole TTL: what the claim held has then expired. Never
  * rejects.
  */
 export async function withdraw(

@@ -3,8 +3,8 @@
  * needs.
  *
  * It still is a lock on one Redis: a server that forgets, or whose clock jumps, can let two holders
- * in, and then only the fencing token tells them apart. Nor does it notice that the machine slept,
- * while the monotonic clock stood still.
+ * in, and then only the fencing token distinguishes them. Nor does it notice that the machine
+ * slept, while the monotonic clock stood still.
  */
 import type { Clock } from 'holdfast'
 import { jittered, type Moment } from '../ask.js'
@@ -38,7 +38,7 @@ export const GOOD: Parts = {
     return remainingMs < 0 ? floorMs : Math.min(floorMs, remainingMs + 1)
   },
   renewEveryMs: (ttlMs) => ttlMs / 3,
-  whenToldLost: 'stop',
+  whenRefused: 'stop',
   whenUnclear: 'withdraw',
 }
 

@@ -1,7 +1,7 @@
 /**
  * A release that always says "released".
  *
- * The trap: nobody looks at the answer. The damage: work whose lock was lost half-way counts as
+ * The trap: the holder ignores the answer. The damage: work whose lock was lost half-way counts as
  * done under the lock. The answer must be what the server found.
  */
 import { GOOD } from './good.js'
@@ -11,7 +11,7 @@ export const lyingRelease = mutant(
   {
     id: 'lying-release',
     title: 'Lying release',
-    trap: "Nobody looks at the release's answer.",
+    trap: "The holder ignores the release's answer.",
     damage: 'Work whose lock was lost half-way counts as done under it.',
     cure: 'Answer what the server found: released or lost.',
     breaks: 'release',

@@ -4,7 +4,7 @@ import { LeaseLock } from '../lease-lock/lock.js'
 import type { Answer, Parts } from '../lease-lock/parts.js'
 import { GOOD } from './good.js'
 
-/** A masking layer off: the holder believes until it is told otherwise. */
+/** A masking layer off: the holder believes until the server answers otherwise. */
 export const NO_DEADLINE: Pick<Parts, 'believe'> = { believe: () => () => Infinity }
 
 /** `replace` is called once a lock, so that a replaced part can have a memory of its own. */
@@ -15,7 +15,7 @@ export function mutant(story: Omit<Control, 'create'>, replace: () => Partial<Pa
   }
 }
 
-/** The good attempt, with another token in place of the good one. */
+/** The good attempt, with another token instead of the good one. */
 export function attemptWithToken(
   token: (world: Parameters<Parts['attempt']>[0]) => bigint,
 ): Parts['attempt'] {

@@ -1,8 +1,8 @@
 /**
  * An attempt that is given up, and not taken back.
  *
- * The trap: no answer is not a refusal. The damage: the server granted it, nobody knows, and all
- * wait out a TTL for a ghost. What is unclear must be withdrawn.
+ * The trap: no answer is not a refusal. The damage: the server granted it, no client knows, and
+ * all wait out a TTL for a ghost. What is unclear must be withdrawn.
  */
 import { mutant } from './mutant.js'
 

@@ -1,5 +1,5 @@
 /**
- * A watchdog that goes on when it hears that the lock is another's.
+ * A watchdog that continues when it learns that the lock is another's.
  *
  * The trap: the answer to a renewal is thrown away. The damage: the holder works on beside the next
  * one, and never learns of it. A refused renewal must end the lease and tell the work.
@@ -10,8 +10,8 @@ export const renewalIgnoresLoss = mutant(
   {
     id: 'renewal-ignores-loss',
     title: 'Renewal that ignores loss',
-    trap: "Nobody looks at the renewal's answer.",
-    damage: 'The holder works on beside the next one, and is never told.',
+    trap: "The holder ignores the renewal's answer.",
+    damage: 'The holder works on beside the next one, and never learns of it.',
     cure: 'A refused renewal ends the lease.',
     breaks: 'exclusion',
     fault: 'The holder is paused past the TTL, or the server forgets the lock.',
@@ -23,5 +23,5 @@ export const renewalIgnoresLoss = mutant(
         'Pause the holder past the TTL, let a second client in: the first believes on after its renewals.',
     },
   },
-  () => ({ ...NO_DEADLINE, whenToldLost: 'go on' }),
+  () => ({ ...NO_DEADLINE, whenRefused: 'go on' }),
 )

@@ -2,7 +2,7 @@
  * A renewal that does not ask whose lock it renews: a plain PEXPIRE.
  *
  * The trap: any lock under that name will do. The damage: a holder that lost its lock keeps its
- * successor's alive, is told that all is well, and both believe for as long as they like. The owner
+ * successor's alive, learns that all is well, and both believe for as long as they like. The owner
  * must be compared in the renewal's script.
  */
 import { mutant, NO_DEADLINE } from './mutant.js'
@@ -11,7 +11,7 @@ export const renewalWithoutOwner = mutant(
   {
     id: 'renewal-without-owner',
     title: 'Renewal without owner check',
-    trap: 'PEXPIRE renews whatever lock is there.',
+    trap: 'PEXPIRE renews any lock that is there.',
     damage: "A former holder renews its successor's lock and hears that all is well.",
     cure: 'Compare the owner in the same script.',
     breaks: 'exclusion',
@@ -20,7 +20,7 @@ export const renewalWithoutOwner = mutant(
       'The deadline is off as well: it ends a lease before it can renew what has become of another.',
     caught: {
       directed:
-        'Pause the holder past the TTL, let a second client in: the first is told that it renewed.',
+        'Pause the holder past the TTL, let a second client in: the first gets the answer that it renewed.',
     },
   },
   () => ({

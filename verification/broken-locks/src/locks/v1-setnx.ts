@@ -1,8 +1,8 @@
 /**
  * V1: SETNX, and DEL when done.
  *
- * The trap: nothing ever expires. The damage: a holder that crashes keeps the lock for ever, and
- * everybody waits until somebody deletes the key by hand. V2 gives the key an expiry.
+ * The trap: nothing ever expires. The damage: a holder that crashes keeps the lock forever, and
+ * all clients wait until an operator deletes the key. V2 gives the key an expiry.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'
@@ -17,10 +17,10 @@ export const v1Setnx: Control = {
   rung: 1,
   title: 'SETNX without expiry',
   trap: 'Nothing ends the lock but its holder.',
-  damage: 'A holder that crashes keeps the lock for ever.',
+  damage: 'A holder that crashes keeps the lock forever.',
   cure: 'An expiry (V2).',
   breaks: 'liveness',
   fault: 'The holder is killed.',
-  caught: { perSeed: 0.8, directed: 'Kill the holder; long after the TTL nobody gets in.' },
+  caught: { perSeed: 0.8, directed: 'Kill the holder; long after the TTL no client gets in.' },
   create: (world, settings) => new PlainLock(VERBS, world, settings),
 }

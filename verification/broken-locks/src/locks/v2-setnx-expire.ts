@@ -2,7 +2,7 @@
  * V2: SETNX, then EXPIRE.
  *
  * The trap: two commands, and a process can die between them, or the second can get lost. The
- * damage: as with V1, a key without expiry that nobody deletes. V3 sets both in one command.
+ * damage: as with V1, a key without expiry that no client deletes. V3 sets both in one command.
  */
 import type { Control } from '../control.js'
 import { PlainLock, type Verbs } from '../plain-lock/lock.js'
@@ -27,7 +27,7 @@ export const v2SetnxExpire: Control = {
   fault: 'The holder is killed, or its connection breaks, between the two commands.',
   caught: {
     perSeed: 0.35,
-    directed: 'Kill the client before its EXPIRE; long after the TTL nobody gets in.',
+    directed: 'Kill the client before its EXPIRE; long after the TTL no client gets in.',
   },
   create: (world, settings) => new PlainLock(VERBS, world, settings),
 }

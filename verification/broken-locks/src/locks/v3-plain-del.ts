@@ -18,7 +18,7 @@ export const v3PlainDel: Control = {
   id: 'v3-plain-del',
   rung: 3,
   title: 'SET NX EX with a plain DEL',
-  trap: 'DEL deletes whatever lock is there.',
+  trap: 'DEL deletes any lock that is there.',
   damage: "A late holder deletes its successor's lock, and a third client comes in.",
   cure: 'An owner in the lock, compared and deleted in one script (V4).',
   breaks: 'release',

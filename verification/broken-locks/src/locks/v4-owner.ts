@@ -1,7 +1,7 @@
 /**
  * V4: the owner's id is in the lock, and a script releases only what is the owner's.
  *
- * The trap: the TTL is a guess, and nothing tells the holder when it was wrong. The damage: work
+ * The trap: the TTL is a guess, and the holder does not learn when it was wrong. The damage: work
  * that takes longer runs on beside the next holder's. V5 renews the lock while the work runs.
  */
 import type { Control } from '../control.js'

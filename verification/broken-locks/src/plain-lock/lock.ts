@@ -1,6 +1,6 @@
 /**
  * The skeleton of the ladder's rungs: try, sleep, try again. Its leases know no deadline, so a
- * holder believes for ever, or until a watchdog, if there is one, hears otherwise. An error reaches
+ * holder believes forever, or until a watchdog, if there is one, hears otherwise. An error reaches
  * the caller as it is, and nothing is undone.
  */
 import type { Timer } from 'holdfast'

@@ -10,7 +10,7 @@ export function redisPort(url: string): RealPort {
   const redis = new Redis(url)
   // A connection that listens can do nothing else.
   const listening = new Redis(url)
-  // Whoever waits for an answer has a limit of its own, and hears of the connection there.
+  // Each request has a limit of its own, and a broken connection shows there.
   for (const client of [redis, listening]) client.on('error', () => {})
   return {
     command: async (name, ...args) => (await redis.call(name, ...args)) as Reply,

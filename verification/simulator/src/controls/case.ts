@@ -24,7 +24,7 @@ export interface ControlCase {
   /** What each process does, one thing after the other. */
   readonly scripts: readonly (readonly ControlOperation[])[]
   readonly faults: readonly Fault[]
-  /** Nobody waits longer than this for the lock. */
+  /** The longest wait for the lock. */
   readonly longestWaitMs: number
 }
 

@@ -14,7 +14,7 @@ import { RedisServer } from './redis-server.js'
 import { ControlSite, LOCK, type ControlGround } from './site.js'
 
 /**
- * After arrivals stopped and faults healed, everybody who waits must be served within this time.
+ * After arrivals stopped and faults healed, every waiter must be served within this time.
  */
 const DRAIN_MS = 5000
 const MOST_EVENTS = 200_000

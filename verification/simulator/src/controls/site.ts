@@ -118,12 +118,12 @@ export class ControlSite implements FaultySite {
   }
 
   async #perform(process: Process, { workMs, giveUpMs }: ControlOperation): Promise<void> {
-    const patience = new AbortController()
+    const waitLimit = new AbortController()
     if (giveUpMs !== undefined)
-      process.timer(giveUpMs, () => patience.abort(new Error('It took too long.')))
+      process.timer(giveUpMs, () => waitLimit.abort(new Error('It took too long.')))
     let lease: ControlLease
     try {
-      lease = await this.#lock.acquire(patience.signal)
+      lease = await this.#lock.acquire(waitLimit.signal)
     } catch {
       // A control that gives up or is refused has noted that itself.
       return

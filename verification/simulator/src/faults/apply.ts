@@ -18,7 +18,7 @@ export interface Site {
   kill(): void
   /** Breaks the connections of the process, where it has any: those to one server, or all. */
   resetConnections?(node?: number): void
-  /** Starts another process in place of a killed one. */
+  /** Starts another process instead of a killed one. */
   revive(): void
 }
 

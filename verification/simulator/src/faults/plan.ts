@@ -87,8 +87,8 @@ export function drawFaults(dice: Dice, shape: FaultShape): Fault[] {
 }
 
 /**
- * The whole service is down, for longer than a lease lasts: when everybody starts, or later on.
- * Callers that wait for so long have to outlive it.
+ * The whole service is down, for longer than a lease lasts: when all clients start, or later.
+ * Callers that wait longer have to outlive it.
  */
 export function drawOutage(dice: Dice, { durationMs }: FaultShape, nodes: number): Fault[] {
   if (!dice.chance(0.2)) return []
@@ -297,7 +297,7 @@ function drawStep(dice: Dice): number {
   return dice.chance(0.5) ? size : -size
 }
 
-/** When the server first loses data, all of it or the latest; never, where it is not told to. */
+/** When the server first loses data, all of it or the latest; Infinity without such a fault. */
 export function firstLossMs(faults: readonly Fault[]): number {
   const losses = faults.filter(
     (fault) =>

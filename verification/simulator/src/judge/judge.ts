@@ -32,7 +32,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   }
   return [
     ...overlaps(outcome.events, exclusionUntilMs, tokens),
-    // Where two may hold at once, the order of their grants cannot be told from when they held.
+    // Where two may hold at once, their times do not show the order of their grants.
     ...checkHistory(history, { promised }).filter(
       ({ property }) => exclusion || property !== 'grant-order',
     ),
@@ -44,7 +44,7 @@ export function judge(plan: Case, outcome: Outcome): Finding[] {
   ]
 }
 
-/** Two at a time, before the server lost its data: what comes after that was promised by nobody. */
+/** Two holders at a time before the server lost its data: nothing is promised after that. */
 export function overlaps(
   events: readonly HistoryEvent[],
   untilMs: number,
@@ -124,7 +124,7 @@ function risen({ lock, claimId, startMs }: ServerHold): Finding {
 function leftOver({ lock, claimId, startMs }: ServerHold): Finding {
   const message =
     `"${lock}" was granted to ${claimId} at ${startMs.toFixed(3)} ms, and is held still, ` +
-    'though every client has given back all that it had.'
+    'though every client has released all that it had.'
   return { property: 'ghost', key: lock, message }
 }
 

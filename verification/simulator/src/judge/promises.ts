@@ -1,6 +1,7 @@
 /**
  * What is promised under the faults of a case. A run is judged by this alone: no lock over a server
- * that forgets or whose clock jumps can promise exclusion, and the guarantees of Holdfast say so.
+ * that forgets or whose clock jumps can promise exclusion, and the guarantees of Holdfast name
+ * both.
  */
 import type { Case } from '../case.js'
 import { firstLossMs } from '../faults/plan.js'
@@ -19,7 +20,7 @@ export interface Promises {
   readonly tokens: boolean
   /** Nothing overtakes in the queue. */
   readonly order: boolean
-  /** Whoever waits is served soon after everything was healed. */
+  /** Every waiter is served soon after everything was healed. */
   readonly liveness: boolean
   /** Why something is not promised. */
   readonly because: readonly string[]
@@ -41,8 +42,8 @@ export function promisesOf({ store, faults }: Case): Promises {
   return {
     exclusionUntilMs: leasesJump ? 0 : lossMs,
     exclusion: !forgets && !leasesJump,
-    // A server that forgot all says so when it is asked. One that lost its latest writes may have
-    // lost a release that it had answered, and hold on to the lock for nobody.
+    // A server that forgot everything answers accordingly. One that lost its latest writes may have
+    // lost a release that it had answered, and keep the lock for a holder that is gone.
     release: !leasesJump && !undoes,
     tokens: store !== 'redlock' && !counterReturns,
     order: store !== 'poll' && store !== 'redlock' && !forgets && !leasesJump && !away,

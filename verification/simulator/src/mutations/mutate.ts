@@ -28,7 +28,7 @@ export async function mutated(mutation: Mutation): Promise<Runtime> {
 }
 
 /**
- * Makes the copy, and gives its folder. Whoever asks removes it.
+ * Makes the copy and returns its folder. The caller removes it.
  * @param source the folder that is copied
  * @param isCopied whether a file of it is needed
  */

@@ -29,7 +29,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   {
     name: 'pushed-ttl-believed',
     breaks:
-      'A pushed grant lasts three heartbeats at most until its first renewal, whatever the message says',
+      'A pushed grant lasts three heartbeats at most until its first renewal, with any message',
     edits: [
       {
         file: 'lease/claim-state.js',
@@ -65,7 +65,7 @@ export const REDIS_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'redis-existing-grant-as-new',
-    breaks: 'An answer that reports an existing grant says so',
+    breaks: 'An answer that reports an existing grant is marked as such',
     edits: [inRedis('answers.js', "alreadyGranted: rest[0] === '1'", 'alreadyGranted: false')],
     store: 'redis',
   },

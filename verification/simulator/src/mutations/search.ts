@@ -8,7 +8,7 @@ import { MUTATIONS } from './catalogue.js'
 import { mutated } from './mutate.js'
 import type { Mutation } from './mutation.js'
 
-/** A mutation that survives so many seeds counts as not caught. */
+/** A mutation that survives this many seeds counts as not caught. */
 export const MOST_SEEDS = 1000
 
 export interface Caught {

@@ -87,7 +87,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'token-block-forgotten',
-    breaks: 'Tokens that a grant reserved are given to nobody else',
+    breaks: 'Tokens that a grant reserved are given to no other claim',
     edits: [inRule('state.lastToken = token + tokens - 1;', 'state.lastToken = token;')],
   },
   {

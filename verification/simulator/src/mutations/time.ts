@@ -1,4 +1,4 @@
-/** Mutations of when a lease ends, and of who is told. */
+/** Mutations of when a lease ends, and of how its holder learns it. */
 import type { Mutation } from './mutation.js'
 
 const NOW_IN_CLAIM = 'this.#services.runtime.clock.monotonicMs()'
@@ -102,8 +102,8 @@ export const TIME_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'loss-not-told',
-    breaks: 'Loss is told by the deadline, whatever the network does',
+    name: 'loss-not-announced',
+    breaks: 'Loss is announced by the deadline, even without a network',
     edits: [
       { file: 'lease/renewal-scheduler.js', find: "this.lose(grant, 'deadline');", replace: '' },
     ],

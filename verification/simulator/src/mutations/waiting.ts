@@ -1,10 +1,10 @@
-/** Mutations of waiting, of giving up, and of giving back. */
+/** Mutations of waiting, giving up and releasing. */
 import type { Mutation } from './mutation.js'
 
 export const WAITING_MUTATIONS: readonly Mutation[] = [
   {
     name: 'no-floor',
-    breaks: 'Whoever waits attempts again by itself, whatever becomes of the wake-ups',
+    breaks: 'A waiter attempts again by itself, also when its wake-ups are lost',
     edits: [
       { file: 'lease/heartbeats.js', find: 'listener();\n', replace: '\n' },
       {

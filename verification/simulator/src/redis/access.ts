@@ -32,7 +32,7 @@ export function openRedisAccess(
   }
 }
 
-/** Tells who makes a claim, which is known only in the turn of the attempt. */
+/** Notes which actor makes a claim: it is known only in the tick of the attempt. */
 export function noting<F extends boolean>(store: Store<F>, claimants: Claimants): Store<F> {
   const attempt = store.attempt.bind(store)
   store.attempt = (claim, options) => {

@@ -16,9 +16,9 @@ export interface ModelClientOptions {
   readonly process: Process
   readonly dice: Dice
   readonly link: Link
-  /** All connections of the process, for whoever breaks them. */
+  /** All connections of the process, for the fault that breaks them. */
   readonly connections: Set<ModelClient>
-  /** After so many failed connections what waits for one is given up. */
+  /** After this many failed connections the commands that wait for one fail. */
   readonly retries: number
   /** A request arrives twice only when it was sent again over another connection. */
   readonly resends?: boolean
@@ -99,7 +99,7 @@ export class ModelClient implements IoRedisClient {
     if (peer) this.#given.server.drop(peer)
   }
 
-  /** The network breaks the connection. Whoever is stopped learns it later. */
+  /** The network breaks the connection. A stopped process learns it later. */
   reset(): void {
     const peer = this.#peer
     if (!peer) return
@@ -189,15 +189,14 @@ export class ModelClient implements IoRedisClient {
     const answer = (settle: () => void): void => {
       const arrives = link.reply(lane, () =>
         process.receive(() => {
-          // What comes over a connection that is gone, or comes twice, reaches nobody.
+          // An answer over a connection that is gone, or a second answer, is dropped.
           if (this.#peer === peer && !this.#stalled && this.#pending.delete(command)) settle()
         }),
       )
       if (!arrives) this.#stall(peer)
     }
     const arrive = (): void => {
-      // A server that was started anew knows nothing of the connection. One that the client has
-      // closed it may still read.
+      // A restarted server does not know the connection. A closed one it may still read.
       if (server.host.down || server.life !== life) {
         peer.closed()
         return
@@ -233,7 +232,7 @@ export class ModelClient implements IoRedisClient {
   }
 }
 
-/** A message whose grants say that they last so many times as long. */
+/** A message whose grants claim a TTL that is `times` as long. */
 function swollen(text: string, times: number): string {
   return times === 1 ? text : text.replace(/[\d.]+$/gm, (ttl) => String(Number(ttl) * times))
 }

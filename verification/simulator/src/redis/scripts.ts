@@ -42,7 +42,7 @@ export function work(space: Keyspace, keys: readonly string[], args: readonly st
   const lines = keys.map((key, index) => {
     const [verb, id, shape] = items[index] as Asked
     const line = VERBS[verb](space, { key, id, shape: JSON.parse(shape) as Shape, channel })
-    // Whoever asks learns it from the answer.
+    // The client that asks learns it from the answer.
     collectWakes(space, key, wakes, verb === 'a' ? id : undefined)
     return line
   })
@@ -87,7 +87,7 @@ export function steal(
   return [holders, freeInMs.toFixed(3)]
 }
 
-/** For each key, as `scripts/admin.lua` tells it. */
+/** For each key, as `scripts/admin.lua` reports it. */
 export function describe(space: Keyspace, keys: readonly string[]): unknown[] {
   return keys.map((key) => {
     const { state, turn } = space.begin(key)
@@ -179,7 +179,7 @@ function withdraw(space: Keyspace, { key, id, shape }: Item): string {
   return outcome
 }
 
-/** Ends what the claim holds, and buries nothing. */
+/** Ends what the claim holds, and leaves no tombstone. */
 function retract(space: Keyspace, { key, id }: Item): string {
   const { state, turn } = space.begin(key)
   space.rule.settle(state, turn)

@@ -1,7 +1,8 @@
 /**
- * The modelled Redis: connections, scripts that have to be known, channels that reach whoever
- * listens now, a wall clock, and the grant rule in place of the scripts. What the scripts decide is
- * compared with that rule elsewhere, step by step; here it is the real client side that is tried.
+ * The modelled Redis: connections, scripts that have to be known, channels that reach those clients
+ * that listen now, a wall clock, and the grant rule instead of the scripts. What the scripts decide
+ * is compared with that rule elsewhere, step by step; here it is the real client side that is
+ * tried.
  */
 import { createHash } from 'node:crypto'
 import type { LockState, Turn } from '../../../../packages/holdfast/dist/store/grant-rule.js'
@@ -94,7 +95,7 @@ export class RedisServer implements Service, Endpoint, Keyspace {
     }
   }
 
-  /** The server's time, in whole microseconds as TIME tells it. */
+  /** The server's time, in whole microseconds as TIME returns it. */
   begin(key: string): { readonly state: LockState; readonly turn: Turn } {
     let state = this.#locks.get(key)
     if (!state) this.#locks.set(key, (state = this.rule.newLockState(lockOf(key))))

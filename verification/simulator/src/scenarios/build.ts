@@ -14,7 +14,7 @@ export interface Scenario {
   /** What happens, as a sentence. */
   readonly about: string
   readonly plan: Case
-  /** Nobody waits longer than this for a lock, in milliseconds. */
+  /** The longest wait for a lock, in milliseconds. */
   readonly longestWaitMs: number
 }
 
@@ -40,8 +40,7 @@ export const NO_LOSS = { loseRequest: 0, loseReply: 0, twice: 0, loseWake: 0 }
 const IN_ORDER = { lanes: 1, seed: 1 }
 
 /**
- * Right clocks, one connection for each process unless told otherwise, and no faults but those that
- * are named.
+ * Right clocks, one connection for each process by default, and only the faults that are named.
  */
 export function quietCase(setting: Setting): Case {
   const { processes, durationMs, ttlMs, requestTimeoutMs = 300, actors, faults = [] } = setting

@@ -13,7 +13,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'unanswered-attempt',
     about:
-      'The answers to an attempt are lost, so its caller is told that it failed; the lock is free for the next one',
+      'The answers to an attempt are lost, so it fails for its caller; the lock is free for the next one',
     plan: quietCase({
       processes: 2,
       durationMs: 4000,
@@ -29,7 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'given-up-wait',
     about:
-      'A waiter in the middle of the queue gives up; whoever stands behind it is served when the holder lets go',
+      'A waiter in the middle of the queue gives up; the next one is served when the holder releases',
     plan: quietCase({
       processes: 3,
       durationMs: 6000,
@@ -78,7 +78,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'dead-waiters',
     about:
-      'Three waiters are killed; when the holder lets go, long after, nobody stands before the one that lives',
+      'Three waiters are killed; when the holder releases, long after, the living one is first',
     plan: quietCase({
       processes: 3,
       durationMs: 9000,
@@ -113,7 +113,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'restarted-waiter',
     about:
-      'A waiter sleeps through its turn, and begins anew while the server is down; it is told so, or served',
+      'A waiter sleeps through its turn, and starts again while the server is down; it fails, or is served',
     plan: quietCase({
       processes: 2,
       durationMs: 6000,
@@ -123,8 +123,8 @@ export const SCENARIOS: readonly Scenario[] = [
         once(1, 'p1.a', 'fifo', { atMs: 300, workMs: 10 }),
       ],
       faults: [
-        // A heartbeat is due between this and the grant, so that an attempt is on its way when it
-        // begins anew.
+        // A heartbeat is due between this and the grant, so that an attempt is in flight when the
+        // waiter starts again.
         { kind: 'stop', process: 1, atMs: 1150, forMs: 2250 },
         { kind: 'server-crash', atMs: 3300, forMs: 800, keepsData: true },
       ],
@@ -174,7 +174,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'sleeping-holder',
     about:
-      'The machine of a holder sleeps; when it wakes, another holds the lock, and the store tells it so',
+      'The machine of a holder sleeps; when it wakes, another holds the lock, and the store answers so',
     plan: quietCase({
       processes: 2,
       durationMs: 8000,

@@ -174,7 +174,7 @@ export class RemoteStore implements Store<true> {
   }
 
   #unknown(verb: string, why: string): StoreUnavailableError {
-    return new StoreUnavailableError(`Nobody knows what became of the ${verb}: ${why}.`, {
+    return new StoreUnavailableError(`The outcome of the ${verb} is unknown: ${why}.`, {
       store: this.name,
     })
   }

@@ -1,5 +1,5 @@
 /**
- * What a run needs of a service, whichever it is: a machine that faults strike, its truth, and a
+ * What a run needs of any service: a machine that faults strike, its truth, and a
  * store for each process.
  */
 import type { Store } from 'holdfast/store'
@@ -24,8 +24,8 @@ export interface Customer {
 export interface Access {
   readonly store: Store
   /**
-   * The connections of the process break, those to one server or all, and nothing says whether what
-   * was under way has arrived.
+   * The connections of the process break, to one server or to all. Whether requests in flight have
+   * arrived stays unknown.
    */
   reset(node?: number): void
 }

@@ -16,7 +16,7 @@ export interface ServerHold {
   tokens: number
   readonly weight: number
   readonly startMs: number
-  /** When it was given back, taken away or ran out; for one that stands, when it will run out. */
+  /** When it was released, stolen or expired; for one that stands, when it will expire. */
   endMs: number
   /** How it ended, if it did. */
   ended: 'no' | 'withdrawn' | 'expired' | 'forgotten'
@@ -27,7 +27,7 @@ export interface HeldTruth {
   readonly all: readonly ServerHold[]
   /** Grants to claims that had been withdrawn, and ought to have been refused. */
   readonly risen: readonly ServerHold[]
-  /** What is held for nobody, after all clients were gone. */
+  /** What is still held after all clients were gone. */
   leftOver(goneMs: number): ServerHold[]
   /** Whether the store holds a lock for this claim now. */
   holds(claimId: string): boolean
@@ -73,7 +73,7 @@ export class Truth implements HeldTruth {
     for (const holder of holders) this.#update(lock, known, holder)
   }
 
-  /** A grant reserved so many tokens, which `inspect` does not tell. */
+  /** A grant reserved this many tokens, which `inspect` does not show. */
   reserved(claimId: string, tokens: number): void {
     this.#tokens.set(claimId, tokens)
   }
@@ -91,10 +91,10 @@ export class Truth implements HeldTruth {
   }
 
   /**
-   * What the server held when all clients were gone, and nobody has given back since: a withdrawal
-   * may have been on its way. What is granted to an attempt that arrives later is nobody's to give
-   * back. A doubled request that arrives after its claim was told "busy" may find the lock free;
-   * that costs a TTL, and is not worth a withdraw after every busy answer.
+   * What the server held when all clients were gone, and no withdrawal in flight has released
+   * since. A grant to an attempt that arrives later does not count: no client is left to release
+   * it. A doubled request that arrives after its claim was answered "busy" may find the lock free.
+   * That costs a TTL, and is not worth a withdraw after every busy answer.
    */
   leftOver(goneMs: number): ServerHold[] {
     return this.all.filter(({ claimId, startMs, endMs, ended }) => {
@@ -125,7 +125,7 @@ export class Truth implements HeldTruth {
     }
   }
 
-  /** The latest writes are lost: what was given back since may be held again, for nobody. */
+  /** The latest writes are lost: what was released since may be held again, without a holder. */
   setBack(): void {
     this.#buriedUntilMs.clear()
     for (const { claimId } of this.all) this.#refused.add(claimId)
@@ -136,7 +136,7 @@ export class Truth implements HeldTruth {
     const { claimId, owner, token, weight } = holder
     const tokens = this.#tokens.get(claimId) ?? 1
     const before = known.get(claimId)
-    // What had ended when nobody looked, and was granted again, is another hold.
+    // A hold that ended unseen, and was granted again, is another hold.
     if (before && before.endMs < this.#agenda.nowMs - ROUNDING_MS) this.#end(known, before)
     else if (before) {
       before.endMs = endMs

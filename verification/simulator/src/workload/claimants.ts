@@ -1,7 +1,7 @@
 /**
  * Which actor made which claim for one wish of its own. A claim that a process makes for a whole
- * cohort is nobody's own. Actors with claims of their own may be served by each other's: such
- * claims are interchangeable.
+ * cohort belongs to no single actor. Actors with claims of their own may be served by each other's:
+ * such claims are interchangeable.
  */
 export interface Asker {
   readonly actor: string

@@ -134,7 +134,7 @@ export class Client implements Environment {
     this.#options.circumstances.breach({ property: 'regained', key, message })
   }
 
-  /** A caller that says how long it waits waits so long, whatever becomes of the store. */
+  /** A caller waits for its whole `waitMs`, also when the store is away. */
   waitEnded({ actor, lock, how, waitMs, waitedMs, error }: EndedWait): void {
     if (how === 'try' || !isLockError(error)) return
     if (error.code !== 'STORE_UNAVAILABLE' && error.code !== 'LOCK_TIMEOUT') return
@@ -142,7 +142,7 @@ export class Client implements Environment {
     const message =
       `${actor} was to wait ${waitMs.toFixed(0)} ms for "${lock}", ` +
       `and got ${error.code} after ${waitedMs.toFixed(0)} ms.`
-    this.#options.circumstances.breach({ property: 'patience', key: lock, message })
+    this.#options.circumstances.breach({ property: 'full-wait', key: lock, message })
   }
 
   async endure(error: unknown): Promise<void> {
@@ -223,7 +223,7 @@ function atMs({ deadlineNs }: Belief): string {
 function unannounced(belief: Belief): Breach {
   const { actor, key } = belief
   const message = `"${key}" was lost by ${actor} at ${atMs(belief)} ms, and its signal did not tell.`
-  return { property: 'loss-told', key, message }
+  return { property: 'loss-announced', key, message }
 }
 
 function stillborn(belief: Belief): Breach {

@@ -1,4 +1,4 @@
-/** An actor that follows its script. After a crash a successor goes on with the next operation. */
+/** An actor that follows its script. After a crash a successor starts with the next operation. */
 import { Actor, type ActorScript, type Environment, type Operation } from '@holdfast/workload'
 
 export class ScriptedActor {

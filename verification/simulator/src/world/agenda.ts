@@ -1,8 +1,8 @@
 /**
  * Virtual time: a heap of what is to happen, and the one loop that makes it happen.
  *
- * Time is the true time of the modelled world, in milliseconds; nobody inside it can read it but
- * through a clock of its own. What one event makes ready (promise callbacks, and what they make
+ * Time is the true time of the modelled world, in milliseconds; a process inside reads it only
+ * through its own clock. What one event makes ready (promise callbacks, and what they make
  * ready in turn) runs before the next one.
  */
 
@@ -26,7 +26,7 @@ export class Agenda {
     return this.#nowMs
   }
 
-  /** How many events have happened: a bound for whoever must not run for ever. */
+  /** How many events have happened: a bound for runs that must not last forever. */
   get fired(): number {
     return this.#fired
   }
@@ -51,7 +51,7 @@ export class Agenda {
   }
 
   /**
-   * Lets things happen until `done` says so, nothing is left to happen, or `untilMs` is reached.
+   * Runs events until `done` returns true, no event is left, or `untilMs` is reached.
    */
   async run(untilMs: number, done: () => boolean): Promise<void> {
     await drain()

@@ -18,7 +18,7 @@ export interface Weather {
   loseReply: number
   twice: number
   loseWake: number
-  /** Wake-ups arrive damaged: the TTL of the grant that they carry is so many times as long. */
+  /** Wake-ups arrive damaged: the TTL of the grant that they carry is this many times as long. */
   swellsWakes: number
   /** Nothing passes: it vanishes, or it arrives when the network is whole again. */
   cut: 'no' | 'drop' | 'hold'
@@ -72,7 +72,7 @@ export class Link {
     if (this.#dice.chance(this.weather.loseRequest)) return false
     const passes = this.#pass(() => this.#up(lane, arrive))
     if (this.#dice.chance(this.weather.twice)) {
-      // The client library sends it again over another connection; nobody listens to that answer.
+      // The client library sends it again over another connection, and drops that answer.
       const again = this.lane()
       this.#agenda.after(this.#dice.exponential(150, LATEST_REPEAT_MS), () =>
         this.#up(again, arrive),
@@ -107,7 +107,7 @@ export class Link {
     return this.#pass(() => this.#down(0, arrive))
   }
 
-  /** The end of a partition: what was held back goes on its way. */
+  /** The end of a partition: held messages continue. */
   mend(): void {
     this.weather.cut = 'no'
     for (const go of this.#held.splice(0)) go()

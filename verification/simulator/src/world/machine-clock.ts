@@ -1,7 +1,7 @@
 /**
  * The clocks of one machine: a monotonic one with an offset and a rate of its own, and a wall clock
  * that can be set. While the machine sleeps the monotonic clock stands still and the wall clock
- * goes on, as on Linux.
+ * runs, as on Linux.
  */
 import type { Agenda } from './agenda.js'
 

@@ -32,7 +32,7 @@ export class LossWatch {
     if (this.#turnsAfter !== TURNS_TO_ANNOUNCE + 1) return
     const lateMs = Number(nowNs() - deadlineNs) / 1e6
     const message = `"${key}" was over for ${actor} since ${lateMs.toFixed(1)} ms, and its signal did not tell.`
-    this.#log.breach({ property: 'loss-told', key, message })
+    this.#log.breach({ property: 'loss-announced', key, message })
   }
 
   #aborted(): void {

@@ -116,7 +116,7 @@ function canBeSeen(property: Property, { store, subject, fenced }: Sight): boole
   if (property === 'tokens') return fenced
   if (property === 'ghost')
     return subject === 'holdfast' && store !== 'memory' && STORES[store].inspects
-  if (property === 'held' || property === 'loss-told' || property === 'forgotten')
+  if (property === 'held' || property === 'loss-announced' || property === 'forgotten')
     return subject === 'holdfast'
   return true
 }

@@ -12,7 +12,7 @@ import type { MeasureSettings, Tenure } from './worker.js'
 
 export interface StoreFigures {
   readonly store: StoreName
-  /** Free locks taken and given back in a second, 64 at a time in one process. */
+  /** Free locks acquired and released in a second, 64 at a time in one process. */
   readonly pairsPerSecond: number
   readonly handOffP50Ms: number
   readonly handOffP99Ms: number
@@ -131,7 +131,7 @@ async function failOver(troupe: Troupe, settings: MeasureSettings): Promise<numb
     .run('wait-behind', settings, {
       noted: (_actor, note) => {
         if (note === 'granted') grantedMs = performance.now()
-        // It says so just before it asks; a little later it stands in the queue.
+        // The note comes just before the attempt; a little later the waiter stands in the queue.
         else
           setTimeout(() => ((killedMs = performance.now()), void holder.kill()), settings.ttlMs / 8)
       },

@@ -16,7 +16,7 @@ export interface MeasureSettings {
 }
 
 /**
- * When a lease was granted and when it was given back, in milliseconds of a clock that all
+ * When a lease was granted and when it was released, in milliseconds of a clock that all
  * processes share.
  */
 export type Tenure = readonly [grantedMs: number, releasedMs: number]
@@ -42,8 +42,8 @@ async function withLocks<T>(
 }
 
 /**
- * Free locks, as many at a time as a busy server has: how many were taken and given back in a
- * second.
+ * Returns how many free locks were acquired and released in a second, as many at a time as a busy
+ * server has.
  */
 export function measureFree(settings: MeasureSettings): Promise<number> {
   return withLocks(settings, async (locks) => {

@@ -21,8 +21,8 @@ async function add({ folder, index }: PlaySettings, stage: Stage, number: number
   if (number === 0) await stage.meet(TOGETHER)
   config[`program${index + 1}.setting${number + 1}`] = number
   await sleep(EDIT_MS)
-  // Renamed into its place, so that nobody reads half a file. It does not save what others have
-  // written meanwhile.
+  // The rename keeps readers from half a file. It does not save what other programs have written
+  // meanwhile.
   const draft = join(folder, `config.json.${index}`)
   writeFileSync(draft, JSON.stringify(config))
   renameSync(draft, join(folder, 'config.json'))

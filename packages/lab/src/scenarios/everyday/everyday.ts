@@ -28,8 +28,8 @@ export interface EverydayResult {
 }
 
 /**
- * Where the meeting is under the lock the others cannot come, and nobody waits for them longer than
- * this.
+ * Where the meeting is under the lock the others cannot come, and the holder waits for them no
+ * longer than this.
  */
 const BEHIND_LOCK_MS = 400
 /**
@@ -68,22 +68,22 @@ async function take(scenario: Everyday, withLock: boolean, keep: Keep): Promise<
   }
 }
 
-/** Lets people go on when all are there, or when nobody else has come for a while. */
+/** Lets the processes continue when all are there, or when no other has come for a while. */
 class Meeting {
   readonly #size: number
-  readonly #patienceMs: number
+  readonly #maxWaitMs: number
   #timer: NodeJS.Timeout | undefined
   #here: Arrival[] = []
 
-  constructor(size: number, patienceMs: number) {
+  constructor(size: number, maxWaitMs: number) {
     this.#size = size
-    this.#patienceMs = patienceMs
+    this.#maxWaitMs = maxWaitMs
   }
 
   join(arrival: Arrival): void {
     this.#here.push(arrival)
     if (this.#here.length === this.#size) this.#disperse()
-    else this.#timer ??= setTimeout(() => this.#disperse(), this.#patienceMs)
+    else this.#timer ??= setTimeout(() => this.#disperse(), this.#maxWaitMs)
   }
 
   #disperse(): void {

@@ -32,7 +32,7 @@ export interface Everyday {
   readonly count: (folder: string) => { readonly damage: number; readonly done: number }
 }
 
-/** Everybody stops here until all have come who can: without a lock these are all of them. */
+/** Each process stops here until all have come that can: without a lock, all of them. */
 export const TOGETHER = 'together'
 
 const TTL_MS = 5000

@@ -5,7 +5,7 @@ import type { Stage } from '../../processes/protocol.js'
 
 const NODES = 5
 const NIGHTS = 3
-/** Each node's clock is so much later than the one before it. */
+/** By how much each node's clock is later than the one before it. */
 const SKEW_MS = 30
 const WORK_MS = 10
 /**

@@ -1,6 +1,5 @@
 /**
- * A process with one lock of the ladder in its hands. The conductor tells it what to do, one thing
- * at a time.
+ * A process with one lock of the ladder. The conductor sends it one order at a time.
  */
 import {
   CONTROLS,
@@ -51,10 +50,10 @@ export async function openLock(settings: OpenSettings): Promise<void> {
   lock = await (settings.subject === HOLDFAST ? openHoldfast(settings) : openControl(settings))
 }
 
-export async function acquireLock({ patienceMs }: { readonly patienceMs: number }): Promise<Grant> {
-  const patience = AbortSignal.timeout(Math.round(patienceMs))
+export async function acquireLock({ maxWaitMs }: { readonly maxWaitMs: number }): Promise<Grant> {
+  const waitLimit = AbortSignal.timeout(Math.round(maxWaitMs))
   try {
-    const lease = await lock?.acquire(patience)
+    const lease = await lock?.acquire(waitLimit)
     if (!lease) return { granted: false }
     leases.push(lease)
     return { granted: true, ...(lease.token === undefined ? {} : { token: String(lease.token) }) }
@@ -129,7 +128,7 @@ function die(): never {
   throw new Error('dead')
 }
 
-/** Dies as a process dies: nothing is sent any more, and nobody is told. */
+/** Dies as a process dies: it sends nothing any more, and no peer learns of it. */
 function dying(port: RealPort): RedisPort {
   return {
     command: (...command: Command) => port.command(...command).then(die),

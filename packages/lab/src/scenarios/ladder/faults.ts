@@ -136,7 +136,7 @@ const lostGrant: Fault = {
     const granted = await b.acquire(3 * scene.ttlMs)
     const both = granted && (await a.believes(false))
     await scene.wait(scene.ttlMs / 4)
-    // Both believe. The shop has heard of B's token; only a token tells it that A comes too late.
+    // Both believe. The shop has seen B's token, and only a token shows it that A comes too late.
     return both && !isRefused(a.token, b.token)
   },
 }

@@ -31,7 +31,7 @@ const TTL_MS = 1000
 /** Plays the ladder. Resolves to undefined when there is no Redis to play it on. */
 export async function ladder(
   services: Services,
-  told: (step: LadderStep) => void,
+  played: (step: LadderStep) => void,
   began: (fault: string) => void,
   keep: Keep,
 ): Promise<LadderResult | undefined> {
@@ -44,7 +44,7 @@ export async function ladder(
     const cured = await play(fault, fault.curedBy, redis, keep)
     const step = { fault: fault.id, broken, cured, asExpected: broken.broke && !cured.broke }
     steps.push(step)
-    told(step)
+    played(step)
   }
   return { steps }
 }

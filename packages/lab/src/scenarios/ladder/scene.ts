@@ -57,7 +57,7 @@ export class Scene {
     this.#spans.push({ lane, kind, fromMs: this.nowMs, ...(label === undefined ? {} : { label }) })
   }
 
-  /** Ends what goes on in a lane. */
+  /** Ends the span of a lane. */
   end(lane: string): void {
     const span = this.#spans.findLast((one) => one.lane === lane && one.toMs === undefined)
     if (span) span.toMs = this.nowMs
@@ -71,7 +71,7 @@ export class Scene {
     return sleep(ms)
   }
 
-  /** The story is told: ends all processes. */
+  /** Ends the story and all processes. */
   async finish(): Promise<void> {
     this.#endMs ??= performance.now()
     await Promise.all(this.#clients.map((client) => client.end()))
@@ -95,13 +95,12 @@ export class Client {
   }
 
   /**
-   * Whether it was granted the lock in so many milliseconds. A process that dies on the way was
-   * not.
+   * Returns whether it was granted the lock in this time. A process that dies meanwhile was not.
    */
-  async acquire(patienceMs: number): Promise<boolean> {
+  async acquire(maxWaitMs: number): Promise<boolean> {
     this.#scene.begin(this.name, 'waits')
     const grant = (await this.#actor
-      .run('ladder-acquire', { patienceMs })
+      .run('ladder-acquire', { maxWaitMs })
       .catch(() => ({ granted: false }))) as Grant
     if (!grant.granted) this.#scene.end(this.name)
     else {

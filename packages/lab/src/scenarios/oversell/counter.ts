@@ -23,14 +23,14 @@ export interface CounterSettings {
   readonly atOnce: number
   readonly thinkMs: number
   /** How long a buyer waits for a lock before it leaves, in milliseconds. */
-  readonly patienceMs: number
+  readonly maxWaitMs: number
 }
 
-/** What a process tells while it sells. */
+/** What a process reports while it sells. */
 export type CounterNote =
   | { readonly kind: 'sold'; readonly waitMs: number }
   | { readonly kind: 'soldOut' }
-  /** Somebody waited in vain, or an error came that is no part of the strategy. */
+  /** A buyer waited in vain, or met an error that is not part of the strategy. */
   | { readonly kind: 'left'; readonly why: string }
   /** A buyer has seen the last item. */
   | { readonly kind: 'sawLast' }
@@ -80,13 +80,13 @@ async function connect(shop: Shop, connections: number): Promise<void> {
 async function attend(
   counter: Counter,
   buyer: number,
-  { thinkMs, patienceMs }: CounterSettings,
+  { thinkMs, maxWaitMs }: CounterSettings,
   stage: Stage,
 ): Promise<void> {
   const note = (what: CounterNote): void => stage.note(what)
   const visit: Visit = {
     buyer,
-    patience: AbortSignal.timeout(patienceMs),
+    waitLimit: AbortSignal.timeout(maxWaitMs),
     think: () => sleep(thinkMs),
     saw: (amount) => void (amount === 1 && note({ kind: 'sawLast' })),
     lastItem: () => stage.meet(LAST_ITEM),

@@ -35,9 +35,9 @@ export interface OversellRow {
   readonly oversold: number
   /** How many sales the stock knows nothing of. */
   readonly lostUpdates: number
-  /** Buyers who neither got anything nor were told that nothing is left. */
+  /** Buyers that neither got an item nor learned that none is left. */
   readonly unserved: number
-  /** Whether everything stood still in the end, and nobody would ever have been served again. */
+  /** Whether everything stood still in the end, and no buyer would ever have been served again. */
   readonly stuck: boolean
   /** How long a buyer of another item had to wait, where that was tried, in milliseconds. */
   readonly bystanderMs?: number
@@ -72,8 +72,8 @@ const TTL_MS = 1000
 const PATIENCE_MS = 20_000
 const AT_ONCE = 4
 /**
- * So many rushes are begun until the trouble of a strategy has come: several who buy at the same
- * moment may take all that is left without that anybody saw the last item.
+ * How many rushes are begun until the fault of a strategy has come: buyers that buy at the same
+ * moment may take all that is left, and then none of them saw the last item.
  */
 const MOST_TRIES = 5
 /** A bystander that waits longer than this had to wait. */
@@ -160,7 +160,7 @@ export class Oversell {
       ),
       atOnce: AT_ONCE,
       thinkMs,
-      patienceMs: PATIENCE_MS,
+      maxWaitMs: PATIENCE_MS,
     }
   }
 

@@ -6,11 +6,11 @@ import type { Arrival, Conduct } from '../../actor.js'
 import type { Strategy } from '../../strategies/strategy.js'
 import { LAST_ITEM, type CounterNote } from './counter.js'
 
-/** What was driven, for the story that is told of it. */
+/** What was driven, for the report. */
 export interface Driven {
   /** When it began, by `performance.now()`; undefined while it has not come to it. */
   readonly atMs: number | undefined
-  /** How long somebody waited who wanted another item, in milliseconds. */
+  /** How long a buyer of another item waited, in milliseconds. */
   readonly bystanderMs: number | undefined
   /** Whether nothing moved any more after a process had been killed. */
   readonly stuck: boolean
@@ -29,8 +29,8 @@ export interface TroubleSettings {
 }
 
 /**
- * Who waits for company waits no longer than this: there are strategies under which nobody can
- * come.
+ * A buyer that waits for company waits no longer than this: under some strategies no other buyer
+ * can come.
  */
 const COMPANY_MS = 3000
 /** How many TTLs a process stays stopped, and how many the others wait behind a dead one. */
@@ -79,7 +79,7 @@ class Driver implements Trouble {
     })
   }
 
-  /** It goes on when another process has seen the last item as well. */
+  /** Continues when another process has seen the last item as well. */
   #gather(arrival: Arrival): void {
     if ([...this.#sawLast].some((number) => number !== arrival.actor.number)) {
       arrival.go()
@@ -103,8 +103,7 @@ class Driver implements Trouble {
   }
 
   /**
-   * Those who were past the lock still finish. When nothing moves for the time of a TTL, it never
-   * will.
+   * Buyers past the lock still finish. When nothing moves for the time of a TTL, it never will.
    */
   #watchStandstill(before: number): void {
     const timer = setTimeout(() => {
