@@ -53,8 +53,8 @@ export class LockError extends Error {
   }
 
   /**
-   * What `JSON.stringify` writes: the message too, which errors leave out. The cause may be
-   * anybody's, and is left out.
+   * Returns what `JSON.stringify` writes: with the message, which errors leave out, and without the
+   * cause, which may be any value.
    */
   toJSON(): object {
     const { name, code, message, lock, store } = this
@@ -63,13 +63,13 @@ export class LockError extends Error {
 }
 
 /**
- * Whether `error` was thrown by Holdfast, by this copy of it or by another one in the same process.
+ * Whether `error` comes from Holdfast, from this copy or from another one in the same process.
  */
 export function isLockError(error: unknown): error is LockError {
   return typeof error === 'object' && error !== null && BRAND in error
 }
 
-/** The lock stayed busy for the whole of `waitMs`. */
+/** The lock was busy for the whole of `waitMs`. */
 export class LockTimeoutError extends LockError {
   /** How long the caller was prepared to wait, in milliseconds. */
   readonly waitMs: number
@@ -91,7 +91,7 @@ export type LossReason =
   | 'deadline'
   /** The store said that the claim is no longer held. */
   | 'expired'
-  /** Somebody took the lock away with `steal`. */
+  /** An operator or another client ended it with `steal`. */
   | 'stolen'
   /** `maxHoldMs` was reached. */
   | 'max-hold'
@@ -99,11 +99,11 @@ export type LossReason =
 const LOSS_TEXT: Record<LossReason, string> = {
   deadline: 'no renewal was acknowledged before its deadline',
   expired: 'the store no longer holds it for this owner',
-  stolen: 'it was taken away with steal',
+  stolen: 'it was stolen',
   'max-hold': 'it was held for longer than maxHoldMs',
 }
 
-/** The lease ended before the work under it did. Another holder may be at work already. */
+/** The lease ended before the work under it did. Another holder may work already. */
 export class LockLostError extends LockError {
   readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
@@ -125,7 +125,7 @@ export class LockLostError extends LockError {
   }
 }
 
-/** The caller asked for something that makes no sense. Nothing was changed. */
+/** The call makes no sense. Nothing was changed. */
 export class LockUsageError extends LockError {
   constructor(
     message: string,
@@ -151,7 +151,7 @@ export function lockMismatch(
   )
 }
 
-/** A store was asked for something after it was closed, or while it closed. */
+/** Returns the error for a request to a store that is closed or closes. */
 export function storeClosed(title: string, store: string): LockUsageError {
   return new LockUsageError(`The ${title} store was closed. Make a new one.`, {
     code: 'LOCKS_CLOSED',
@@ -169,8 +169,8 @@ export type UnavailableCode =
   | 'RELEASE_UNKNOWN'
 
 /**
- * The store did not answer, or refused to work. The outcome of what was asked is unknown unless the
- * store says otherwise; the runtime withdraws or retries whatever is unclear.
+ * The store did not answer, or refused to work. The outcome of the request is unknown unless the
+ * store says otherwise. The runtime withdraws or retries each claim that is in doubt.
  */
 export class StoreUnavailableError extends LockError {
   constructor(message: string, details: LockErrorDetails & { code?: UnavailableCode } = {}) {
@@ -178,7 +178,7 @@ export class StoreUnavailableError extends LockError {
   }
 }
 
-/** What a process does that meets a stored format which is newer than those it knows. */
+/** The advice to a process that meets a newer stored format than it knows. */
 export const UPDATE_ADVICE = 'Nothing was changed. Update Holdfast in this process.'
 
 /**
@@ -194,7 +194,7 @@ export function newerFormat(
   return new StoreUnavailableError(text, { ...details, code: 'STORE_FORMAT' })
 }
 
-/** The store has not the trait that was asked for. Nothing was changed. */
+/** The store does not support this operation. Nothing was changed. */
 export class UnsupportedLockError extends LockError {
   constructor(message: string, details: LockErrorDetails = {}) {
     super('UNSUPPORTED', message, details)
@@ -210,16 +210,16 @@ export class StaleTokenError extends LockError {
   }
 }
 
-/** An optimistic change came too late each time that it was tried. Nothing was written. */
+/** An optimistic change met a newer version at each try. Nothing was written. */
 export class VersionConflictError extends LockError {
-  /** How often it was tried. */
+  /** How many tries were made. */
   readonly tries: number
 
   constructor(tries: number, details: LockErrorDetails & { lock: string }) {
     super(
       'VERSION_CONFLICT',
       `The row ${details.lock} was changed by others each of the ${tries} times that this change was tried. ` +
-        'Nothing was written. Allow more tries, or use a lock where so many write to one row.',
+        'Nothing was written. Allow more tries, or use a lock for a row with many writers.',
       details,
     )
     this.tries = tries

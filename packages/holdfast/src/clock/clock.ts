@@ -1,8 +1,8 @@
 /**
- * The one door through which time and randomness enter Holdfast.
+ * Time and randomness, as Holdfast uses them.
  *
- * Nothing else in the runtime may read a clock, start a timer or draw a random number: that is what
- * lets the whole runtime run in virtual time from a seed.
+ * No other code in the runtime reads a clock, starts a timer or draws a random number. So the whole
+ * runtime can run in virtual time from a seed.
  */
 import { randomBytes } from 'node:crypto'
 import { LockUsageError } from '../errors.js'
@@ -11,7 +11,7 @@ import { LockUsageError } from '../errors.js'
 export interface Timer {
   cancel(): void
   /**
-   * Whether it keeps the process alive from now on. A clock that moves no process leaves it out.
+   * Refs or unrefs the timer: whether it keeps the process alive. Virtual clocks leave it out.
    */
   hold?(needed: boolean): void
 }
@@ -22,17 +22,17 @@ export interface Clock {
   /** Milliseconds since the Unix epoch. May jump; used to notice that the machine slept. */
   wallMs(): number
   /**
-   * Calls `fire` once after `delayMs`. Infinity and whatever Node's timers cannot count are
-   * clamped: the timer then fires early, and the caller looks at the clock again. A `background`
+   * Calls `fire` once after `delayMs`. Infinity, and any delay that Node's timers cannot count, is
+   * clamped: the timer then fires early, and the caller compares the clock again. A `background`
    * timer does not keep the process alive.
    */
   timer(delayMs: number, fire: () => void, background?: boolean): Timer
   /**
-   * Calls `work` once everything that is ready in this turn of the event loop has had its say. Left
-   * out: as `process.nextTick` does it.
+   * Calls `work` at the end of this tick, after everything that is ready in it. Default: as
+   * `process.nextTick` does.
    */
   atTickEnd?(work: () => void): void
-  /** Calls `work` when what was sent in this turn is on its way. Left out: as `soon`. */
+  /** Calls `work` when what was sent in this tick has left. Default: as `atTickEnd`. */
   afterTick?(work: () => void): void
 }
 
@@ -61,7 +61,7 @@ export const systemClock: Clock = {
   afterTick: (work) => void setImmediate(work),
 }
 
-/** @throws LockUsageError for something else than a clock. */
+/** @throws LockUsageError for a value that is not a clock. */
 export function checkClock(clock: Partial<Clock> | undefined): void {
   if (clock === undefined || has(clock, 'monotonicMs', 'wallMs', 'timer')) return
   throw new LockUsageError(
@@ -69,7 +69,7 @@ export function checkClock(clock: Partial<Clock> | undefined): void {
   )
 }
 
-/** @throws LockUsageError for something else than a source of randomness. */
+/** @throws LockUsageError for a value that is not a source of randomness. */
 export function checkRandom(random: Partial<Random> | undefined): void {
   if (random === undefined || has(random, 'next', 'id')) return
   throw new LockUsageError('random must be an object with the methods next and id.')
@@ -80,19 +80,19 @@ function has(value: object | null, ...methods: readonly string[]): boolean {
   return members !== null && methods.every((method) => typeof members[method] === 'function')
 }
 
-/** Any clock's `soon`, for whoever calls it often. */
+/** Returns the `atTickEnd` of any clock, for frequent calls. */
 export function atTickEndOf(clock: Clock): (work: () => void) => void {
   return clock.atTickEnd ? (work) => clock.atTickEnd?.(work) : (work) => process.nextTick(work)
 }
 
-/** Any clock's `later`, likewise. */
+/** Returns the `afterTick` of any clock, likewise. */
 export function afterTickOf(clock: Clock): (work: () => void) => void {
   return clock.afterTick ? (work) => clock.afterTick?.(work) : atTickEndOf(clock)
 }
 
 export const systemRandom: Random = {
   next: () => Math.random(),
-  // People write ids on command lines, where a first `-` would make an option of it. That costs a
-  // fiftieth of a bit.
+  // Users type ids on command lines, where a leading `-` would make an option of it. The
+  // replacement costs a fiftieth of a bit.
   id: () => randomBytes(16).toString('base64url').replace(/^-/, '_'),
 }

@@ -1,5 +1,5 @@
 /**
- * Limits on the wait for an answer. The work itself goes on: a limit cannot take a request back.
+ * Limits on the wait for an answer. The request itself continues: a limit cannot undo it.
  */
 import { systemClock, type Clock } from './clock.js'
 

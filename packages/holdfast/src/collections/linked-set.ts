@@ -1,22 +1,22 @@
 /**
- * A set for what comes and goes by the ten thousand a second.
+ * A set whose members change ten thousand times a second.
  *
- * The engine's own `Set` and `Map` replace their table every so many changes. Once a set is old its
- * dead tables are old as well, and each keeps alive what was in it until the next full collection:
- * nearly everything that ever was a member for a moment. Here who leaves is not pointed to by
- * anything.
+ * The own `Set` and `Map` of the engine replace their tables as members change. The dead tables of
+ * an old set are old as well, and each keeps its members alive until the next full collection:
+ * nearly everything that ever was a member for a moment. Here nothing points to a member that has
+ * left.
  */
 
 /**
- * Where a member stands. A class and no literal: when the first ones live long, the engine would
- * make all that come from a literal in the space of old objects, and there each keeps its member
- * alive until the next full collection.
+ * Where a member stands. A class and not a literal: once the first ones live long, the engine
+ * allocates later literals among old objects, where each keeps its member alive until the next full
+ * collection.
  */
 export class Place<T> {
   readonly value: T
   previous: Place<T> | undefined
   next: Place<T> | undefined
-  /** Whether it has not been given up. */
+  /** Whether its member is in the set. */
   taken = true
 
   constructor(value: T, previous: Place<T> | undefined) {
@@ -35,7 +35,7 @@ export class LinkedSet<T> {
     return this.#size
   }
 
-  /** Puts it at the end. What is returned is needed to take it out again. */
+  /** Adds a member at the end. Returns its place, which `delete` takes. */
   add(value: T): Place<T> {
     const place = new Place(value, this.#last)
     if (this.#last) this.#last.next = place
@@ -45,7 +45,7 @@ export class LinkedSet<T> {
     return place
   }
 
-  /** False when it was taken out before. */
+  /** Removes a member. Returns false when it was removed before. */
   delete(place: Place<T>): boolean {
     if (!place.taken) return false
     place.taken = false
@@ -58,12 +58,12 @@ export class LinkedSet<T> {
     return true
   }
 
-  /** Who came first of those that are here. */
+  /** The place of the oldest member. */
   get first(): Place<T> | undefined {
     return this.#first
   }
 
-  /** Those that are here now, in the order in which they came. */
+  /** Returns the members in the order in which they came. */
   values(): T[] {
     const values: T[] = []
     for (let place = this.#first; place; place = place.next) values.push(place.value)

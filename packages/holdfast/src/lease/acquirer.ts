@@ -118,8 +118,8 @@ export class Acquirer {
     if (inside) return inside.value
     const lease = await (frame ? this.#acquireAfter(startedMs, limits) : this.#acquire(limits))
     if (this.#client.runtime.closed) {
-      // Closed in the very turn of the grant: closing gives the lease back, and has not seen that
-      // anybody works under it.
+      // The client was closed in the tick of the grant. It sees no callback under the lease, and
+      // releases it.
       await lease.releaseQuietly()
       throw this.#client.runtime.closedError(this.#template.lock)
     }
@@ -139,7 +139,7 @@ export class Acquirer {
     return queue.enter(limits, nowMs, this.#settings.maxHoldMs)
   }
 
-  /** With what a wait since then for somebody else has left of the limits. */
+  /** Acquires with what is left of the limits after an earlier wait. */
   async #acquireAfter(startedMs: number, limits: WaitLimits): Promise<HeldLease> {
     const { waitMs, signal } = limits
     signal?.throwIfAborted()

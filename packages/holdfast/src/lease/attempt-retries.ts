@@ -1,7 +1,7 @@
 /**
- * Attempts that found no store, which a client sends again: all of them together, in the order in
- * which their callers came, and less and less often. So an outage costs at most one round of
- * requests a second, and nobody is overtaken.
+ * Attempts that found no store. The client sends all of them again together, in call order, ever
+ * more slowly. So an outage costs at most one round of requests a second, and no caller overtakes
+ * another.
  */
 import type { Timer } from '../clock/clock.js'
 import type { LockError } from '../errors.js'
@@ -21,7 +21,7 @@ export interface Retryable {
 
 export class AttemptRetries {
   readonly #runtime: Runtime
-  /** What waits for the next round, and why its last attempt failed. */
+  /** The attempts of the next round by lock, and why each failed last. */
   readonly #waiting = new Map<string, Map<Retryable, LockError>>()
   #timer: Timer | undefined
   #rounds = 0
@@ -44,7 +44,7 @@ export class AttemptRetries {
   /** Sends an attempt again with the next round. */
   add(one: Retryable, error: LockError): void {
     const nowMs = this.#runtime.clock.monotonicMs()
-    // Another outage: the last round was answered.
+    // The last round was answered, so this is another outage.
     if (this.#waiting.size === 0 && nowMs - this.#failedMs > 2 * LONGEST_PAUSE_MS) this.#rounds = 0
     this.#failedMs = nowMs
     const ofLock = this.#waiting.get(one.lock) ?? new Map<Retryable, LockError>()
@@ -52,7 +52,7 @@ export class AttemptRetries {
     this.#timer ??= this.#arm()
   }
 
-  /** Nobody waits for it any more, or the store has answered. */
+  /** Removes an attempt that was answered, or that no caller waits for. */
   delete(one: Retryable): void {
     const ofLock = this.#waiting.get(one.lock)
     if (!ofLock?.delete(one) || ofLock.size > 0) return

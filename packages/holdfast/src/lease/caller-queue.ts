@@ -4,8 +4,8 @@
  *
  * Such claims are interchangeable, and the caller that has waited longest gets the first grant. The
  * callers behind it move up by one claim. The n-th caller always stands for the n-th claim: a
- * caller that gives up leaves its place in the store's queue to nobody, or a later caller would
- * overtake other processes.
+ * caller that gives up takes its place in the store's queue along, or a later caller would overtake
+ * other processes.
  *
  * Claims that can be held side by side have one limit. A claim may have been granted before a
  * caller came, and another process a larger token since; then its token is too small for that

@@ -49,7 +49,7 @@ export interface ToppingUp {
   readonly before: Attempted | Queued | InDoubt
 }
 
-/** The listener was told, or no caller wants the lock any more. */
+/** The listener has the outcome, or no caller wants the lock any more. */
 export interface Ended {
   readonly name: 'ended'
 }
@@ -59,7 +59,7 @@ export type ClaimState = Unsent | Attempted | Queued | InDoubt | ToppingUp | End
 export const UNSENT: Unsent = { name: 'unsent' }
 export const ENDED: Ended = { name: 'ended' }
 
-/** Returns what is known of the time before a grant, whatever goes on now. */
+/** Returns what is known of the time before a grant. */
 export function evidenceOf(state: ClaimState): Exclude<ClaimState, ToppingUp> {
   return state.name === 'topping-up' ? state.before : state
 }

@@ -1,8 +1,8 @@
 /**
- * A cohort: the callers of one process that want one lock for themselves alone.
+ * A cohort: the callers of one process that want exclusive use of one lock.
  *
- * They queue here, in order; one claim stands for all of them in the store's queue. A release
- * passes the lease to the next of them without a call to the store, within a bound: then the claim
+ * They queue here, in order. One claim stands for all of them in the store's queue. A release
+ * passes the grant to the next caller without a call to the store, within a bound. Then the claim
  * is withdrawn and a new one queues behind the other processes, in one round trip where the store
  * batches.
  */
@@ -35,7 +35,6 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   readonly #waits = new LinkedSet<Wait<HeldLease>>()
   #pending: PendingClaim | undefined
   #grant: Grant | undefined
-  /** Keeps the process alive. */
   #keepAliveTimer: Timer | undefined
   readonly #terms: ClaimTerms = {
     enqueue: true,
@@ -64,13 +63,13 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     this.#template = template
   }
 
-  /** Whether nobody of this process holds the lock or wants it. */
+  /** Whether no caller of this process holds the lock or wants it. */
   get idle(): boolean {
     return this.size === 0 && !this.#pending && !this.#grant
   }
 
   /**
-   * Whether somebody of this process holds the lock or wants it: then there is no use in asking the
+   * Whether a caller of this process holds the lock or wants it. Then the client need not ask the
    * store.
    */
   get busy(): boolean {
@@ -84,8 +83,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   }
 
   /**
-   * The error of the store, while it is unknown whether the lock is busy: see
-   * `PendingClaim.failure`.
+   * Why it is unknown whether the lock is busy: see `PendingClaim.failure`.
    */
   get failure(): LockError | undefined {
     return this.#pending?.failure
@@ -96,8 +94,8 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   }
 
   /**
-   * Takes the lock at once where it is free and the store answers in the same turn; else queues.
-   * Throws what the store threw in the same turn.
+   * Takes the lock at once where it is free and the store answers synchronously. Otherwise queues.
+   * @throws what the store threw synchronously.
    */
   enter(limits: WaitLimits, nowMs: number, maxHoldMs: number): HeldLease | Promise<HeldLease> {
     if (this.idle) {
@@ -116,7 +114,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     return wait.promise
   }
 
-  /** A grant that was got without queueing. */
+  /** Returns the lease of a grant that came without queueing. */
   adopt(grant: Grant, nowMs: number, maxHoldMs: number): HeldLease {
     this.#grant = grant
     grant.queue = this
@@ -124,7 +122,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     return leaseOn(this.#services, grant, this, nowMs, maxHoldMs)
   }
 
-  /** How many wait here. */
+  /** How many callers wait. */
   get size(): number {
     return this.#waits.size
   }
@@ -145,7 +143,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     return outcome
   }
 
-  /** The grant is over: the rest queue in the store again, where there are any. */
+  /** Ends a grant here. The callers that still wait queue in the store again. */
   #moveOn(grant: Grant): void {
     if (this.#grant === grant) this.#grant = undefined
     this.#updateKeepAlive()
@@ -160,7 +158,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     return undefined
   }
 
-  /** For those who queue here already. */
+  /** Starts a claim for the callers that wait. */
   #startClaim(): void {
     try {
       const granted = this.#requestGrant()
@@ -174,7 +172,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     const nowMs = this.#services.runtime.clock.monotonicMs()
     const wait = this.#next()
     if (!wait) {
-      // Everybody gave up in the very turn in which it was granted.
+      // All callers gave up in the tick of the grant.
       this.#services.withdrawals.inBackground(grant.claim)
       return
     }
@@ -185,9 +183,8 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
   }
 
   /**
-   * A lease may end by itself while its holder, and nothing else in this process, moves. Those who
-   * wait here get the lock then, and nothing but this timer would keep the process alive for them
-   * until then.
+   * Keeps the process alive while callers wait for a lease that may end by itself. They get the
+   * lock then, and no other timer may run in this process until then.
    */
   #updateKeepAlive(): void {
     const grant = this.size > 0 ? this.#grant : undefined
@@ -208,7 +205,7 @@ export class Cohort implements GrantReturner, GrantQueue, AttemptStatus {
     }
   }
 
-  /** Takes out who has waited for the longest. */
+  /** Removes and returns the caller that has waited longest. */
   #next(): Wait<HeldLease> | undefined {
     const first = this.#waits.first
     if (!first) return undefined

@@ -1,8 +1,6 @@
 /**
  * What happens to leases, published through `node:diagnostics_channel`. The names and messages are
- * public.
- *
- * Nobody pays for a channel without subscribers: messages are built only when somebody listens.
+ * public. A message is built only if its channel has subscribers.
  */
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockUsageError, type LossReason } from '../errors.js'
@@ -10,7 +8,7 @@ import { withJson } from '../store/with-json.js'
 import { detached } from './async-context.js'
 import { describe } from './options.js'
 
-/** What every message says. */
+/** The fields of every message. */
 export interface LockEvent {
   /** The full name of the lock. */
   readonly lock: string
@@ -33,22 +31,22 @@ export interface LockEvents {
   'handed-off': LockEvent & { readonly token: bigint | undefined; readonly durationMs: number }
   /** A renewal was acknowledged. `durationMs`: from sending it. */
   renewed: LockEvent & { readonly durationMs: number }
-  /** The outcome of a renewal is not known; the old deadline stands and the renewal is repeated. */
+  /** The outcome of a renewal is unknown. The old deadline stands, and the renewal is repeated. */
   'renewal-unknown': LockEvent & { readonly error: unknown }
   /** A lease ended before its holder released it. `durationMs`: how long it was held. */
   lost: LockEvent & { readonly reason: LossReason; readonly durationMs: number }
   /**
-   * A lease was released. `lost`: too late, of which there was a `lost` before. `durationMs`: how
-   * long it was held.
+   * A lease was released. `lost`: too late, after the event `lost`. `durationMs`: how long it was
+   * held.
    */
   released: LockEvent & { readonly outcome: 'released' | 'lost'; readonly durationMs: number }
   /**
-   * A caller waits for a lock, and the store has not answered for a second. Its attempt goes on
-   * being sent. Once for each claim and outage. `durationMs`: for how long requests have failed.
-   * `error`: the last failure.
+   * A caller waits for a lock, and the store has not answered for a second. The client keeps
+   * sending the attempt. Once for each claim and outage. `durationMs`: how long requests have
+   * failed. `error`: the last failure.
    */
   'store-unavailable': LockEvent & { readonly error: unknown; readonly durationMs: number }
-  /** Something failed in the background, where no caller could be told. */
+  /** A request failed in the background, where no caller waits for it. */
   error: LockEvent & {
     readonly during: 'release' | 'withdraw' | 'watch' | 'close'
     readonly error: unknown
@@ -80,16 +78,17 @@ const channels = Object.fromEntries(
 ) as Record<LockEventName, Channel>
 
 /**
- * Whether somebody listens: where leases come and go by the microsecond, not even a closure is made
- * for nobody.
+ * Whether a channel has subscribers. Frequent publishers ask first, so that they need not make a
+ * closure.
  */
 export function isWatched(event: LockEventName): boolean {
   return channels[event].hasSubscribers
 }
 
 /**
- * Publishes an event if somebody listens, to whom the locks of the current context are none of its
- * own. A subscriber that throws is reported by Node, not to the caller.
+ * Publishes an event if its channel has subscribers. They run outside the current async context, so
+ * they cannot re-enter its locks. Node reports a subscriber that throws, and the caller does not
+ * see it.
  */
 export function publish<N extends LockEventName>(event: N, message: () => LockEvents[N]): void {
   const target = channels[event]
@@ -97,8 +96,8 @@ export function publish<N extends LockEventName>(event: N, message: () => LockEv
 }
 
 /**
- * Listens to one kind of event of every client in this process. Returns what stops listening.
- * @throws LockUsageError for an event that there is not, or without a function.
+ * Listens to one kind of event of every client in this process. Returns a function that stops it.
+ * @throws LockUsageError for an unknown event, or without a function.
  */
 export function onLockEvent<N extends LockEventName>(
   event: N,

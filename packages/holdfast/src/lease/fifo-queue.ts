@@ -1,16 +1,15 @@
 /**
- * The callers of one process that want one lock for themselves alone, strictly in the order of the
- * store's queue.
+ * The callers of one process that want exclusive use of one lock, in the order of the store's
+ * queue.
  *
- * Each has a claim of its own there. Where the store numbers its queue, and the next in line is a
- * caller of this process as well, a release hands the grant on to it without a call: nobody stands
- * between the two, so nobody is overtaken. The claim of whoever was served like that is withdrawn,
- * in one round trip with the release where the store batches.
+ * Each caller has a claim of its own there. Where the store numbers its queue, and the next claim
+ * is of this process too, a release hands the grant off without a call to the store. No claim
+ * stands between the two, so no claim is overtaken. The claim of the caller that was served like
+ * that is withdrawn, in one round trip with the release where the store batches.
  *
- * Those who ask anew in the turn in which the grant went on ask together with the last one of the
- * row, who comes back only when the store has answered to its release. Else it would come to stand
- * behind the callers of other processes, one after each row, until nobody stood next to anybody of
- * its own any more.
+ * Callers that re-acquire during a row of hand-offs are held back until the row's last release is
+ * acknowledged, and then queue together. Otherwise the last caller would queue one round trip
+ * later, behind other processes, and rows would shrink to length one.
  */
 import { atTickEndOf } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -38,16 +37,16 @@ export class FifoQueue implements GrantReturner {
   readonly #template: ClaimTemplate
   readonly #atTickEnd: (work: () => void) => void
   readonly #queued: CallerQueue
-  /** Those who ask when the turn is over. */
+  /** Callers that queue when the row is over. */
   readonly #held = new LinkedSet<Wait<HeldLease>>()
   /**
-   * From the first time that the grant goes on in a turn until the turn is over, and the grant is
-   * given back.
+   * Whether a row of hand-offs runs: from the first hand-off in a tick until the tick is over and
+   * the store has answered the releases.
    */
   #inRow = false
-  /** How many releases have no answer yet. */
-  #givingBack = 0
-  /** Whether several of this process have wanted the lock at once. */
+  /** How many releases of the row have no answer yet. */
+  #openReleases = 0
+  /** Whether several callers of this process have wanted the lock at once. */
   #crowded = false
 
   constructor(services: Services, template: ClaimTemplate) {
@@ -57,8 +56,8 @@ export class FifoQueue implements GrantReturner {
     const { tokenBlocks } = services.runtime.store.traits
     const terms = {
       renews: true,
-      // A block only where several are likely to use it, or the tokens would run ahead of the
-      // store's clock.
+      // A block only where several callers are likely to use it, or the tokens would run ahead of
+      // the store's clock.
       tokens: () => (tokenBlocks && this.#crowded ? HAND_OFFS_IN_A_ROW : 1),
     }
     this.#queued = new CallerQueue(services, template, terms, (wait, grant) =>
@@ -66,14 +65,13 @@ export class FifoQueue implements GrantReturner {
     )
   }
 
-  /** Whether nobody of this process waits here. */
+  /** Whether no caller waits here. */
   get idle(): boolean {
     return this.#queued.size === 0 && !this.#inRow
   }
 
   /**
-   * The error of the store, while it is unknown whether the lock is busy: see
-   * `PendingClaim.failure`.
+   * Why it is unknown whether the lock is busy: see `PendingClaim.failure`.
    */
   get failure(): LockError | undefined {
     return this.#queued.failure
@@ -103,7 +101,7 @@ export class FifoQueue implements GrantReturner {
   }
 
   /**
-   * The caller right behind the holder of the grant in the store's queue, if it is of this process.
+   * Returns the caller right behind the grant in the store's queue, if it is of this process.
    */
   #behind(grant: Grant): Place<QueuedCaller> | undefined {
     const { first } = this.#queued
@@ -114,10 +112,10 @@ export class FifoQueue implements GrantReturner {
   #release(grant: Grant, nowMs: number): ReleaseOutcome {
     const outcome = releaseGrant(this.#services, grant, nowMs)
     if (this.#inRow && typeof outcome !== 'string') {
-      this.#givingBack += 1
+      this.#openReleases += 1
       const answered = (): void => {
-        this.#givingBack -= 1
-        // Whoever is told of the release may ask anew first.
+        this.#openReleases -= 1
+        // The caller of the release may acquire again first.
         this.#endTickSoon()
       }
       outcome.then(answered, answered)
@@ -125,13 +123,13 @@ export class FifoQueue implements GrantReturner {
     return outcome
   }
 
-  /** In nobody's context: it asks for several callers, and none of them is the one that lets go. */
+  /** Outside of every context: it starts the claims of several callers. */
   #endTickSoon(): void {
     outsideContext(() => this.#atTickEnd(() => this.#endTick()))
   }
 
   #endTick(): void {
-    if (this.#givingBack > 0) return
+    if (this.#openReleases > 0) return
     this.#inRow = false
     for (let first = this.#held.first; first; first = this.#held.first) {
       this.#held.delete(first)

@@ -38,7 +38,7 @@ export class Frame {
   /** The client that made the lease. */
   readonly client: object
   readonly lease: Enterable
-  /** Opened by a reader, under whatever lease: a nested writer would be an upgrade. */
+  /** Opened by a reader, under any lease: a nested writer would be an upgrade. */
   readonly reads: boolean
   outer: Frame | undefined
   alive = true

@@ -24,7 +24,7 @@ export interface GrantTerms {
 
 /** The lease on a grant. */
 export interface GrantHolder {
-  /** When the lease ends at the latest by the monotonic clock, even if the grant goes on. */
+  /** When the lease ends at the latest by the monotonic clock, even if the grant continues. */
   readonly endsMs: number
   onLoss(error: LockLostError): void
 }
@@ -38,7 +38,7 @@ export interface GrantQueue {
 
 /**
  * - `held`: the store holds it for this process.
- * - `overstayed`: likewise, but its holder reached `maxHoldMs` and was told that its lease is lost.
+ * - `overstayed`: likewise, but its holder reached `maxHoldMs`, and its lease counts as lost.
  * - `released`: its holder gave it back.
  * - `lost`: it ended against its holder's will.
  */
@@ -70,7 +70,7 @@ export class Grant extends LaneMember<Grant> {
   ttlMs: number
   /**
    * How much of the capacity its holder may rely on. A downgrade lowers it before the store
-   * answers: whatever the store answers, others may be let in.
+   * answers: others may be let in then, even if the answer is lost.
    */
   weight: number
   storeOnly: StoreOnlyReason | undefined

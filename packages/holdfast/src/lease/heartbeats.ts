@@ -1,7 +1,6 @@
 /**
- * The heartbeats of a client's waiting claims: one beat for all that wait, so that a store which
- * batches what it is asked in one turn of the event loop gets one request per process and second,
- * not one per waiter.
+ * The heartbeats of a client's waiting claims: one beat for all of them. So a store that batches
+ * the requests of a tick gets one request per process and second, not one per waiter.
  */
 import type { Timer } from '../clock/clock.js'
 import { LinkedSet, type Place } from '../collections/linked-set.js'
@@ -13,7 +12,7 @@ interface Beat {
   timer: Timer | undefined
 }
 
-/** More rhythms than that are forgotten as soon as nobody has them. */
+/** Above this number, the client forgets a rhythm as soon as no claim has it. */
 const RHYTHMS_KEPT = 16
 
 export class Heartbeats {
@@ -45,13 +44,13 @@ export class Heartbeats {
       this.#beats.delete(heartbeatMs)
       return
     }
-    // The next one to wait comes soon, where there are many. Without any the timer must not keep
-    // the process alive.
+    // The next claim may come soon, so the timer stays. Without any claim it must not keep the
+    // process alive.
     beat.timer?.hold?.(false)
   }
 
   /**
-   * Each beat comes a little early, at random, so that processes do not all ask at the same moment.
+   * Each beat comes a little early, at random, so that processes do not send at the same moment.
    */
   #arm(heartbeatMs: number, beat: Beat): void {
     const { clock } = this.#runtime

@@ -229,7 +229,7 @@ export class Hold implements GrantHolder, OpenLease, Enterable {
     this.#maxHold = new DeadlineTimer(clock, atMs, () => this.#overstay())
   }
 
-  /** Tells the holder, and stops renewing. The lock is free when it lets go or the TTL ends. */
+  /** Ends the lease and its renewals. The lock is free when the holder lets go or the TTL ends. */
   #overstay(): void {
     const { runtime, renewals } = this.services
     renewals.stopRenewing(this.grant)

@@ -1,4 +1,4 @@
-/** What a holder can add to what `inspect` shows about it. */
+/** What a holder can add to its owner info in `inspect`. */
 import { LockUsageError } from '../errors.js'
 import type { ProcessGroup } from '../store/contract.js'
 import { checkLabel, checkObject, describe } from './options.js'
@@ -10,7 +10,7 @@ export interface LeaseNote {
 }
 
 /**
- * The note, without what does not belong there: nobody may pass for another holder.
+ * Returns the known fields of the note, so that it cannot replace the rest of the owner.
  * @throws LockUsageError when it makes no sense.
  */
 export function checkNote(note: LeaseNote): LeaseNote {
@@ -22,7 +22,7 @@ export function checkNote(note: LeaseNote): LeaseNote {
   }
 }
 
-/** A takeover waits until the group is gone, so it must be one that can be looked up. */
+/** A takeover waits until the group is gone, so the group must be one that can be looked up. */
 function checkGroup(group: ProcessGroup): ProcessGroup {
   checkObject('group', group)
   const { pgid, startTime } = group

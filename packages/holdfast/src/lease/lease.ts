@@ -18,7 +18,7 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
    * one.
    */
   readonly token: TokenOf<F>
-  /** Whether the lock is still yours. Compared with the clock at each reading, after a pause too. */
+  /** Whether the lock is still yours. Compared with the clock at each reading. */
   readonly held: boolean
   /** How long the lease lasts without another renewal, in milliseconds; 0 when it has ended. */
   readonly remainingMs: number
@@ -30,7 +30,7 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
    */
   assertHeld(): void
   /**
-   * Renews now, and resolves when the lease goes on.
+   * Renews now, and resolves when the lease continues.
    * @throws LockLostError when the store no longer holds it for this owner.
    * @throws StoreUnavailableError when the outcome is unknown; the old deadline stands.
    */
@@ -38,8 +38,8 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
   /**
    * Releases the lock. Resolves to `released` when it was held until now, and to `lost` when it had
    * ended before. May be repeated.
-   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the release goes on in
-   * the background.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the release continues
+   * in the background.
    */
   release(): Promise<'released' | 'lost'>
   /** Runs `work` under this lease, as `lock.run` does: nested runs know of it. Does not release. */
@@ -58,8 +58,8 @@ export interface Lease<F extends boolean = boolean> extends AsyncDisposable {
 /** A writer's lease. */
 export interface WriteLease<F extends boolean = boolean> extends Lease<F> {
   /**
-   * Goes on as a reader: other readers may join. A reader cannot become a writer again, since two
-   * of them would deadlock.
+   * Turns the writer into a reader: other readers may join. A reader cannot become a writer again,
+   * since two of them would deadlock.
    * @throws LockLostError when the lease has ended.
    */
   downgrade(): Promise<void>

@@ -1,5 +1,5 @@
 /**
- * The options of a client and of a lock, checked once so that nothing further in has to doubt them.
+ * The options of a client and of a lock, checked once at the entrance.
  */
 import type { Clock, Random } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
@@ -8,11 +8,11 @@ import type { Store } from '../store/contract.js'
 /** How waiters of different processes take turns. */
 export type Fairness = 'cohort' | 'fifo'
 
-/** What can be said for one lock, and as a default for all locks of a client. */
+/** The options of one lock, and the defaults of all locks of a client. */
 export interface LockOptions {
   /** How long a lease lives without renewal, in milliseconds. Default 30 000. */
   readonly ttlMs?: number
-  /** Renew at every third of the TTL while the lease is held. Default true. */
+  /** Renew after each third of the TTL while the lease is held. Default true. */
   readonly renew?: boolean
   /**
    * The longest time that a lease may be held, renewed or not, in milliseconds. Default: no limit.
@@ -34,8 +34,8 @@ export interface LocksOptions extends LockOptions {
   /** Shown by `inspect` as the purpose of this client's claims. */
   readonly label?: string
   /**
-   * How long `acquire` and `run` wait for a busy lock, in milliseconds, unless they say so
-   * themselves. Default Infinity.
+   * How long `acquire` and `run` wait for a busy lock, in milliseconds, without a `waitMs` of their
+   * own. Default Infinity.
    */
   readonly waitMs?: number
   /** Time, for simulations. */
@@ -44,7 +44,7 @@ export interface LocksOptions extends LockOptions {
   readonly random?: Random
 }
 
-/** What can be said for one acquisition. */
+/** The options of one call. */
 export interface AcquireOptions {
   /** How long to wait for a busy lock, in milliseconds; 0 tries once. Default Infinity. */
   readonly waitMs?: number
@@ -96,7 +96,7 @@ export function lockSettings(
   return { ttlMs, renew, maxHoldMs, reentrant, fairness }
 }
 
-/** The defaults of a client, from what `createLocks` was given. */
+/** Returns the defaults of a client's locks, from the options of `createLocks`. */
 export function clientSettings(options: LocksOptions, store: Store): LockSettings {
   return lockSettings(options, DEFAULTS, store)
 }
@@ -141,7 +141,7 @@ export function describe(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
-/** Without the keys that are there but undefined: those mean the default. */
+/** Returns the options without undefined keys, which mean the default. */
 function defined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

@@ -1,8 +1,8 @@
 /**
  * What a waiting claim knows of a store that does not answer: why, and for how long.
  *
- * Only time in which requests failed counts. A process that was stopped, or a machine that slept,
- * asked nothing meanwhile: that is no outage of the store.
+ * Only time in which requests failed counts. A stopped process or a sleeping machine sends nothing:
+ * that is no outage of the store.
  */
 import type { LockError } from '../errors.js'
 import type { Claim } from '../store/contract.js'

@@ -45,7 +45,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   #state: ClaimState = UNSENT
   /** When the latest attempt left. */
   #sentMs = -Infinity
-  /** When the latest attempt left that was answered, whatever the answer. */
+  /** When the latest answered attempt left. */
   #answeredMs = -Infinity
   /** When the earliest attempt left that is unanswered, and no later one was answered. */
   #unansweredMs: number | undefined
@@ -81,7 +81,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this.#state === ENDED
   }
 
-  /** Where the claim stands in the store's queue, as far as the store tells: see `Waiting`. */
+  /** Where the claim stands in the store's queue, if the store reports it: see `Waiting`. */
   get queueNumber(): number | undefined {
     return this.#queueNumber
   }
@@ -105,7 +105,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
     return this
   }
 
-  /** Goes on from a first attempt. `done` may be called before this returns. */
+  /** Continues from a first attempt. `done` may be called before this returns. */
   begin(sent: SentAttempt, answer: MaybePromise<AttemptResult>): this {
     this.#noteSent(sent, false)
     this.#await(sent, answer)

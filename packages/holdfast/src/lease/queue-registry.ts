@@ -1,10 +1,10 @@
 /**
- * The local queues of a client, by what their callers want. One is made when it is needed, and made
- * use of again.
+ * The local queues of a client, by what their callers want. Each is made when it is needed, and
+ * used again.
  */
 import type { ClaimTemplate } from './runtime.js'
 
-/** Below so many nobody looks for idle ones. */
+/** Up to this number, idle queues are kept. */
 const KEPT = 256
 
 export class QueueRegistry<Q extends { readonly idle: boolean }> {
@@ -16,12 +16,12 @@ export class QueueRegistry<Q extends { readonly idle: boolean }> {
     this.#make = make
   }
 
-  /** Where somebody of this process wants or holds the lock, or did a while ago. */
+  /** Returns the queue, if this process wants or holds the lock, or did a while ago. */
   find(key: string): Q | undefined {
     return this.#all.get(key)
   }
 
-  /** @param key the same only for claims that are alike */
+  /** @param key equal only for claims that are alike */
   get(key: string, template: ClaimTemplate): Q {
     let queue = this.#all.get(key)
     if (!queue) {
@@ -33,8 +33,8 @@ export class QueueRegistry<Q extends { readonly idle: boolean }> {
   }
 
   /**
-   * Forgets those that nobody needs any more. Not each when it falls idle: most locks are wanted
-   * again, and a map out of which so much is taken costs more than what it holds.
+   * Forgets idle queues, all at once. Most locks are wanted again soon, and a map with frequent
+   * removals costs more than the queues in it.
    */
   #sweep(): void {
     for (const [key, queue] of this.#all) if (queue.idle) this.#all.delete(key)

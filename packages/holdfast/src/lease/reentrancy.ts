@@ -1,8 +1,8 @@
 /**
  * Re-entrancy: what a nested run may do with the locks that its async context holds.
  *
- * A nested run in the innermost frame of a lock re-enters. Siblings that start side by side from one
- * frame are not all the innermost, so they take turns.
+ * A nested run in the innermost frame of a lock re-enters. Siblings that start side by side from
+ * one frame are not all the innermost, so they take turns.
  */
 import { LockUsageError } from '../errors.js'
 import { invariant } from '../invariant.js'

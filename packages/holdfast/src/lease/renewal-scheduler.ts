@@ -76,7 +76,7 @@ export class RenewalScheduler {
   }
 
   /**
-   * Ends a grant against its holder's will, and tells the holder and the queue. A stolen grant is
+   * Ends a grant against its holder's will, for the holder and the queue. A stolen grant is
    * withdrawn when its holder lets go.
    */
   lose(grant: Grant, reason: LossReason, stealReason?: string): void {
@@ -105,7 +105,7 @@ export class RenewalScheduler {
   }
 
   /**
-   * Renews one grant now, whatever its rhythm, and says what the store answered to this very
+   * Renews one grant now, outside of its rhythm. Resolves to the store's answer to this very
    * request.
    */
   async renewNow(grant: Grant): Promise<RenewResult> {

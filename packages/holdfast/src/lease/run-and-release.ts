@@ -4,14 +4,14 @@ import type { HeldLease } from './held-lease.js'
 import type { Services } from './services.js'
 
 /**
- * Runs `work` under a lease and gives it back.
+ * Runs `work` under a lease and releases it.
  *
- * What the callback began and did not wait for, nested runs for instance, works under the same
- * lease: the lock is kept until that has ended too.
+ * Nested runs that the callback started and did not wait for run under the same lease. The lock is
+ * kept until they have ended too.
  *
  * Rejects with the loss only if the lease ended before the callback settled. Otherwise the
- * callback's own outcome stands, whatever becomes of the release: a release error after a
- * successful payment must not make anyone pay twice.
+ * callback's own outcome stands, even if the release fails: a release error after a successful
+ * payment must not make a customer pay twice.
  */
 export async function runAndRelease<T>(
   services: Services,

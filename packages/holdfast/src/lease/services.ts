@@ -16,7 +16,7 @@ export interface OpenLease {
   readonly busy: boolean
   /** Resolves when the callbacks that run now have settled. */
   idle(): Promise<void>
-  /** Aborts the signal of the lease, which goes on. */
+  /** Aborts the signal of the lease. The lease continues. */
   askToStop(reason: unknown): void
   /** Stops renewing for good, and lets the lease end by itself. */
   abandon(): void

@@ -11,7 +11,7 @@ import { isRetryable } from './withdrawals.js'
 
 /**
  * Attempts a new claim. Returns the grant if the store grants it at once, and undefined if the
- * listener was told in this call. Otherwise returns the pending claim, which goes on until it tells
+ * listener was called already. Otherwise returns the pending claim, which continues until it calls
  * the listener or its caller stops it.
  * @throws what the store threw in this call, unless the claim attempts again after it
  */

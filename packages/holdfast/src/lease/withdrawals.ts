@@ -1,10 +1,9 @@
 /**
- * Withdrawing claims: releasing them while somebody waits for the answer, and in the background
- * when nobody does.
+ * Withdraws claims: for a caller that awaits the release, and in the background.
  *
- * Any attempt whose outcome is unclear ends here, since a claim that was granted unseen would hold
- * the lock for a whole TTL. A withdraw may be repeated with the same id until it gets through;
- * after the claim's TTL it is moot.
+ * Every attempt in doubt ends here, since a claim that was granted unseen would hold the lock for a
+ * whole TTL. A withdraw is repeated with the same id until it is answered. After the claim's TTL it
+ * is not needed any more.
  */
 import { isLockError, StoreUnavailableError, type LockError } from '../errors.js'
 import type { Claim, WithdrawOutcome } from '../store/contract.js'
@@ -24,7 +23,7 @@ export type ReleaseOutcome = 'released' | 'lost' | Promise<'released' | 'lost'>
 export class Withdrawals {
   readonly #runtime: Runtime
   readonly #pending = new Set<Promise<void>>()
-  /** Releases that somebody waits for. Counted only: they are what every pair costs. */
+  /** How many releases have a caller that waits. Only counted, since every pair has one. */
   #releases = 0
   #onReleased: (() => void) | undefined
   #ended = false
@@ -34,8 +33,8 @@ export class Withdrawals {
   }
 
   /**
-   * Withdraws without telling anybody but the events; not any more after the end, when a lease runs
-   * out by itself.
+   * Withdraws in the background. A failure goes to the events. After `end` it does nothing: the
+   * claim expires.
    */
   inBackground(claim: Claim): void {
     if (this.#ended) return
@@ -52,8 +51,8 @@ export class Withdrawals {
   /**
    * Releases a held claim, without a promise where the store needs none.
    * @param deadlineMs when its lease ends; from then on the outcome is `lost`
-   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw goes on in
-   * the background.
+   * @throws StoreUnavailableError (`RELEASE_UNKNOWN`) when no answer came; the withdraw continues
+   * in the background.
    */
   release(claim: Claim, deadlineMs: number, nowMs: number): ReleaseOutcome {
     const isOverdue = nowMs >= deadlineMs
@@ -138,8 +137,8 @@ export class Withdrawals {
 
   #unknownRelease(claim: Claim, cause: unknown): LockError {
     return new StoreUnavailableError(
-      `Nobody knows whether "${claim.lock}" was released: the ${this.#runtime.store.name} store gave no answer. ` +
-        `It is free after at most ${claim.ttlMs} ms in any case; the release goes on being tried until then.`,
+      `It is unknown whether "${claim.lock}" was released: the ${this.#runtime.store.name} store did not answer. ` +
+        `It is free after at most ${claim.ttlMs} ms in any case; the client repeats the release until then.`,
       { code: 'RELEASE_UNKNOWN', lock: claim.lock, store: this.#runtime.store.name, cause },
     )
   }
@@ -150,7 +149,7 @@ function judge(outcome: WithdrawOutcome, isOverdue: boolean): 'released' | 'lost
   return outcome === 'released' && !isOverdue ? 'released' : 'lost'
 }
 
-/** Whether asking again can help. Wrong use and wrong credentials stay wrong. */
+/** Whether a retry can help. Wrong use and wrong credentials stay wrong. */
 export function isRetryable(error: unknown): boolean {
   return isLockError(error) && error.code === 'STORE_UNAVAILABLE'
 }

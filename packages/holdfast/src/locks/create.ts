@@ -1,4 +1,4 @@
-/** `createLocks`: the door of the library. */
+/** `createLocks`: the entrance of the library. */
 import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
@@ -28,9 +28,9 @@ import { singleFlight, type SingleFlight } from './single-flight.js'
 import { striped, type StripedLock, type StripedOptions } from './striped.js'
 
 export interface InspectOptions {
-  /** Names (without the namespace) that begin so. Default: all of the namespace. */
+  /** The prefix of the names, without the namespace. Default: all of the namespace. */
   readonly prefix?: string
-  /** At most so many locks. Default 1 000. */
+  /** The largest number of locks. Default 1 000. */
   readonly limit?: number
 }
 
@@ -40,8 +40,8 @@ export interface StealLockOptions {
    */
   readonly now?: boolean
   /**
-   * Who steals and why, in at most 256 bytes. The holder's loss and `inspect` say it; with `now`
-   * there is nobody to tell.
+   * Who steals and why, in at most 256 bytes. The holder's `LockLostError` and `inspect` show it.
+   * With `now` most stores have no holder left to show it to.
    */
   readonly reason?: string
 }
@@ -62,11 +62,11 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
   striped(name: string, options: StripedOptions): StripedLock<F>
   election(name: string, options?: LockOptions): Election<F>
   singleFlight(name: string, options?: LockOptions): SingleFlight<F>
-  /** Who holds and who waits, as the store sees it. */
+  /** Returns the holders and waiters, as the store sees them. */
   inspect(options?: InspectOptions): Promise<readonly LockInfo[]>
   /**
-   * Takes a lock away from its holders. Their renewals are refused from now on, and the lock is
-   * free when they let go or their leases end. It frees the lock; it does not acquire it.
+   * Ends the leases on a lock. Their renewals are refused from now on, and the lock is free when
+   * the holders let go or their leases end. It frees the lock; it does not acquire it.
    */
   steal(name: string, options?: StealLockOptions): Promise<StealResult>
   /**
@@ -94,13 +94,13 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
     work: (tx: Tx, lease: L) => Promise<T>,
     options?: AcquireOptions,
   ): Promise<T>
-  /** Runs `work` in a context that holds no lock: what it acquires waits like anybody else's. */
+  /** Runs `work` in a context that holds no lock: what it acquires waits like any other caller. */
   detached<T>(work: () => T): T
   /**
-   * Ends everything: rejects those that wait, aborts the signals of what is held, waits up to
-   * `graceMs` for callbacks, and releases. A callback that does not end in time keeps its lease
-   * until that expires: nothing is released under running code. A store that does not answer holds
-   * it up for 15 s and one `requestTimeoutMs` of the store at most.
+   * Closes the client: rejects the callers that wait, aborts the signals of held leases, waits up
+   * to `graceMs` for callbacks, and releases. A callback that does not end in time keeps its lease
+   * until that expires: no lock is released under running code. A store that does not answer delays
+   * it for 15 s and one `requestTimeoutMs` of the store at most.
    */
   close(options?: CloseOptions): Promise<void>
 }
@@ -166,8 +166,7 @@ export function createLocks<F extends boolean>(
       const how = checkSteal(options)
       const lock = named(name)
       const stolen = await store.steal(lock, how)
-      // Holders of this client need not wait for their next renewal, nor those who queue behind
-      // them here.
+      // Holders of this client, and the callers behind them, need not wait for the next renewal.
       const own = client.leases.values().filter((lease) => lease.name === lock)
       for (const lease of own) lease.verifySoon()
       return stolen
@@ -198,7 +197,7 @@ function checkStore(store: unknown): void {
 function checkSteal(options: StealLockOptions): StealOptions {
   checkObject('the options of steal', options)
   const { now = false, reason } = options
-  // Whatever else counts as true, the text 'false' for one, would free the lock under running code.
+  // Any other true value, such as the text 'false', would free the lock under running code.
   if (typeof now !== 'boolean') {
     throw new LockUsageError(`The option now of steal must be true or false, not ${describe(now)}.`)
   }

@@ -1,9 +1,8 @@
 /**
  * Leader election: of many candidates one leads, until it resigns or loses its lease.
  *
- * A leader is simply whoever holds the lock, so everything that is true of a lease is true of
- * leadership: it can be lost at any time, `signal` tells of it by the deadline, and the token tells
- * an old leader from a new one.
+ * The leader is the holder of the lock, so leadership is a lease: it can be lost at any time,
+ * `signal` aborts by the deadline, and the token distinguishes an old leader from a new one.
  */
 import { EventEmitter } from 'node:events'
 import { LockLostError, LockUsageError } from '../errors.js'
@@ -40,22 +39,22 @@ export interface Election<F extends boolean = boolean> {
   /** Aborts when the present leadership ends; undefined when there is none. */
   readonly signal: AbortSignal | undefined
   /**
-   * Waits until this candidate leads. Joins the campaign that is under way, and answers at once
-   * when it leads already. The options are this caller's own: the campaign goes on as long as
-   * somebody waits for it.
+   * Waits until this candidate leads. Joins the campaign that runs already, and resolves at once
+   * when the candidate leads. The options are this caller's own: the campaign continues as long as
+   * a caller waits for it.
    * @throws LockTimeoutError when `waitMs` passes first. Throws otherwise as `mutex.acquire` does.
    */
   campaign(options?: AcquireOptions): Promise<Lease<F>>
   /**
-   * Gives the leadership back, or ends a campaign, or lets go of a leadership that was lost.
-   * Resolves to whether there was a leadership to give back.
+   * Releases the leadership, or ends a campaign, or lets go of a leadership that was lost. Resolves
+   * to whether there was a leadership to release.
    */
   resign(): Promise<boolean>
-  /** Who leads now, as the store sees it. */
+  /** Returns the present leader, as the store sees it. */
   leader(): Promise<HolderInfo | undefined>
   /**
-   * Listens to one kind of event. Returns what stops listening.
-   * @throws LockUsageError for an event that there is not, or without a function.
+   * Listens to one kind of event. Returns a function that stops it.
+   * @throws LockUsageError for an unknown event, or without a function.
    */
   on<E extends keyof ElectionEvents>(
     event: E,
@@ -65,11 +64,11 @@ export interface Election<F extends boolean = boolean> {
 
 const EVENTS: readonly (keyof ElectionEvents)[] = ['elected', 'lost', 'resigned']
 
-/** One stand for the lock, and those who wait for what comes of it. */
+/** One attempt to lead, and the callers that wait for it. */
 interface Campaign<F extends boolean> {
   readonly stop: AbortController
   readonly callers: Set<Wait<Lease<F>>>
-  /** A campaign that tries once has no place in the queue: nobody joins it. */
+  /** A campaign that tries once has no place in the queue: no caller joins it. */
   readonly waits: boolean
 }
 
@@ -79,7 +78,7 @@ export class LockElection<F extends boolean> implements Election<F> {
   readonly #lock: BasicLock<Lease<F>>
   readonly #holders: () => Promise<readonly HolderInfo[]>
   readonly #emitter = new EventEmitter()
-  /** Those under way: one that waits at most, and those that try once. */
+  /** The running campaigns: at most one that waits, and those that try once. */
   readonly #campaigns = new Set<Campaign<F>>()
   #lease: Lease<F> | undefined
   /**
@@ -166,7 +165,7 @@ export class LockElection<F extends boolean> implements Election<F> {
     if (campaign.callers.size === 0) this.#end(campaign)
   }
 
-  /** From now on nobody joins this campaign, and what it is granted is given back. */
+  /** Ends a campaign: no caller joins it, and a later grant is released. */
   #end(campaign: Campaign<F>, reason?: LockUsageError): void {
     this.#campaigns.delete(campaign)
     campaign.stop.abort(reason)
@@ -184,17 +183,17 @@ export class LockElection<F extends boolean> implements Election<F> {
       this.#end(campaign)
       for (const wait of callers) wait.serve(lease)
     }
-    // Last, since a listener may resign. It still hears of it before those who campaign do.
-    if (former) this.#tellLate(former)
+    // Last, since a listener may resign. It runs before the callers of `campaign` continue.
+    if (former) this.#emitLateLoss(former)
     this.#emit('elected', lease)
   }
 
   /**
-   * Tells of the end of a lease whose signal has not. After a pause a grant may come in the same
-   * turn as that signal's timer and before it; by then the lease is not ours to note any more, and
-   * the signal would tell nobody.
+   * Emits the loss of a former lease whose signal has not aborted. After a pause a grant may come
+   * in the same tick as the timer of that signal, and before it. Later the lease is not the present
+   * one, and its loss would go unseen.
    */
-  #tellLate(lease: Lease<F>): void {
+  #emitLateLoss(lease: Lease<F>): void {
     if (!lease.signal.aborted) this.#emit('lost', (lease as unknown as HeldLease).lossError())
   }
 
@@ -210,19 +209,18 @@ export class LockElection<F extends boolean> implements Election<F> {
     const lease = this.#lease
     if (!lease) return false
     this.#lease = undefined
-    // Whoever listens was told of a loss with the signal; if it comes to light only now, the signal
-    // is not ours any more.
-    const told = lease.signal.aborted
+    // An aborted signal has emitted the loss already.
+    const isLossEmitted = lease.signal.aborted
     let outcome: 'released' | 'lost'
     try {
       outcome = await lease.release()
     } catch (error) {
-      // It goes on being released, and this candidate does not lead, whatever comes of it.
-      if (!told) this.#emit('resigned')
+      // The release continues, and this candidate does not lead in any case.
+      if (!isLossEmitted) this.#emit('resigned')
       throw error
     }
     if (outcome === 'released') this.#emit('resigned')
-    else if (!told) this.#emit('lost', lease.signal.reason)
+    else if (!isLossEmitted) this.#emit('lost', lease.signal.reason)
     return outcome === 'released'
   }
 
@@ -246,7 +244,7 @@ export class LockElection<F extends boolean> implements Election<F> {
         { lock: this.name },
       )
     }
-    // In the context of whoever listens, not of whoever happens to campaign, whose locks it would
+    // In the context of the listener, not of the caller of `campaign`, whose locks it would
     // re-enter.
     const untyped = bindContext(listener as (...args: unknown[]) => void)
     this.#emitter.on(event, untyped)
@@ -267,13 +265,13 @@ export class LockElection<F extends boolean> implements Election<F> {
   #letGoOfLost(): void {
     const lease = this.#lostLease
     this.#lostLease = undefined
-    // It is lost whatever the store answers, which nobody needs to wait for.
+    // It is lost in any case, so no caller waits for the store's answer.
     void lease?.[Symbol.asyncDispose]()
   }
 
   /**
-   * A listener that throws is reported by Node, as an uncaught exception, and not to whoever
-   * campaigns or resigns.
+   * Calls the listeners. Node reports a listener that throws as an uncaught exception; the caller
+   * of `campaign` or `resign` does not see it.
    */
   #emit<E extends keyof ElectionEvents>(event: E, ...args: ElectionEvents<F>[E]): void {
     for (const listener of this.#emitter.listeners(event)) {

@@ -95,7 +95,7 @@ class SortedMultiLock<F extends boolean> implements MultiLock<F> {
   }
 
   /**
-   * One run inside the other: each opens its frame, releases what it took, and tells of its own
+   * Nests one run in the other: each opens its frame, releases what it took, and reports its own
    * loss.
    */
   #enter<T>(
@@ -236,7 +236,7 @@ class HeldMultiLease<F extends boolean> implements MultiLease<F> {
 }
 
 /**
- * As `AbortSignal.any`, with which some versions of Node keep for ever what somebody listens to.
+ * As `AbortSignal.any`, with which some versions of Node keep listeners forever.
  */
 function firstOf(signals: readonly AbortSignal[]): AbortSignal {
   const controller = new AbortController()
@@ -298,6 +298,6 @@ function sorted<F extends boolean>(
     }
     byName.set(lock.name, lock as Lockable<Lease<F>>)
   }
-  // By code units: the same order on every machine, whatever its locale.
+  // By code units: the same order on every machine and in every locale.
   return [...byName.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, lock]) => lock)
 }

@@ -13,8 +13,8 @@ import { CAPACITY_ALL } from '../store/contract.js'
 import { BasicLock, type Lockable } from './lock.js'
 
 /**
- * So many weights have a lock ready. Where permits are bytes nearly every weight is a new one, and
- * none is asked for again.
+ * The number of cached lock objects, one per weight. If weights are byte counts, nearly every
+ * weight is unique, and caching them all would leak.
  */
 const WEIGHTS_KEPT = 64
 

@@ -1,7 +1,8 @@
 /**
- * Single flight: of many that want a value, one makes it and the others read what it made.
+ * Single flight: of many callers that want a value, one makes it and the others read it.
  *
- * Whoever has waited for the lock reads again, since the one before it has probably filled the gap.
+ * A caller that has waited for the lock reads again, since the holder before it has probably
+ * written the value.
  */
 import { LockUsageError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
@@ -18,7 +19,7 @@ export interface SingleFlight<F extends boolean = boolean> {
   /**
    * Reads the value; if it is missing, takes the lock, reads again, and calls `load` only if it is
    * missing still. `load` has to store what it made where `read` finds it. Throws as `mutex.run`
-   * does, and whatever they throw.
+   * does, and what they throw.
    */
   run<T>(load: (lease: Lease<F>) => T | PromiseLike<T>, options: SingleFlightOptions<T>): Promise<T>
 }

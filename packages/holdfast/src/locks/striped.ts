@@ -38,8 +38,7 @@ export function striped<F extends boolean>(
   }
   // The name of the last stripe is the longest.
   checkName(nameOf(stripes - 1), 'lock name with its stripe')
-  // The mutexes are made when they are first asked for: what is wrong with their options is to be
-  // told now.
+  // The mutexes are made when they are first used. Their options are checked now.
   lockSettings(rest, client.settings, client.runtime.store)
   const made = new Map<number, Mutex<F>>()
 

@@ -21,7 +21,7 @@ test('an answer that does not come is given up at the limit', async () => {
   const outcome = expect(withTimeout(answer, 100, late)).rejects.toThrow('late')
   vi.advanceTimersByTime(100)
   await outcome
-  // Nobody waits for it any more, and nobody has to.
+  // No caller waits for it any more, and none has to.
   fail(new Error('too late'))
 })
 

@@ -68,7 +68,10 @@ describe('callers of one client', () => {
   })
 })
 
-/** Starts a first caller, and returns how to add others. The answer to the first attempt of the first one meets this fate. */
+/**
+ * Starts a first caller, and returns how to add others. The answer to the first attempt of the
+ * first one meets this fate.
+ */
 function permitCallers(world: World, fate: Fate) {
   const permits = world.client().semaphore('a', { permits: 3 })
   let attempts = 0
@@ -151,7 +154,7 @@ describe('a fixed lease that was waited for', () => {
     expect(lease.held).toBe(true)
   })
 
-  test('is made good as soon as the store answers again, or is waited for anew', async () => {
+  test('is topped up as soon as the store answers again, or is waited for again', async () => {
     const world = makeWorld()
     const holder = await world.direct().mutex('a').acquire()
     const waiting = world.client({ ttlMs: 3000, renew: false }).mutex('a').acquire()
@@ -164,7 +167,7 @@ describe('a fixed lease that was waited for', () => {
     expect(lease.remainingMs).toBeGreaterThanOrEqual(0.97 * 3000)
   })
 
-  test('is given back when its caller gives up before', async () => {
+  test('is released when its caller gives up before', async () => {
     const world = makeWorld()
     const holder = await world.direct().mutex('a').acquire()
     const waiting = world.client({ ttlMs: 3000, renew: false }).mutex('a').acquire({ waitMs: 1510 })

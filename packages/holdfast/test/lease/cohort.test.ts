@@ -19,7 +19,9 @@ async function crowd(world: World, size: number, ttlMs = 30_000) {
   return { locks, first, served, waiting }
 }
 
-/** Gets the cohort a grant with a block of tokens: the first one was taken when nobody waited. */
+/**
+ * Gets the cohort a grant with a block of tokens: the first one was taken when no caller waited.
+ */
 async function withBlock(world: World, size: number, ttlMs?: number) {
   const group = await crowd(world, size, ttlMs)
   void group.first.release()
@@ -59,9 +61,9 @@ describe('a cohort', () => {
     const world = makeWorld()
     const { first, served, waiting } = await withBlock(world, 20)
     for (let turn = 0; turn < 20; turn += 1) {
-      await world.clock.until(waiting[turn] ?? Promise.reject(new Error('nobody')))
+      await world.clock.until(waiting[turn] ?? Promise.reject(new Error('no lease')))
       expect(
-        await world.clock.until(served[turn]?.release() ?? Promise.reject(new Error('nobody'))),
+        await world.clock.until(served[turn]?.release() ?? Promise.reject(new Error('no lease'))),
       ).toBe('released')
     }
     const tokens = [first, ...served].map((lease) => lease.token)
@@ -157,7 +159,7 @@ describe('a cohort', () => {
     expect(holder.held).toBe(true)
   })
 
-  test('says so in the events', async () => {
+  test('publishes each hand-off', async () => {
     const world = makeWorld()
     const { served } = await withBlock(world, 3)
     const tokens: unknown[] = []
@@ -180,7 +182,7 @@ describe('a cohort', () => {
     expect(world.wire.sent.some(({ verb }) => verb === 'withdraw')).toBe(true)
   })
 
-  test('costs a waiter that gives up nothing but its own place', async () => {
+  test('a waiter that gives up loses only its own place', async () => {
     const world = makeWorld()
     const locks = world.client()
     const first = await world.clock.until(locks.mutex('a').acquire())

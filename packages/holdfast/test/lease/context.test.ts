@@ -71,7 +71,7 @@ describe('a nested run', () => {
     ])
   })
 
-  test.each(['given back', 'stolen'])(
+  test.each(['released', 'stolen'])(
     'siblings all have their turn when the lease is %s',
     async (how) => {
       const { locks, world } = setUp()
@@ -84,7 +84,7 @@ describe('a nested run', () => {
         const all = deferred()
         const first = mutex.run(async () => {
           await all.promise
-          if (how === 'given back') await lease.release()
+          if (how === 'released') await lease.release()
           else await Promise.all([locks.steal('a', { now: true }), lost])
           order.push('first')
         })
@@ -103,7 +103,7 @@ describe('a nested run', () => {
     expect(await mutex.run(() => mutex.run(() => mutex.run(() => 3)))).toBe(3)
   })
 
-  test('by a promise that outlives the run waits like anybody else', async () => {
+  test('by a promise that outlives the run waits like any other caller', async () => {
     const { locks } = setUp()
     const mutex = locks.mutex('a', { reentrant: true })
     const gate = deferred()
@@ -122,7 +122,7 @@ describe('a nested run', () => {
     expect(await late).toBeGreaterThan(holder.token)
   })
 
-  test('after the lease was given back inside the callback acquires anew', async () => {
+  test('after the lease was released inside the callback acquires again', async () => {
     const { locks } = setUp()
     const mutex = locks.mutex('a')
     const tokens = await mutex.run(async (lease) => {
@@ -132,7 +132,7 @@ describe('a nested run', () => {
     expect(tokens[1]).toBeGreaterThan(tokens[0] ?? 0n)
   })
 
-  test('an acquire cannot re-enter, and says so', async () => {
+  test('an acquire cannot re-enter, and is refused', async () => {
     const { locks } = setUp()
     const mutex = locks.mutex('a', { reentrant: true })
     const outcome = await outcomeOf(mutex.run(() => mutex.acquire()))
@@ -159,7 +159,7 @@ describe('a nested run', () => {
   })
 })
 
-describe('a nested run that nobody awaits', () => {
+describe('a nested run that no caller awaits', () => {
   test.each([
     ['readers', (locks: Locks<true>) => locks.readWriteLock('a').read],
     ['the holder of a mutex', (locks: Locks<true>) => locks.mutex('a', { reentrant: true })],
@@ -189,7 +189,7 @@ describe('a nested run that nobody awaits', () => {
     },
   )
 
-  test('does not keep the run around it waiting when the lock was lost, or given back', async () => {
+  test('does not keep the run around it waiting when the lock was lost, or released', async () => {
     const { locks, world } = setUp()
     const lock = locks.readWriteLock('a').read
     const endless = new Promise<never>(() => undefined)
@@ -287,17 +287,17 @@ describe('who is called back out of a timer that many share', () => {
       const locks = createLocks(memoryStore())
       const mutex = locks.mutex('a', { reentrant: true })
       const lost = await locks.mutex('lost', { ttlMs: TTL_MS, renew: false }).acquire()
-      const told = deferred<boolean>()
+      const seen = deferred<boolean>()
       const onLoss = (): void => {
         const entered = mutex.run(() => true, { waitMs: 0 })
-        void entered.catch(() => false).then(told.resolve)
+        void entered.catch(() => false).then(seen.resolve)
       }
       if (how === 'a signal') lost.signal.addEventListener('abort', onLoss)
       const stopListening = how === 'an event' ? onLockEvent('lost', onLoss) : undefined
       // What it acquires winds up the timer that watches all leases.
       await mutex.run(async () => {
         await locks.mutex('shorter', { ttlMs: TTL_MS / 2, renew: false }).acquire()
-        expect(await told.promise).toBe(false)
+        expect(await seen.promise).toBe(false)
       })
       stopListening?.()
       await locks.close()
@@ -307,19 +307,19 @@ describe('who is called back out of a timer that many share', () => {
   test('through a signal finds itself where it asked for the signal', async () => {
     const requests = new AsyncLocalStorage<string>()
     const locks = createLocks(memoryStore())
-    const told = deferred<string | undefined>()
+    const seen = deferred<string | undefined>()
     await requests.run('first', async () => {
       const lease = await locks.mutex('a', { ttlMs: TTL_MS, renew: false }).acquire()
-      lease.signal.addEventListener('abort', () => told.resolve(requests.getStore()))
+      lease.signal.addEventListener('abort', () => seen.resolve(requests.getStore()))
     })
     await requests.run('second', () =>
       locks.mutex('b', { ttlMs: TTL_MS / 2, renew: false }).acquire(),
     )
-    expect(await told.promise).toBe('first')
+    expect(await seen.promise).toBe('first')
     await locks.close()
   })
 
-  test("asks the store in nobody's context: neither renewals nor heartbeats are of the request that began them", async () => {
+  test('sends renewals and heartbeats outside of the context of the request that began them', async () => {
     const requests = new AsyncLocalStorage<string>()
     const store = memoryStore()
     const asked: { verb: string; by: string | undefined }[] = []

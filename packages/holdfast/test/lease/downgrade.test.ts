@@ -1,6 +1,6 @@
 /**
- * A writer that becomes a reader: from the moment that it asks, nobody of its process is a writer
- * in its place.
+ * A writer that becomes a reader: from the moment that it asks, no caller of its process is a
+ * writer in its place.
  */
 import type { Fairness, Lease } from 'holdfast'
 import { describe, expect, test } from 'vitest'

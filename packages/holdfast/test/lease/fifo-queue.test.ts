@@ -1,5 +1,6 @@
 /**
- * A strict queue: served in the order of the store, and handed on only where nobody stands between.
+ * A FIFO queue: served in the order of the store. A grant is handed off only where no claim stands
+ * between.
  */
 import { onLockEvent, type Lease, type Locks } from 'holdfast'
 import type { Claim } from 'holdfast/store'
@@ -62,19 +63,19 @@ async function comingBack(world: World, size: number) {
   return { a, b, first, order, all: Promise.all(all) }
 }
 
-const NOBODY = Promise.reject(new Error('nobody'))
-NOBODY.catch(() => undefined)
+const NO_LEASE = Promise.reject(new Error('no lease'))
+NO_LEASE.catch(() => undefined)
 
 describe('a strict queue', () => {
-  test('hands on to the next in the queue, and past nobody', async () => {
+  test('hands off to the next claim in the queue, and passes none', async () => {
     const world = makeWorld()
     const served = await queueUp(world, strictClients(world), 'b0 a1 a2 a3 a4 b5 a6 b7 b8 b9')
-    // The first two of a client get no block of tokens: when they ask, nobody else of it waits.
+    // The first two of a client get no block of tokens: when they ask, no other caller of it waits.
     const order = ['b0', 'a1', 'a2', 'a3+', 'a4+', 'b5', 'a6', 'b7', 'b8+', 'b9+']
     expect(await turns(world, served)).toEqual(order)
   })
 
-  test('gives each in a row a larger token, and nobody else one of them', async () => {
+  test('gives each lease in a row a larger token of its own', async () => {
     const world = makeWorld()
     const served = await queueUp(world, strictClients(world), 'b0 a1 a2 a3 b4 a5')
     await turns(world, served)
@@ -93,7 +94,7 @@ describe('a strict queue', () => {
       .catch(() => 'quit')
     await world.clock.advance(5)
     const more = await queueUp(world, clients, 'a3')
-    expect(await world.clock.until(quits ?? NOBODY)).toBe('quit')
+    expect(await world.clock.until(quits ?? NO_LEASE)).toBe('quit')
     expect(await turns(world, served)).toEqual(['b0', 'a1'])
     expect(await turns(world, more)).toEqual(['a3'])
   })
@@ -102,7 +103,7 @@ describe('a strict queue', () => {
     const world = makeWorld()
     const served = await queueUp(world, strictClients(world), 'b0 a1 a2 a3 a4')
     for (let turn = 0; turn < 3; turn += 1) {
-      await world.clock.until(served[turn]?.lease.release() ?? NOBODY)
+      await world.clock.until(served[turn]?.lease.release() ?? NO_LEASE)
       await world.clock.advance(3)
     }
     world.wire.sent.length = 0
@@ -153,7 +154,7 @@ describe('a strict queue', () => {
     })
     await world.clock.until(first.release())
     await world.clock.until(all)
-    await world.clock.until(other ?? NOBODY)
+    await world.clock.until(other ?? NO_LEASE)
     stop()
     expect(order.slice(0, 5)).toEqual(['a0 1', 'a1 1', 'a2 1', 'a3 1', 'b1'])
     expect(order.indexOf('a3 2') - order.indexOf('a1 2')).toBe(3)
@@ -161,7 +162,7 @@ describe('a strict queue', () => {
     expect(handed).toBe(2 + 3)
   })
 
-  test('keeps back those who ask in the turn of a row only until the store has answered, or has not', async () => {
+  test('holds callers back during a row until the store has answered or timed out', async () => {
     const world = makeWorld()
     const { first, order, all, b } = await comingBack(world, 3)
     // The release at the end of the row never arrives.
@@ -186,7 +187,7 @@ describe('a strict queue', () => {
       await world.clock.advance(5)
     }
     const controller = new AbortController()
-    // The grant goes on, so that both of these are kept back.
+    // The grant is handed off, so both of these are held back.
     void served[2]?.lease.release()
     const aborted = outcomeOf(a.mutex('a').acquire({ signal: controller.signal }))
     const closed = outcomeOf(a.mutex('a').acquire())

@@ -53,7 +53,7 @@ const REFUSE: Record<string, (locks: Locks, started: Started) => Promise<unknown
   },
 }
 
-/** These acquire again in place of a failure. */
+/** These acquire again instead of a failure. */
 const ACQUIRE_AGAIN: typeof REFUSE = {
   'multi.run': (locks, started) => locks.multi([locks.mutex('a'), locks.mutex('b')]).run(started),
   'the event elected': async (locks, started) => {

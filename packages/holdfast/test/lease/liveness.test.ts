@@ -1,14 +1,11 @@
-/**
- * Timers keep the process alive for those who wait for something that will come, and for nobody
- * else.
- */
+/** Timers keep the process alive for callers whose wait will end, and only for them. */
 import { createLocks } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
 import { expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../src/clock/clock.js'
 import { outcomeOf } from '../support/world.js'
 
-/** The system's clock, which tells how many of its timers keep the process alive. */
+/** The system's clock, with a count of the timers that keep the process alive. */
 function countingClock() {
   const holding = new Set<object>()
   const clock: Clock = {
@@ -40,7 +37,7 @@ function countingClock() {
   return { clock, holding: () => holding.size }
 }
 
-test('a wait keeps the process alive, also the next one, and nothing does when nobody waits', async () => {
+test('a wait keeps the process alive, also the next one, and no timer does without a wait', async () => {
   const { clock, holding } = countingClock()
   const store = memoryStore()
   const holder = await createLocks(store).mutex('a').acquire()
@@ -82,7 +79,7 @@ test('behind a holder of the same process a wait keeps it alive where the hold e
   await locks.close()
 })
 
-test('behind a holder of the same process that holds for ever a wait keeps nothing alive', async () => {
+test('behind a holder of the same process that holds forever a wait keeps nothing alive', async () => {
   const { clock, holding } = countingClock()
   const locks = createLocks(memoryStore(), { clock })
   const first = await locks.mutex('a', { maxHoldMs: 60_000 }).acquire()

@@ -1,6 +1,6 @@
 /**
- * Promises 1 and 2: a lease ends at its deadline, and its holder is told by then, whatever the
- * network does.
+ * Promises 1 and 2: a lease ends at its deadline, and its signal aborts by then, even if the
+ * network is down.
  */
 import { LockLostError, onLockEvent } from 'holdfast'
 import { describe, expect, test } from 'vitest'
@@ -114,7 +114,7 @@ describe('the loss signal', () => {
     expect(lease.signal.aborted).toBe(true)
   })
 
-  test('tells of maxHoldMs, and the lock is free when the holder lets go', async () => {
+  test('announces maxHoldMs, and the lock is free when the holder lets go', async () => {
     const { clock, client, direct } = makeWorld()
     const lease = await clock.until(client({ ttlMs: TTL_MS, maxHoldMs: 1500 }).mutex('a').acquire())
     await clock.advance(1490)
@@ -139,10 +139,10 @@ describe('clocks that part', () => {
     expect(lease.signal.aborted).toBe(false)
   })
 
-  test('after a sleep the store decides: the lease is lost, and told within a second', async () => {
+  test('after a sleep the store decides: the lease is lost, and its signal aborts within a second', async () => {
     const { clock, client, store } = makeWorld()
     const lease = await clock.until(client({ ttlMs: 30_000 }).mutex('a').acquire())
-    // The machine slept: the wall clock went on, the monotonic one did not, and the store let the
+    // The machine slept: the wall clock moved, the monotonic one did not, and the store let the
     // lease end.
     clock.stepWall(60_000)
     await store.steal('a', { now: true })
@@ -182,7 +182,7 @@ describe('release', () => {
     expect(await clock.until(lease.release())).toBe('released')
   })
 
-  test('throws a typed error when it stays unknown, and goes on in the background', async () => {
+  test('throws a typed error when it stays unknown, and continues in the background', async () => {
     const { clock, wire, client, direct } = makeWorld()
     const locks = client({ ttlMs: 30_000, requestTimeoutMs: 100 })
     const lease = await clock.until(locks.mutex('a').acquire())
@@ -209,7 +209,7 @@ describe('release', () => {
 })
 
 describe('stealing', () => {
-  test('refuses renewals, tells the holder, and frees the lock when the holder lets go', async () => {
+  test('refuses renewals, aborts the signal, and frees the lock when the holder lets go', async () => {
     const { clock, client, direct } = makeWorld()
     const lost = deferred<string>()
     const stop = onLockEvent('lost', ({ reason }) => lost.resolve(reason))

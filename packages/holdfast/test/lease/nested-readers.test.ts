@@ -49,7 +49,7 @@ describe('readers and writers', () => {
     expect(await locks.mutex('c').run(() => read.run(() => 'read'))).toBe('read')
   })
 
-  test('a read inside of a write through a multi-lock enters, and the multi-lock gives back only the rest', async () => {
+  test('a read inside of a write through a multi-lock enters, and the multi-lock releases only the rest', async () => {
     const { locks, world } = setUp()
     const lock = locks.readWriteLock('c')
     const other = world.direct()
@@ -134,7 +134,7 @@ describe('readers and writers', () => {
     expect(later).toBe('read')
   })
 
-  test('a read inside of a write that goes on keeps the write', async () => {
+  test('a read inside of a write that continues keeps the write', async () => {
     const { locks, world } = setUp()
     const lock = locks.readWriteLock('c')
     const gate = deferred()
@@ -147,7 +147,7 @@ describe('readers and writers', () => {
     expect(await other.read.tryAcquire()).toBeDefined()
   })
 
-  test('a writer that is downgraded under a nested read lets other readers in, and the read goes on', async () => {
+  test('a writer that is downgraded under a nested read lets other readers in, and the read continues', async () => {
     const { locks, world } = setUp()
     const lock = locks.readWriteLock('c')
     const other = world.direct().readWriteLock('c')

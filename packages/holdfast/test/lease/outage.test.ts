@@ -39,14 +39,14 @@ function claimIds({ wire }: World): Set<string> {
   return new Set(attempts.map(({ argument }) => (argument as Claim).id))
 }
 
-/** The outages that a client tells of. */
+/** Collects the outages that a client publishes. */
 function outagesOf(locks: Locks): LockEvents['store-unavailable'][] {
-  const told: LockEvents['store-unavailable'][] = []
+  const outages: LockEvents['store-unavailable'][] = []
   const stop = onLockEvent('store-unavailable', (event) => {
-    if (event.clientId === locks.clientId) told.push(event)
+    if (event.clientId === locks.clientId) outages.push(event)
   })
   onTestFinished(stop)
-  return told
+  return outages
 }
 
 /** Each way to wait for a lock. */
@@ -196,7 +196,7 @@ describe('a caller that does not say how long it waits', () => {
 describe('an attempt that found no store', () => {
   test('is sent again with the same claim, and granted once', async () => {
     const world = makeWorld()
-    // Granted, and nobody hears of it.
+    // Granted, and the answer is lost.
     world.wire.fate = (verb) => (verb === 'attempt' ? 'drop-reply' : 'deliver')
     const locks = world.client({ requestTimeoutMs: 500 })
     const waiting = locks.mutex('a').acquire({ waitMs: 10_000 })
@@ -254,7 +254,7 @@ describe('an attempt that found no store', () => {
     expect(await world.direct().mutex('a').tryAcquire()).toBeDefined()
   })
 
-  test('that is not answered at all says so, and not that the lock is busy', async () => {
+  test('that is not answered at all rejects with STORE_UNAVAILABLE, not with a timeout', async () => {
     const world = makeWorld()
     world.wire.fate = () => 'hang'
     const outcome = await world.clock.until(
@@ -333,7 +333,7 @@ describe('callers that wait through an outage', () => {
     await world.clock.until(Promise.all(waiting))
   })
 
-  test('let tryAcquire beside them say that nobody knows', async () => {
+  test('let tryAcquire beside them reject with STORE_UNAVAILABLE', async () => {
     const world = makeWorld()
     world.wire.fate = () => 'fail'
     const mutex = world.client().mutex('a')
@@ -390,24 +390,24 @@ describe('the event store-unavailable', () => {
   test('comes once for each claim and outage, after a second', async () => {
     const world = makeWorld()
     const locks = world.client()
-    const told = outagesOf(locks)
+    const outages = outagesOf(locks)
     const holder = await world.direct().mutex('b').acquire()
     const second = locks.mutex('b').acquire({ waitMs: 60_000 })
     await world.clock.advance(100)
     world.wire.fate = () => 'fail'
     const first = locks.mutex('a').acquire({ waitMs: 60_000 })
     await world.clock.advance(990)
-    expect(told).toEqual([])
+    expect(outages).toEqual([])
     await world.clock.advance(8000)
-    expect(told.map(({ lock }) => lock).sort()).toEqual(['a', 'b'])
+    expect(outages.map(({ lock }) => lock).sort()).toEqual(['a', 'b'])
     const error = expect.any(StoreUnavailableError) as unknown
-    for (const event of told) expect(event).toMatchObject({ store: 'remote memory', error })
-    for (const { durationMs } of told) expect(durationMs).toBeGreaterThanOrEqual(1000)
-    for (const { durationMs } of told) expect(durationMs).toBeLessThan(2500)
+    for (const event of outages) expect(event).toMatchObject({ store: 'remote memory', error })
+    for (const { durationMs } of outages) expect(durationMs).toBeGreaterThanOrEqual(1000)
+    for (const { durationMs } of outages) expect(durationMs).toBeLessThan(2500)
     world.wire.fate = () => 'deliver'
     await world.clock.until(first)
     await awayFor(world, 3000)
-    expect(told.map(({ lock }) => lock).sort()).toEqual(['a', 'b', 'b'])
+    expect(outages.map(({ lock }) => lock).sort()).toEqual(['a', 'b', 'b'])
     await holder.release()
     await world.clock.until(second)
   })
@@ -415,25 +415,25 @@ describe('the event store-unavailable', () => {
   test('comes when an answer takes so long, and not when the process was stopped meanwhile', async () => {
     const world = makeWorld()
     const locks = world.client()
-    const told = outagesOf(locks)
+    const outages = outagesOf(locks)
     world.wire.fate = () => 'hang'
     const hanging = outcomeOf(locks.mutex('a').acquire({ waitMs: 2000 }))
     await world.clock.advance(995)
-    expect(told).toEqual([])
+    expect(outages).toEqual([])
     await world.clock.advance(10)
-    expect(told).toMatchObject([{ lock: 'a', durationMs: 1000 }])
+    expect(outages).toMatchObject([{ lock: 'a', durationMs: 1000 }])
     await world.clock.until(hanging)
     world.wire.fate = () => 'deliver'
     const waiting = locks.mutex('b').acquire({ waitMs: 60_000 })
     world.clock.freeze(4000)
     expect((await world.clock.until(waiting)).held).toBe(true)
-    expect(told).toHaveLength(1)
+    expect(outages).toHaveLength(1)
   })
 
   test('does not come for a shorter outage, or to those that do not wait', async () => {
     const world = makeWorld()
     const locks = world.client()
-    const told = outagesOf(locks)
+    const outages = outagesOf(locks)
     const { begun } = await begunWithout(world, 800, () =>
       locks.mutex('a').acquire({ waitMs: 60_000 }),
     )
@@ -442,7 +442,7 @@ describe('the event store-unavailable', () => {
     expect(await world.clock.until(outcomeOf(locks.mutex('c').tryAcquire()))).toMatchObject(
       UNAVAILABLE,
     )
-    expect(told).toEqual([])
+    expect(outages).toEqual([])
   })
 })
 

@@ -142,7 +142,7 @@ describe('waking up', () => {
     const holder = await direct().mutex('a').acquire()
     const waiting = client().mutex('a').acquire()
     await clock.advance(500)
-    // The machine slept, or somebody set its clock: only the store knows which.
+    // The machine slept, or its clock was set: only the store knows which.
     clock.stepWall(60_000)
     const before = count(world, 'attempt')
     await holder.release()
@@ -272,7 +272,7 @@ describe('a store that is away', () => {
     expect(clock.monotonicMs()).toBeLessThan(50)
   })
 
-  test('for less than a TTL is outlived by those who wait', async () => {
+  test('for less than a TTL is outlived by the waiters', async () => {
     const { clock, client, direct, wire } = makeWorld()
     const holder = await direct({ ttlMs: 30_000 }).mutex('a').acquire()
     const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
@@ -284,7 +284,7 @@ describe('a store that is away', () => {
     expect((await clock.until(waiting)).held).toBe(true)
   })
 
-  test('for a moment is outlived also by one that begins anew just then', async () => {
+  test('for a moment is outlived also by a claim that begins again just then', async () => {
     const { clock, client, direct, store, wire } = makeWorld()
     const holder = await direct({ ttlMs: 30_000 }).mutex('a').acquire()
     const waiting = client({ ttlMs: 30_000 }).mutex('a').acquire()
@@ -299,7 +299,7 @@ describe('a store that is away', () => {
     expect(wire.sent.length).toBeGreaterThan(before + 1)
   })
 
-  test('for longer is told to those who wait', async () => {
+  test('for longer rejects the waiters', async () => {
     const { clock, client, direct, wire } = makeWorld()
     await direct({ ttlMs: 30_000 }).mutex('a').acquire()
     const waiting = outcomeOf(client({ ttlMs: 2000 }).mutex('a').acquire())
@@ -309,7 +309,7 @@ describe('a store that is away', () => {
   })
 
   test.each(['cohort', 'fifo'] as const)(
-    'and answers nothing at all is told to those who wait: %s',
+    'and does not answer at all rejects the waiters: %s',
     async (fairness) => {
       const { clock, client, direct, wire } = makeWorld()
       await direct({ ttlMs: 30_000 }).mutex('a').acquire()

@@ -1,4 +1,4 @@
-/** Whatever a caller may get wrong is refused at once, with a typed error, and changes nothing. */
+/** Each mistake of a caller is refused at once, with a typed error, and changes nothing. */
 import {
   createLocks,
   LockUsageError,
@@ -170,7 +170,7 @@ describe('options', () => {
     )
   })
 
-  test.each([null, 5, 'wait'])('%s in place of them', async (options) => {
+  test.each([null, 5, 'wait'])('%s instead of options', async (options) => {
     const none = options as never
     const semaphore = locks.semaphore('s', { permits: 4 })
     for (const refused of [
@@ -207,7 +207,7 @@ describe('options', () => {
     },
   )
 
-  test('an event that there is not, or nobody who listens', () => {
+  test('an unknown event, or no listener', () => {
     expect(() => onLockEvent('nope' as never, () => undefined)).toThrow(LockUsageError)
     expect(() => onLockEvent('lost', undefined as never)).toThrow(LockUsageError)
     const election = locks.election('e')

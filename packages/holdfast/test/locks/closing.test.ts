@@ -11,7 +11,7 @@ import { deferred, makeWorld, outcomeOf } from '../support/world.js'
 const TTL_MS = 1000
 
 test.each(['tryAcquire', 'acquire'] as const)(
-  'ends a %s that is under way, and leaves nothing',
+  'ends a %s that is in flight, and leaves nothing',
   async (how) => {
     const { clock, client, direct } = makeWorld()
     const locks = client({ ttlMs: TTL_MS })
@@ -69,7 +69,7 @@ test('a lease that was left to expire cannot be renewed any more, and its work e
   expect(await others.mutex('a').tryAcquire()).toBeDefined()
 })
 
-test('a renewal that was under way does not bring back a lease that was left to expire', async () => {
+test('a renewal that was in flight does not bring back a lease that was left to expire', async () => {
   const { clock, wire, client, direct } = makeWorld()
   const locks = client({ ttlMs: TTL_MS })
   void locks.mutex('a').run(() => new Promise(() => undefined))
@@ -96,7 +96,7 @@ test('a release after its limit says once that it ended, and how', async () => {
   expect(heard).toEqual(['lost: max-hold'])
 })
 
-test('a release that was under way is through when the end has come', async () => {
+test('a release that was in flight is through when the end has come', async () => {
   const { clock, wire, client, store } = makeWorld()
   const locks = client({ ttlMs: TTL_MS })
   const lease = await clock.until(locks.mutex('a').acquire())
@@ -120,7 +120,7 @@ test('a store that fails delays the close by the time for releases and withdrawa
   expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000 + 5000 + 300)
 })
 
-test('a release that is tried again keeps the process alive for whoever awaits it', async () => {
+test('a release that is tried again keeps the process alive for the caller that awaits it', async () => {
   const script = `
     import { createLocks, StoreUnavailableError } from 'holdfast'
     import { memoryStore } from 'holdfast/memory'

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { count, makeWorld, outcomeOf } from '../support/world.js'
 
 describe('resign', () => {
-  test('in the turn of the grant leaves nobody leading, and the lock free', async () => {
+  test('in the turn of the grant leaves no leader, and the lock free', async () => {
     const { direct } = makeWorld()
     const election = direct().election('scheduler')
     const campaign = outcomeOf(election.campaign())
@@ -19,7 +19,7 @@ describe('resign', () => {
     expect(await direct().mutex('scheduler').tryAcquire()).toBeDefined()
   })
 
-  test('in the turn of a hand-over gives back what was handed over', async () => {
+  test('in the tick of a hand-off releases the lease that was handed off', async () => {
     const { direct, clock } = makeWorld()
     const locks = direct()
     const [leader, next] = [locks.election('scheduler'), locks.election('scheduler')]
@@ -59,7 +59,7 @@ describe('resign', () => {
     expect(election.token).toBe(one.token)
   })
 
-  test('out of a listener that was told of the election', async () => {
+  test('out of a listener of the election', async () => {
     const { direct } = makeWorld()
     const election = direct().election('scheduler')
     let resigned: Promise<boolean> | undefined
@@ -90,7 +90,7 @@ describe('resign after a loss', () => {
 })
 
 describe('callers of one campaign', () => {
-  test('each has limits of its own, and the campaign goes on for the others', async () => {
+  test('each has limits of its own, and the campaign continues for the others', async () => {
     const { direct, clock } = makeWorld()
     const busy = await direct().mutex('scheduler').acquire()
     const election = direct().election('scheduler')
@@ -140,7 +140,7 @@ describe('callers of one campaign', () => {
     expect(count(world, 'withdraw')).toBe(0)
   })
 
-  test('waitMs: 0 tries once, whatever the others wait for', async () => {
+  test('waitMs: 0 tries once, also beside callers that wait', async () => {
     const { direct, clock } = makeWorld()
     const busy = await direct().mutex('scheduler').acquire()
     const election = direct().election('scheduler')
@@ -153,7 +153,7 @@ describe('callers of one campaign', () => {
     expect(await clock.until(patient)).toHaveProperty('held', true)
   })
 
-  test('are all told when the client closes', async () => {
+  test('all reject when the client closes', async () => {
     const { direct } = makeWorld()
     await direct().mutex('scheduler').acquire()
     const locks = direct()
@@ -168,9 +168,9 @@ describe('callers of one campaign', () => {
   })
 })
 
-describe('a leadership that ended while nobody looked', () => {
+describe('a leadership that ended unseen', () => {
   test.each(['cohort', 'fifo'] as const)(
-    'is told of once before the next one (%s)',
+    'is emitted once before the next one (%s)',
     async (fairness) => {
       const { direct, clock } = makeWorld()
       const election = direct({ fairness, ttlMs: 200 }).election('scheduler')
@@ -185,7 +185,7 @@ describe('a leadership that ended while nobody looked', () => {
     },
   )
 
-  test('is told of as lost by resign()', async () => {
+  test('is emitted as lost by resign()', async () => {
     const { direct, clock } = makeWorld()
     const election = direct({ ttlMs: 200 }).election('scheduler')
     const events = noted(election)
@@ -208,7 +208,7 @@ describe('a leadership that ended while nobody looked', () => {
   })
 })
 
-test('a resignation of which nobody knows whether it arrived is one nevertheless', async () => {
+test('a resignation with an unknown outcome counts as one', async () => {
   const { client, clock, wire } = makeWorld()
   const election = client({ ttlMs: 1000 }).election('scheduler')
   const events = noted(election)
@@ -220,7 +220,7 @@ test('a resignation of which nobody knows whether it arrived is one nevertheless
   expect(events).toEqual(['elected', 'resigned'])
 })
 
-test('a listener hears of it in its own context, not in that of whoever campaigns', async () => {
+test('a listener hears of it in its own context, not in that of the candidate', async () => {
   const { direct } = makeWorld()
   const context = new AsyncLocalStorage<string>()
   const election = direct().election('scheduler')
@@ -244,7 +244,7 @@ test('a listener that throws is an uncaught exception, and fails neither the cam
     const election = createLocks(memoryStore()).election('scheduler')
     for (const event of ['elected', 'resigned']) {
       election.on(event, () => { throw new Error(event) })
-      election.on(event, () => console.log('told', event))
+      election.on(event, () => console.log('event', event))
     }
     const lease = await election.campaign()
     console.log('leads', election.isLeader && lease.held)
@@ -255,17 +255,17 @@ test('a listener that throws is an uncaught exception, and fails neither the cam
   })
   expect(stdout.trim().split('\n').toSorted()).toEqual(
     [
-      'told elected',
+      'event elected',
       'uncaught elected',
       'leads true',
-      'told resigned',
+      'event resigned',
       'uncaught resigned',
       'resigned true',
     ].toSorted(),
   )
 })
 
-/** What the election tells its listeners, as it does. */
+/** Collects the events of the election. */
 function noted(election: Election): string[] {
   const events: string[] = []
   election.on('elected', () => events.push('elected'))

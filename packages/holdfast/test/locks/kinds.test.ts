@@ -16,7 +16,7 @@ describe('a semaphore', () => {
     expect(await gpu.tryAcquire({ weight: 2 })).toBeDefined()
   })
 
-  test('forgets weights that nobody asks for any more', async () => {
+  test('forgets weights that are not used any more', async () => {
     const bytes = makeWorld().direct().semaphore('bytes', { permits: 1_000_000 })
     const asked = Array.from(
       { length: 1000 },
@@ -201,7 +201,7 @@ describe('an election', () => {
     expect(b.token).toBe((await second).token)
   })
 
-  test('tells of a lost leadership through its signal and its events', async () => {
+  test('aborts the signal and emits the loss of a leadership', async () => {
     const { client, clock, wire } = makeWorld()
     const election = client({ ttlMs: 1000 }).election('scheduler')
     const lost: unknown[] = []

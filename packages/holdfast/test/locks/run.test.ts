@@ -36,7 +36,7 @@ describe('run', () => {
     ['the deadline', {}, 'deadline'],
     ['maxHoldMs', { maxHoldMs: 100 }, 'max-hold'],
   ] as const)(
-    'tells of a loss that no timer has told of, since the callback blocked past %s',
+    'rejects with a loss that no timer saw, since the callback blocked past %s',
     async (_, limits, reason) => {
       const { clock, direct } = makeWorld()
       const heard: string[] = []
@@ -61,7 +61,7 @@ describe('run', () => {
     },
   )
 
-  test("tells of a loss that only the release brought to light, and which is not the callback's", async () => {
+  test('publishes a loss that only the release found, and keeps the outcome of the callback', async () => {
     const { clock, direct, store } = makeWorld()
     let signal: AbortSignal | undefined
     const outcome = await outcomeOf(
@@ -107,7 +107,7 @@ describe('run', () => {
     expect('error' in outcome && outcome.error).toBeInstanceOf(LockLostError)
   })
 
-  test('keeps the outcome of the callback when the release fails, and tells the events', async () => {
+  test('keeps the outcome of the callback when the release fails, and publishes the error', async () => {
     const { clock, client, wire } = makeWorld()
     const errors: unknown[] = []
     const stop = onLockEvent('error', ({ during, error }) =>

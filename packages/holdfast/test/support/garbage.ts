@@ -7,7 +7,7 @@ export function collectGarbage(): void {
   runInNewContext('gc()')
 }
 
-/** How many of these are still in somebody's hands. */
+/** Returns how many of these are still reachable. */
 export function remaining(things: readonly WeakRef<object>[]): number {
   collectGarbage()
   return things.filter((thing) => thing.deref() !== undefined).length

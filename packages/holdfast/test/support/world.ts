@@ -110,7 +110,7 @@ export function outcomeOf<T>(promise: Promise<T>): Promise<{ value: T } | { erro
   )
 }
 
-/** A promise that somebody else settles. */
+/** Returns a promise and the function that settles it. */
 export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve!: (value: T) => void
   const promise = new Promise<T>((settle) => {
