@@ -36,7 +36,7 @@ try {
       npm('types of the tests', 'check:tests'),
       node('guarantees page', 'verification/torture/dist/page.js', '--check'),
       node('benchmarks page', 'bench/dist/page.js', '--check'),
-      ...['holdfast', 'conformance', 'cli', 'lab'].flatMap(packageSteps),
+      node('packages', 'scripts/pack/check.mjs', ...(plan === 'full' ? [] : ['--quick'])),
     ],
     CORES,
   )
@@ -65,29 +65,6 @@ async function testOnOtherNodes() {
   }))
   if (elsewhere === 'fast') await runSideBySide(steps, CORES)
   else for (const step of steps) await runStep(step)
-}
-
-/** @param {string} name of a published package */
-function packageSteps(name) {
-  return [
-    {
-      title: `publint ${name}`,
-      command: 'npx',
-      args: ['publint', '--strict', `packages/${name}`],
-    },
-    {
-      title: `types of ${name}, as its users see them`,
-      command: 'npx',
-      args: [
-        'attw',
-        '--pack',
-        `packages/${name}`,
-        '--profile',
-        'esm-only',
-        ...(['cli', 'lab'].includes(name) ? ['--exclude-entrypoints', '.'] : []),
-      ],
-    },
-  ]
 }
 
 /** @param {string} title @param {string[]} args */

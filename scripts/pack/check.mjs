@@ -1,0 +1,33 @@
+/**
+ * Packs every package, installs the tarballs in empty folders, and uses them as users do.
+ *
+ * `npm run pack:check` tries every module system, compiler, test runner and runtime. With
+ * `--quick`, as in the check, it stays on this Node, and Bun and Deno run one store's suite.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkBudgets } from './budgets.mjs'
+import { checkLints } from './lints.mjs'
+import { checkReadmes } from './readmes.mjs'
+import { checkRuntimes } from './runtimes.mjs'
+import { packAll } from './tarballs.mjs'
+import { checkModuleSystems, checkNodes, checkTestRunners, checkTypes } from './users.mjs'
+
+const isQuick = process.argv.includes('--quick')
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
+try {
+  const tarballs = await packAll(folder)
+  await checkBudgets()
+  await checkLints(tarballs)
+  const project = await checkModuleSystems(folder, tarballs)
+  await checkReadmes(project)
+  await checkRuntimes(folder, tarballs, isQuick ? ['memory'] : undefined)
+  if (!isQuick) {
+    await checkTypes(folder, tarballs)
+    await checkTestRunners(folder, tarballs)
+    await checkNodes(project)
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

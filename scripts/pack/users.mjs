@@ -1,0 +1,108 @@
+/** What users have: module systems, compilers, test runners, versions of Node. */
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeJson } from './files.mjs'
+import { install, runCommand, setType } from './projects.mjs'
+import { report, run } from './run.mjs'
+
+const FIXTURES = join(import.meta.dirname, 'fixtures')
+/** What Node before 22.13 needs for the embedded store. */
+const SQLITE = '@photostructure/sqlite@1.2.1'
+const NODES = ['20', '22', '24', '26']
+
+/** Loads every entry both ways. @returns {Promise<string>} the folder of the project */
+export async function checkModuleSystems(folder, tarballs) {
+  const project = await install(folder, 'modules', [tarballs.holdfast, SQLITE, 'ioredis'])
+  for (const name of ['require.cjs', 'import.mjs']) {
+    cpSync(join(FIXTURES, name), join(project, name))
+    report((await run(process.execPath, [name], { cwd: project })).trim())
+  }
+  await runCommand(project, process.execPath)
+  report('the command')
+  return project
+}
+
+/** Compiles one program under each setting that users have. */
+export async function checkTypes(folder, tarballs) {
+  const compilers = ['typescript5@npm:typescript@~5.9', 'typescript7@npm:typescript@7']
+  const project = await install(folder, 'types', [
+    tarballs.holdfast,
+    '@types/node@22',
+    ...compilers,
+  ])
+  cpSync(join(FIXTURES, 'types'), project, { recursive: true })
+  /** @type {[string, Record<string, string>][]} */
+  const settings = [
+    ['typescript5', { module: 'commonjs', moduleResolution: 'node10' }],
+    ['typescript5', { module: 'node16' }],
+    ['typescript5', { module: 'nodenext' }],
+    ['typescript5', { module: 'preserve', moduleResolution: 'bundler' }],
+    ['typescript7', { module: 'node16' }],
+    ['typescript7', { module: 'nodenext' }],
+    ['typescript7', { module: 'preserve', moduleResolution: 'bundler' }],
+  ]
+  for (const type of ['commonjs', 'module']) {
+    for (const [compiler, options] of settings) {
+      setType(project, type)
+      writeJson(join(project, 'tsconfig.json'), {
+        compilerOptions: {
+          ...options,
+          target: 'es2022',
+          strict: true,
+          noEmit: true,
+          types: ['node'],
+          skipLibCheck: false,
+        },
+        include: ['program.ts'],
+      })
+      await run(process.execPath, [`node_modules/${compiler}/bin/tsc`, '-p', '.'], { cwd: project })
+      report(`${compiler}, ${type}, ${Object.values(options).join(' + ')}`)
+    }
+  }
+}
+
+/** Runs a test file under Jest, as NestJS's starter sets it up, and under Vitest. */
+export async function checkTestRunners(folder, tarballs) {
+  for (const major of ['29', '30']) {
+    const project = await install(folder, `jest-${major}`, [
+      tarballs.holdfast,
+      SQLITE,
+      `jest@${major}`,
+      `@types/jest@${major}`,
+      'ts-jest@29',
+      'typescript@~5.9',
+      '@types/node@22',
+    ])
+    cpSync(join(FIXTURES, 'jest'), project, { recursive: true })
+    writeJson(join(project, 'tsconfig.json'), {
+      compilerOptions: {
+        module: 'nodenext',
+        target: 'es2023',
+        strict: true,
+        esModuleInterop: true,
+      },
+    })
+    writeJson(join(project, 'jest.config.json'), {
+      testEnvironment: 'node',
+      transform: { '^.+\\.ts$': 'ts-jest' },
+    })
+    await run('npx', ['jest'], { cwd: project })
+    report(`Jest ${major} with ts-jest`)
+  }
+  const project = await install(folder, 'vitest', [tarballs.holdfast, SQLITE, 'vitest@4'])
+  cpSync(join(FIXTURES, 'jest'), project, { recursive: true })
+  await run('npx', ['vitest', 'run', '--globals'], { cwd: project })
+  report('Vitest')
+}
+
+/** Runs the fixtures and the command on every supported Node: the npm package `node` has each. */
+export async function checkNodes(project) {
+  for (const node of NODES) {
+    const args = ['-y', '-p', `node@${node}`, 'node']
+    for (const file of ['require.cjs', 'import.mjs']) {
+      await run('npx', [...args, file], { cwd: project })
+    }
+    await runCommand(project, 'npx', args)
+    report(`Node ${node}`)
+  }
+}
