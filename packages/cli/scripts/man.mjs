@@ -93,7 +93,7 @@ function prose(text) {
     .map(escaped)
 }
 
-/** Lines of a source are at most 80 bytes long; an escape takes some of them. */
+/** Lines of a source are at most 80 bytes long; escapes take some of them. */
 function wrapped(sentence) {
   const lines = ['']
   for (const word of sentence.split(' ')) {

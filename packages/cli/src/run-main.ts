@@ -1,6 +1,6 @@
 /**
- * The entry of `holdfast run` on the embedded store. The bundle makes one small CommonJS file of it,
- * which Node loads sooner than all commands and stores. It behaves as the main entry does.
+ * The entry of `holdfast run` on the embedded store. The bundle makes one small CommonJS file of
+ * it, which Node loads sooner than all commands and stores. It behaves as the main entry does.
  */
 import type { TakeSignal } from './commands/command.js'
 import { command } from './commands/run.js'

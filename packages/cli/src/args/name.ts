@@ -18,6 +18,12 @@ export function oneName(command: string, operands: Operands): string {
   return name
 }
 
+export function oneHandle(command: string, operands: Operands): string {
+  const [handle, extra] = operandsOf(operands)
+  if (handle !== undefined && extra === undefined) return handle
+  throw new UsageError(`Write: holdfast ${command} HANDLE. \`holdfast acquire\` prints a handle.`)
+}
+
 /** @throws UsageError when there is an operand */
 export function noOperand(command: string, operands: Operands): void {
   const [extra] = operandsOf(operands)

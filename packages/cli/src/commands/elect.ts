@@ -4,12 +4,11 @@ import type { OptionTable } from '../args/options.js'
 import { EXIT } from '../exit-codes.js'
 import { stdout } from '../output/streams.js'
 import { failureOf, note, writeFailure } from '../report.js'
-import { InterruptedError, unlessAborted } from '../run/interrupted.js'
+import { takeSignals, unlessAborted, type Departure } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { newStatus, type RunStatus } from '../run/status.js'
 import { runUnderLock } from '../run/under-lock.js'
 import { locateStore, type StoreLocation } from '../stores/locate.js'
-import { Signals } from '../supervise/signals.js'
 import type { Command, TakeSignal } from './command.js'
 
 const { store, system, namespace, ttl, label, help } = RUN_OPTIONS
@@ -50,38 +49,29 @@ does not answer is retried without a limit.`,
 
 async function elect(settings: RunSettings, takeSignal: TakeSignal): Promise<number> {
   const location = locateStore(settings)
-  const left = new AbortController()
-  const leave = (signal: NodeJS.Signals): void =>
-    left.abort(new InterruptedError(settings.name, signal))
-  const signals = new Signals(leave)
-  const early = takeSignal()
-  if (early !== undefined) leave(early)
+  const departure = takeSignals(settings.name, takeSignal)
   for (;;) {
     const status = newStatus(settings.name, location.shown)
-    const end = await lead(status, { settings, location, signals, left, leave })
+    const end = await lead(status, settings, location, departure)
     if (end !== 'lost') {
       // A signal must not replace the exit code from here on.
-      signals.handle(() => {})
+      departure.signals.handle(() => {})
       return end
     }
     note(`"${settings.name}" has another leader from now on; standing again.`)
   }
 }
 
-interface Candidate {
-  readonly settings: RunSettings
-  readonly location: StoreLocation
-  readonly signals: Signals
-  readonly left: AbortController
-  readonly leave: (signal: NodeJS.Signals) => void
-}
-
 /** Leads once. Resolves with the exit code, or with `lost` when the leadership was lost. */
-async function lead(status: RunStatus, candidate: Candidate): Promise<number | 'lost'> {
-  const { settings, location, signals, left, leave } = candidate
+async function lead(
+  status: RunStatus,
+  settings: RunSettings,
+  location: StoreLocation,
+  departure: Departure,
+): Promise<number | 'lost'> {
   try {
-    await unlessAborted(left.signal, () =>
-      runUnderLock({ settings, location, signals, status, leave }),
+    await unlessAborted(departure.left, () =>
+      runUnderLock({ settings, location, status, ...departure }),
     )
   } catch (error) {
     const failure = failureOf(error)

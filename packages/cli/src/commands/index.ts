@@ -23,8 +23,10 @@ export const COMMANDS: Readonly<Record<CommandName, Entry>> = {
   ls: other('ls', 'List the locks that are held or waited for'),
   inspect: other('inspect', 'Show one lock'),
   watch: other('watch', 'Watch the locks in the terminal'),
-  release: other('release', 'Release a claim by its id'),
-  steal: other('steal', 'End the grants of a lock'),
+  acquire: other('acquire', 'Acquire a lock and print its handle'),
+  renew: other('renew', 'Renew the lock of a handle'),
+  release: other('release', 'Release the lock of a handle'),
+  steal: other('steal', 'End the grants of a lock, or one claim'),
   migrate: other('migrate', 'Create the tables of a store in a database'),
   doctor: other('doctor', 'Check the store and this machine'),
   completion: other('completion', 'Print the completion script of a shell'),
@@ -38,12 +40,12 @@ export const SYNONYMS: Readonly<Record<string, CommandName>> = {
   force: 'steal',
   lead: 'elect',
   list: 'ls',
-  lock: 'run',
+  lock: 'acquire',
   monitor: 'watch',
   show: 'inspect',
   status: 'inspect',
   top: 'watch',
-  unlock: 'steal',
+  unlock: 'release',
 }
 
 export function isCommand(word: string): word is CommandName {

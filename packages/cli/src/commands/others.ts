@@ -1,4 +1,5 @@
 /** The commands that are loaded only when they are called. The bundle keeps them in one file. */
+export { command as acquire } from './acquire.js'
 export { command as completion } from './completion.js'
 export { command as doctor } from './doctor.js'
 export { command as elect } from './elect.js'
@@ -7,5 +8,6 @@ export { command as lab } from './lab.js'
 export { command as ls } from './ls.js'
 export { command as migrate } from './migrate.js'
 export { command as release } from './release.js'
+export { command as renew } from './renew.js'
 export { command as steal } from './steal.js'
 export { command as watch } from './watch.js'

@@ -3,7 +3,7 @@ import { isatty } from 'node:tty'
 import { renderHelp } from '../args/help.js'
 import { EXIT } from '../exit-codes.js'
 import { failureOf, note, writeFailure } from '../report.js'
-import { InterruptedError, unlessAborted } from '../run/interrupted.js'
+import { takeSignals, unlessAborted } from '../run/interrupted.js'
 import { RUN_OPTIONS, runSettings, type RunSettings } from '../run/settings.js'
 import { runUnderLock } from '../run/under-lock.js'
 import {
@@ -14,7 +14,6 @@ import {
   type RunStatus,
 } from '../run/status.js'
 import { locateStore } from '../stores/locate.js'
-import { Signals } from '../supervise/signals.js'
 import type { Command, TakeSignal } from './command.js'
 import { stderr, stdout } from '../output/streams.js'
 
@@ -53,23 +52,17 @@ async function run(settings: RunSettings, takeSignal: TakeSignal): Promise<numbe
   const location = locateStore(settings)
   if (settings.statusFile !== undefined) assertStatusFile(settings.statusFile)
   const status = newStatus(settings.name, location.shown)
-  const left = new AbortController()
-  const leave = (signal: NodeJS.Signals): void =>
-    left.abort(new InterruptedError(settings.name, signal))
-  // Before the wait there is nothing to undo, so a signal ends the run at once.
-  const signals = new Signals(leave)
-  const early = takeSignal()
-  if (early !== undefined) leave(early)
+  const departure = takeSignals(settings.name, takeSignal)
   try {
-    await unlessAborted(left.signal, () =>
-      runUnderLock({ settings, location, signals, status, leave }),
+    await unlessAborted(departure.left, () =>
+      runUnderLock({ settings, location, status, ...departure }),
     )
   } catch (error) {
     fail(status, error, settings)
   }
   // The listeners stay until the end of the process: a signal must not keep the status from being
   // written.
-  signals.handle(() => {})
+  departure.signals.handle(() => {})
   if (settings.statusFile !== undefined) keepStatus(settings.statusFile, status, settings)
   if (settings.json) stderr().write(statusText(status))
   return status.exitCode

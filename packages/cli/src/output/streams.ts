@@ -36,7 +36,7 @@ export function stdoutFailure(): NodeJS.ErrnoException | null {
   return failure ?? openedStdout?.errored ?? null
 }
 
-/** Resolves when both streams have written all: `exit()` would cut off what a pipe has not taken. */
+/** Resolves when both streams have written all. `exit()` would cut off the rest of a pipe. */
 export async function flushed(): Promise<void> {
   for (const stream of [openedStdout, openedStderr]) {
     if (stream === undefined || stream.writableLength === 0) continue

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.js'
 import { heldBy, typeOf } from '../output/holders.js'
 import { withTimeout } from '../timers.js'
 import { lockOf } from './lock-of.js'
-import type { RunSettings, Sharing } from './settings.js'
+import type { LockSettings, Sharing } from './settings.js'
 import type { StoreContact } from './store-contact.js'
 import { lookUpLock } from './waiting.js'
 
@@ -18,7 +18,7 @@ const LOOK_MS = 1_500
 export async function explainFailure(
   cause: unknown,
   locks: Locks,
-  settings: RunSettings,
+  settings: LockSettings,
   contact: StoreContact,
 ): Promise<unknown> {
   const { code } = cause as { code?: unknown }
@@ -35,7 +35,7 @@ export async function explainFailure(
 }
 
 /** The library names kinds and capacities; this names the options that differ. */
-async function mismatch(cause: unknown, locks: Locks, settings: RunSettings): Promise<unknown> {
+async function mismatch(cause: unknown, locks: Locks, settings: LockSettings): Promise<unknown> {
   const { name, sharing } = settings
   const info = await lookUpLock(locks, name).catch(() => undefined)
   const inUse =
@@ -59,7 +59,7 @@ function sharingText(sharing: Sharing): string {
   return sharing.kind === 'shared' ? 'with --shared' : 'as an exclusive lock'
 }
 
-async function describeHolder(locks: Locks, { name, sharing }: RunSettings): Promise<string> {
+async function describeHolder(locks: Locks, { name, sharing }: LockSettings): Promise<string> {
   try {
     return heldBy(await lookUpLock(locks, name))
   } catch (error) {
@@ -78,11 +78,11 @@ async function attemptOnce(locks: Locks, name: string, sharing: Sharing): Promis
 }
 
 /** A store that hangs counts as unreachable. */
-function withinTime<T>(answer: Promise<T>, settings: RunSettings): Promise<T> {
+function withinTime<T>(answer: Promise<T>, settings: LockSettings): Promise<T> {
   return withTimeout(answer, LOOK_MS, () => noAnswer(settings))
 }
 
-export function noAnswer({ name }: RunSettings): CliError {
+export function noAnswer({ name }: LockSettings): CliError {
   return new CliError(
     `The store does not answer, so the holder of "${name}" is unknown; the lock may be free. ` +
       'Check the service and the network (holdfast doctor), and try again.',

@@ -1,6 +1,8 @@
 /** A signal that ends the wait or the start, before the command has started. */
 import { CliError } from '../cli-error.js'
+import type { TakeSignal } from '../commands/command.js'
 import { signalExitCode } from '../exit-codes.js'
+import { Signals } from '../supervise/signals.js'
 
 export class InterruptedError extends CliError {
   override readonly name = 'InterruptedError'
@@ -30,4 +32,24 @@ export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<
   } finally {
     if (abort) signal.removeEventListener('abort', abort)
   }
+}
+
+/** How a command that waits for a lock ends early, by a signal. */
+export interface Departure {
+  readonly signals: Signals
+  /** Aborts when the command has to end at once. */
+  readonly left: AbortSignal
+  /** Ends the command at once, and undoes nothing. */
+  readonly leave: (signal: NodeJS.Signals) => void
+}
+
+/** Takes the signals over from the start of the process. The first one may have come already. */
+export function takeSignals(lock: string, takeSignal: TakeSignal): Departure {
+  const left = new AbortController()
+  const leave = (signal: NodeJS.Signals): void => left.abort(new InterruptedError(lock, signal))
+  // Before the wait there is nothing to undo, so a signal ends the command at once.
+  const signals = new Signals(leave)
+  const early = takeSignal()
+  if (early !== undefined) leave(early)
+  return { signals, left: left.signal, leave }
 }

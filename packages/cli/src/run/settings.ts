@@ -75,9 +75,9 @@ export const RUN_OPTIONS = {
 export type Sharing =
   { readonly kind: 'exclusive' | 'shared' } | { readonly kind: 'permits'; readonly permits: number }
 
-export interface RunSettings {
+/** What a wait for a lock needs. */
+export interface LockSettings {
   readonly name: string
-  readonly command: readonly [string, ...string[]]
   readonly store: string | undefined
   readonly system: boolean
   readonly ttlMs: number
@@ -85,17 +85,25 @@ export interface RunSettings {
   /** How long a store may be out of reach before the wait is given up. */
   readonly outageMs: number
   readonly sharing: Sharing
+  readonly label: string
+  readonly json: boolean
+}
+
+export interface RunSettings extends LockSettings {
+  readonly command: readonly [string, ...string[]]
   readonly killAfterMs: number
   readonly onLost: OnLost
   readonly atLeastMs: number
   readonly atMostMs: number
   readonly skipOk: boolean
-  readonly label: string
   readonly statusFile: string | undefined
-  readonly json: boolean
 }
 
 type Values = OptionValues<typeof RUN_OPTIONS>
+type LockValues = Pick<
+  Values,
+  'store' | 'system' | 'namespace' | 'ttl' | 'wait' | 'shared' | 'permits' | 'label' | 'json'
+>
 
 const DEFAULT_TTL_MS = 30_000
 const SHORTEST_TTL_MS = 1_000
@@ -113,18 +121,12 @@ export function runSettings(
   const { values, positionals, rest } = parseOptions(options as typeof RUN_OPTIONS, argv)
   if (values.help === true) return undefined
   const { name, command } = operands(positionals, rest)
-  const ttlMs = ttlOf(values)
+  // Every reader of the store sees the label, and arguments may be passwords.
+  const lock = lockSettings(name, basename(command[0]), values)
   return {
-    name: inNamespace(values.namespace, name),
+    ...lock,
     command,
-    store: values.store,
-    system: values.system ?? false,
-    ttlMs,
-    waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
-    // Jobs of a crontab must not pile up while their store is down.
-    outageMs: values.wait === undefined ? 30_000 : Infinity,
-    sharing: sharingOf(values),
-    killAfterMs: killAfterOf(values, ttlMs),
+    killAfterMs: killAfterOf(values, lock.ttlMs),
     onLost: onLostOf(values['on-lost']),
     atLeastMs:
       values['at-least-for'] === undefined
@@ -135,9 +137,27 @@ export function runSettings(
         ? Infinity
         : parsePositiveDuration('--at-most-for', values['at-most-for']),
     skipOk: values['skip-ok'] ?? false,
-    // Every reader of the store sees the label, and arguments may be passwords.
-    label: values.label ?? basename(command[0]),
     statusFile: values['status-file'],
+  }
+}
+
+/** Reads the options about the lock itself. */
+export function lockSettings(
+  name: string,
+  label: string,
+  values: LockValues,
+  defaultTtlMs = DEFAULT_TTL_MS,
+): LockSettings {
+  return {
+    name: inNamespace(values.namespace, name),
+    store: values.store,
+    system: values.system ?? false,
+    ttlMs: ttlOf(values.ttl, defaultTtlMs),
+    waitMs: values.wait === undefined ? Infinity : parseWait('--wait', values.wait),
+    // Jobs of a crontab must not pile up while their store is down.
+    outageMs: values.wait === undefined ? 30_000 : Infinity,
+    sharing: sharingOf(values),
+    label: values.label ?? label,
     json: values.json ?? false,
   }
 }
@@ -161,12 +181,12 @@ function operands(
   return { name, command: [program, ...args] }
 }
 
-function ttlOf(values: Values): number {
-  if (values.ttl === undefined) return DEFAULT_TTL_MS
-  const ttlMs = parsePositiveDuration('--ttl', values.ttl)
+function ttlOf(text: string | undefined, defaultMs: number): number {
+  if (text === undefined) return defaultMs
+  const ttlMs = parsePositiveDuration('--ttl', text)
   if (ttlMs >= SHORTEST_TTL_MS) return ttlMs
   throw new UsageError(
-    `--ttl ${values.ttl} is too short: a busy machine could not renew in time. At least ${formatDuration(SHORTEST_TTL_MS)}.`,
+    `--ttl ${text} is too short: a busy machine could not renew in time. At least ${formatDuration(SHORTEST_TTL_MS)}.`,
   )
 }
 
@@ -187,7 +207,7 @@ function onLostOf(text: string | undefined): OnLost {
   throw new UsageError(`--on-lost ${JSON.stringify(text)} is unknown. Write term, kill or warn.`)
 }
 
-function sharingOf(values: Values): Sharing {
+function sharingOf(values: LockValues): Sharing {
   if (values.permits === undefined) return { kind: values.shared === true ? 'shared' : 'exclusive' }
   if (values.shared === true)
     throw new UsageError('--shared and --permits are two kinds of lock; give one of them.')

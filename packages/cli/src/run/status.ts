@@ -33,6 +33,9 @@ export type RunOutcome =
   /** Another failure came before the command could run; `error` describes it. */
   | 'failed'
 
+/** The part of a status that the wait for a lock fills in. */
+export type LockStatus = Pick<RunStatus, 'claimId' | 'token' | 'waitedMs'>
+
 export interface RunStatus {
   lock: string
   store: string

@@ -8,32 +8,49 @@ import { failureOf, note } from '../report.js'
 import type { StoreLocation } from '../stores/locate.js'
 import { openStore } from '../stores/registry.js'
 import { assertStartable } from '../supervise/command.js'
-import type { Signals } from '../supervise/signals.js'
 import { settlesWithin } from '../timers.js'
 import { lockOf } from './lock-of.js'
 import { explainFailure, noAnswer } from './busy.js'
 import { childEnv } from './child-env.js'
 import { execute, type Execution } from './execute.js'
-import { InterruptedError, unlessAborted } from './interrupted.js'
-import type { RunSettings } from './settings.js'
-import type { RunStatus } from './status.js'
+import { InterruptedError, unlessAborted, type Departure } from './interrupted.js'
+import type { LockSettings, RunSettings } from './settings.js'
+import type { LockStatus, RunStatus } from './status.js'
 import { stay } from './stay.js'
 import { StoreContact } from './store-contact.js'
 import { refuseToWaitForOneself, reportWait } from './waiting.js'
 
-export interface RunContext {
-  readonly settings: RunSettings
+export interface LockContext extends Departure {
+  readonly settings: LockSettings
   readonly location: StoreLocation
-  readonly signals: Signals
-  /** Ends the run at once, with its status, and undoes nothing. */
-  readonly leave: (signal: NodeJS.Signals) => void
   /** Filled in step by step, so that it is true at any end. */
+  readonly status: LockStatus
+}
+
+export interface RunContext extends LockContext {
+  readonly settings: RunSettings
   readonly status: RunStatus
 }
 
 export async function runUnderLock(context: RunContext): Promise<void> {
+  assertStartable(context.settings.command[0], process.env)
+  await withLock(context, async (lease) => {
+    const grantedMs = performance.now()
+    try {
+      await work(context, lease, grantedMs)
+    } finally {
+      context.status.heldMs = Math.round(performance.now() - grantedMs)
+      await giveBack(context, lease)
+    }
+  })
+}
+
+/** Opens the store, acquires the lock, calls `use`, and closes the store. */
+export async function withLock(
+  context: LockContext,
+  use: (lease: Lease) => Promise<void>,
+): Promise<void> {
   const { settings, location } = context
-  assertStartable(settings.command[0], process.env)
   const store = await openStore(location.url)
   const locks = createLocks(store, { ttlMs: settings.ttlMs, label: settings.label })
   const away = new AbortController()
@@ -44,14 +61,7 @@ export async function runUnderLock(context: RunContext): Promise<void> {
     giveUp: (failure) => away.abort(failure ?? noAnswer(settings)),
   })
   try {
-    const lease = await takeLock(context, locks, contact, away.signal)
-    const grantedMs = performance.now()
-    try {
-      await work(context, lease, grantedMs)
-    } finally {
-      context.status.heldMs = Math.round(performance.now() - grantedMs)
-      await giveBack(context, lease)
-    }
+    await use(await takeLock(context, locks, contact, away.signal))
   } finally {
     contact.close()
     // A claim on a store that does not answer expires by itself.
@@ -60,7 +70,7 @@ export async function runUnderLock(context: RunContext): Promise<void> {
 }
 
 async function takeLock(
-  context: RunContext,
+  context: LockContext,
   locks: Locks,
   contact: StoreContact,
   away: AbortSignal,

@@ -1,4 +1,4 @@
-/** The state of `holdfast watch`, and how keys change it. Pure, so that a test needs no terminal. */
+/** The state of `holdfast watch`, and its changes by keys. Pure: a test needs no terminal. */
 import type { LockInfo } from 'holdfast/store'
 import { waiterCount } from '../output/holders.js'
 

@@ -92,7 +92,7 @@ function listLines(state: WatchState, { size, paint }: ViewOptions): string[] {
   ]
 }
 
-/** A row of the live table is one line, so long names are cut here; an opened lock shows its name. */
+/** A row of the live table is one line, so long names are cut. An opened lock shows its name. */
 function columnsFor(width: number): Column<LockRow>[] {
   const room = Math.max(12, Math.floor(width * 0.35))
   return LOCK_COLUMNS.map((column, index): Column<LockRow> => {

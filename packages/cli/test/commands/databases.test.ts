@@ -70,7 +70,7 @@ describe.each(DATABASES)('$name', ({ url, table }) => {
 const COMMANDS = [
   ['ls'],
   ['inspect', 'job'],
-  ['release', 'job', 'claim'],
+  ['steal', 'job', 'claim', '--confirm', 'job', '--reason', 'test'],
   ['steal', 'job', '--confirm', 'job', '--reason', 'test'],
   ['doctor'],
   ['migrate'],

@@ -49,7 +49,7 @@ test('ls and inspect, with holders, waiters, readers and permits', async () => {
   expect(await waiter.code()).toBe(0)
 })
 
-test('run, steal, release, doctor, migrate and failures', async () => {
+test('run, steal, handles, doctor, migrate and failures', async () => {
   const box = new Box()
   const run = box.holdfast(['run', 'job', '--json', '--', 'true'])
   expect(await run.code()).toBe(0)
@@ -64,9 +64,19 @@ test('run, steal, release, doctor, migrate and failures', async () => {
   expect(await holder.code()).toBe(74)
   const next = await box.holder('job')
   const claim = (await box.inspect('job'))?.holders[0]?.claimId ?? ''
-  const release = box.holdfast(['release', 'job', claim, '--json'])
-  expect(await release.code()).toBe(0)
-  expectValid('release', release.stdout)
+  const consent = ['--confirm', 'job', '--reason', 'why']
+  const one = box.holdfast(['steal', 'job', claim, ...consent, '--json'])
+  expect(await one.code()).toBe(0)
+  expectValid('steal', one.stdout)
+  const acquire = box.holdfast(['acquire', 'handed', '--json'])
+  expect(await acquire.code()).toBe(0)
+  expectValid('acquire', acquire.stdout)
+  const { handle } = JSON.parse(acquire.stdout) as { handle: string }
+  for (const verb of ['renew', 'release']) {
+    const run = box.holdfast([verb, handle, '--json'])
+    expect(await run.code()).toBe(0)
+    expectValid(verb, run.stdout)
+  }
   next.kill('SIGKILL')
   const doctor = box.holdfast(['doctor', '--json'])
   expect(await doctor.code()).toBe(0)

@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest'
 import { BIN, Box } from '../support/holdfast.js'
 import { Program } from '../support/program.js'
 
+const CONSENT = ['--confirm', 'x', '--reason', 'why']
+
 describe('bad input', () => {
   it.each([
     ['an unknown command', ['rnu'], 64],
@@ -24,9 +26,11 @@ describe('bad input', () => {
     ['a steal without consent', ['steal', 'x', '--reason', 'why'], 64],
     ['a steal of another name', ['steal', 'x', '--confirm', 'y', '--reason', 'why'], 64],
     ['a steal without a reason', ['steal', 'x', '--confirm', 'x', '--reason', ' '], 64],
-    ['a release without a claim', ['release', 'x'], 64],
-    ['a claim id that is none', ['release', 'x', 'a b'], 64],
-    ['a claim that is not held', ['release', 'x', 'absent.1'], 66],
+    ['a release without a handle', ['release'], 64],
+    ['a text that is no handle', ['release', 'x'], 64],
+    ['half a handle', ['renew', 'hf1.abc'], 64],
+    ['a claim id that is none', ['steal', 'x', 'a b', ...CONSENT], 64],
+    ['a claim that is not held', ['steal', 'x', 'absent.1', ...CONSENT], 66],
     ['a steal of a free lock', ['steal', 'x', '--confirm', 'x', '--reason', 'why'], 66],
     ['an empty namespace', ['run', 'x', '--namespace', '', '--', 'true'], 64],
   ])('%s', async (_, args, code) => {
@@ -238,14 +242,14 @@ describe('holdfast ls among more locks than it shows', () => {
   })
 })
 
-describe('holdfast release', () => {
-  it('gives a claim back, and its run ends', async () => {
+describe('holdfast steal NAME CLAIM', () => {
+  it('ends one claim at once, and its run ends', async () => {
     const box = new Box()
     const holder = await box.holder('job', ['--ttl', '2s'])
     const claim = (await box.inspect('job'))?.holders[0]?.claimId ?? ''
-    const release = box.holdfast(['release', 'job', claim])
-    expect(await release.code()).toBe(0)
-    expect(release.stdout).toBe('Released "job".\n')
+    const steal = box.holdfast(['steal', 'job', claim, '--confirm', 'job', '--reason', 'why'])
+    expect(await steal.code()).toBe(0)
+    expect(steal.stdout).toMatch(/^Took "job" from the claim \S+ \(.*: why\)\.\n$/)
     expect(await holder.code()).toBe(74)
   })
 })

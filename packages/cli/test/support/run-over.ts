@@ -54,7 +54,7 @@ export function runOver(store: string, env: () => StoreEnv): void {
       expect(await first.code()).not.toBe(0)
     })
 
-    it('shares with --shared, and ls lists it and release releases it', async () => {
+    it('shares with --shared, and ls lists it and steal ends each claim', async () => {
       const box = new Box()
       const readers = [await hold(box, 'a/b ü', '--shared'), await hold(box, 'a/b ü', '--shared')]
       expect(await code(box, 'run', 'a/b ü', '--wait', '0', '--', 'true')).toBe(75)
@@ -62,7 +62,9 @@ export function runOver(store: string, env: () => StoreEnv): void {
       expect(await ls.code()).toBe(0)
       expect(ls.stdout).toContain('a/b ü')
       for (const { claimId } of (await inspect(box, 'a/b ü'))?.holders ?? []) {
-        expect(await code(box, 'release', 'a/b ü', claimId)).toBe(0)
+        expect(
+          await code(box, 'steal', 'a/b ü', claimId, '--confirm', 'a/b ü', '--reason', 'test'),
+        ).toBe(0)
       }
       expect(await code(box, 'run', 'a/b ü', '--wait', '10s', '--', 'true')).toBe(0)
       for (const reader of readers) expect(await reader.code()).not.toBe(0)

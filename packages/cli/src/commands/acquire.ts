@@ -1,0 +1,78 @@
+/** `holdfast acquire`: acquires a lock for longer than a process lives, and prints its handle. */
+import { renderHelp } from '../args/help.js'
+import { oneName } from '../args/name.js'
+import { formatDuration } from '../args/duration.js'
+import { parseOptions, type OptionTable } from '../args/options.js'
+import { EXIT } from '../exit-codes.js'
+import { isoTime, printAnswer } from '../output/json.js'
+import { stdout } from '../output/streams.js'
+import { takeSignals, unlessAborted } from '../run/interrupted.js'
+import { lockSettings, RUN_OPTIONS } from '../run/settings.js'
+import { newStatus } from '../run/status.js'
+import { withLock } from '../run/under-lock.js'
+import { locateStore } from '../stores/locate.js'
+import type { Command } from './command.js'
+
+const TTL_MS = 300_000
+
+const { store, system, namespace, wait, shared, permits, help } = RUN_OPTIONS
+
+const OPTIONS = {
+  ttl: {
+    type: 'string',
+    value: 'DUR',
+    help: `How long the lock is held without a renewal. Default ${formatDuration(TTL_MS)}, at least 1s.`,
+  },
+  wait,
+  shared,
+  permits,
+  label: { ...RUN_OPTIONS.label, help: 'What `ls` shows for this lock. Default: acquire.' },
+  store,
+  system,
+  namespace,
+  json: { type: 'boolean', help: 'Print JSON, with the handle, the token and the end of the TTL.' },
+  help,
+} as const satisfies OptionTable
+
+export const command: Command = {
+  help: {
+    usage: 'holdfast acquire NAME [options]',
+    about: `Waits for the lock NAME, acquires it, and prints a handle. No process holds the lock: it ends by release, or
+when its TTL passes without a renew. For scripts and CI steps whose work is no single command; where it is one,
+use run, which renews and releases by itself.`,
+    options: OPTIONS,
+    notes: `
+  handle=$(holdfast acquire deploy --ttl 10m --wait 5m) || exit
+  step_one && holdfast renew "$handle" && step_two
+  holdfast release "$handle"
+
+A handle names a grant and is no secret. Nothing stops the work when the TTL passes: check the exit code of renew.`,
+  },
+
+  takesSignals: true,
+
+  async main(argv, takeSignal) {
+    const parsed = parseOptions(OPTIONS, argv)
+    const { values } = parsed
+    if (values.help === true) {
+      stdout().write(renderHelp(this.help))
+      return EXIT.ok
+    }
+    const settings = lockSettings(oneName('acquire', parsed), 'acquire', values, TTL_MS)
+    const location = locateStore(settings)
+    const status = newStatus(settings.name, location.shown)
+    const departure = takeSignals(settings.name, takeSignal)
+    await unlessAborted(departure.left, () =>
+      withLock({ settings, location, status, ...departure }, async (lease) => {
+        // The export renews, so the TTL counts from now.
+        const handle = await lease.export()
+        const expiresAt = isoTime(Date.now() + settings.ttlMs)
+        const { lock, store: shown, claimId, token, waitedMs } = status
+        if (values.json === true)
+          printAnswer({ lock, store: shown, handle, claimId, token, expiresAt, waitedMs })
+        else stdout().write(`${handle}\n`)
+      }),
+    )
+    return EXIT.ok
+  },
+}

@@ -1,0 +1,82 @@
+/** `holdfast acquire`, `renew` and `release`: a lock that no process holds. */
+import { createLocks } from 'holdfast'
+import { embeddedStore } from 'holdfast/embedded'
+import { expect, it } from 'vitest'
+import { Box } from '../support/holdfast.js'
+import { eventually } from '@holdfast/servers/eventually'
+
+async function acquire(box: Box, ...options: readonly string[]): Promise<string> {
+  const run = box.holdfast(['acquire', 'job', ...options])
+  expect(await run.code(), run.stderr).toBe(0)
+  expect(run.stdout).toMatch(/^hf1\.\S+\n$/)
+  return run.stdout.trim()
+}
+
+const busy = async (box: Box): Promise<number | string> =>
+  box.holdfast(['run', 'job', '--wait', '0', '--', 'true']).code()
+
+it('holds the lock after the end of its process, until the release', async () => {
+  const box = new Box()
+  const handle = await acquire(box)
+  expect(await busy(box)).toBe(75)
+  expect((await box.inspect('job'))?.holders[0]?.label).toBe('acquire')
+  expect(await box.holdfast(['renew', handle]).code()).toBe(0)
+  expect(await busy(box)).toBe(75)
+  expect(await box.holdfast(['release', handle]).code()).toBe(0)
+  expect(await busy(box)).toBe(0)
+})
+
+it('ends with its TTL, and renew and release say that it is lost', async () => {
+  const box = new Box()
+  const handle = await acquire(box, '--ttl', '1s')
+  await eventually('it is free', async () => (await busy(box)) === 0)
+  for (const verb of ['renew', 'release']) {
+    const run = box.holdfast([verb, handle, '--json'])
+    expect(await run.code()).toBe(74)
+    expect(JSON.parse(run.stderr)).toMatchObject({ error: { code: 'LOCK_LOST' }, exitCode: 74 })
+  }
+})
+
+it('renew extends the lease', async () => {
+  const box = new Box()
+  const handle = await acquire(box, '--ttl', '30s')
+  const endMs = async (): Promise<number> => {
+    const { lock } = await box.json<{ lock: { holders: { expiresAt: string }[] } }>([
+      ...['inspect', 'job'],
+    ])
+    return Date.parse(lock.holders[0]?.expiresAt ?? '')
+  }
+  const before = await endMs()
+  expect(await box.holdfast(['renew', handle]).code()).toBe(0)
+  // Starting the command takes longer than the two clocks differ.
+  expect(await endMs()).toBeGreaterThan(before + 20)
+})
+
+it('waits for a busy lock, and leaves the queue by a signal', async () => {
+  const box = new Box()
+  const holder = await box.holder('job')
+  const waiting = box.holdfast(['acquire', 'job'])
+  await box.waiters('job', 1)
+  waiting.kill('SIGINT')
+  expect(await waiting.code()).toBe(130)
+  await box.waiters('job', 0)
+  expect(await box.holdfast(['acquire', 'job', '--wait', '0']).code()).toBe(75)
+  holder.types('\n')
+  await holder.code()
+})
+
+it('the library adopts the handle, which then is used up', async () => {
+  const box = new Box()
+  const handle = await acquire(box)
+  const locks = createLocks(embeddedStore({ directory: box.file('store') }))
+  try {
+    const lease = await locks.mutex('job').adopt(handle)
+    expect(lease.held).toBe(true)
+    expect(await box.holdfast(['release', handle]).code()).toBe(74)
+    expect(await busy(box)).toBe(75)
+    await lease.release()
+  } finally {
+    await locks.close()
+  }
+  expect(await busy(box)).toBe(0)
+})
