@@ -22,6 +22,10 @@ afterAll(async () => {
   await server.remove()
 })
 
+function channelOf(client: number): string {
+  return `hfwoken${client}x`
+}
+
 function listen(channel: string, onHint: () => void): WakeupListener {
   const statements = new Statements({
     store: 'mysql',
@@ -37,7 +41,6 @@ function listen(channel: string, onHint: () => void): WakeupListener {
 
 test('clients that are woken together do not delay each other by seconds', async () => {
   const hints = Array<number>(CLIENTS).fill(0)
-  const channelOf = (client: number): string => `hfwoken${client}x`
   const listeners = hints.map((_, client) =>
     listen(channelOf(client), () => void (hints[client] = (hints[client] ?? 0) + 1)),
   )
