@@ -6,7 +6,7 @@ import { World } from './support/world.js'
 const SUBJECTS = [{ id: 'the good lock', create: goodLock }, ...CONTROLS]
 
 describe.each(SUBJECTS)('$id, without faults', ({ create }) => {
-  test('grants, tells of the release, and grants again', async () => {
+  test('grants, reports the release, and grants again', async () => {
     const world = new World(create)
     const [one, two] = [world.client(), world.client()]
     const lease = await one.tryFor(1000)

@@ -48,7 +48,7 @@ describe('the good lock', () => {
     expect(await lease.release()).toBe('released')
   })
 
-  test('tells of its loss by the deadline when it is cut off', async () => {
+  test('announces its loss by the deadline when it is cut off', async () => {
     const { clock, client } = world()
     const one = client()
     const lease = granted(await one.tryFor(100))
@@ -82,9 +82,9 @@ describe('the good lock', () => {
     const one = client()
     const lease = granted(await one.tryFor(100))
     one.faults = (name, before) => (name === 'free' && before === 0 ? { drop: 'reply' } : undefined)
-    const told = lease.release()
+    const released = lease.release()
     await clock.advance(500)
-    expect(await told).toBe('released')
+    expect(await released).toBe('released')
     expect(await lease.release()).toBe('released')
   })
 
@@ -93,9 +93,9 @@ describe('the good lock', () => {
     const one = client()
     const lease = granted(await one.tryFor(100))
     one.cutOff()
-    const told = expect(lease.release()).rejects.toThrow(UnclearError)
+    const released = expect(lease.release()).rejects.toThrow(UnclearError)
     await clock.advance(5000)
-    await told
+    await released
   })
 
   test('passes on what Redis refuses, and the reason of an abort', async () => {

@@ -49,7 +49,7 @@ describe('the model of leases and fencing tokens', () => {
     expect(status).toBe(69)
   })
 
-  test('names the variants to whoever asks for one that there is not', () => {
+  test('an unknown variant is refused with the list of variants', () => {
     const { status, stderr } = model(['fensed'])
     expect(stderr).toMatch(/^There is no variant "fensed"\. Choose among: fenced, unfenced,/)
     expect(status).toBe(64)

@@ -18,13 +18,13 @@ export type StrategyName =
   'lease' | 'lock on the row' | 'advisory lock' | 'optimistic' | 'released before the commit'
 
 export interface Outcome {
-  /** Buyers who were told that they got an item. */
+  /** Buyers that got the answer that they have an item. */
   readonly sold: number
   readonly refused: number
 }
 
-/** What a process of buyers tells. */
-interface Told {
+/** What a process of buyers reports. */
+interface Message {
   readonly event: 'read' | 'at the gate' | 'done'
   readonly buyer: number
   /** When it read what is left. */
@@ -32,7 +32,7 @@ interface Told {
   readonly sold?: boolean
 }
 
-/** So long the last buyer may take. */
+/** The limit for the last buyer. */
 const LIMIT_MS = 50_000
 
 /** The shop as it is before the first buyer comes. Runs again for the next strategy. */
@@ -52,7 +52,7 @@ export async function runScenario(
   const gate = new Gate(shop.buyers)
   const children = shares(shop).map(([first, count]) => {
     const child = fork(worker, [url, strategy, String(first), String(count)])
-    child.on('message', (message) => gate.heard(message as Told, child))
+    child.on('message', (message) => gate.heard(message as Message, child))
     return child
   })
   const kill = (): void => {
@@ -82,9 +82,9 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Holds a transaction back until somebody else has read the stock, or nobody is left who could. So
+ * Holds a transaction until another buyer has read the stock, or none is left that could. So
  * the worst order of events is not hoped for: it is made. A strategy that keeps the lock until the
- * commit has nobody at the gate.
+ * commit has no buyer at the gate.
  */
 class Gate {
   sold = 0
@@ -98,7 +98,7 @@ class Gate {
     this.#remaining = buyers
   }
 
-  heard({ event, buyer, atNs, sold }: Told, child: ChildProcess): void {
+  heard({ event, buyer, atNs, sold }: Message, child: ChildProcess): void {
     if (event === 'read') this.#read(buyer, BigInt(atNs ?? 0))
     else if (event === 'at the gate') this.#waiting.set(buyer, child)
     else {
@@ -109,16 +109,16 @@ class Gate {
     this.#open()
   }
 
-  /** What two processes tell may arrive in the other order. */
+  /** Reports of two processes may arrive in the other order. */
   #read(buyer: number, atNs: bigint): void {
     this.#readNs.set(buyer, atNs)
     if (atNs > this.#lastReadNs) this.#lastReadNs = atNs
   }
 
   #open(): void {
-    const nobodyElse = this.#waiting.size === this.#remaining
+    const allWait = this.#waiting.size === this.#remaining
     for (const [buyer, child] of this.#waiting) {
-      if (!nobodyElse && (this.#readNs.get(buyer) ?? 0n) >= this.#lastReadNs) continue
+      if (!allWait && (this.#readNs.get(buyer) ?? 0n) >= this.#lastReadNs) continue
       this.#waiting.delete(buyer)
       child.send(buyer)
     }

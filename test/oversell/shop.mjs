@@ -1,4 +1,4 @@
-// One sale, as a shop does it: what is left is read, and written back with one less. Nothing but a
+// One sale, as a shop does it: what is left is read, and written back with one less. Only a
 // lock that covers all of it protects the stock.
 
 /**

@@ -6,7 +6,7 @@
 import { advisoryLock, lockRow, optimistic } from 'holdfast/transaction'
 
 const ITEM = { table: 'items', key: { id: 1 } }
-/** Everybody changes the one row: what `optimistic` is not made for. */
+/** All buyers change the one row, which `optimistic` is not made for. */
 const MANY_TRIES = 10_000
 
 const selling = ({ db, sell }, tx) => sell((sql) => db.query(tx, sql, []))
@@ -61,7 +61,7 @@ export const STRATEGIES = {
     return sold
   },
 
-  /** The usual mistake: the lock is given back first, and then the transaction commits. */
+  /** The usual mistake: the lock is released first, and then the transaction commits. */
   async 'released before the commit'(buyer) {
     const { locks, db, gate } = buyer
     const lease = await locks.mutex('item 1').acquire()

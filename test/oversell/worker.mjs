@@ -1,5 +1,5 @@
-// A process of buyers: `worker.mjs URL STRATEGY FIRST COUNT`. They all want an item at once. Tells
-// what each got.
+// A process of buyers: `worker.mjs URL STRATEGY FIRST COUNT`. They all want an item at once.
+// Reports what each got.
 import { createLocks } from 'holdfast'
 import { mysqlStore, mysqlTransactions } from 'holdfast/mysql'
 import { pgTransactions, postgresStore } from 'holdfast/postgres'

@@ -47,7 +47,7 @@ describe('a private server', () => {
     await expect(service.start()).rejects.toThrow('no such option')
   })
 
-  test('that cannot be started says so', async () => {
+  test('that cannot be started reports it', async () => {
     const service = new Service({
       name: 'nothing',
       command: '/no/such/server',

@@ -31,7 +31,7 @@ describe('the command', () => {
   })
 
   test(
-    'tells of a failing seed: how to replay it, what broke, and the shortest story',
+    'prints a failing seed: how to replay it, what broke, and the shortest story',
     { timeout: 180_000 },
     () => {
       const mutation = 'held-without-deadline'

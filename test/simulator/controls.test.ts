@@ -6,7 +6,7 @@ import { rateOf, scenarioFindings } from '@holdfast/simulator'
 import { describe, expect, test } from 'vitest'
 
 /**
- * So many seeds are enough to catch the rarest of those that chance catches, with a chance of
+ * This many seeds are enough to catch the rarest of those that chance catches, with a chance of
  * 99.9%.
  */
 const MOST_SEEDS = 205

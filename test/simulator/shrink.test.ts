@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest'
 
 describe('a failing case', () => {
   test(
-    'is cut down to what still breaks the same promise, and told',
+    'is cut down to what still breaks the same promise, and printed',
     { timeout: 180_000 },
     async () => {
       const mutation = MUTATIONS.find(({ name }) => name === 'capacity-ignored')

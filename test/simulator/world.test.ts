@@ -152,7 +152,7 @@ describe('a link', () => {
     }
   })
 
-  test('loses and doubles as often as it is told to', async () => {
+  test('loses and doubles as often as its weather says', async () => {
     const agenda = new Agenda()
     const link = new Link(agenda, new Dice(1), 1)
     Object.assign(link.weather, { loseRequest: 1, loseReply: 1, loseWake: 1 })

@@ -201,7 +201,7 @@ describe('an overlap', () => {
       stop('command', 200, 2990),
     ]
     expect(judged(...overlap([], frozen)).broken).toEqual(['exit-code'])
-    // A wrapper that is awake must see that the lease is over, whatever became of the guardian.
+    // A wrapper that is awake must see that the lease is over, with or without its guardian.
     expect(judged(...overlap([], frozen.slice(0, 2))).broken).toContain('exclusion')
   })
 
@@ -259,12 +259,12 @@ describe('tokens', () => {
 describe('an exit code', () => {
   const entered = [line(50, 'ENTER', 'A', 1, 11)]
   const through = [...entered, line(150, 'EXIT', 'A', 1, 11, '7')]
-  const told: Blow = { part: 'wrapper', what: 'SIGTERM', startNs: at(100) }
+  const signalled: Blow = { part: 'wrapper', what: 'SIGTERM', startNs: at(100) }
 
   test.each([
     ['the command’s own', through, { code: 7 }],
-    ['of a signal to the wrapper', entered, { code: 143, blows: [told] }],
-    ['of a signal while it waits', [], { code: 143, blows: [told] }],
+    ['of a signal to the wrapper', entered, { code: 143, blows: [signalled] }],
+    ['of a signal while it waits', [], { code: 143, blows: [signalled] }],
     ['of a command that was killed', entered, { code: 137, blows: [kill('command', 100)] }],
     ['of a loss after a stop', entered, { code: 74, blows: [stop('wrapper', 60, 150)] }],
     ['of a wait that ran out', [], { code: 75, wish: { waitMs: 100 } }],
@@ -277,12 +277,12 @@ describe('an exit code', () => {
   test.each([
     ['another than the command’s', through, { code: 0 }],
     ['0 of a command that never entered', [], { code: 0 }],
-    ['137 of a command that nobody killed', entered, { code: 137 }],
+    ['137 of a command that was not killed', entered, { code: 137 }],
     ['74 without a loss', entered, { code: 74 }],
     ['75 without --wait', [], { code: 75 }],
     ['75 of a run that entered', entered, { code: 75, wish: { waitMs: 100 } }],
     ['69 of a store that was there', [], { code: 69 }],
-    ['of a signal that nobody sent', entered, { signal: 'SIGKILL' }],
+    ['of a signal that was not sent', entered, { signal: 'SIGKILL' }],
   ] as [string, Line[], Partial<Sketch>][])('%s is a violation', (_title, lines, sketch) => {
     const { broken, findings } = judged([run('A', { fromMs: 0, toMs: 200, ...sketch })], lines)
     expect(broken).toEqual(['exit-code'])

@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
 
 const isRoot = process.getuid?.() === 0
 /** A user without rights, on every system. */
-const NOBODY = 65_534
+const NO_RIGHTS_UID = 65_534
 /**
  * A server with its proxies; and what else is to be undone: a mount, and a network of the run's
  * own.
@@ -45,7 +45,7 @@ describe('the command', () => {
     [['--seconds', '0'], '--seconds takes a whole number from 1 to 86400, not "0".'],
     [['--seed', 'x'], '--seed takes a whole number from 0 to 4294967296, not "x".'],
     [['--mutation', 'none'], 'There is no mutation "none". Choose among: held-without-deadline'],
-    [['--subject', 'peer:nobody', '--store', 'redis'], 'There is no subject "peer:nobody".'],
+    [['--subject', 'peer:unknown', '--store', 'redis'], 'There is no subject "peer:unknown".'],
     [['--subject', 'peers', '--store', 'etcd'], 'say --store redis, not etcd'],
     [
       ['--subject', 'command-line', '--store', 'memory'],
@@ -73,7 +73,7 @@ describe('the command', () => {
   })
 
   test('says which server is not installed, and how to install it', async () => {
-    // A path on which there is nothing but Node.
+    // A path on which there is only Node.
     symlinkSync(process.execPath, join(folder, 'node'))
     const { status, stderr } = await start(['--store', 'redis', '--seconds', '1'], { PATH: folder })
       .ended
@@ -113,7 +113,7 @@ describe('the command', () => {
     ['etcd', 'leader-isolated'],
   ])('refuses a fault of %s that needs root without root: %s', async (store, fault) => {
     const args = ['--store', store, '--faults', fault, '--seconds', '1']
-    const { status, stderr, left } = await start(args, {}, isRoot ? NOBODY : undefined).ended
+    const { status, stderr, left } = await start(args, {}, isRoot ? NO_RIGHTS_UID : undefined).ended
     expect(stderr).toBe(
       `The fault ${fault} needs root. Run this as root, or leave it out of --faults.\n`,
     )

@@ -1,5 +1,5 @@
 /**
- * What a run is judged by: what its faults leave promised, when losses were told, and what the
+ * What a run is judged by: what its faults leave promised, when losses were announced, and what the
  * report shows of it.
  */
 import { parseHistory } from '@holdfast/conformance'
@@ -11,7 +11,7 @@ import {
   report,
   STORE_NAMES,
   STORES,
-  toldOf,
+  announcementsOf,
   waivers,
 } from '@holdfast/torture'
 import { describe, expect, test } from 'vitest'
@@ -118,14 +118,14 @@ describe('a schedule', () => {
 })
 
 function loss(pid: number, deadlineMs: bigint, toldMs: bigint) {
-  const times = { deadline_ns: String(deadlineMs * MS), told_ns: String(toldMs * MS) }
+  const times = { deadline_ns: String(deadlineMs * MS), announced_ns: String(toldMs * MS) }
   return { note: 'loss', key: 'k', client: 'c', pid, reason: 'deadline', ...times } as const
 }
 
 describe('losses', () => {
   test('count from the deadline, or from the waking of a process that was stopped over it', () => {
     const stops = [{ pid: 2, startNs: 50n * MS, endNs: 900n * MS }]
-    const { awake, woken, reasons } = toldOf(
+    const { awake, woken, reasons } = announcementsOf(
       [loss(1, 100n, 99n), loss(1, 100n, 103n), loss(2, 100n, 904n), loss(2, 40n, 39n)],
       stops,
     )

@@ -62,8 +62,8 @@ export const LADDER: Record<string, Scenario> = {
       one.faults = () => ({ twice: true })
       const lease = granted(await one.tryFor(100))
       one.faults = () => undefined
-      const told = await lease.release()
-      return told === 'released' && (await two.tryFor(500)) === undefined
+      const released = await lease.release()
+      return released === 'released' && (await two.tryFor(500)) === undefined
     },
   },
 }

@@ -36,7 +36,7 @@ export interface Fate {
  */
 export type Faults = (name: string, before: number) => Fate | undefined
 
-/** An acquire under way. */
+/** An acquire in progress. */
 export interface Pending {
   settled: boolean
   lease?: ControlLease
@@ -105,13 +105,13 @@ export class Client {
 
   /** Begins to acquire. */
   start(): Pending {
-    const patience = new AbortController()
-    const pending: Pending = { settled: false, giveUp: () => patience.abort() }
+    const waitLimit = new AbortController()
+    const pending: Pending = { settled: false, giveUp: () => waitLimit.abort() }
     const settle = (lease?: ControlLease): void => {
       pending.settled = true
       if (lease) pending.lease = lease
     }
-    this.lock.acquire(patience.signal).then(settle, () => settle())
+    this.lock.acquire(waitLimit.signal).then(settle, () => settle())
     return pending
   }
 

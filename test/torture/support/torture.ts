@@ -27,7 +27,7 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-/** @param uid the user who runs it, if not our own: only root can say so */
+/** @param uid the user who runs it, if not our own: only root can choose */
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}, uid?: number): Running {
   // Short, since sockets live in it.
   const folder = mkdtempSync(join(tmpdir(), 'hft-'))

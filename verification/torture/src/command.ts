@@ -54,23 +54,25 @@ export const USAGE = `npm run torture -- [--store NAME] [--seconds N] [--seed S]
 ${STORE_NAMES.map((name) => `                   ${name}: ${STORES[name].title}`).join('\n')}
   --seconds N      how long things go wrong (default ${SECONDS})
   --seed S         the schedule of the faults comes from it (default 1)
-  --waiters N      waiters that crowd two locks beside the actors, of all clients together (default 0; library only)
-  --faults LIST    which faults, with commas; or promised (default: those under which everything is promised), all, none
+  --waiters N      waiters that crowd two locks beside the actors, in all (default 0; library only)
+  --faults LIST    which faults, with commas; or promised (the default), all, none
 ${FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title}`).join('\n')}
 ${RUN_FAULT_KINDS.map((kind) => `                   ${kind}: ${FAULTS[kind].title} (command line)`).join('\n')}
   --plan           show the schedule, and do nothing
-  --subject NAME   try something else: command-line (\`holdfast run\`, on ${COMMAND_LINE_STORES.join(', ')}),
-                   or another lock on the same Redis: ${SUBJECT_NAMES.filter((name) => name.includes(':')).join(', ')};
+  --subject NAME   try something else: command-line (\`holdfast run\`,
+                   on ${COMMAND_LINE_STORES.join(', ')}), or another lock on the same Redis:
+                   ${SUBJECT_NAMES.filter((name) => name.includes(':')).join(', ')};
                    may be repeated; controls and peers stand for all of theirs
   --mutation NAME  try a library that is broken on purpose: ${MUTATION_NAMES.join(', ')}
   --history FILE   write the history of the last run, one line of JSON an event
   --report FILE    write a page with the timeline, the violations and the figures
-  --record         run each fault of each store by itself, then all promised ones together (--faults mixed: only that),
-                   and keep the results in verification/torture/results for docs/guarantees.md
+  --record         run each fault of each store by itself, then all promised ones together
+                   (--faults mixed: only that), and keep the results in
+                   verification/torture/results for docs/guarantees.md
   --help           show this
 
-Ends with 0 when every promise was kept, with 1 when one was broken, with 64 when it was called wrongly, with 69 when
-a server is not installed, and with 130 when it was interrupted.`
+Ends with 0 when every promise was kept, with 1 when one was broken, with 64 when it was called
+wrongly, with 69 when a server is not installed, and with 130 when it was interrupted.`
 
 export function parseCommand(args: readonly string[]): Command | 'help' {
   const values = parse(args)

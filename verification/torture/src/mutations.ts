@@ -56,7 +56,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
   },
   {
     name: 'loss-not-announced',
-    breaks: 'Loss is told by the deadline, whatever the network does',
+    breaks: 'Loss is announced by the deadline, even without a network',
     edits: edits('loss-not-announced'),
     store: 'redis',
     faults: ['black-hole', 'stall'],
@@ -87,7 +87,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
   },
   {
     name: 'no-floor',
-    breaks: 'Whoever waits attempts again by itself, whatever becomes of the wake-ups',
+    breaks: 'A waiter attempts again by itself, also when its wake-ups are lost',
     edits: edits('no-floor'),
     store: 'redis',
     faults: ['reset', 'kill'],
@@ -95,7 +95,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
   },
   {
     name: 'no-look-after-waiting',
-    breaks: 'After a wait the own entry is looked at again before anybody believes to hold',
+    breaks: 'After a wait the own entry is looked at again before the waiter believes to hold',
     edits: [
       ...edits('pushed-grant-restarts', 'existing-grant-restarts'),
       {
@@ -187,7 +187,7 @@ export const MUTATIONS: readonly TortureMutation[] = [
 export const MUTATION_NAMES = MUTATIONS.map(({ name }) => name)
 
 /**
- * Makes a broken copy of the package that a mutation is about, and gives its folder. Whoever asks
+ * Makes a broken copy of the package that a mutation is about, and returns its folder. The caller
  * removes it.
  */
 export function brokenCopyOf(mutation: TortureMutation): string {

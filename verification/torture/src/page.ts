@@ -16,13 +16,16 @@ const PAGE = fileURLToPath(new URL('../../../docs/guarantees.md', import.meta.ur
 
 const HEAD = `# Guarantees
 
-What each store promises under each fault, and what was seen when the fault was made to happen: to several processes with the
-real library, on the real service. Made from \`verification/torture/results/*.json\`, which \`npm run torture -- --record\` writes; how a run
-goes is told in [torture.md](internals/torture.md), and what your program sees under each fault in [failure-modes.md](failure-modes.md).
+What each store promises under each fault, and what was seen when the fault was made to happen: to
+several processes with the real library, on the real service. Made from
+\`verification/torture/results/*.json\`, which \`npm run torture -- --record\` writes.
+[torture.md](internals/torture.md) describes a run, and [failure-modes.md](failure-modes.md) what
+your program sees under each fault.
 
-**Promised** means that no violation is allowed: one would fail the run. **Not promised** means that the service cannot give it:
-what happens is counted, and the promises that remain are still checked. Where leases have fencing tokens these always remain,
-so that a resource that checks them is safe under every fault of this page.
+**Promised** means that no violation is allowed: one would fail the run. **Not promised** means that
+the service cannot give it: what happens is counted, and the promises that remain are still checked.
+Where leases have fencing tokens these always remain, so that a resource that checks them is safe
+under every fault of this page.
 `
 
 function main(): Promise<void> {
@@ -127,7 +130,7 @@ function section(store: StoreName, results: Results | undefined): string {
     'leases, operations',
     'broken',
     'seen',
-    'losses told after the deadline',
+    'losses announced after the deadline',
   ]
   return [
     `## ${STORES[store].title}`,
@@ -169,12 +172,12 @@ function row(store: StoreName, name: Cell, cell: RecordedCell | undefined): stri
     `${cell.leases}, ${cell.operations}`,
     counts(cell.broken),
     counts(cell.seen),
-    toldAfter(cell),
+    announcedAfter(cell),
   ]
 }
 
 /** Negative figures are before the deadline. */
-function toldAfter({ losses, awake, woken }: RecordedCell): string {
+function announcedAfter({ losses, awake, woken }: RecordedCell): string {
   if (losses === 0) return 'none was lost'
   const parts: string[] = []
   if (awake) parts.push(`p50 ${awake.p50}, p99 ${awake.p99}, max ${awake.max} ms (${awake.count})`)
@@ -240,12 +243,14 @@ function commandLine(results: Results | undefined): string {
   ].join('\n\n')
 }
 
-const PEERS_TEXT = `The same faults on the same Redis, under which Holdfast keeps everything above. Used as a careful program
-would, with renewal and the news of a loss where the library has them. None has fencing tokens. A violation here says what a
-holder was led to believe, by the library's own means, while somebody else held the lock as well.`
+const PEERS_TEXT = `The same faults on the same Redis, under which Holdfast keeps everything above. Each is
+used as a careful program would, with renewal and the news of a loss where the library has them.
+None has fencing tokens. A violation here is what a holder was led to believe, by the library's own
+means, while another client held the lock as well.`
 
-const CONTROLS_TEXT = `The locks of \`verification/broken-locks/\`, each with one trap in it, on the real Redis under the same faults: what this harness
-catches. Traps that need one exact moment are caught by the simulator and its directed scenarios, and often not by chance.`
+const CONTROLS_TEXT = `The locks of \`verification/broken-locks/\`, each with one trap in it, on the real
+Redis under the same faults: what this harness catches. Traps that need one exact moment are caught
+by the simulator and its directed scenarios, and often not by chance.`
 
 function others(title: string, text: string, results: Results | undefined): string {
   if (!results) return ''

@@ -7,16 +7,16 @@ import type { StoreName } from './stores.js'
 
 /** The promises that a run is judged by, with what each says. */
 export const PROPERTIES = {
-  exclusion: 'at no moment do those who believe to hold a lock weigh more than it has room for',
+  exclusion: 'at no moment do the believing holders of a lock weigh more than its capacity',
   tokens: 'each grant has a larger token than all before it',
-  held: 'nobody sees `held` true when the lease is over',
+  held: '`held` is never true when the lease is over',
   'loss-announced':
-    'the signal tells of a loss by the deadline, or in the first turns of a process that was stopped',
+    'the signal announces a loss by the deadline, or in the first turns of a process that was stopped',
   release: '`released` is answered only if the lease lasted until then',
   counter: 'the resource that checks tokens loses no increment and accepts no late write',
   forgotten: 'a lease that the server has lost is never renewed',
-  liveness: 'soon after everything is healed, everybody who waits is served',
-  ghost: 'nothing is held for clients that gave everything back',
+  liveness: 'soon after everything is healed, every waiter is served',
+  ghost: 'nothing is held for clients that released everything',
   error: 'no process meets an error that it was not promised',
 } as const
 export type Property = keyof typeof PROPERTIES
@@ -82,7 +82,7 @@ const everywhere = (rest: Partial<Row>): Row => {
 
 const SERVERLESS = {
   ...NO_REPLICATION,
-  abandon: absent('leases end by the monotonic clock of the machine, which nobody can set'),
+  abandon: absent('leases end by the monotonic clock of the machine, which cannot be set'),
   latency: NO_SERVER,
   'drop-replies': NO_SERVER,
   'black-hole': NO_SERVER,
@@ -93,8 +93,8 @@ const SERVERLESS = {
   flush: NO_SERVER,
   'script-flush': NO_SERVER,
   oom: NO_SERVER,
-  'clock-forward': absent('leases end by the monotonic clock of the machine, which nobody can set'),
-  'clock-back': absent('leases end by the monotonic clock of the machine, which nobody can set'),
+  'clock-forward': absent('leases end by the monotonic clock of the machine, which cannot be set'),
+  'clock-back': absent('leases end by the monotonic clock of the machine, which cannot be set'),
   failover: NO_SERVER,
   'leader-kill': ONE_SERVER,
   'quorum-loss': ONE_SERVER,
@@ -121,7 +121,7 @@ const REDIS = {
   'restart-empty': without(['exclusion'], 'a server that persists nothing forgets who holds'),
   flush: without(
     ['exclusion'],
-    'whoever deletes the keys deletes the locks; holders are told at their next renewal',
+    'deleting the keys deletes the locks; holders learn it at their next renewal',
   ),
   ...SERVER_CLOCK,
   failover: LOST_WRITES,
@@ -131,16 +131,16 @@ const REDIS = {
 
 const ASYNCHRONOUS = without(
   ['exclusion', 'ghost'],
-  'replication is asynchronous, and a primary that was replaced serves those who still reach it until it is told',
+  'replication is asynchronous, and a replaced primary serves clients that still reach it until it learns of that',
 )
 
 const ONE_REDIS = absent('as on one server: see redis')
 
 const CUT_PRIMARY = absent(
-  'not driven here: a primary that is cut off grants to those who reach it until it notices, as after stall',
+  'not driven here: a primary that is cut off grants to clients that reach it until it notices, as after stall',
 )
 
-/** A primary with replicas, whichever way they are told to take over. */
+/** A primary with replicas that take over, by any means. */
 const REPLICATED = {
   flush: REDIS.flush,
   stall: ASYNCHRONOUS,
@@ -154,7 +154,7 @@ const REPLICATED = {
   'clock-back': ONE_REDIS,
   abandon: ONE_REDIS,
   'disk-full': ONE_REDIS,
-  'leader-kill': absent('whoever leads is called a primary here: see primary-kill'),
+  'leader-kill': absent('the leader is called a primary here: see primary-kill'),
   'leader-isolated': CUT_PRIMARY,
   'leader-deposed': CUT_PRIMARY,
   'leader-reset': CUT_PRIMARY,
@@ -180,7 +180,7 @@ const CONSENSUS = {
   'restart-empty': absent(
     'a member that lost its data must be removed and added again: the cluster refuses it',
   ),
-  flush: absent('whoever deletes the keys by hand deletes the locks'),
+  flush: absent('deleting the keys by hand deletes the locks'),
   'script-flush': NO_SCRIPTS,
   failover: absent('a member that takes over has every acknowledged write: see leader-kill'),
   'disk-full': absent('not driven here: a member without room fails, as in server-kill'),
@@ -248,7 +248,7 @@ export function faultsOf(store: StoreName): FaultKind[] {
   return FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict !== 'absent')
 }
 
-/** Those under which everything is promised: what a run has unless it is told otherwise. */
+/** The faults under which everything is promised: the default of a run. */
 export function promisedFaults(store: StoreName): FaultKind[] {
   return FAULT_KINDS.filter((kind) => PROMISES[store][kind].verdict === 'promised')
 }
@@ -271,7 +271,7 @@ export function waivers(
     if (cell.verdict !== 'not promised') continue
     for (const property of cell.without) found.set(property, cell.because)
   }
-  // A lock without tokens leaves late writes to the resource, whatever the faults.
+  // A lock without tokens leaves late writes to the resource, under any fault.
   if (!fenced)
     found.set('counter', 'there are no fencing tokens, so that a late write is not refused')
   const loss = found.get('exclusion')

@@ -15,8 +15,8 @@ export interface Connection {
 }
 
 /**
- * Who is tried: the real library, the command line, a lock that is broken on purpose, or somebody
- * else's library.
+ * What is tried: the real library, the command line, a lock that is broken on purpose, or another
+ * library.
  */
 export type SubjectName = 'holdfast' | 'command-line' | `control:${string}` | `peer:${string}`
 
@@ -33,8 +33,8 @@ export interface Assignment {
   readonly generation: number
   readonly actors: number
   readonly ttlMs: number
-  /** Whether it holds some leases for seconds as well: see `client/vigils.ts`. */
-  readonly vigils: boolean
+  /** Whether it holds some leases for seconds as well: see `client/long-holds.ts`. */
+  readonly longHolds: boolean
   /** Whether it renews some leases late as well: see `client/late.ts`. */
   readonly late: boolean
   /** How many waiters crowd two locks beside the actors: see `client/crowd.ts`. */
@@ -52,7 +52,7 @@ export interface Assignment {
 /** A line of the notes. */
 export type Note = LossNote | BreachNote | BackgroundNote
 
-/** A lease ended without its holder's will, and the holder was told. */
+/** A lease ended without its holder's will, and the holder learned of it. */
 export interface LossNote {
   readonly note: 'loss'
   readonly key: string
@@ -60,11 +60,11 @@ export interface LossNote {
   readonly pid: number
   readonly reason: string
   /**
-   * Until when the lease was known to last, and when its signal told of the loss: nanoseconds of
+   * Until when the lease was known to last, and when its signal announced the loss: nanoseconds of
    * the shared clock.
    */
   readonly deadline_ns: string
-  readonly told_ns: string
+  readonly announced_ns: string
 }
 
 /** A promise that only the process itself can see broken. */
@@ -77,7 +77,7 @@ export interface BreachNote {
 }
 
 /**
- * Something failed where no caller could be told. No promise is broken by that alone, but it
+ * Something failed where no caller could learn of it. No promise is broken by that alone, but it
  * explains what follows.
  */
 export interface BackgroundNote {
@@ -93,7 +93,7 @@ export type ToClient =
   | { readonly ask: 'drain' }
   /** Give everything back and end. */
   | { readonly ask: 'close' }
-  /** Say so when a lock is held that nobody else may hold now. */
+  /** Report when a lock is held that no other client may hold now. */
   | { readonly ask: 'holding' }
 
 export type FromClient =

@@ -10,7 +10,7 @@ import type { AnyFaultKind } from './faults/catalogue.js'
 import type { JudgedRun } from './judge/judged-run.js'
 import { isBroken } from './judge/judgement.js'
 import { commandOf } from './judge/reproduce.js'
-import type { Distribution } from './judge/told.js'
+import type { Distribution } from './judge/announcements.js'
 import type { AnyProperty } from './command-line/promised.js'
 import { faultsOf, promisedFaults } from './promised.js'
 import type { SubjectName } from './protocol.js'
@@ -84,7 +84,7 @@ function fileOf(store: StoreName, subject: SubjectName): string {
 }
 
 function recorded({ options, outcome, judgement }: JudgedRun): RecordedCell {
-  const { awake, woken } = judgement.told
+  const { awake, woken } = judgement.announcements
   return {
     command: commandOf(options),
     recorded: new Date().toISOString().slice(0, 10),

@@ -1,12 +1,12 @@
 /** What is printed: the schedule, how a run goes, and the verdicts. */
 import type { Fault } from './faults/catalogue.js'
-import type { Distribution, Told } from './judge/told.js'
+import type { Distribution, Announcements } from './judge/announcements.js'
 import type { JudgedRun } from './judge/judged-run.js'
 import type { Verdict } from './judge/judgement.js'
 import type { Progress } from './run/conduct.js'
 import type { StoreName } from './stores.js'
 
-/** So many violations of a run are printed; the report has more. */
+/** How many violations of a run are printed; the report has more. */
 const MOST_SHOWN = 5
 
 export function showPlan(store: StoreName, plan: readonly Fault[]): string {
@@ -39,12 +39,12 @@ function progressLine(progress: Progress, name: string, seconds: number): string
 
 export function showVerdicts({ options, outcome, judgement }: JudgedRun): string {
   const { store, subject, seconds, seed, kinds } = options
-  const { verdicts, findings, operations, leases, losses, told, drainMs } = judgement
+  const { verdicts, findings, operations, leases, losses, announcements, drainMs } = judgement
   const title =
     `${store}${subject === 'holdfast' ? '' : `, ${subject}`}: ${seconds} s, seed ${seed}, ` +
     `${outcome.chronicle.happenings.length} faults (${kinds.join(', ') || 'none'})`
   const figures =
-    `  ${leases} leases, ${operations} operations, ${losses} losses told; ` +
+    `  ${leases} leases, ${operations} operations, ${losses} losses announced; ` +
     `the longest wait after healing took ${drainMs.toFixed(0)} ms`
   const shown = findings
     .toSorted((one, other) => Number(other.promised) - Number(one.promised))
@@ -55,7 +55,7 @@ export function showVerdicts({ options, outcome, judgement }: JudgedRun): string
     '',
     title,
     figures,
-    ...toldLines(told),
+    ...announcementLines(announcements),
     ...verdicts.map(verdictLine),
     ...shown,
     ...more,
@@ -72,10 +72,10 @@ function verdictLine({ property, outcome, violations, because }: Verdict): strin
   return `  ${property.padEnd(10)} ${text}`
 }
 
-function toldLines({ awake, woken, reasons }: Told): string[] {
+function announcementLines({ awake, woken, reasons }: Announcements): string[] {
   const lines: string[] = []
-  if (awake) lines.push(`  told − deadline: ${distribution(awake)}`)
-  if (woken) lines.push(`  told − waking:   ${distribution(woken)}`)
+  if (awake) lines.push(`  announced − deadline: ${distribution(awake)}`)
+  if (woken) lines.push(`  announced − waking:   ${distribution(woken)}`)
   const why = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`)
   return why.length === 0 ? [] : [`  losses: ${why.join(', ')}`, ...lines]
 }

@@ -21,14 +21,14 @@ export interface StoreShape {
   /** How many servers there are. */
   readonly servers: number
   /**
-   * How long anybody may wait after everything was healed, in milliseconds: the lease of a dead
+   * How long a waiter may wait after everything was healed, in milliseconds: the lease of a dead
    * holder, the heartbeats of dead waiters, the re-attempt floor, a round trip and a hand-off, and
    * what the service itself needs to come back.
    */
   readonly boundMs: number
   /** Leases have fencing tokens. */
   readonly fenced: boolean
-  /** The store tells who holds and who waits. */
+  /** The store shows its holders and waiters. */
   readonly inspects: boolean
 }
 

@@ -9,7 +9,7 @@ import { openStore } from './open-store.js'
 import { ResourceClient } from './resource.js'
 import { drawStep } from './script.js'
 import { Site } from './site.js'
-import { startVigils } from './vigils.js'
+import { startLongHolds } from './long-holds.js'
 
 export interface Crew {
   /** Resolves when every actor has ended, which they do after `drain`. */
@@ -44,18 +44,20 @@ export async function startCrew(assignment: Assignment, log: Log): Promise<Crew>
     const dice = Dice.named(seed, `${actor} ${generation}`)
     return new Actor(actor, site).run(() => drawStep(dice, site))
   })
-  const vigils = assignment.vigils ? await startVigils(assignment, library, site) : undefined
+  const longHolds = assignment.longHolds
+    ? await startLongHolds(assignment, library, site)
+    : undefined
   const late = assignment.late ? await startLateRenewers(assignment, library, site) : undefined
   const crowd = startCrowd(assignment, site)
   return {
-    ended: Promise.all([...crew, crowd, vigils?.ended, late?.ended]).then(() => undefined),
+    ended: Promise.all([...crew, crowd, longHolds?.ended, late?.ended]).then(() => undefined),
     counts: () => ({ leases: site.leases, losses: site.losses, waiting: site.waiting }),
     drain: () => void (site.closing = true),
     whenHolding: (tell) => site.whenHolding(tell),
     async close() {
       await Promise.all([
         locks.close({ graceMs: GRACE_MS }),
-        vigils?.close(GRACE_MS),
+        longHolds?.close(GRACE_MS),
         late?.close(GRACE_MS),
       ])
       await end()

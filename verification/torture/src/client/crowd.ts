@@ -1,6 +1,6 @@
 /**
  * A crowd: many waiters of one client on two locks, each held for a moment only. What waiting costs
- * grows with them, and must not cost anybody a lease.
+ * grows with them, and must not cost any holder its lease.
  */
 import { Actor, Dice, type Target } from '@holdfast/workload'
 import type { Assignment } from '../protocol.js'

@@ -9,7 +9,7 @@ import type { Library } from './library.js'
 import { openStore } from './open-store.js'
 import { longWait } from './script.js'
 import type { Site } from './site.js'
-import type { Vigils } from './vigils.js'
+import type { Holders } from './long-holds.js'
 
 const LOCKS = 8
 /** Each has a store of its own, which begins with another member than that of the one before it. */
@@ -25,7 +25,7 @@ export async function startLateRenewers(
   assignment: Assignment,
   library: Library,
   site: Site,
-): Promise<Vigils> {
+): Promise<Holders> {
   const { store: name, connection, index, seed, generation } = assignment
   const posts = await Promise.all(
     Array.from({ length: POSTS }, async (_, number) => {

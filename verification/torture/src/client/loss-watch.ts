@@ -2,7 +2,7 @@
 import type { Belief } from '@holdfast/workload'
 import { nowNs, type Log } from './log.js'
 
-/** So many turns of the event loop after its deadline a loss must have been announced. */
+/** How many turns of the event loop after its deadline a loss must have been announced. */
 const TURNS_TO_ANNOUNCE = 2
 /** By how much a timer may be late beyond its turn, in nanoseconds. */
 const LATE_TIMER_NS = 10_000_000n
@@ -43,7 +43,7 @@ export class LossWatch {
     if (reason?.code !== 'LOCK_LOST') return
     if (!isOver) {
       const facts = { key, client: actor, reason: reason.reason ?? 'unknown' }
-      this.#log.loss({ ...facts, deadline_ns: String(deadlineNs), told_ns: String(nowNs()) })
+      this.#log.loss({ ...facts, deadline_ns: String(deadlineNs), announced_ns: String(nowNs()) })
     }
     this.#belief.lose()
   }

@@ -1,6 +1,6 @@
 /**
- * A client process: starts its crew, tells the conductor how it goes, and does what it is told
- * until it is killed.
+ * A client process: starts its crew, reports to the conductor, and follows its orders until it is
+ * killed.
  */
 import type { Assignment, FromClient, ToClient } from '../protocol.js'
 import { startCrew } from './crew.js'

@@ -91,8 +91,8 @@ async function openPostgres(port: number, index: number, library: Library): Prom
     return { store: postgresStore({ pool }), end: () => pool.end() }
   }
   const { default: postgres } = await import('postgres')
-  // The library asks for the types of arrays first, and nobody hears it if the connection breaks
-  // meanwhile: docs/stores/redis.md.
+  // The library asks for the types of arrays first, and no handler hears it if the connection
+  // breaks meanwhile: docs/stores/redis.md.
   const pool = postgres(url, {
     max: 6,
     onnotice: () => undefined,

@@ -53,8 +53,7 @@ class PlainActor {
       try {
         await lock.run((hold) => this.#work(name, hold, workMs))
       } catch {
-        // It gave up, was refused, or does not know: it has written that down, and nobody else is
-        // to be told.
+        // It gave up, was refused, or does not know: the history has that already.
         await sleep(REFUSED_MS)
       }
       this.waiting = false

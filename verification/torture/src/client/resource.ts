@@ -21,7 +21,7 @@ export class ResourceClient implements Resource {
       socket.once('connect', resolve)
       socket.once('error', reject)
     })
-    // The conductor is gone, and this process with it: it is told by its own channel.
+    // The conductor is gone, and this process with it: its own channel reports that.
     socket.on('error', () => undefined)
     return new ResourceClient(socket)
   }

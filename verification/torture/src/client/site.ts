@@ -132,7 +132,7 @@ export class Site implements Environment {
 
   waitEnded(): void {}
 
-  /** Calls back when an actor is at work under a lock that nobody else may hold now. */
+  /** Calls back when an actor is at work under a lock that no other client may hold now. */
   whenHolding(tell: () => void): void {
     this.#tellOfHold = tell
   }

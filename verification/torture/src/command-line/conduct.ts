@@ -35,8 +35,8 @@ import { Wrapper } from './wrapper.js'
 const WITNESS = fileURLToPath(new URL('../../native/witness.sh', import.meta.url))
 const LOOK_EVERY_MS = 15
 const PROGRESS_EVERY_MS = 1000
-/** Beyond what is promised, so that a breach can be told from a hang. */
-const PATIENCE_MS = 2000
+/** Beyond what is promised, so that a breach differs from a hang. */
+const EXTRA_WAIT_MS = 2000
 
 export async function conductCommandLine(options: RunOptions): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
@@ -110,7 +110,7 @@ class CommandLineRun {
     }
   }
 
-  /** Everything that was started ends, whatever state it is in. */
+  /** Ends everything that was started, in any state. */
   async end(): Promise<void> {
     const ended = this.#places.map((place) => place.end())
     for (const { wrapper } of this.#places) wrapper?.kill('wrapper')
@@ -199,17 +199,17 @@ class CommandLineRun {
    */
   async #drain(): Promise<void> {
     const { boundMs, ttlMs } = this.#shape
-    const mostMs = boundMs + this.#places.length * longestHoldMs(ttlMs) + PATIENCE_MS
+    const mostMs = boundMs + this.#places.length * longestHoldMs(ttlMs) + EXTRA_WAIT_MS
     await Promise.race([Promise.all(this.#places.map((place) => place.end())), sleep(mostMs)])
   }
 
   /**
-   * A killed guardian leaves its countdown for a TTL, and a command that nobody ends works to its
-   * own end.
+   * A killed guardian leaves its countdown for a TTL, and a command without a guardian works to
+   * its own end.
    */
   async #leftOver(): Promise<string[]> {
     const { ttlMs } = this.#shape
-    const endMs = performance.now() + ttlMs + longestHoldMs(ttlMs) + PATIENCE_MS
+    const endMs = performance.now() + ttlMs + longestHoldMs(ttlMs) + EXTRA_WAIT_MS
     for (;;) {
       const found = this.#processes()
       if (found.length === 0 || performance.now() > endMs)

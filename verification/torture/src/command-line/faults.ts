@@ -13,15 +13,15 @@ const PARTS: readonly Part[] = ['wrapper', 'guardian', 'command']
  * is done.
  */
 const HOLD_BACK_MS = 120
-/** A kill during the start falls within so many milliseconds. */
+/** A kill during the start falls within this many milliseconds. */
 const START_MS = 12
-/** Somebody starts within so long, or the fault meets nobody. */
+/** A command starts within this time, or the fault meets none. */
 const STARTING_MS = 4000
 
-/** @param places all of them; the fault says whom it meets, if it cannot be anybody */
+/** @param places all of them; the fault names one, if it cannot meet any */
 type Drive = (fault: Fault, places: readonly Place[]) => Promise<Heal>
 
-/** Meets a command at work, or whatever is there after a while. */
+/** Meets a command at work, or any that is there after a while. */
 function atWork(strike: (wrapper: Wrapper, fault: Fault) => Heal | void): Drive {
   return async (fault, places) => {
     const place = places[Number(fault.client)]

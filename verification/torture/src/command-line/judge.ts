@@ -52,7 +52,7 @@ export function judgeCommandLine(
       verdictOf(property, findings, waived.get(property), property === 'tokens' && !fenced),
     ),
     findings,
-    told: { awake: undefined, woken: undefined, reasons: {} },
+    announcements: { awake: undefined, woken: undefined, reasons: {} },
     operations: runs.length,
     leases: lines.filter(({ kind }) => kind === 'ENTER').length,
     losses: runs.filter(({ code }) => code === LOST).length,

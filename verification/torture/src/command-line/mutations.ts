@@ -9,7 +9,7 @@ const PACKAGE = fileURLToPath(new URL('../../../../packages/cli', import.meta.ur
 const PARTS = /^(?:bin|dist)(?:$|\/)/
 const BUNDLE = /^dist\/holdfast[^/]*\.js$/
 
-/** Makes the copy, and gives its folder. Whoever asks removes it. */
+/** Makes the copy and returns its folder. The caller removes it. */
 export function mutatedCommandLine(mutation: Pick<TortureMutation, 'name' | 'edits'>): string {
   return mutatedCopy(mutation, PACKAGE, (path) => {
     const part = relative(PACKAGE, path)

@@ -46,7 +46,7 @@ export function overlapsOf(witnessed: Witnessed, world: World): Overlap[] {
     if (line.kind !== 'OVERLAP' || !late) return []
     const { sure, holders } = holdersOf(line, late, lines.slice(0, index), byId)
     const because = excuse(late, holders, sure, line.atNs, world)
-    const others = holders.map(({ id }) => id).join(', ') || 'nobody known'
+    const others = holders.map(({ id }) => id).join(', ') || 'no known run'
     const message = `Run ${late.id} entered "${late.wish.lock}" beside ${others}. ${because ?? 'Nothing that was done to them explains it.'}`
     return [{ key: late.wish.lock, message, because, line }]
   })
@@ -144,7 +144,7 @@ function isInForce({ what, startNs, endNs }: Blow, atNs: bigint): boolean {
   return startNs <= atNs && (what === 'kill' || endNs === undefined || atNs <= endNs)
 }
 
-/** The server may have lost the lease of a run from before, which is told at its next renewal. */
+/** The server may have lost the lease of an earlier run, which learns it at its next renewal. */
 function hasForgotten(
   run: RunRecord,
   { fault: { kind }, startNs, endNs }: Happening,

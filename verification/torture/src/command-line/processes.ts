@@ -37,8 +37,8 @@ export function processesWith(text: string): ProcessName[] {
 }
 
 /**
- * Sends a signal to a process, or to a group when the number is negative. Says whether anybody was
- * there.
+ * Sends a signal to a process, or to a group when the number is negative. Returns whether a process
+ * was there.
  */
 export function send(id: number, signal: NodeJS.Signals): boolean {
   try {
@@ -49,7 +49,7 @@ export function send(id: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Empty when the process is gone, or somebody else's. */
+/** Empty when the process is gone, or belongs to another user. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'latin1')

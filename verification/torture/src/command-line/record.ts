@@ -34,7 +34,7 @@ export interface Blow {
   readonly part: Part
   readonly what: 'kill' | 'stop' | Ending
   readonly startNs: bigint
-  /** When a stopped part went on; undefined while it has not. */
+  /** When a stopped part resumed; undefined while it has not. */
   endNs?: bigint
 }
 

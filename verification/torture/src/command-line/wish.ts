@@ -8,7 +8,7 @@ const TEMPERS: readonly Temper[] = ['plain', 'plain', 'family', 'stubborn', 'slo
 const WAITS_MS = [0, 300, 1500]
 /** Some commands outlast a lease. */
 const [LONG_TTLS, LONGEST_TTLS] = [1, 1.8]
-/** So long a command works on that a fault has met: the next holder meets it if nobody ends it. */
+/** How long a command works on after a fault met it: long enough to meet the next holder. */
 const STAY_TTLS = 2.2
 
 export function drawWish(dice: Dice, ttlMs: number): RunWish {

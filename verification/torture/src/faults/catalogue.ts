@@ -35,7 +35,7 @@ const CATALOGUE = {
   reset: { lane: 'network', title: 'all connections of a client break' },
   stall: {
     lane: 'server',
-    title: 'the server is stopped (SIGSTOP) and goes on, often after the lease',
+    title: 'the server is stopped (SIGSTOP) and resumes, often after the lease',
   },
   'server-kill': {
     lane: 'server',
@@ -104,7 +104,7 @@ const OF_RUNS = {
     title: 'wrapper, guardian and command are all stopped, for longer than a lease',
   },
   signal: { lane: 'process', title: 'the wrapper gets SIGTERM, SIGINT or SIGHUP' },
-  suspend: { lane: 'process', title: 'the wrapper gets SIGTSTP, and goes on later' },
+  suspend: { lane: 'process', title: 'the wrapper gets SIGTSTP, and resumes later' },
   'start-kill': {
     lane: 'process',
     title: 'the wrapper, the guardian or the command is killed while the command starts',

@@ -3,7 +3,7 @@ import type { Wires } from '../run/wires.js'
 import type { Action, Heal, ServerNode, Target, Tools } from '../targets/target.js'
 import { isFaultKind, type AnyFaultKind, type Fault, type FaultKind } from './catalogue.js'
 
-/** Whoever contends, as the faults of processes see it. */
+/** A contender, as the faults of processes see it. */
 export interface Victim {
   /** Resolves when it holds a lock, or after a while: faults are to meet holders. */
   holding(): Promise<void>
@@ -50,8 +50,8 @@ const GENERAL: Partial<Record<FaultKind, (fault: Fault, ground: Ground) => Promi
       return () => its?.start()
     },
     /**
-     * The clock goes on while nobody is there, so that it ends no lease early. Those who come then
-     * are left alone for a while.
+     * The clock advances while no client is there, so that it ends no lease early. Clients that
+     * come then meet no fault for a while.
      */
     async abandon(fault, { clients, target, tools }) {
       await clients[Number(fault.client)]?.holding()

@@ -1,5 +1,5 @@
 /**
- * A lease that the server has lost is never renewed: its holder is told at its next renewal, so
+ * A lease that the server has lost is never renewed: its holder learns it at its next renewal, so
  * that two holders believe at once for no longer than until then. This is what is left of exclusion
  * when a server forgets.
  */

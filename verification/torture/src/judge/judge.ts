@@ -11,7 +11,7 @@ import type { Ghost } from '../run/ghosts.js'
 import { STORES } from '../stores.js'
 import { renewedAfterLoss } from './forgotten.js'
 import type { Finding, Judgement, Verdict } from './judgement.js'
-import { toldOf } from './told.js'
+import { announcementsOf } from './announcements.js'
 
 /** What a checker is asked for; what of it was promised is decided afterwards. */
 const ALL = { exclusion: true, tokens: true, held: true, release: true, counter: true } as const
@@ -70,7 +70,7 @@ export function judge(
       verdictOf(property, findings, waived.get(property), { ...options, fenced }),
     ),
     findings,
-    told: toldOf(notes, chronicle.stops),
+    announcements: announcementsOf(notes, chronicle.stops),
     operations: events.filter(({ type }) => type === 'invoke').length,
     leases: story.holds.length,
     losses: notes.filter(({ note }) => note === 'loss').length,

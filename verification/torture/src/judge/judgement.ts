@@ -1,7 +1,7 @@
 /** What a run is judged to have kept and broken. */
 import type { HistoryEvent } from '@holdfast/conformance'
 import type { AnyProperty } from '../command-line/promised.js'
-import type { Told } from './told.js'
+import type { Announcements } from './announcements.js'
 
 export interface Finding {
   readonly property: AnyProperty
@@ -28,7 +28,7 @@ export interface Verdict {
 export interface Judgement {
   readonly verdicts: readonly Verdict[]
   readonly findings: readonly Finding[]
-  readonly told: Told
+  readonly announcements: Announcements
   readonly operations: number
   readonly leases: number
   readonly losses: number

@@ -22,7 +22,9 @@ export function figuresOf(
 ): Figure[] {
   const figures = new Map<AnyFaultKind, Figure>()
   const ttlNs = BigInt(STORES[options.store].ttlMs) * 1_000_000n
-  const told = outcome.notes.flatMap((note) => (note.note === 'loss' ? [BigInt(note.told_ns)] : []))
+  const announced = outcome.notes.flatMap((note) =>
+    note.note === 'loss' ? [BigInt(note.announced_ns)] : [],
+  )
   const broken = judgement.findings.flatMap(({ events }) => events.at(-1)?.t_ns ?? [])
   for (const { fault, startNs, endNs } of outcome.chronicle.happenings) {
     const { kind } = fault
@@ -42,7 +44,7 @@ export function figuresOf(
     figure.totalMs += Number(endNs - startNs) / 1e6
     figure.leases += holds.filter(({ startNs: atNs }) => within(atNs)).length
     figure.refused += waits.filter(({ endNs: atNs }) => within(atNs)).length
-    figure.losses += told.filter((atNs) => within(atNs, ttlNs)).length
+    figure.losses += announced.filter((atNs) => within(atNs, ttlNs)).length
     figure.violations += broken.filter((atNs) => within(atNs, ttlNs)).length
   }
   return [...figures.values()].toSorted((one, other) => one.kind.localeCompare(other.kind))

@@ -37,11 +37,20 @@ ${body}
 const STYLE = `
 :root {
   color-scheme: light dark;
-  --ground: light-dark(#fbfbf9, #15171a); --ink: light-dark(#1c1f23, #e4e6e8); --quiet: light-dark(#667, #99a);
-  --rule: light-dark(#dfe1e4, #2c3036); --panel: light-dark(#fff, #1c1f24);
-  --good: light-dark(#187a3d, #5fce8a); --bad: light-dark(#c01c28, #ff7b7b); --odd: light-dark(#8a5a00, #e0b050);
-  --hold: light-dark(#5a8fd6, #4f83c4); --shared: light-dark(#8cc5a8, #4f9a78); --lost: light-dark(#e2a23b, #c98a2b);
-  --process: light-dark(#d9b8e8, #6c4a80); --network: light-dark(#f3c9a5, #85562f); --server: light-dark(#f2b0b0, #853c3c);
+  --ground: light-dark(#fbfbf9, #15171a);
+  --ink: light-dark(#1c1f23, #e4e6e8);
+  --quiet: light-dark(#667, #99a);
+  --rule: light-dark(#dfe1e4, #2c3036);
+  --panel: light-dark(#fff, #1c1f24);
+  --good: light-dark(#187a3d, #5fce8a);
+  --bad: light-dark(#c01c28, #ff7b7b);
+  --odd: light-dark(#8a5a00, #e0b050);
+  --hold: light-dark(#5a8fd6, #4f83c4);
+  --shared: light-dark(#8cc5a8, #4f9a78);
+  --lost: light-dark(#e2a23b, #c98a2b);
+  --process: light-dark(#d9b8e8, #6c4a80);
+  --network: light-dark(#f3c9a5, #85562f);
+  --server: light-dark(#f2b0b0, #853c3c);
 }
 body { background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-top: 1px solid var(--rule); padding-top: 1.2rem } h3 { font-size: 1rem }

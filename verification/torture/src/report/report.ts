@@ -13,7 +13,7 @@ import { draw, type Scene } from './drawing.js'
 import { figuresOf } from './figures.js'
 import { escape, page, table } from './html.js'
 
-/** So much of a run is drawn as a whole; violations beyond are drawn by themselves. */
+/** How much of a run is drawn as a whole; later violations are drawn by themselves. */
 const DRAWN_NS = 60_000_000_000n
 const MOST_FINDINGS = 40
 const MOST_EVENTS = 60
@@ -80,7 +80,7 @@ function section(ran: JudgedRun, index: number): string {
     `<h2 id="run-${index}">${escape(nameOf(ran))}</h2>`,
     `<p><code>${escape(commandOf(options))}</code></p>`,
     verdicts(judgement),
-    told(judgement),
+    announcements(judgement),
     figures(ran, story),
     timeline(ran, story),
     violations(ran, story),
@@ -103,17 +103,17 @@ function verdicts({ verdicts: all }: Judgement): string {
   return table(['promise', 'verdict', 'violations', 'why it is not promised'], rows)
 }
 
-function told({ told: { awake, woken, reasons } }: Judgement): string {
+function announcements({ announcements: { awake, woken, reasons } }: Judgement): string {
   const rows: string[][] = []
-  if (awake) rows.push(['told − deadline', distribution(awake)])
+  if (awake) rows.push(['announced − deadline', distribution(awake)])
   if (woken)
     rows.push([
-      'told − waking, of processes that were stopped at the deadline',
+      'announced − waking, of processes that were stopped at the deadline',
       distribution(woken),
     ])
   if (rows.length === 0) return '<p class="quiet">No lease was lost.</p>'
   const why = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`)
-  return `<h3>When losses were told</h3><p class="quiet">${why.join(', ')}</p>${table(['', 'distribution'], rows)}`
+  return `<h3>When losses were announced</h3><p class="quiet">${why.join(', ')}</p>${table(['', 'distribution'], rows)}`
 }
 
 function figures(ran: JudgedRun, story: Story): string {

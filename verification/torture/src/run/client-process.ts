@@ -1,6 +1,6 @@
 /**
- * The conductor's side of a client: one place among those that contend, whoever stands in it at the
- * moment.
+ * The conductor's side of a client: one place among those that contend, and the process that fills
+ * it at the moment.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -70,7 +70,7 @@ export class ClientProcess {
     await this.said('ready', READY_MS)
   }
 
-  /** Whether it said so within a time. Also resolves when it ends. */
+  /** Whether it said this within a time. Also resolves when it ends. */
   async said(what: FromClient['said'], withinMs: number): Promise<boolean> {
     const endMs = performance.now() + withinMs
     while (!this.#said.has(what) && this.#child) {

@@ -1,7 +1,7 @@
 /**
  * One run: starts the private service and the clients, lets the faults happen, heals everything,
- * lets everybody who waits be served, closes the clients, and gives back what was seen. Whatever
- * happens, nothing is left running and no file stays.
+ * lets every waiter be served, closes the clients, and returns what was seen. In any case nothing
+ * is left running and no file stays.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -172,7 +172,7 @@ class Run {
       generation,
       actors: store === 'memory' ? ACTORS * 3 : ACTORS,
       ttlMs: STORES[store].ttlMs,
-      vigils: needNetwork(kinds),
+      longHolds: needNetwork(kinds),
       late: kinds.includes('disk-stalled'),
       waiters: Math.ceil((this.#options.waiters ?? 0) / STORES[store].clients),
       tolerated: kinds.flatMap((kind) => this.#target?.tolerated?.[kind] ?? []),
@@ -197,7 +197,7 @@ class Run {
     this.#assertGoesOn()
   }
 
-  /** Nothing new is begun; whoever waits must be served within the bound. */
+  /** Begins nothing new. Every waiter must be served within the bound. */
   async #drain(boundMs: number): Promise<bigint> {
     for (const client of this.#clients) client.tell({ ask: 'drain' })
     await Promise.all(this.#clients.map((client) => client.said('drained', boundMs + 2000)))
@@ -226,7 +226,7 @@ class Run {
     const notes: Note[] = []
     for (const name of readdirSync(this.#folder)) {
       const text = (): string => readFileSync(join(this.#folder, name), 'utf8')
-      // Whoever was killed while writing leaves its last line cut off.
+      // A process that was killed while writing leaves its last line cut off.
       if (name.endsWith('.history.jsonl')) histories.push(parseHistory(text(), { cut: true }))
       if (name.endsWith('.notes.jsonl')) {
         const whole = text().split('\n').slice(0, -1)

@@ -50,8 +50,8 @@ export async function findGhosts(
 }
 
 /**
- * A service that was just healed may not answer at once: then undefined, for as long as there is
- * patience.
+ * A service that was just healed may not answer at once: then undefined, until the time limit is
+ * over.
  */
 async function look(
   store: Store,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { IN_OWN_NETWORK, layNetwork } from '@holdfast/servers/network'
 
-/** Set in the process that runs in it, so that it does not begin anew. */
+/** Set in the process that runs in it, so that it does not start another. */
 const MARK = 'HOLDFAST_TORTURE_NETWORK'
 
 /**

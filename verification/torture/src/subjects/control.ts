@@ -16,8 +16,8 @@ import type { PlainLock, PlainSubject, Work } from './plain.js'
 
 const TIMEOUT_MS = 200
 const RETRY_MS = 100
-/** Whoever waits for longer gives up. */
-const PATIENCE_MS = 60_000
+/** A waiter gives up after this time. */
+const LONGEST_WAIT_MS = 60_000
 
 export function controlSubject(id: string, port: number, ttlMs: number): PlainSubject {
   const control = CONTROLS.find((one) => one.id === id)
@@ -53,7 +53,7 @@ function readable(recorder: Recorder): HistoryWriter {
 function plainLock(lock: ControlLock): PlainLock {
   return {
     async run(work: Work) {
-      const lease: ControlLease = await lock.acquire(AbortSignal.timeout(PATIENCE_MS))
+      const lease: ControlLease = await lock.acquire(AbortSignal.timeout(LONGEST_WAIT_MS))
       const { token } = lease
       await work({ believed: () => lease.held, ...(token === undefined ? {} : { token }) })
       await lease.release()

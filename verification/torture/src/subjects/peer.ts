@@ -13,9 +13,9 @@ import type { PeerName } from './names.js'
 import type { PlainLock, PlainSubject, Work } from './plain.js'
 
 const RETRY_MS = 50
-/** Whoever waits for longer gives up, as far as the library can. */
-const PATIENCE_MS = 60_000
-const RETRIES = PATIENCE_MS / RETRY_MS
+/** A waiter gives up after this time, as far as the library can. */
+const LONGEST_WAIT_MS = 60_000
+const RETRIES = LONGEST_WAIT_MS / RETRY_MS
 
 /**
  * Calls back while the lock is held, with what says whether it still is, and until when it surely
@@ -48,7 +48,7 @@ const USING: Readonly<Record<PeerName, (client: Redis, ttlMs: number) => Using>>
     return (name, work) => redlock.using([name], ttlMs, (signal) => work(() => !signal.aborted))
   },
   'redis-semaphore': (client, ttlMs) => async (name, work) => {
-    const options = { lockTimeout: ttlMs, acquireTimeout: PATIENCE_MS, retryInterval: RETRY_MS }
+    const options = { lockTimeout: ttlMs, acquireTimeout: LONGEST_WAIT_MS, retryInterval: RETRY_MS }
     const mutex = new Mutex(client, name, {
       ...options,
       refreshInterval: ttlMs / 3,
@@ -63,7 +63,7 @@ const USING: Readonly<Record<PeerName, (client: Redis, ttlMs: number) => Using>>
   },
   verrou(client, ttlMs) {
     const store = verrouStore({ connection: client }).factory()
-    const factory = new LockFactory(store, { retry: { delay: RETRY_MS, timeout: PATIENCE_MS } })
+    const factory = new LockFactory(store, { retry: { delay: RETRY_MS, timeout: LONGEST_WAIT_MS } })
     return async (name, work) => {
       const lock = factory.createLock(name, ttlMs)
       if (!(await lock.acquire())) throw new Error('verrou gave up.')

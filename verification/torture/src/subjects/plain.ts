@@ -1,7 +1,7 @@
-/** What all other locks have in common: one is taken, worked under, and given back. */
+/** What all other locks have in common: acquire, work, release. */
 import type { Recorder } from '@holdfast/conformance'
 
-/** The lock, as whoever works under it sees it. */
+/** The lock, as the work under it sees it. */
 export interface PlainHold {
   readonly token?: bigint
   /** Whether the lock's own means say that it is still held. */
@@ -10,9 +10,9 @@ export interface PlainHold {
 
 export type Work = (hold: PlainHold) => Promise<void>
 
-/** One actor's handle on one lock. It writes the history of taking and giving back. */
+/** One actor's handle on one lock. It writes the history of acquiring and releasing. */
 export interface PlainLock {
-  /** Rejects when it could not be taken, or not be given back. */
+  /** Rejects when it could not be acquired, or not be released. */
   run(work: Work): Promise<void>
 }
 

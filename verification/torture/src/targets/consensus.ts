@@ -51,7 +51,7 @@ export async function etcdTarget(
   return { ...target, actions: { ...target.actions, 'disk-stalled': stallDisks } }
 }
 
-/** A leader that hears nothing leads on for so many ticks: ten seconds, as by default. */
+/** A leader that hears nothing leads on for this many ticks: ten seconds, the default. */
 const SYNC_LIMIT = 20
 
 /** @param apart in a network where the way between members can be cut */

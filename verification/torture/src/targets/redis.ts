@@ -1,4 +1,4 @@
-/** One Redis server that keeps what it is told, or five of them. */
+/** One Redis server with persistence, or five of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Proxy } from '@holdfast/servers/proxy'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
@@ -70,7 +70,7 @@ export async function redisTarget(count: number, kinds: readonly AnyFaultKind[])
         const master = servers[index] as RedisServer
         const replica = await start(index)
         const link = await follow(replica, master)
-        // From here on the replica gets nothing, and nobody is told.
+        // From here on the replica gets nothing, silently.
         link.faults.dropReplies = true
         return async () => {
           await master.stop()

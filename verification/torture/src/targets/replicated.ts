@@ -18,7 +18,7 @@ interface Group {
   replicas(): Promise<readonly RedisServer[]>
   /** Resolves when another server is in the place of this one. */
   untilReplaced(dead: RedisServer): Promise<unknown>
-  /** Resolves when everybody runs, and every replica follows its primary. */
+  /** Resolves when every server runs, and every replica follows its primary. */
   untilWhole(): Promise<void>
 }
 
@@ -165,8 +165,7 @@ async function replace(group: Group, dead: RedisServer): Promise<void> {
 }
 
 /**
- * From here on the replicas of this server get nothing, and nobody is told. Its clients notice
- * nothing.
+ * From here on the replicas of this server get nothing, silently. Its clients notice nothing.
  */
 async function starve(primary: RedisServer): Promise<void> {
   await expectOk(primary, 'ACL', 'SETUSER', 'default', '-psync', '-sync')

@@ -34,7 +34,7 @@ export interface Tools {
 
 export interface Target {
   readonly nodes: readonly ServerNode[]
-  /** What a client is told, with ports that lead to the nodes in their order. */
+  /** What a client connects to, with ports that lead to the nodes in their order. */
   connection(ports: readonly number[]): Connection
   readonly actions: Partial<Record<AnyFaultKind, Action>>
   /** Codes of errors that may reach users under a fault, beside those of an unreachable store. */

@@ -1,10 +1,10 @@
 /**
- * Vigils: leases that are held for seconds, with waiters of the same client behind them and one of
+ * Holders: leases that are held for seconds, with waiters of the same client behind them and one of
  * another client at the end.
  *
  * A session that writes something leaves a leader without followers at once, since its writes are
  * not answered. One that is only kept alive stays there for as long as it believes the leader. So
- * each vigil has a store of its own, where nothing else happens.
+ * each long hold has a store of its own, where nothing else happens.
  */
 import { Actor, Dice, type Target } from '@holdfast/workload'
 import { CAPACITY_ALL } from 'holdfast/store'
@@ -15,7 +15,7 @@ import { openStore } from './open-store.js'
 import { longWait } from './script.js'
 import type { Site } from './site.js'
 
-interface Vigil {
+interface LongHold {
   readonly name: string
   readonly fairness: 'fifo' | 'cohort'
   /** The leases of the actors of one client: they wait for one another. */
@@ -31,7 +31,7 @@ interface Vigil {
 const [LONG_MS, OTHER_MS] = [8000, 7000]
 /** Over before a leader that hears nothing has noticed. */
 const SHORT_MS = 2000
-const VIGILS: readonly Vigil[] = [
+const LONG_HOLDS: readonly LongHold[] = [
   { name: 'fifo', fairness: 'fifo', homeMs: [LONG_MS, LONG_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'unequal', fairness: 'cohort', homeMs: [LONG_MS, OTHER_MS, LONG_MS], guestMs: LONG_MS },
   { name: 'alone', fairness: 'cohort', homeMs: [SHORT_MS], guestMs: SHORT_MS },
@@ -42,27 +42,27 @@ const VIGILS: readonly Vigil[] = [
  */
 const HELD_MS = [9000, 12_000] as const
 
-export interface Vigils {
+export interface Holders {
   readonly ended: Promise<unknown>
   readonly close: (graceMs: number) => Promise<void>
 }
 
 /**
- * Starts the actors of a client: at home of its own vigils, and guest of those of the client before
- * it.
+ * Starts the actors of a client: at home of its own long holds, and guest of those of the client
+ * before it.
  */
-export async function startVigils(
+export async function startLongHolds(
   assignment: Assignment,
   library: Library,
   site: Site,
-): Promise<Vigils> {
+): Promise<Holders> {
   const { store, index } = assignment
   const { clients } = STORES[store]
   const before = (index + clients - 1) % clients
   const posts = await Promise.all(
-    VIGILS.flatMap((vigil) => [
-      startPost(assignment, library, site, vigil, index, vigil.homeMs),
-      startPost(assignment, library, site, vigil, before, [vigil.guestMs]),
+    LONG_HOLDS.flatMap((longHold) => [
+      startPost(assignment, library, site, longHold, index, longHold.homeMs),
+      startPost(assignment, library, site, longHold, before, [longHold.guestMs]),
     ]),
   )
   return {
@@ -76,16 +76,19 @@ async function startPost(
   { store: name, connection, index, seed, generation }: Assignment,
   library: Library,
   site: Site,
-  vigil: Vigil,
+  longHold: LongHold,
   home: number,
   ttlsMs: readonly number[],
-): Promise<Vigils> {
+): Promise<Holders> {
   const { store, end } = await openStore(name, connection, index, library)
   const locks = library.createLocks(store)
-  const key = `vigil-${home}-${vigil.name}`
+  const key = `long-hold-${home}-${longHold.name}`
   const claimed = { key, mode: 'exclusive', weight: CAPACITY_ALL, capacity: CAPACITY_ALL } as const
   const actors = ttlsMs.map((ttlMs, number) => {
-    const target: Target = { claimed, lock: locks.mutex(key, { ttlMs, fairness: vigil.fairness }) }
+    const target: Target = {
+      claimed,
+      lock: locks.mutex(key, { ttlMs, fairness: longHold.fairness }),
+    }
     const actor = `c${index}.${key}.${number}`
     const dice = Dice.named(seed, `${actor} ${generation}`)
     return new Actor(actor, site).run(() => {

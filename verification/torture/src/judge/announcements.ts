@@ -1,4 +1,4 @@
-/** How long after the deadline of a lease its holder was told of the loss. */
+/** How long after the deadline of a lease its holder learned of the loss. */
 import type { LossNote, Note } from '../protocol.js'
 import type { Stop } from '../run/chronicle.js'
 
@@ -11,22 +11,22 @@ export interface Distribution {
   readonly max: number
 }
 
-export interface Told {
-  /** Of holders whose process ran: told − deadline. Negative is before the deadline. */
+export interface Announcements {
+  /** Of holders whose process ran: announcement − deadline. Negative is before the deadline. */
   readonly awake: Distribution | undefined
-  /** Of holders whose process was stopped at the deadline: told − the moment when it went on. */
+  /** Of holders whose process was stopped at the deadline: announcement − the moment of waking. */
   readonly woken: Distribution | undefined
   readonly reasons: Readonly<Record<string, number>>
 }
 
-export function toldOf(notes: readonly Note[], stops: readonly Stop[]): Told {
+export function announcementsOf(notes: readonly Note[], stops: readonly Stop[]): Announcements {
   const losses = notes.filter((note): note is LossNote => note.note === 'loss')
   const awake: number[] = []
   const woken: number[] = []
   const reasons: Record<string, number> = {}
-  for (const { pid, reason, deadline_ns, told_ns } of losses) {
+  for (const { pid, reason, deadline_ns, announced_ns } of losses) {
     reasons[reason] = (reasons[reason] ?? 0) + 1
-    const [deadlineNs, toldNs] = [BigInt(deadline_ns), BigInt(told_ns)]
+    const [deadlineNs, toldNs] = [BigInt(deadline_ns), BigInt(announced_ns)]
     const stop = stops.find(
       (one) => one.pid === pid && one.startNs <= deadlineNs && deadlineNs <= one.endNs,
     )
