@@ -13,6 +13,7 @@ import {
 } from 'holdfast/store'
 import { expect } from 'vitest'
 import * as rule from '../../packages/holdfast/dist/store/grant-rule.js'
+import { isFull } from '../support/plan.js'
 
 /** A store whose service reads a clock that the test sets. */
 export interface ClockedStore {
@@ -36,6 +37,10 @@ const VERBS = [
 ] as const
 
 const STEPS = 120
+/** How many histories a crowd plays, by kind. */
+const ROUNDS = isFull()
+  ? { single: 30, grouped: 10, abandoned: 10, restarts: 3 }
+  : { single: 8, grouped: 3, abandoned: 4, restarts: 1 }
 
 const DAY_MS = 86_400_000
 /**
@@ -62,9 +67,11 @@ export const CROWDS: readonly Crowd[] = [
 
 export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Promise<void> {
   const first = crowd.claims * 1000
-  for (let seed = first; seed < first + 30; seed += 1) await comparePlays(clocked, [seed], crowd)
+  for (let seed = first; seed < first + ROUNDS.single; seed += 1) {
+    await comparePlays(clocked, [seed], crowd)
+  }
   // Several locks in one turn.
-  for (let seed = first + 100; seed < first + 150; seed += 5) {
+  for (let seed = first + 100; seed < first + 100 + 5 * ROUNDS.grouped; seed += 5) {
     await comparePlays(clocked, [seed, seed + 1, seed + 2, seed + 3, seed + 4], crowd)
   }
 }
@@ -75,9 +82,9 @@ export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Pro
  */
 export async function compareAbandoned(clocked: ClockedStore, crowd: Crowd): Promise<void> {
   const first = crowd.claims * 1000 + 500
-  for (let seed = first; seed < first + 10; seed += 1) {
+  for (let seed = first; seed < first + ROUNDS.abandoned; seed += 1) {
     await comparePlays(clocked, [seed], crowd, {
-      restartAt: seed < first + 3 ? STEPS / 2 : undefined,
+      restartAt: seed < first + ROUNDS.restarts ? STEPS / 2 : undefined,
     })
   }
 }
