@@ -31,16 +31,13 @@ describe('the rule in SQL is the rule', () => {
   }
   server.sql(sql)
 
-  test.each(CROWDS)(
-    '$claims claims, looked at in one of $looks steps',
-    (crowd) => compareHistories(clocked, crowd),
-    120_000,
+  test.each(CROWDS)('$claims claims, looked at in one of $looks steps', (crowd) =>
+    compareHistories(clocked, crowd),
   )
 
   test.each(CROWDS)(
     '$claims claims, all of which die now and then, and a server that restarts',
     (crowd) => compareAbandoned(clocked, crowd),
-    120_000,
   )
 })
 

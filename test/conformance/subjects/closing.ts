@@ -1,22 +1,13 @@
 import type { Store } from 'holdfast/store'
 
-/** Returns the store with a `close` that also ends its pool. */
-export function closing<F extends boolean>(store: Store<F>, end: () => Promise<unknown>): Store<F> {
+/**
+ * Makes `close` end the client or pool as well, once: the suite closes only stores.
+ * @returns the same store
+ */
+export function closing<S extends Store>(store: S, end: () => unknown): S {
+  const close = store.close.bind(store)
   let closed: Promise<void> | undefined
-  const close = async (): Promise<void> => {
-    await store.close()
-    await end()
-  }
-  return {
-    name: store.name,
-    traits: store.traits,
-    attempt: (claim, options) => store.attempt(claim, options),
-    renew: (renewals) => store.renew(renewals),
-    withdraw: (claim) => store.withdraw(claim),
-    downgrade: (claim) => store.downgrade(claim),
-    watch: (claim, wake) => store.watch(claim, wake),
-    steal: (lock, options) => store.steal(lock, options),
-    inspect: (query) => store.inspect(query),
-    close: () => (closed ??= close()),
-  }
+  return Object.assign(store, {
+    close: () => (closed ??= Promise.resolve(close()).then(async () => void (await end()))),
+  })
 }

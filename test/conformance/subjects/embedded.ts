@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Subject } from '@holdfast/conformance'
 import { embeddedStore } from 'holdfast/embedded'
 import { killRounds } from '../../support/plan.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface FolderSubject {
   readonly subject: Subject
@@ -24,6 +24,7 @@ export function embeddedSubject(): FolderSubject {
       args: [join(import.meta.dirname, '../workers/embedded.mjs'), directory],
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     killRounds: killRounds(),
     skip: [
       {

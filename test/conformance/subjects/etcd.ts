@@ -4,7 +4,7 @@ import type { Subject } from '@holdfast/conformance'
 import { etcdStore } from 'holdfast/etcd'
 import { startEtcd, type EtcdCluster } from '@holdfast/servers/etcd'
 import { serverKillRounds } from '../../support/plan.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface EtcdSubject {
   readonly subject: Subject
@@ -38,6 +38,7 @@ export function etcdSubject(members: number): EtcdSubject {
       },
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     killRounds: serverKillRounds(),
   }
   return {

@@ -7,7 +7,7 @@ import { createPool } from 'mysql2/promise'
 import type { MysqlServer } from '@holdfast/servers/mysql'
 import { serverKillRounds } from '../../support/plan.js'
 import { closing } from './closing.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 /** Each client has a pool of its own, as another process would have, and closes it. */
 function openMysql(uri: string): Store<true> {
@@ -30,6 +30,7 @@ export function mysqlSubject(server: MysqlServer): Subject {
       return store
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     async restart() {
       await server.service.crash()
       await server.service.start()

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { serverKillRounds } from '../../support/plan.js'
 import type { PostgresServer } from '@holdfast/servers/postgres'
 import { closing } from './closing.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export type Library = 'pg' | 'postgres'
 
@@ -40,6 +40,7 @@ export function postgresSubject(library: Library, server: PostgresServer): Subje
       return store
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     async restart() {
       await server.service.crash()
       await server.service.start()

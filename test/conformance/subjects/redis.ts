@@ -11,7 +11,8 @@ import { startCluster, type RedisCluster } from '@holdfast/servers/redis-cluster
 import { startSentinels, type SentinelGroup } from '@holdfast/servers/redis-sentinel'
 import { startRedis } from '@holdfast/servers/redis'
 import { serverKillRounds } from '../../support/plan.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
+import { closing } from './closing.js'
 
 /** Two other cases check the tombstones that the store keeps. */
 export const REMEMBERS_FEW: Skip = {
@@ -102,7 +103,7 @@ async function subjectOf(
     clients.add(opened)
     // Connected, since cases with a short request timeout must not wait for the connection.
     await opened.ready
-    return closingBoth(redisStore({ client: opened.client }), () => {
+    return closing(redisStore({ client: opened.client }), () => {
       clients.delete(opened)
       opened.end()
     })
@@ -118,6 +119,7 @@ async function subjectOf(
       args: [join(import.meta.dirname, '../workers/redis.mjs'), library, where],
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     killRounds: rounds,
     skip: [REMEMBERS_FEW],
   }
@@ -129,15 +131,4 @@ async function subjectOf(
       await stop()
     },
   }
-}
-
-/** Makes the store close its client as well: the suite closes only stores. */
-export function closingBoth(store: Store, end: () => void): Store {
-  const close = store.close.bind(store)
-  return Object.assign(store, {
-    async close() {
-      await close()
-      end()
-    },
-  })
 }

@@ -4,7 +4,7 @@ import type { Subject } from '@holdfast/conformance'
 import { zookeeperStore } from 'holdfast/zookeeper'
 import { startZooKeeper, TICK_MS, type ZooKeeperEnsemble } from '@holdfast/servers/zookeeper'
 import { serverKillRounds } from '../../support/plan.js'
-import { SHORT_TTL_MS } from '../runner.js'
+import { SHORT_TTL_MS, SLACK_MS } from '../runner.js'
 
 export interface ZooKeeperSubject {
   readonly subject: Subject
@@ -38,6 +38,7 @@ export function zookeeperSubject(servers: number): ZooKeeperSubject {
       },
     },
     shortTtlMs: SHORT_TTL_MS,
+    slackMs: SLACK_MS,
     killRounds: serverKillRounds(),
   }
   return {

@@ -5,4 +5,4 @@ import { openClient } from '@holdfast/servers/redis-clients'
 import { mixed } from './redlock-libraries.mjs'
 
 const clients = process.argv.slice(2).map((url, index) => openClient(mixed(index), url).client)
-await serveWorker(() => redlockStore({ clients }))
+await serveWorker(() => redlockStore({ clients, nodeTimeoutMs: 2000 }))

@@ -13,7 +13,7 @@ import { WorkerProcess } from '../worker/process.js'
 export const processes = new Group('processes', [needsWorker])
 
 /** How long a process may take to start, in milliseconds. */
-const START_MS = 10_000
+const START_MS = 30_000
 const CONTENDERS = 4
 
 /** Calls `use` with a function that starts workers, and kills them at the end. */
@@ -125,7 +125,7 @@ processes.test(
 processes.test(
   'contending processes exclude each other',
   async (context) => void (await contest(context, () => context.time.pass(1500))),
-  { limitMs: 60_000, alone: true },
+  { limitMs: 120_000, alone: true },
 )
 
 processes.test(
