@@ -2,6 +2,7 @@
 import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { etcdSubject } from './subjects/etcd.js'
+import { isFull } from '../support/plan.js'
 import { suiteWhileLeadersDie } from './leaders.js'
 import { runner } from './runner.js'
 
@@ -9,7 +10,7 @@ const { subject, cluster, start, stop } = etcdSubject(3)
 
 beforeAll(start)
 afterAll(stop)
-conformanceSuite(subject, runner)
+if (isFull()) conformanceSuite(subject, runner)
 
 suiteWhileLeadersDie(
   'three etcd members whose leader is killed every few seconds',

@@ -2,6 +2,7 @@
 import { conformanceSuite } from '@holdfast/conformance'
 import { afterAll, beforeAll } from 'vitest'
 import { zookeeperSubject } from './subjects/zookeeper.js'
+import { isFull } from '../support/plan.js'
 import { suiteWhileLeadersDie } from './leaders.js'
 import { runner } from './runner.js'
 
@@ -10,7 +11,7 @@ const { subject, ensemble, start, stop } = zookeeperSubject(3)
 beforeAll(start)
 afterAll(stop)
 
-conformanceSuite(subject, runner)
+if (isFull()) conformanceSuite(subject, runner)
 
 suiteWhileLeadersDie(
   'three ZooKeeper servers whose leader is killed every few seconds',

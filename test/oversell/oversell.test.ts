@@ -7,7 +7,6 @@ import { postgresSchema } from 'holdfast/postgres'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startMysql } from '@holdfast/servers/mysql'
 import { startPostgres } from '@holdfast/servers/postgres'
-import { isFull } from '../support/plan.js'
 import { runScenario, shopSql, type Outcome, type StrategyName } from './scenario.js'
 
 const SHOP = { items: 100, buyers: 500, processes: 8 }
@@ -24,9 +23,7 @@ const DATABASES = [
   { name: 'mysql', url: mysql.url, ask: (sql: string): string => mysql.sql(sql) },
 ]
 
-const MODES: readonly StrategyName[] = isFull()
-  ? ['lease', 'lock on the row', 'advisory lock', 'optimistic']
-  : ['lease']
+const MODES: readonly StrategyName[] = ['lease', 'lock on the row', 'advisory lock', 'optimistic']
 
 describe.each(DATABASES)('on $name', ({ name, url, ask }) => {
   const run = async (

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseHistory } from '@holdfast/conformance'
 import { afterAll, describe, expect, test } from 'vitest'
+import { isFull } from '../support/plan.js'
 import { start, torture } from './support/torture.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-test-'))
@@ -20,7 +21,7 @@ const NO_RIGHTS_UID = 65_534
  */
 const interrupted: readonly (readonly [store: string, faults: string])[] = [
   ['redis', 'promised'],
-  ...(isRoot
+  ...(isRoot && isFull()
     ? ([
         ['embedded', 'disk-full'],
         ['etcd', 'leader-isolated'],

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { STRATEGIES } from '../../../lab/dist/index.js'
+import { isFull } from '../../../../test/support/plan.js'
 import type { Program } from '../support/program.js'
 import { Box } from '../support/holdfast.js'
 import { KEYS } from '../support/terminal.js'
@@ -40,6 +41,8 @@ async function ended(
   const code = await program.code(ENDS_MS)
   return { stdout: program.stdout, stderr: program.stderr, code }
 }
+
+const testInFull = test.runIf(isFull())
 
 describe('holdfast lab', () => {
   test('plays a scenario, and tells of it in the language that was asked for', async () => {
@@ -137,7 +140,7 @@ describe('holdfast lab', () => {
     expect(code).toBe(78)
   })
 
-  test.each([
+  testInFull.each([
     ['Ctrl-C', 'SIGINT', 130],
     ['the end of its terminal', 'SIGHUP', 129],
     ['SIGQUIT', 'SIGQUIT', 131],
@@ -164,7 +167,7 @@ describe('holdfast lab', () => {
     }
   })
 
-  test('says so at once when a server dies in the middle', async () => {
+  testInFull('says so at once when a server dies in the middle', async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
     chmodSync(temporary, 0o755)
     const inside = (start: string, path: string): string | undefined =>
@@ -195,7 +198,7 @@ describe('holdfast lab', () => {
     }
   })
 
-  test('makes a page that a browser shows without a complaint', async () => {
+  testInFull('makes a page that a browser shows without a complaint', async () => {
     const box = new Box()
     const file = box.file('report.html')
     const { code } = await ended(box.holdfast(['lab', 'tour', '--html', file]))

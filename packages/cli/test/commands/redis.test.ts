@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePorts, makeFolder, removeFolder } from '@holdfast/servers/service'
 import { startRedis, type RedisServer } from '@holdfast/servers/redis'
+import { isFull } from '../../../../test/support/plan.js'
 import { Box } from '../support/holdfast.js'
 import { Program, type ProgramOptions } from '../support/program.js'
 
@@ -97,106 +98,109 @@ describe.each([
   })
 })
 
-describe.each([
-  ['ioredis', 6],
-  ['redis', 6],
-] as const)('the server of the URL, with %s %d', (name, version) => {
-  const project = (): Project => new Project().install(name, version)
-  const lock = `${name}-settings`
+describe.each([['ioredis', 6], ...(isFull() ? ([['redis', 6]] as const) : [])] as const)(
+  'the server of the URL, with %s %d',
+  (name, version) => {
+    const project = (): Project => new Project().install(name, version)
+    const lock = `${name}-settings`
 
-  it('says what is wrong, without the password', async () => {
-    const box = project()
-    box.url = server.url.replace(PASSWORD, WRONG)
-    expect(await box.failing(77)).toMatch(WRONG_ADVICE)
-    box.url = server.url.replace(`:${PASSWORD}@`, '')
-    expect(await box.failing(77)).toMatch(/Put the right user and password into the URL/)
-    box.url = `redis://:${PASSWORD}@127.0.0.1:1`
-    expect(await box.failing(69)).toMatch(/ECONNREFUSED/)
-  })
-
-  it('takes the password from a file or the environment', async () => {
-    const box = project()
-    const bare = server.url.replace(`:${PASSWORD}@`, '')
-    const file = box.file('password')
-    writeFileSync(file, `${PASSWORD}\n`)
-    const run = (): Promise<number | string> => box.holdfast(['run', lock, '--', 'true']).code()
-    box.url = `${bare}?passwordFile=${file}`
-    expect(await run()).toBe(0)
-    box.url = bare
-    box.variables = { HOLDFAST_REDIS_PASSWORD: PASSWORD }
-    expect(await run()).toBe(0)
-    box.variables = { HOLDFAST_REDIS_PASSWORD_FILE: file }
-    expect(await run()).toBe(0)
-    box.variables = { HOLDFAST_REDIS_PASSWORD: WRONG }
-    expect(await box.failing(77)).toMatch(WRONG_ADVICE)
-  })
-
-  it('shows names that others gave without their escape sequences', async () => {
-    const box = project()
-    box.url = `${server.url}/5`
-    await server.command(
-      'EVAL',
-      "redis.call('SELECT', '5') return redis.call('SET', KEYS[1], 'x')",
-      '1',
-      KEY,
-    )
-    const list = box.holdfast(['ls'])
-    expect(await list.code()).toBe(78)
-    expect(list.stderr).toContain('\\x1b]0;title\\x07')
-  })
-
-  it('keeps its locks under the prefix and in the database of the URL', async () => {
-    const box = project()
-    box.url = `${server.url}/3?prefix=shop`
-    const holder = await box.holder(lock)
-    expect(await server.command('KEYS', '*')).not.toContain('shop:')
-    expect(await box.inspect(lock)).not.toBeNull()
-    box.url = server.url
-    expect(await box.inspect(lock)).toBeNull()
-    holder.kill('SIGTERM')
-    await holder.code()
-  })
-})
-
-describe.each(['ioredis', 'redis'] as const)('TLS with %s', (name) => {
-  let secure: RedisServer
-  const folder = makeFolder('redis-tls')
-  const file = (which: string): string => join(folder, which)
-
-  beforeAll(async () => {
-    makeCertificate(file('key.pem'), file('cert.pem'))
-    secure = await startRedis({
-      config: [
-        ['tls-port', '0'],
-        ['tls-cert-file', file('cert.pem')],
-        ['tls-key-file', file('key.pem')],
-        ['tls-ca-cert-file', file('cert.pem')],
-        ['tls-auth-clients', 'no'],
-      ],
+    it('says what is wrong, without the password', async () => {
+      const box = project()
+      box.url = server.url.replace(PASSWORD, WRONG)
+      expect(await box.failing(77)).toMatch(WRONG_ADVICE)
+      box.url = server.url.replace(`:${PASSWORD}@`, '')
+      expect(await box.failing(77)).toMatch(/Put the right user and password into the URL/)
+      box.url = `redis://:${PASSWORD}@127.0.0.1:1`
+      expect(await box.failing(69)).toMatch(/ECONNREFUSED/)
     })
-  })
 
-  afterAll(async () => {
-    await secure.stop()
-    removeFolder(folder)
-  })
+    it('takes the password from a file or the environment', async () => {
+      const box = project()
+      const bare = server.url.replace(`:${PASSWORD}@`, '')
+      const file = box.file('password')
+      writeFileSync(file, `${PASSWORD}\n`)
+      const run = (): Promise<number | string> => box.holdfast(['run', lock, '--', 'true']).code()
+      box.url = `${bare}?passwordFile=${file}`
+      expect(await run()).toBe(0)
+      box.url = bare
+      box.variables = { HOLDFAST_REDIS_PASSWORD: PASSWORD }
+      expect(await run()).toBe(0)
+      box.variables = { HOLDFAST_REDIS_PASSWORD_FILE: file }
+      expect(await run()).toBe(0)
+      box.variables = { HOLDFAST_REDIS_PASSWORD: WRONG }
+      expect(await box.failing(77)).toMatch(WRONG_ADVICE)
+    })
 
-  /** The server listens for TLS on a port that the system gives it. */
-  async function tlsPort(): Promise<number> {
-    const [port = 0] = await freePorts(1)
-    expect(await secure.command('CONFIG', 'SET', 'tls-port', String(port))).toBe('+OK\r\n')
-    return port
-  }
+    it('shows names that others gave without their escape sequences', async () => {
+      const box = project()
+      box.url = `${server.url}/5`
+      await server.command(
+        'EVAL',
+        "redis.call('SELECT', '5') return redis.call('SET', KEYS[1], 'x')",
+        '1',
+        KEY,
+      )
+      const list = box.holdfast(['ls'])
+      expect(await list.code()).toBe(78)
+      expect(list.stderr).toContain('\\x1b]0;title\\x07')
+    })
 
-  it('reaches a server whose certificate is known, and no other', async () => {
-    const project = new Project().install(name, 6)
-    const url = `rediss://localhost:${await tlsPort()}`
-    project.url = `${url}?ca=${file('cert.pem')}`
-    expect(await project.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)
-    project.url = url
-    expect(await project.failing(69)).toMatch(/self-signed/)
-  })
-})
+    it('keeps its locks under the prefix and in the database of the URL', async () => {
+      const box = project()
+      box.url = `${server.url}/3?prefix=shop`
+      const holder = await box.holder(lock)
+      expect(await server.command('KEYS', '*')).not.toContain('shop:')
+      expect(await box.inspect(lock)).not.toBeNull()
+      box.url = server.url
+      expect(await box.inspect(lock)).toBeNull()
+      holder.kill('SIGTERM')
+      await holder.code()
+    })
+  },
+)
+
+describe.each(isFull() ? (['ioredis', 'redis'] as const) : (['ioredis'] as const))(
+  'TLS with %s',
+  (name) => {
+    let secure: RedisServer
+    const folder = makeFolder('redis-tls')
+    const file = (which: string): string => join(folder, which)
+
+    beforeAll(async () => {
+      makeCertificate(file('key.pem'), file('cert.pem'))
+      secure = await startRedis({
+        config: [
+          ['tls-port', '0'],
+          ['tls-cert-file', file('cert.pem')],
+          ['tls-key-file', file('key.pem')],
+          ['tls-ca-cert-file', file('cert.pem')],
+          ['tls-auth-clients', 'no'],
+        ],
+      })
+    })
+
+    afterAll(async () => {
+      await secure.stop()
+      removeFolder(folder)
+    })
+
+    /** The server listens for TLS on a port that the system gives it. */
+    async function tlsPort(): Promise<number> {
+      const [port = 0] = await freePorts(1)
+      expect(await secure.command('CONFIG', 'SET', 'tls-port', String(port))).toBe('+OK\r\n')
+      return port
+    }
+
+    it('reaches a server whose certificate is known, and no other', async () => {
+      const project = new Project().install(name, 6)
+      const url = `rediss://localhost:${await tlsPort()}`
+      project.url = `${url}?ca=${file('cert.pem')}`
+      expect(await project.holdfast(['run', 'job', '--', 'true']).code()).toBe(0)
+      project.url = url
+      expect(await project.failing(69)).toMatch(/self-signed/)
+    })
+  },
+)
 
 it('reports a server that speaks no TLS', async () => {
   const project = new Project().install('ioredis', 6)
