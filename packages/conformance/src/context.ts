@@ -16,7 +16,7 @@ import { realTime, virtualTime, type Time } from './time.js'
 import { SeededRandom } from './virtual-clock.js'
 
 /** The TTL of leases that must not end during a case, if the store allows it. */
-const LONG_TTL_MS = 60_000
+const LONG_TTL_MS = 30_000
 /** Waiters that send no heartbeats keep their place for three of these. */
 const LONG_HEARTBEAT_MS = 10_000
 /** The longest that a client may take to close. */
