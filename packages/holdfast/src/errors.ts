@@ -173,8 +173,15 @@ export type UnavailableCode =
  * store says otherwise. The runtime withdraws or retries each claim that is in doubt.
  */
 export class StoreUnavailableError extends LockError {
-  constructor(message: string, details: LockErrorDetails & { code?: UnavailableCode } = {}) {
+  /** The first word of a Redis server's answer, such as `OOM`; undefined where it did not answer. */
+  declare readonly serverCode?: string | undefined
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { code?: UnavailableCode; serverCode?: string | undefined } = {},
+  ) {
     super(details.code ?? 'STORE_UNAVAILABLE', message, details)
+    if (details.serverCode !== undefined) this.serverCode = details.serverCode
   }
 }
 

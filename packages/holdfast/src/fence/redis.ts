@@ -16,14 +16,12 @@ import { clusterTransportOf, transportOf } from '../stores/redis/open.js'
 import { textOf } from '../stores/redis/answers.js'
 import { fence } from '../stores/redis/scripts.generated.js'
 
-/**
- * How long the server may take. The libraries wait for ever, or for as long as somebody told them.
- */
+/** How long the server may take. The libraries wait forever, or as long as their settings say. */
 const LIMIT_MS = 5000
 /** Lua passes on at most 8 000 values at once, less what else it has at hand. */
 const MOST_WORDS = 7900
 
-/** What the script says of a call that it has done before. */
+/** The script's answer to a call that it has done before. */
 const SENT_TWICE = 1
 
 /** One command of Redis and its arguments, with complete keys. */
@@ -38,12 +36,15 @@ export function isRedis(client: unknown): client is RedisClient {
 }
 
 export interface RedisFence {
-  /** What the token was given for, to be told in errors. */
+  /** The lock that the token was given for, named in errors. */
   readonly lock: string
   readonly prefix?: string | undefined
 }
 
-/** The replies of the commands; undefined when the token is stale. Rejects with a `LockError`. */
+/**
+ * Resolves to the replies of the commands, or to undefined when the token is stale. Rejects with a
+ * `LockError`.
+ */
 export async function fencedInRedis(
   client: RedisClient,
   [resource, token, owner]: readonly [resource: string, token: string, owner: string],
@@ -51,14 +52,13 @@ export async function fencedInRedis(
   { lock, prefix = 'hf' }: RedisFence,
 ): Promise<readonly unknown[] | undefined> {
   const key = keyOf(`${prefix}:fence`, resource)
-  // To look once more is no harm. Commands may not be ones to repeat, and so the call is told apart
-  // from all others.
+  // A check may be repeated. Commands may not, so such a call has an id of its own.
   const isWrite = commands.length > 0
   const send = senderOf(client, isWrite ? [key, `${key}:c`] : [key])
   const words = commands.flatMap((command) => [String(command.length), ...command])
   const args = [token, owner, ...(isWrite ? [randomUUID(), ...words] : [])]
-  // Nothing is sent a second time but what the server has refused to begin. What a client library
-  // sends again by itself after its connection broke is known by its id.
+  // Only a call that the server has refused to begin is sent a second time. A call that a client
+  // library sends again by itself is known by its id.
   const replies = await within(
     send('hash', args).catch((error: unknown) => {
       if (isUnknownScript(error)) return send('source', args)

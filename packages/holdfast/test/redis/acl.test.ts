@@ -13,7 +13,7 @@ import { admin, work } from '../../dist/stores/redis/scripts.generated.js'
 describe('the rule', () => {
   it('allows what the scripts call, and nothing else', () => {
     const called = new Set<string>()
-    // Commands stand in capitals in quotes; what is published is told apart by the rule itself.
+    // Commands stand in capitals in quotes; what is published is distinguished by the rule itself.
     for (const { source } of [work, admin]) {
       for (const [, name = ''] of source.matchAll(/'([A-Z]{3,})'/g)) called.add(name.toLowerCase())
     }
@@ -74,7 +74,7 @@ describe('the diagnosis', () => {
     await server.stop()
   })
 
-  it('finds keys of somebody else, and looking at one says so', async () => {
+  it('finds keys of another program, and inspecting one reports it', async () => {
     await redis.set('hf:{text}', 'x')
     await redis.lpush('hf:{list}', 'x')
     // As they are on the server: escaped.

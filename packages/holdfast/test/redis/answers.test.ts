@@ -16,11 +16,11 @@ import { clusterTransportOf, transportOf } from '../../dist/stores/redis/open.js
 import type { Transport } from '../../dist/stores/redis/transports/transport.js'
 import { after, startServer, startTestCluster } from './support/world.js'
 
-/** Gives back what it was sent, which no other question has for an answer. */
+/** Returns what it was sent, which no other question has for an answer. */
 const echo = { sha: '', source: 'return ARGV[1]' }
 const UNDER_WAY = 20
 const BREAKS = 25
-/** So many come before the next break. */
+/** How many answers come before the next break. */
 const ANSWERED = 50
 const LIMIT_MS = 60_000
 
@@ -40,7 +40,7 @@ async function askWhileBreaking(
 ): Promise<{ right: number; wrong: number }> {
   const answers = { right: 0, wrong: 0 }
   /**
-   * What is under way since the last break; of what was lost in a library for ever, nobody waits.
+   * What is in flight since the last break. Questions that a library lost are not waited for.
    */
   let underWay = new Set<string>()
   let [asked, stopped] = [0, false]

@@ -5,7 +5,6 @@ import { inspect } from 'node:util'
 import { createLocks } from 'holdfast'
 import { redisStore, type NodeRedisClient, type RedisClient } from 'holdfast/redis'
 import { describe, expect, test } from 'vitest'
-import { openClient } from '@holdfast/servers/redis-clients'
 import { freePorts } from '@holdfast/servers/service'
 import type { RedisServer } from '@holdfast/servers/redis'
 import { eventually } from '@holdfast/servers/eventually'
@@ -53,7 +52,7 @@ function ping(client: RedisClient): Promise<unknown> {
 
 for (const library of LIBRARIES) {
   describe(`through ${library}`, () => {
-    test('a wrong password is told at once, and not printed', async () => {
+    test('a wrong password rejects at once, and is not printed', async () => {
       const server = await startServer({ password: 'right-secret' })
       const url = server.url.replace('right-secret', 'wrong-secret')
       const store = openStore({ url }, library)
@@ -69,7 +68,7 @@ for (const library of LIBRARIES) {
       expect(inspect(error, { depth: 10, showHidden: true })).not.toMatch(/secret/)
     })
 
-    test('a missing password is told at once', async () => {
+    test('a missing password rejects at once', async () => {
       const server = await startServer({ password: 'right-secret' })
       const store = openStore({ url: `redis://127.0.0.1:${server.port}` }, library)
       const { error, tookMs } = await failure(
@@ -79,7 +78,7 @@ for (const library of LIBRARIES) {
       expect(tookMs).toBeLessThan(2000)
     })
 
-    test('a server that is not there is told at once, again and again', async () => {
+    test('a server that is not there rejects each call at once', async () => {
       const [port] = await freePorts(1)
       const store = openStore({ url: `redis://:a-secret@127.0.0.1:${port}` }, library)
       for (let times = 0; times < 2; times += 1) {
@@ -126,7 +125,7 @@ for (const library of LIBRARIES) {
       const server = await startServer()
       const store = openStore(server, library)
       for (let round = 0; round < 5; round += 1) {
-        // Whoever was answered before the kill has not connected again yet.
+        // A client that was answered before the kill has not connected again yet.
         await take(store, makeClaim(`warm ${round}`))
         const claims = Array.from({ length: 8 }, (_, index) => makeClaim(`lock ${round} ${index}`))
         const taken = Promise.all(claims.map((claim) => take(store, claim)))
@@ -160,7 +159,7 @@ for (const library of LIBRARIES) {
       expect(await store.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
     })
 
-    test('a subscription that is killed is made again, and nobody is forgotten meanwhile', async () => {
+    test('a subscription that is killed is made again, and no waiter is forgotten meanwhile', async () => {
       const server = await startServer()
       const [one, two] = [openStore(server, library), openStore(server, library)]
       let holder = makeClaim('lock')
@@ -208,7 +207,7 @@ for (const library of LIBRARIES) {
       expect(await store.withdraw(holder)).toBe('released')
       await eventually('the grant', () => wakes > 1)
       watch.close()
-      // It does not try for ever.
+      // It does not try forever.
       await killConnections(server, 'pubsub')
       await store.close()
       await eventually('it is gone', async () => !(await listens(server)))
@@ -260,7 +259,7 @@ for (const library of LIBRARIES) {
       expect(await closing(redisStore({ client })).withdraw(holder)).toBe('released')
     })
 
-    test('a client that was never connected, or is closed, says so', async () => {
+    test('a client that was never connected, or is closed, rejects with that reason', async () => {
       const server = await startServer()
       const client = connectTo(server.url, library)
       await eventually('it is connected', () => ping(client).then(Boolean, () => false))
@@ -298,124 +297,6 @@ for (const library of LIBRARIES) {
   })
 }
 
-test.each([
-  ['redis6', {}],
-  ['redis6', { minReplicas: 1, replicaTimeoutMs: 4000 }],
-] as const)(
-  'a client of %s that keeps no commands while it is not connected will do, with %o',
-  async (library, options) => {
-    const server = await startServer({ config: [['repl-diskless-sync-delay', '0']] })
-    const replica = await startServer({ config: [['replicaof', `127.0.0.1 ${server.port}`]] })
-    await eventually('the replica follows', async () =>
-      (await replica.command('ROLE')).includes('connected'),
-    )
-    const opened = openClient(library, server.url, { disableOfflineQueue: true })
-    after(() => opened.end())
-    await opened.ready
-    const store = closing(redisStore({ client: opened.client, ...options }))
-    await take(store, makeClaim('lock'))
-  },
-)
-
-test.each([
-  ['ioredis5', { db: 99 }],
-  ['ioredis6', { db: 99 }],
-  ['redis6', { database: 99 }],
-  ['redis6', { username: 'nobody', password: 'wrong' }],
-] as const)(
-  'a client of %s with %o takes no lock where it was not to go',
-  async (library, options) => {
-    const server = await startServer()
-    // From now on the server knows the scripts, and does at once what it is asked.
-    await take(openStore(server), makeClaim('warm'))
-    const store = closing(redisStore({ client: connectTo(server.url, library, options) }))
-    const attempts = Array.from(
-      { length: 3 },
-      () => store.attempt(makeClaim('lock'), TRY) as Promise<unknown>,
-    )
-    for (const { error, tookMs } of await Promise.all(attempts.map(failure))) {
-      expect(String(error)).toMatch(/DB index is out of range|WRONGPASS/)
-      expect(tookMs).toBeLessThan(2000)
-    }
-    expect(await server.command('EXISTS', 'hf:{lock}')).toBe(':0\r\n')
-  },
-)
-
-describe.each(['ioredis5', 'ioredis6'] as const)(
-  'a client of %s whose SELECT was refused',
-  (library) => {
-    test.each([
-      ['by the rights of its user', { db: 3, username: 'bound', password: 'secret' }, 'STORE_AUTH'],
-      ['for there is no such database', { db: 99 }, 'STORE_CONFIG'],
-    ] as const)(
-      'takes no lock in another database, early or late: %s',
-      async (_, options, code) => {
-        const server = await startServer()
-        await server.command(
-          'ACL',
-          'SETUSER',
-          'bound',
-          'on',
-          '>secret',
-          '~*',
-          '&*',
-          '+@all',
-          '-select',
-        )
-        const client = connectTo(server.url, library, options)
-        const early = closing(redisStore({ client }))
-        await expect(early.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
-        await eventually(
-          'the library calls it ready',
-          () => Reflect.get(client, 'status') === 'ready',
-        )
-        const late = closing(redisStore({ client }))
-        for (const store of [late, early]) {
-          await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({ code })
-        }
-        expect(await server.command('DBSIZE')).toBe(':0\r\n')
-      },
-    )
-
-    test('is heard of again when it may', async () => {
-      const server = await startServer()
-      await server.command(
-        'ACL',
-        'SETUSER',
-        'bound',
-        'on',
-        '>secret',
-        '~*',
-        '&*',
-        '+@all',
-        '-select',
-      )
-      const client = connectTo(server.url, library, {
-        db: 3,
-        username: 'bound',
-        password: 'secret',
-      })
-      const store = closing(redisStore({ client }))
-      await expect(store.attempt(makeClaim('lock'), TRY)).rejects.toMatchObject({
-        code: 'STORE_AUTH',
-      })
-      await server.command('ACL', 'SETUSER', 'bound', '+select')
-      // Another lock: the library's own SELECT was refused first, and ours may come after the change,
-      // with what waits for it.
-      await take(store, makeClaim('another lock'))
-      await killConnections(server, 'normal')
-      // What is under way when the connection breaks fails with it.
-      const granted = (): Promise<boolean> =>
-        Promise.resolve(store.attempt(makeClaim('other'), TRY)).then(
-          ({ outcome }) => outcome === 'granted',
-          () => false,
-        )
-      await eventually('it is back', granted)
-      expect(await server.command('DBSIZE')).toBe(':0\r\n')
-    })
-  },
-)
-
 test('what is asked of a client of redis6 before it is connected is sent in its order', async () => {
   const server = await startServer({ password: 'right-secret' })
   const transport = transportOf(connectTo(server.url, 'redis6'))
@@ -428,7 +309,7 @@ test('what is asked of a client of redis6 before it is connected is sent in its 
   )
 })
 
-test('a client of Sentinels of redis6 that was never connected says so', async () => {
+test('a client of Sentinels of redis6 that was never connected rejects with that reason', async () => {
   const options = { name: 'primary', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }
   const client = createSentinel(options)
   const store = closing(redisStore({ client }))
@@ -445,7 +326,7 @@ test('the reason of an error without a message is looked for', () => {
   expect(explain(new AggregateError([], '')).message).toContain('AggregateError')
 })
 
-test('something else than a Redis server is told', async () => {
+test('a server that is no Redis server is reported', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')

@@ -50,7 +50,7 @@ async function play(seeds: number, circumstances: Circumstances): Promise<Map<st
 
 test.each([
   ['', { crowded: false, abandoned: 0, restarts: 0 }],
-  [' although everybody dies and most keys end', ABANDONED],
+  [' although all clients die and most keys end', ABANDONED],
 ])(`${HISTORIES} histories are decided alike%s`, { timeout: 240_000 }, async (_, circumstances) => {
   const outcomes = await play(HISTORIES, circumstances)
   // A comparison of histories in which nothing happens would pass as well.

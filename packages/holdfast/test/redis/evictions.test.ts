@@ -121,7 +121,7 @@ class History {
     if (step.verb === 'steal' && step.now) this.#beliefs.forget()
     this.#beliefs.note(step, answer, this.#nowMs)
     const { held, capacity } = this.#beliefs.heldOf(this.#nowMs)
-    expect(held, this.#told()).toBeLessThanOrEqual(capacity)
+    expect(held, this.#storyText()).toBeLessThanOrEqual(capacity)
     if (step.verb === 'attempt' && isWaiting(answer)) await this.#checkPlace(step.claim)
   }
 
@@ -130,7 +130,7 @@ class History {
     const [info] = (await this.#store.inspect({ lock })).locks
     expect(
       info?.waiters.map(({ claimId }) => claimId),
-      this.#told(),
+      this.#storyText(),
     ).toContain(id)
   }
 
@@ -141,26 +141,26 @@ class History {
     this.#log.push(`${this.#nowMs} evicted ${evicted.join(' ')} of ${keys.join(' ')}`)
   }
 
-  /** What the store counts is what it shows: just so much of the lock is free. */
+  /** What the store counts is what it shows: that share of the lock is free. */
   async #checkCounts(): Promise<void> {
     const { lock, kind, capacity } = this.#story.newest
     const [info] = (await this.#store.inspect({ lock })).locks
     const held = info?.holders.reduce((sum, { weight }) => sum + weight, 0) ?? 0
     const [first] = info?.waiters ?? []
     if (first) {
-      expect(held + first.weight, this.#told()).toBeGreaterThan(capacity)
+      expect(held + first.weight, this.#storyText()).toBeGreaterThan(capacity)
       return
     }
     for (const weight of kind === 'mutex' ? [capacity] : [1, 2, capacity]) {
       const probe = makeClaim(lock, { kind, capacity, weight })
       const { outcome } = await this.#store.attempt(probe, TRY)
-      const told = `${this.#told()}\n${held} of ${capacity} is held, and ${weight} was ${outcome}`
-      expect(outcome === 'granted', told).toBe(held + weight <= capacity)
+      const message = `${this.#storyText()}\n${held} of ${capacity} is held, and ${weight} was ${outcome}`
+      expect(outcome === 'granted', message).toBe(held + weight <= capacity)
       await this.#store.withdraw(probe)
     }
   }
 
-  #told(): string {
+  #storyText(): string {
     return `seed ${this.#seed}:\n${this.#log.slice(-40).join('\n')}`
   }
 }
@@ -186,7 +186,7 @@ test(`counts heal in ${HISTORIES} histories with evictions`, { timeout: 240_000 
 
 test.each([
   ['permits that stay taken when their holders are evicted', NO_RECOUNT],
-  ['waiters that nobody lets in when the queue is evicted', LOST_PLACE],
+  ['waiters that are never granted when the queue is evicted', LOST_PLACE],
 ])('the histories show %s', async (_, edits) => {
   await expect(play(HISTORIES, edits)).rejects.toThrow(/seed \d+/)
 })

@@ -33,7 +33,7 @@ function expectGood({ tokens, strange }: Toll): void {
 for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
   describe(`through ${library}`, () => {
     test(
-      'a primary with Sentinels is killed under load: every waiter is served or told, and no token is given twice',
+      'a primary with Sentinels is killed under load: every waiter is served or rejects, and no token is given twice',
       async () => {
         const group = await startTestSentinels()
         const stores = await Promise.all([openStoreOn(group, library), openStoreOn(group, library)])
@@ -48,7 +48,7 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
     )
 
     test(
-      'a primary of a Cluster is killed under load: every waiter is served or told, and no token is given twice',
+      'a primary of a Cluster is killed under load: every waiter is served or rejects, and no token is given twice',
       async () => {
         const cluster = await startTestCluster({ partial: false })
         const stores = await Promise.all([
@@ -66,10 +66,10 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
     )
 
     test(
-      'a primary of a Cluster that hangs is replaced, and those who waited for it are served by the new one',
+      'a primary of a Cluster that hangs is replaced, and its waiters are served by the new one',
       async () => {
         const cluster = await startTestCluster()
-        // So that nothing but the suspicion against a member that is silent can help in time.
+        // So that only the suspicion against a silent member can help in time.
         const options = { requestTimeoutMs: 60_000 }
         const [one, two] = await Promise.all([
           openStoreOn(cluster, library, options),
@@ -136,7 +136,7 @@ async function expectDoubleHold(store: Store<true>, first: Claim, token: bigint)
   expect(await store.withdraw(second)).toBe('released')
 }
 
-describe('a failover that loses a grant makes two holders, whom only the token tells apart', () => {
+describe('a failover that loses a grant makes two holders, whom only the token distinguishes', () => {
   test(
     'with Sentinels',
     async () => {

@@ -44,7 +44,7 @@ function onSending(client: RedisClient, word: string, act: () => void): void {
 
 for (const library of ['ioredis6', 'redis6'] as const) {
   test.each([true, false])(
-    `through ${library}: a steal that is sent again robs nobody who came since, with now: %s`,
+    `through ${library}: a steal that is sent again ends no later grant, with now: %s`,
     async (now) => {
       const server = await startServer()
       const proxy = await startProxy(server)
@@ -80,7 +80,7 @@ for (const library of ['ioredis6', 'redis6'] as const) {
 
 for (const library of LIBRARIES) {
   describe(`through ${library}`, () => {
-    test('TLS to a port that speaks none is told in time', async () => {
+    test('TLS to a port that speaks none is reported in time', async () => {
       const server = await startServer()
       const client = connectTo(`rediss://127.0.0.1:${server.port}`, library)
       const store = closing(redisStore({ client, requestTimeoutMs: 1500 }))

@@ -29,7 +29,7 @@ describe.each(LIBRARIES)('through %s', (library) => {
   ends.push(end)
   const resource = `{it's} a %7B 🔒 resource of ${library}`
 
-  test('tokens only grow, whatever store they come from', async () => {
+  test('tokens only grow, from any store', async () => {
     const locks = createLocks(redisStore({ client }))
     ends.push(() => locks.close())
     const early = await locks.mutex(library).acquire()
@@ -64,7 +64,7 @@ describe.each(LIBRARIES)('through %s', (library) => {
     expect(String((await fencedWrite(client, late, key, [['GET', key]]))[0])).toBe('two')
   })
 
-  test('tokens beyond 2^53 are told apart', async () => {
+  test('tokens beyond 2^53 are distinguished', async () => {
     const [one, next] = [9_007_199_254_740_993n, 9_007_199_254_740_994n]
     await assertFence(client, leaseWith(next), `large ${library}`)
     await expect(assertFence(client, leaseWith(one), `large ${library}`)).rejects.toMatchObject({
@@ -98,7 +98,7 @@ describe.each(LIBRARIES)('through %s', (library) => {
     }
   })
 
-  test('tells which command failed, and what became of the others', async () => {
+  test('reports which command failed, and what became of the others', async () => {
     const key = `failing ${library}`
     const before: RedisCommand = ['SET', key, 'text']
     for (const wrong of [
@@ -171,7 +171,7 @@ describe.each(LIBRARIES)('through %s', (library) => {
     }
   })
 
-  test('says so when the key is something else', async () => {
+  test('reports a key that holds something else', async () => {
     await server.command('SET', `hf:fence:{text ${library}}`, 'text')
     await server.command('LPUSH', `hf:fence:{list ${library}}`, 'text')
     for (const name of ['text', 'list']) {
@@ -203,7 +203,7 @@ const writeSince = (through: RedisClient, token: bigint) =>
 describe('a call that the library sends again, since the connection broke before the answer', () => {
   const inDoubt = { code: 'STORE_UNAVAILABLE', name: 'StoreUnavailableError', lock: 'lock' }
 
-  test('is not done twice, and that is told', async () => {
+  test('is not done twice, and that is reported', async () => {
     const { proxy, client } = await openThroughProxy()
     const write = () => fencedWrite(client, leaseWith(1n), 'twice', [['INCR', 'twice']])
     expect(await write()).toEqual([1])
@@ -242,7 +242,7 @@ describe('a call that the library sends again, since the connection broke before
     expect(await count('halfway')).toBe(2)
   })
 
-  test('is remembered for a while, and only so many of them', async () => {
+  test('is remembered for a while, and only a number of them', async () => {
     const { client, end } = openClient('ioredis6', server.url)
     ends.push(end)
     const calls = Array.from({ length: 4200 }, () =>
@@ -277,7 +277,7 @@ describe('where there is more than one server', () => {
         const { client, ready, end } = openClusterClient(library, cluster.ports, settings)
         ends.push(end)
         await ready
-        // So many that each member has some.
+        // Enough that each member has some.
         for (let index = 0; index < 12; index += 1) {
           const resource = `${library} ${keyPrefix ?? ''}${index}`
           const key = `{${resource}}`

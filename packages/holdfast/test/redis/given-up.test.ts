@@ -20,7 +20,7 @@ const CLAIM: Claim = {
   owner: { clientId: 'test', host: 'test', pid: 1 },
 }
 
-/** A store whose server answers when the test says so, one request a call. */
+/** A store whose server answers when the test lets it, one request a call. */
 function makeStore() {
   const open = new Map<Verb, (line: string) => void>()
   const connection = { breaks: 0 }

@@ -1,4 +1,4 @@
-/** Messages that come early, never, or from somebody else. */
+/** Messages that come early, never, or from another program. */
 import { createLocks } from 'holdfast'
 import { Gate } from '@holdfast/conformance'
 import { redisStore, type IoRedisClient } from 'holdfast/redis'
@@ -83,7 +83,7 @@ test('a grant that overtakes the answer to its attempt is not lost', async () =>
 })
 
 test.each(LIBRARIES)(
-  'a subscription that is refused is told to who waits, and asked for again, through %s',
+  'a waiter learns of a refused subscription, which is retried, through %s',
   async (library) => {
     const server = await startServer()
     const rights = ['on', '>pass', '~*', 'resetchannels', '+@all']
@@ -99,7 +99,7 @@ test.each(LIBRARIES)(
     const watch = store.watch(waiter, (grant) => heard.push(grant))
     await expect(watch.ready).rejects.toMatchObject({
       code: 'STORE_AUTH',
-      message: expect.stringMatching(/channel.*only looks again with each heartbeat/s) as string,
+      message: expect.stringMatching(/channel.*only asks again with each heartbeat/s) as string,
     })
     await server.command('ACL', 'SETUSER', 'locker', '&*')
     await eventually('what was missed is to be looked for', () => heard.length > 0)
@@ -111,7 +111,7 @@ test.each(LIBRARIES)(
   },
 )
 
-test('nothing is kept of whoever waited in vain for a subscription', async () => {
+test('nothing is kept of a waiter that waited in vain for a subscription', async () => {
   const server = await startServer()
   const store = closing(redisStore({ client: deafClient(server.url) }))
   const settled: string[] = []
@@ -122,10 +122,12 @@ test('nothing is kept of whoever waited in vain for a subscription', async () =>
   })
   expect(settled).toEqual([])
   watches[0]?.close()
-  await eventually('whoever has left waits no more', () => settled.length > 0, { withinMs: 1000 })
+  await eventually('the waiter that left is settled', () => settled.length > 0, { withinMs: 1000 })
   expect(settled).toEqual(['one'])
   await store.close()
-  await eventually('nor does anybody at the end', () => settled.length === 2, { withinMs: 1000 })
+  await eventually('the other one is settled by close', () => settled.length === 2, {
+    withinMs: 1000,
+  })
 })
 
 /** One whose subscriptions are never answered. */
@@ -159,7 +161,7 @@ test('a waiter that hears no message at all is served by its heartbeats', async 
   await Promise.all([one.close(), two.close()])
 })
 
-test('what others write to the channel harms nobody', async () => {
+test('what other programs write to the channel harms no waiter', async () => {
   const server = await startServer()
   const store = openStore(server)
   const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
@@ -180,7 +182,7 @@ test('what others write to the channel harms nobody', async () => {
     `${id} 1 0 1000`,
     `${id} 1 1 -5`,
     `${id} 1 1 5 5`,
-    'nobody 1 1 1000',
+    'unknown 1 1 1000',
   ]
   for (const text of [...rubbish, `${id} 7 1 1000`]) await server.command('PUBLISH', channel, text)
   await eventually('the last one', () => grants.length > 0)

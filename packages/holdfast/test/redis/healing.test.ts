@@ -36,7 +36,7 @@ function permit(changes: Partial<Claim> = {}): Claim {
   return makeClaim('lock', { kind: 'semaphore', capacity: 3, weight: 1, ttlMs: TTL_MS, ...changes })
 }
 
-/** How many permits somebody else gets. */
+/** How many permits another client gets. */
 async function freePermits(store: Store): Promise<number> {
   const claims: Claim[] = []
   for (
@@ -51,7 +51,7 @@ async function freePermits(store: Store): Promise<number> {
   return claims.length
 }
 
-test('a count below zero heals at the first look, and those who hold go on', async () => {
+test('a count below zero heals at the first look, and its holders keep their leases', async () => {
   const { older, newer, redis, pass } = await startVersions(DEAD_HOLDERS)
   for (let index = 0; index < 3; index += 1) await take(older, permit())
   // Halfway between the end of the head and that of the key of the holders.
@@ -73,7 +73,7 @@ test('a count below zero heals at the first look, and those who hold go on', asy
   expect(await newer.renew(living)).toEqual([{ outcome: 'renewed' }, { outcome: 'renewed' }])
 })
 
-test('permits that nobody has any more are free at the first look', async () => {
+test('permits without a holder are free at the first look', async () => {
   const { older, newer, redis, pass } = await startVersions(NO_RECOUNT)
   for (let index = 0; index < 3; index += 1) await take(older, permit())
   await redis.call('DEL', 'hf:{lock}:h')

@@ -1,7 +1,4 @@
-/**
- * Locks that are held, and renewed, for far longer than any key was given at first: nobody's place
- * in the queue ends.
- */
+/** Locks that are held and renewed far longer than the first TTL of any key: no waiter is lost. */
 import { redisStore } from 'holdfast/redis'
 import type { Claim } from 'holdfast/store'
 import { expect, test } from 'vitest'
@@ -22,7 +19,7 @@ test.each([
   ['readers', [READERS, READERS], {}],
   ['the only permit', [ONE_PERMIT], ONE_PERMIT],
   ['all permits', [TWO_PERMITS, TWO_PERMITS], TWO_PERMITS],
-])('those who wait behind %s are served in their order', async (_, holding, waiting) => {
+])('waiters behind %s are served in their order', async (_, holding, waiting) => {
   const server = await startServer()
   const inner = connectTo(server.url) as Parameters<typeof clockedClient>[0]
   const { client, setTime } = clockedClient(inner)

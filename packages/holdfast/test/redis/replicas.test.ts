@@ -48,7 +48,7 @@ function stop(replica: Pick<RedisServer, 'pause' | 'resume'>): () => void {
   return resume
 }
 
-/** A lock is taken, handed on and given back; and none is while the replica stands still. */
+/** A lock is taken, handed on and released; and none is while the replica stands still. */
 async function tryOut(
   store: Store<true>,
   replica: Pick<RedisServer, 'pause' | 'resume'>,
@@ -105,7 +105,7 @@ for (const library of ['ioredis6', 'redis6'] satisfies Library[]) {
 }
 
 for (const library of LIBRARIES) {
-  test(`through ${library}: the connection for WAIT is made anew when it has ended unused`, async () => {
+  test(`through ${library}: the connection for WAIT is made again when it has ended unused`, async () => {
     const { primary } = await startPair()
     const store = openStore(primary, library, OPTIONS)
     for (const settled of [false, true]) {
@@ -146,7 +146,7 @@ test('and so with Sentinels when the client has several connections to the prima
 
 test('and so in a Cluster', async () => {
   const cluster = await startTestCluster()
-  // Whichever members the locks of the test are on: the replicas of all stand still then.
+  // The replicas of all members stand still, so that it does not matter where the locks are.
   const roles = await Promise.all(cluster.members.map(({ server }) => server.command('ROLE')))
   const replicas = cluster.members.filter((_, index) => roles[index]?.includes('slave') === true)
   const all = {
@@ -159,7 +159,7 @@ test('and so in a Cluster', async () => {
 })
 
 describe('with the runtime', () => {
-  test('a lock that no replica has is not held by anybody, and its claim is gone', async () => {
+  test('a lock that no replica has is not held, and its claim is gone', async () => {
     const { primary, replica } = await startPair()
     const locks = createLocks(openStore(primary, 'ioredis6', OPTIONS))
     const resume = stop(replica)
@@ -225,7 +225,7 @@ test('a time for replicas that does not fit into the time of a call is refused',
     expect(open({ minReplicas: 1, ...options })).toThrow(
       /replicaTimeoutMs .* must be less than requestTimeoutMs/,
     )
-    // Nobody waits for replicas that are not asked for.
+    // No call waits for replicas that are not asked for.
     expect(open(options)).not.toThrow()
   }
   expect(open({ minReplicas: 1, requestTimeoutMs: 1001 })).not.toThrow()

@@ -19,7 +19,7 @@ import {
   type Library,
 } from './support/world.js'
 
-/** Gives a lock on by a message: nobody asks for a minute. */
+/** Hands a lock on by a message: no waiter asks for a minute. */
 async function handOn(one: Store<true>, two: Store<true>, lock: string): Promise<bigint> {
   const [holder, waiter] = [makeClaim(lock), makeClaim(lock, { heartbeatMs: 60_000 })]
   await take(one, holder)
@@ -78,7 +78,7 @@ test('locks are handed on by messages before and after a failover, and by a clie
   )
 })
 
-test('Sentinels that are not there are told in time', async () => {
+test('Sentinels that are not there are reported in time', async () => {
   const ports = await freePorts(2)
   for (const library of LIBRARIES) {
     const { client, end } = openSentinelClient(library, { name: 'locks', ports })

@@ -57,7 +57,7 @@ describe('scripts', () => {
     for (let uses = 0; uses < 16; uses += 1) {
       const claim = await pair()
       for (let others = 0; others < 7; others += 1) await pair()
-      // As by somebody whose first one was not answered.
+      // As by a client whose first one was not answered.
       expect(await store.withdraw(claim), `after ${uses} uses`).toBe('released')
       await server.command('DEL', 'hf:{lock}', 'hf:{lock}:t')
       for (let before = 0; before <= uses; before += 1) await pair()
@@ -121,7 +121,7 @@ describe('keys', () => {
       ['', ':h', ':q', ':t', ':w'].map((suffix) => `hf:{a%7Bb%7Dc}${suffix}`),
     )
     for (const [key, lifeMs] of keys) {
-      // Whoever finds the state of the lock must know whether there are tombstones, so it lives as
+      // The state of the lock has to say whether there are tombstones, so it lives as
       // long.
       const neededMs = key.endsWith(':t') || key.endsWith('}') ? 600_000 : 30_000
       expect(lifeMs, key).toBeGreaterThan(neededMs)
@@ -151,11 +151,11 @@ describe('keys', () => {
     for (const [key, lifeMs] of await keysOf(server)) expect(lifeMs, key).toBeGreaterThan(3_600_000)
   })
 
-  test('of another type, or with other contents, are told from a busy lock, and harm no other lock', async () => {
+  test('of another type, or with other contents, are no busy lock, and harm no other lock', async () => {
     const server = await startServer()
     const store = openStore(server)
     await server.command('LPUSH', 'hf:{a list}', 'x')
-    await server.command('SET', 'hf:{a text}', 'somebody else')
+    await server.command('SET', 'hf:{a text}', 'another program')
     await server.command('SET', 'hf:{a queue}:q', 'x')
     const errors = await Promise.allSettled([
       store.attempt(makeClaim('a list'), TRY),
@@ -181,17 +181,17 @@ describe('keys', () => {
     await expect(store.attempt(makeClaim('a queue'), QUEUE)).rejects.toMatchObject({
       code: 'STORE_CONFIG',
     })
-    expect(await server.command('GET', 'hf:{a text}')).toContain('somebody else')
+    expect(await server.command('GET', 'hf:{a text}')).toContain('another program')
   })
 
   test.each([
     ['of another type', 'LPUSH'],
     ['with other contents', 'SET'],
-  ])('%s are named to whoever lists the locks', async (_, command) => {
+  ])('%s are named in the list of locks', async (_, command) => {
     const server = await startServer()
     const store = openStore(server)
     await take(store, makeClaim('fine'))
-    await server.command(command, 'hf:{foreign}', 'something of somebody else')
+    await server.command(command, 'hf:{foreign}', 'something of another program')
     const error = await Promise.resolve(store.inspect({ prefix: '', limit: 9 })).catch(
       (caught: unknown) => caught,
     )
@@ -203,7 +203,7 @@ describe('keys', () => {
 })
 
 describe('a server that loses everything', () => {
-  test('tells holders so, and its tokens grow', async () => {
+  test('ends the leases of holders, and its tokens grow', async () => {
     const server = await startServer()
     const store = openStore(server)
     const claim = makeClaim('lock')
@@ -226,7 +226,7 @@ describe('a server that loses everything', () => {
     await locks.close()
   })
 
-  test('serves those who waited', async () => {
+  test('serves its waiters', async () => {
     const server = await startServer()
     const store = openStore(server)
     const [one, two] = [createLocks(store), createLocks(openStore(server))]
@@ -274,7 +274,7 @@ describe('a server that is out of memory', () => {
     expect((await store.inspect({ lock: 'permits' })).locks).toEqual([])
   })
 
-  test('hands a lock on to those who waited before', async () => {
+  test('hands a lock on to the waiters from before', async () => {
     const server = await startServer()
     const store = openStore(server)
     const [holder, waiter] = [makeClaim('lock'), makeClaim('lock')]
@@ -300,7 +300,7 @@ test('a read-only replica says what to do', async () => {
   expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', store: 'redis' })
   expect(String(error)).toMatch(/connect it to the primary/)
   await expect(store.inspect({ lock: 'lock' })).resolves.toEqual({ locks: [], cursor: undefined })
-  // What a lease leaves behind that has ended is tidied up by whoever looks at it, which is not
+  // What a lease leaves behind that has ended is removed by the next verb, which is not
   // allowed here.
   await take(openStore(server), makeClaim('ended', { ttlMs: 1 }))
   await eventually(
@@ -312,7 +312,7 @@ test('a read-only replica says what to do', async () => {
   await eventually('it has ended', async () => (await look()).includes('connect it to the primary'))
 })
 
-test('a user without the right to run scripts is told what is missing', async () => {
+test('a user without the right to run scripts learns what is missing', async () => {
   const server = await startServer()
   await server.command(
     'ACL',
@@ -367,7 +367,7 @@ test('the rule of the ACL suffices for every verb', async () => {
     expect((await store.inspect({ prefix: '', limit: 9 })).locks).toHaveLength(1)
     expect((await store.steal('rw', { now: true })).holders).toBe(2)
     await store.withdraw(next)
-    // So many that tombstones are trimmed, in the short way and in the long one.
+    // Enough that tombstones are trimmed, on the fast path and on the general one.
     for (let pair = 0; pair < 300; pair += 1) {
       const claim = makeClaim('rw', pair % 2 === 0 ? {} : shape)
       await take(store, claim)
@@ -378,7 +378,7 @@ test('the rule of the ACL suffices for every verb', async () => {
   expect(await server.command('ACL', 'LOG')).toBe('*0\r\n')
 })
 
-test('clients that disagree on a lock are told', async () => {
+test('clients that disagree on a lock get LOCK_MISMATCH', async () => {
   const server = await startServer()
   const store = openStore(server)
   await take(store, makeClaim('lock'))

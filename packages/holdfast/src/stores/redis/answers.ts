@@ -110,8 +110,8 @@ export function readSeal(line: string): SealResult {
 }
 
 /**
- * A grant that was published. Undefined for anything else: whoever may publish can write what he
- * likes.
+ * Returns a grant that was published; undefined for any other text, since every client with the
+ * right to publish can write to the channel.
  */
 export function readGrant(line: string): (PushedGrant & { readonly claimId: string }) | undefined {
   const [claimId, token = '', tokens, ttl, ...more] = line.split(' ')
@@ -122,7 +122,7 @@ export function readGrant(line: string): (PushedGrant & { readonly claimId: stri
   return { claimId, token: BigInt(token), tokens: tokenCount, ttlMs }
 }
 
-/** Undefined for a lock that nobody uses. */
+/** Returns undefined for an idle lock. */
 export function readLock(lock: string, reply: unknown): LockInfo | undefined {
   if (!Array.isArray(reply)) return undefined
   const [kind, capacity, lastToken, holders, waiters] = reply as [
@@ -167,7 +167,7 @@ function readWaiter(reply: unknown): WaiterInfo {
   }
 }
 
-/** Reasons travel as JSON, so that whatever is in them stays on its line; an empty one is none. */
+/** Reasons travel as JSON, so that each stays on its line; an empty one is none. */
 function readReason(text: string): string | undefined {
   return text === '' ? undefined : parseText(text)
 }

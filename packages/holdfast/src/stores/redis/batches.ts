@@ -8,6 +8,7 @@
  * result of its own.
  */
 import { TickQueue } from '../../collections/tick-queue.js'
+import { invariant } from '../../invariant.js'
 import { textOf } from './answers.js'
 import type { Deployment, RunScript } from './deployment.js'
 import { explain } from './errors.js'
@@ -31,8 +32,8 @@ export interface BatchRequest {
 }
 
 /**
- * A call leaves as soon as it has this many requests: the server works on it while this tick goes
- * on here.
+ * A call leaves as soon as it has this many requests: the server works on it while this tick is
+ * still running.
  */
 const LARGEST_BATCH = 32
 
@@ -142,11 +143,10 @@ function payloadOf(requests: readonly BatchRequest[]): string[] {
 }
 
 function distribute(requests: readonly BatchRequest[], lines: readonly string[]): void {
+  invariant(lines.length === requests.length, 'a script answers each request of its call')
   let index = 0
-  for (const request of requests) answer(request, lines[index++] ?? NO_LINE)
+  for (const request of requests) answer(request, lines[index++])
 }
-
-const NO_LINE = 'e no result'
 
 function answer(request: BatchRequest, reply: unknown): void {
   try {

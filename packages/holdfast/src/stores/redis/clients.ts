@@ -16,7 +16,7 @@ export interface IoRedisClient {
   off(event: string, listener: Listener): unknown
 }
 
-/** Settings that a connection of the store's own needs, whatever the caller's has. */
+/** Settings that a connection of the store's own needs, regardless of those of the caller's. */
 export interface IoRedisOverride {
   readonly lazyConnect: boolean
   readonly autoResubscribe?: boolean
@@ -65,7 +65,7 @@ export interface IoRedisCluster {
 }
 
 /**
- * What tells version 6 of node-redis, whose clients do not show their version: this command came
+ * The mark of version 6 of node-redis, whose clients do not show their version: this command came
  * with it. After a break version 5 may take the answer to one command for that to another.
  */
 export interface SinceVersion6 {
@@ -158,7 +158,7 @@ export interface NodeRedisOwnSentinel {
   destroy(): Promise<unknown>
 }
 
-/** A client of one server, or of whichever server the Sentinels name. */
+/** A client of one server, or of the server that the Sentinels name. */
 export type RedisServerClient = IoRedisClient | NodeRedisClient | NodeRedisSentinel
 export type RedisClusterClient = IoRedisCluster | NodeRedisCluster
 export type RedisClient = RedisServerClient | RedisClusterClient
@@ -173,8 +173,8 @@ export function isIoRedisCluster(client: RedisClient): client is IoRedisCluster 
 }
 
 /**
- * Whether it stands for whichever server takes over: a vote that was given to one may be lost with
- * it.
+ * Whether the client follows failovers to another server: a vote that one server gave may be lost
+ * with it.
  */
 export function followsFailovers(client: RedisClient): boolean {
   if (isIoRedisCluster(client) || isNodeRedisCluster(client) || isNodeRedisSentinel(client))

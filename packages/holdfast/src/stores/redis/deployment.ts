@@ -24,7 +24,7 @@ export type RunScript = (
 ) => Promise<unknown>
 
 export interface Deployment {
-  /** What the client was told to put before every key. */
+  /** The client's own prefix, which stands before every key. */
   readonly keyPrefix: string
   /** Whether a call may only concern the keys of one lock. */
   readonly oneLockACall: boolean
@@ -43,9 +43,9 @@ export interface Deployment {
   readonly runReplicated: RunScript
   /** All keys that fit a pattern, complete; some may come twice. */
   findKeys(pattern: string): Promise<string[]>
-  /** @param clientId tells the channels of this client from those of others */
+  /** @param clientId distinguishes the channels of this client from those of others */
   subscriptions(prefix: string, clientId: string, listener: MessageListener): Subscriptions
-  /** Gives up what is under way, and closes connections of the store's own. */
+  /** Rejects calls in flight, and closes connections of the store's own. */
   close(): void
 }
 

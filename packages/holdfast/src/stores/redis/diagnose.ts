@@ -1,6 +1,6 @@
 /**
  * What there is to know about a server before locks are trusted to it. For `holdfast doctor`, and
- * for whoever wants to look.
+ * for operators' own checks.
  */
 import { systemClock } from '../../clock/clock.js'
 import { isLockError, LockUsageError } from '../../errors.js'
@@ -13,7 +13,7 @@ import { textOf } from './answers.js'
 import type { RedisStore } from './store.js'
 
 export interface RedisDiagnosis {
-  /** `redis` or `valkey`, and whatever else calls itself something. */
+  /** `redis`, `valkey`, or the name that another server gives itself. */
   readonly product: string
   readonly version: string
   /** `standalone`, `sentinel` or `cluster`. */
@@ -26,15 +26,15 @@ export interface RedisDiagnosis {
   /** Keys that were thrown away for want of room. */
   readonly evictedKeys: number
   readonly appendOnly: boolean
-  /** When the append-only file is written through; undefined where nobody may look. */
+  /** When the append-only file is written through; undefined where the user may not ask. */
   readonly appendFsync: string | undefined
-  /** When snapshots are made, such as `3600 1 300 100`; undefined where nobody may look. */
+  /** When snapshots are made, such as `3600 1 300 100`; undefined where the user may not ask. */
   readonly snapshots: string | undefined
   /** Whether the last attempts to save went well. */
   readonly savesWell: boolean
   /** Replicas that follow now. */
   readonly replicas: number
-  /** Without so many replicas the server takes no writes; undefined where nobody may look. */
+  /** Replicas without which the server takes no writes; undefined where the user may not ask. */
   readonly minReplicas: number | undefined
   /** How far the server's clock is ahead of this machine's, give or take half the round trip. */
   readonly clockOffsetMs: number
@@ -57,7 +57,7 @@ export interface DiagnoseOptions {
 
 const MOST_FOREIGN = 20
 const SCAN_COUNT = '1000'
-/** So many locks are looked into, on a server that has more. */
+/** How many locks are examined on a server that has more. */
 const MOST_LOCKS = 10_000
 const LOOKED_AT_TOGETHER = 64
 
@@ -164,7 +164,7 @@ async function settingOf(ask: Ask, name: string): Promise<string | undefined> {
   return value === undefined || value === null ? undefined : textOf(value)
 }
 
-/** The quickest of a few round trips tells most. */
+/** Uses the quickest of a few round trips. */
 async function clock(ask: Ask): Promise<Pick<RedisDiagnosis, 'clockOffsetMs' | 'roundTripMs'>> {
   let best = { clockOffsetMs: NaN, roundTripMs: Infinity }
   for (let tries = 0; tries < 5; tries += 1) {
@@ -191,7 +191,7 @@ async function foreignKeys(store: RedisStore, ask: Ask, fullPrefix: string): Pro
     for (let start = 0; start < heads.length; start += LOOKED_AT_TOGETHER) {
       const some = heads.slice(start, start + LOOKED_AT_TOGETHER)
       const foreign = await Promise.all(
-        some.map((key) => isSomebodyElses(store, lockOf(fullPrefix, key) ?? '')),
+        some.map((key) => isForeignKey(store, lockOf(fullPrefix, key) ?? '')),
       )
       found.push(...some.filter((_, index) => foreign[index]))
     }
@@ -201,7 +201,7 @@ async function foreignKeys(store: RedisStore, ask: Ask, fullPrefix: string): Pro
   return found.slice(0, MOST_FOREIGN)
 }
 
-async function isSomebodyElses(store: RedisStore, lock: string): Promise<boolean> {
+async function isForeignKey(store: RedisStore, lock: string): Promise<boolean> {
   try {
     await store.inspect({ lock })
     return false

@@ -1,5 +1,5 @@
 /**
- * Whatever a server or a client library says, as an error of Holdfast that tells what to do.
+ * Turns the errors of servers and client libraries into errors of Holdfast that say what to do.
  *
  * The original is not passed on as the cause: the libraries attach the command that failed, and
  * with a failed AUTH that is the password.
@@ -71,7 +71,7 @@ const ADVICE = new Map<string, Advice>([
   ],
   ['CLUSTERDOWN', unavailable('The Cluster has no primary for this lock at the moment.')],
   ['TRYAGAIN', unavailable('The slot of this lock is being moved, and that takes long.')],
-  ['BUSY', unavailable('A script of somebody else keeps the server busy.')],
+  ['BUSY', unavailable('A script of another program keeps the server busy.')],
 ])
 
 /** A server answers with a word in capitals first; client libraries speak in sentences. */
@@ -86,10 +86,7 @@ export function isUnknownScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
 
-/**
- * Whether the answer tells of the state that the server is in, which may pass, and not of what was
- * asked.
- */
+/** Whether the answer is about the state of the server, which may pass, not about the request. */
 export function isOfState(answer: string): boolean {
   return ADVICE.get(SERVER_ERROR.exec(answer)?.[1] ?? '')?.code === 'STORE_UNAVAILABLE'
 }
@@ -98,8 +95,7 @@ export function isOfState(answer: string): boolean {
 export function explain(error: unknown, lock?: string): LockError {
   if (isLockError(error)) return lock === undefined ? error : withLock(error, lock)
   const message = plain(redact(messageOf(error)))
-  // What a script may not do is told in a sentence, not by the word; since Redis 7.2 in another
-  // one.
+  // A missing right inside a script is a sentence and no word; since Redis 7.2 another one.
   const word = /^ERR (?:The user executing the script can't|ACL failure in script)/.test(message)
     ? 'NOPERM'
     : SERVER_ERROR.exec(message)?.[1]
@@ -113,13 +109,14 @@ export function explain(error: unknown, lock?: string): LockError {
     store: STORE_NAME,
     lock,
     cause: withoutSecrets(error, message),
+    serverCode: word,
   })
 }
 
-/** The server refuses a subscription. Nothing but time is lost. */
+/** Returns the error for a subscription that the server refuses. Only time is lost. */
 export function notHeard(error: unknown, lock?: string): LockError {
   const { message, code, cause } = explain(error, lock)
-  const text = `${message} Locks work, but until then whoever waits only looks again with each heartbeat.`
+  const text = `${message} Locks work, but until then a waiter only asks again with each heartbeat.`
   return new StoreUnavailableError(text, {
     code: code as UnavailableCode,
     store: STORE_NAME,
@@ -129,22 +126,24 @@ export function notHeard(error: unknown, lock?: string): LockError {
 }
 
 /**
- * Whether a key of the lock is somebody else's. Other errors of the same code tell of a server that
- * has no such keys.
+ * Whether a key of the lock belongs to another program. Other errors of the same code are about a
+ * server that has no such keys.
  */
-export function isForeign({ message }: LockError): boolean {
-  return /^Redis: (?:FOREIGN|WRONGTYPE) /.test(message)
+export function isForeign(error: LockError): boolean {
+  const { serverCode } = error as Partial<StoreUnavailableError>
+  return serverCode === 'FOREIGN' || serverCode === 'WRONGTYPE'
 }
 
-/** What went wrong for a whole call, told of one lock. */
+/** Returns the error of a whole call for one of its locks. */
 function withLock(error: LockError, lock: string): LockError {
   if (error.lock !== undefined || !(error instanceof StoreUnavailableError)) return error
-  const { message, store, cause } = error
+  const { message, store, cause, serverCode } = error
   return new StoreUnavailableError(message, {
     code: error.code as UnavailableCode,
     store,
     lock,
     cause,
+    serverCode,
   })
 }
 

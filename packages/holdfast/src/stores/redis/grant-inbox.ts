@@ -3,6 +3,7 @@
  * differ from one server to a Cluster; how a message finds its waiter does not.
  */
 import type { Clock } from '../../clock/clock.js'
+import { invariant } from '../../invariant.js'
 import type { Claim, PushedGrant, WakeListener, Watch } from '../../store/contract.js'
 import { readGrant } from './answers.js'
 
@@ -67,6 +68,7 @@ export class GrantInbox {
 
   attemptAnswered(claimId: string): void {
     const left = (this.#inFlight.get(claimId) ?? 0) - 1
+    invariant(left >= 0, 'an attempt is answered once')
     if (left > 0) {
       this.#inFlight.set(claimId, left)
       return
@@ -98,7 +100,6 @@ export class GrantInbox {
 
   close(): void {
     this.#subscriptions.close()
-    this.#inFlight.clear()
     this.#earlyGrants.clear()
     this.#watchers.clear()
   }

@@ -1,13 +1,12 @@
 /**
- * Claims with a request that may still arrive: nobody knows what became of it, or it was sent a
- * second time after its connection broke, and the first may be on its way. It is not believed to
- * come later than three TTLs after.
+ * Claims with a request that may still arrive: its outcome is unknown, or it was sent a second time
+ * after its connection broke. Such a request is assumed to arrive within three TTLs.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { ClaimRef } from '../../store/contract.js'
 
 const KEPT_TTLS = 3
-/** So many are remembered. */
+/** How many claims are remembered. */
 const MOST_KEPT = 10_000
 /** Between two withdrawals of a claim that was given up; the time doubles. */
 const FIRST_PAUSE_MS = 500
@@ -16,7 +15,7 @@ export class InDoubtClaims {
   readonly #clock: Clock
   /** Until when, by the claim's id. */
   readonly #claims = new Map<string, number>()
-  /** Claims that are being withdrawn, since nobody else will. */
+  /** Claims that are withdrawn in the background, since their callers will not. */
   readonly #givenUp = new Set<string>()
   #closed = false
 
@@ -41,12 +40,12 @@ export class InDoubtClaims {
     )
   }
 
-  /** The claim was buried: whatever comes late is refused. */
+  /** The claim has a tombstone now: a late request of it is refused. */
   resolve(claimId: string): void {
     this.#claims.delete(claimId)
   }
 
-  /** Whether a withdrawal is under way that would undo what the claim is granted meanwhile. */
+  /** Whether a withdrawal in flight would undo what the claim is granted meanwhile. */
   isGivenUp(claimId: string): boolean {
     return this.#givenUp.size > 0 && this.#givenUp.has(claimId)
   }

@@ -3,7 +3,7 @@ import type { InspectPage, LockInfo } from '../../store/contract.js'
 import { readLock, textOf } from './answers.js'
 import { lockOf, patternOf } from './keys.js'
 
-/** So many locks are described in one call. */
+/** How many locks are described in one call. */
 const DESCRIBED_TOGETHER = 64
 /** How many keys the server looks at in one step of a scan. */
 const SCAN_COUNT = '1000'

@@ -47,7 +47,7 @@ export function checkOptions(options: unknown): void {
 export function openRedis(options: RedisStoreOptions): RedisStore {
   const settings = settingsOf(options)
   const replicas = replicasOf(options)
-  // The call that waits for them ends at requestTimeoutMs, and nobody would hear what became of them.
+  // The call that waits for them ends at requestTimeoutMs, before their answer could count.
   if (replicas.minReplicas > 0 && replicas.replicaTimeoutMs >= settings.requestTimeoutMs) {
     throw usage(
       `replicaTimeoutMs (${replicas.replicaTimeoutMs}) must be less than requestTimeoutMs (${settings.requestTimeoutMs}), which counts from ` +
@@ -83,7 +83,7 @@ function replicasOf({
   if (!Number.isInteger(minReplicas) || minReplicas < 0 || minReplicas > MOST_REPLICAS) {
     throw usage(`minReplicas must be a whole number from 0 to ${MOST_REPLICAS}.`)
   }
-  // For WAIT no time at all would mean for ever.
+  // For WAIT no time at all would mean forever.
   if (
     !Number.isInteger(replicaTimeoutMs) ||
     replicaTimeoutMs < 1 ||
@@ -129,15 +129,15 @@ export function transportOf(client: RedisClient): Transport {
   }
   throw usage(
     'client must be a Redis or a Cluster of ioredis 5 or 6, or what createClient, createSentinel or createCluster of ' +
-      'node-redis 6 made. In tests without a server use memoryStore() of holdfast/memory in place of a mocked client.',
+      'node-redis 6 made. In tests without a server use memoryStore() of holdfast/memory instead of a mocked client.',
   )
 }
 
 let warned = false
 
 /**
- * Once in a process: a client that goes on with a replaced primary takes locks that nobody else
- * sees.
+ * Warns once in a process: a client that stays with a replaced primary takes locks that no other
+ * client sees.
  */
 function warnOfLateFailover({ options }: IoRedisClient): void {
   const { sentinels, failoverDetector } = options as {

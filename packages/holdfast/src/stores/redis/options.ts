@@ -16,13 +16,15 @@ export interface RedisStoreOptions {
    */
   readonly requestTimeoutMs?: number
   /**
-   * A lease counts only when so many replicas have acknowledged it (WAIT), and so does each of its
-   * renewals. A lease that they do not acknowledge in time is given up again and told as
+   * How many replicas must acknowledge a lease (WAIT), and each of its renewals, before it counts.
+   * A lease that they do not acknowledge in time is withdrawn again, and its caller gets a
    * `StoreUnavailableError` (`NOT_REPLICATED`). This makes it less likely that a failover loses a
    * lease; it cannot rule it out. Costs a round trip for each lease. Default 0.
    */
   readonly minReplicas?: number
-  /** How long the replicas may take, in milliseconds: less than `requestTimeoutMs`. Default 1 000. */
+  /**
+   * How long the replicas may take, in milliseconds: less than `requestTimeoutMs`. Default 1 000.
+   */
   readonly replicaTimeoutMs?: number
   /** Time, for simulations of a single server. */
   readonly clock?: Clock

@@ -3,8 +3,8 @@
  *
  * WAIT speaks of the writes of its own connection, and keeps that connection busy until the
  * replicas have answered or its time is over. So it has a connection of its own, on which the lease
- * is written once more: a replica that has got this has got everything before it. What is asked
- * while a WAIT lasts goes together in the next round.
+ * is written once more: a replica that has got this has got everything before it. Calls that come
+ * while a WAIT lasts go together in the next round.
  */
 import { withTimeout } from '../../clock/with-timeout.js'
 import { StoreUnavailableError } from '../../errors.js'
@@ -25,7 +25,7 @@ interface Answers {
   readonly replicas: number
 }
 
-interface Asked {
+interface PendingCall {
   readonly command: readonly [string, ...string[]]
   resolve(reply: unknown): void
   reject(error: unknown): void
@@ -35,12 +35,12 @@ export class ReplicatedCalls {
   readonly #transport: Transport
   readonly #settings: ReplicaSettings
   readonly #roundLimitMs: number
-  #waiting: Asked[] = []
+  #waiting: PendingCall[] = []
   #connection: OwnConnection | undefined
   #busy = false
   #closed = false
 
-  /** @param requestTimeoutMs how long the server may take to answer, beside what the replicas may take */
+  /** @param requestTimeoutMs how long the server may take, beside the time of the replicas */
   constructor(transport: Transport, settings: ReplicaSettings, requestTimeoutMs: number) {
     this.#transport = transport
     this.#settings = settings
@@ -73,7 +73,7 @@ export class ReplicatedCalls {
 
   async #rounds(): Promise<void> {
     this.#busy = true
-    // Whatever else is asked in this turn goes along.
+    // The other calls of this tick go along.
     await Promise.resolve()
     while (this.#waiting.length > 0 && !this.#closed) {
       const round = this.#waiting
@@ -83,7 +83,7 @@ export class ReplicatedCalls {
     this.#busy = false
   }
 
-  async #round(round: readonly Asked[]): Promise<void> {
+  async #round(round: readonly PendingCall[]): Promise<void> {
     try {
       const { replies, replicas } = await this.#within(this.#answersTo(round))
       for (const [index, asked] of round.entries()) {
@@ -97,25 +97,24 @@ export class ReplicatedCalls {
       if (replies.some((reply) => reply.status === 'rejected' && !isUnknownScript(reply.reason)))
         this.#drop()
     } catch (error) {
-      // Whatever is under way on this connection, nobody can tell any more what it was about.
+      // Nothing is known any more of the calls in flight on this connection.
       this.#drop()
       for (const asked of round) asked.reject(error)
     }
   }
 
   /**
-   * A connection that has served before may have ended while nobody used it, such as by the
-   * server's `timeout`: that is found out by the next call. So it is made anew once. Renewals may
+   * A connection that has served before may have ended while it was idle, such as by the
+   * server's `timeout`: the next call finds that out. So it is made again once. Renewals may
    * be repeated, and grant nothing.
    */
-  async #answersTo(round: readonly Asked[]): Promise<Answers> {
+  async #answersTo(round: readonly PendingCall[]): Promise<Answers> {
     const before = this.#connection
     if (before) {
       try {
         return await this.#ask(before, round)
       } catch (error) {
-        // Where it was dropped meanwhile, everybody was told, and whoever is told may have
-        // withdrawn.
+        // Where it was dropped meanwhile, each caller has its error, and may have withdrawn.
         if (isServerError(error) || this.#connection !== before) throw error
         this.#drop()
       }
@@ -125,7 +124,7 @@ export class ReplicatedCalls {
     return this.#ask(connection, round)
   }
 
-  async #ask(connection: OwnConnection, round: readonly Asked[]): Promise<Answers> {
+  async #ask(connection: OwnConnection, round: readonly PendingCall[]): Promise<Answers> {
     const { minReplicas, replicaTimeoutMs } = this.#settings
     const before = connection.mayChange ? connection.call('CLIENT', 'INFO') : undefined
     const calls = round.map(({ command: [name, ...args] }) => connection.call(name, ...args))
@@ -137,7 +136,7 @@ export class ReplicatedCalls {
       settled(before),
       settled(after),
     ])
-    // On another connection than that of the writes WAIT would count everybody at once.
+    // On another connection than that of the writes WAIT would count all replicas at once.
     if (identityOf(first) !== identityOf(last))
       throw new Error('The connection was replaced under the call')
     return { replies, replicas: Number(textOf(valueOf(counted))) }
@@ -176,7 +175,7 @@ function valueOf(result: Settled): unknown {
   return result.value
 }
 
-/** What tells a connection from all others: its number, and both of its ends. */
+/** Returns what distinguishes a connection from all others: its number, and both of its ends. */
 function identityOf(info: Settled): string {
   const value = valueOf(info)
   if (value === undefined) return ''

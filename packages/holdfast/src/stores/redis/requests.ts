@@ -3,6 +3,7 @@
  * classes without closures: a process may have thousands of them open, and what they allocate is a
  * good part of what an acquire costs.
  */
+import { invariant } from '../../invariant.js'
 import type {
   AttemptResult,
   Claim,
@@ -138,6 +139,7 @@ export class RenewalRound {
   }
 
   settle(index: number, result: RenewResult): void {
+    invariant(this.#results[index] === undefined, 'a renewal is answered once')
     this.#results[index] = result
     this.#open -= 1
     this.#settings.report?.(index, result)
@@ -172,7 +174,7 @@ export class PendingRenewal implements BatchRequest {
   }
 
   /**
-   * A withdrawal in the background ends whatever the claim holds. It may reach the server after the
+   * A withdrawal in the background ends what the claim holds. It may reach the server after the
    * renewal, or may have reached it since the server answered.
    */
   answered(line: string): void {

@@ -1,11 +1,10 @@
 /**
- * The connection of the caller's client, as the store sees it: calls through it end, one way or
- * another.
+ * Calls through the client of the caller that always end, with an answer or an error.
  *
- * Client libraries keep commands while there is no connection, some of them for ever. Here a call
- * waits for a connection that was lost only for a moment, since it may well come back; and not at
- * all for one that never was. A call that was under way when the connection broke is sent again
- * when it is back: every verb may be repeated.
+ * Client libraries keep commands while there is no connection, some of them forever. Here a call
+ * waits for a connection that was lost a moment ago, since it may well come back. It does not wait
+ * for one that never was. A call that was in flight when the connection broke is sent again when it
+ * is back: every verb may be repeated.
  */
 import { systemClock, type Clock, type Timer } from '../../clock/clock.js'
 import { storeClosed, type LockError } from '../../errors.js'
@@ -13,10 +12,7 @@ import { LinkedSet } from '../../collections/linked-set.js'
 import { explain, isServerError, isUnknownScript, STORE_NAME } from './errors.js'
 import type { ScriptForm, Transport } from './transports/transport.js'
 
-/**
- * A connection that was good may be away for so long before calls fail, unless the store says
- * otherwise.
- */
+/** How long a connection that was good may be away before calls fail, by default. */
 const ABSENCE_MS = 2500
 /** How often a call is sent again when connections break under it. */
 const RESENDS = 3
@@ -113,8 +109,8 @@ export class ResilientCaller {
   }
 
   /**
-   * Calls under way are given up. The client itself stays open: it is the caller's.
-   * @param error what they are told
+   * Rejects the calls in flight. The client itself stays open: it is the caller's.
+   * @param error what they reject with
    */
   close(error: LockError = closedError()): void {
     if (this.#closed) return
@@ -131,16 +127,16 @@ export class ResilientCaller {
     let form: ScriptForm = 'hash'
     for (let resends = 0; resends < RESENDS; resends += 1) {
       if (isUnknownScript(failure)) {
-        // The server was restarted, or told SCRIPT FLUSH. It says so before anything is done.
+        // The server restarted, or got SCRIPT FLUSH. It answers so before anything is done.
         form = 'source'
       } else {
-        // Before the first connection nothing can have been under way: the error says what is
+        // Before the first connection nothing can have been in flight: the error says what is
         // wrong.
         if (!this.#wasReady || isServerError(failure)) break
         // A client that gave up on a silent server would not fare better with the same again.
         if (this.#transport.isReady && this.#losses === losses) break
         if (!this.#transport.isReady) await this.#readyAgain()
-        // One that was given up must not come after what its caller has done since.
+        // A call that has ended must not arrive after what its caller has done since.
         if (this.#refusal() || !entry.taken) break
       }
       try {
@@ -154,7 +150,7 @@ export class ResilientCaller {
 
   #refusal(): LockError | undefined {
     if (this.#closed) return this.#closed
-    // Not every library tells when it is ready again.
+    // Not every library reports when it is ready again.
     if (this.#down && this.#transport.isReady) this.#onReady()
     return this.#down
   }

@@ -171,7 +171,7 @@ export class RedisStore implements Store<true> {
 
   /**
    * Takes a vote back: the claim does not hold the lock any more, and may be attempted again. Only
-   * for a claim none of whose attempts is under way, since nothing refuses one that comes late.
+   * for a claim without attempts in flight, since nothing refuses one that comes late.
    * Rejects where one of them may still come, or this request itself, which would undo a later
    * vote: such a claim has to be withdrawn.
    */
@@ -233,8 +233,8 @@ export class RedisStore implements Store<true> {
   }
 
   /**
-   * Looks first: what is sent again after a connection broke must not rob whoever was granted the
-   * lock meanwhile.
+   * Asks for the last token first: a steal that is sent again after a connection broke must not end
+   * a later grant.
    */
   async steal(lock: string, { now, reason }: StealOptions): Promise<StealResult> {
     const lastToken = await this.#lastToken(lock)
@@ -260,7 +260,7 @@ export class RedisStore implements Store<true> {
     this.#deployment.close()
   }
 
-  /** Undefined for a lock that nobody holds. */
+  /** Resolves to undefined for an idle lock. */
   async #lastToken(lock: string): Promise<bigint | undefined> {
     try {
       const [info] = await this.#describe([lock])

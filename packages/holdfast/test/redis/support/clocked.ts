@@ -27,7 +27,7 @@ export interface ScriptEdit {
 }
 
 /**
- * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, but for
+ * Wraps a client so that scripts read the time from a key. Nothing else is changed in them, except
  * the edits of a mutation: the test fails if they read it in any other way than it knows.
  */
 export function clockedClient(

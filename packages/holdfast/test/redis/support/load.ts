@@ -9,8 +9,8 @@ export interface Toll {
   /** Every token that was handed out, by lock. */
   readonly tokens: ReadonlyMap<string, readonly bigint[]>
   /** How many acquires ended with an error that says what happened. */
-  told: number
-  /** How many leases were lost, and their holders told. */
+  failed: number
+  /** How many leases were lost, and reported to their holders. */
   lost: number
   /** What was neither a lease nor a typed error. */
   readonly strange: unknown[]
@@ -24,8 +24,8 @@ export interface LoadOptions {
 }
 
 /**
- * Runs `happen` under load, then goes on until every worker was served once more, and ends. Every
- * wait is bounded: a worker that is neither served nor told fails the test.
+ * Runs `happen` under load, then continues until every worker was served once more, and ends. Every
+ * wait is bounded: a worker that is neither served nor rejected fails the test.
  */
 export async function loadWhile(
   stores: readonly Store<true>[],
@@ -33,7 +33,7 @@ export async function loadWhile(
   happen: () => Promise<void>,
 ): Promise<Toll> {
   const tokens = new Map(names.map((name): [string, bigint[]] => [name, []]))
-  const toll: Toll = { tokens, told: 0, lost: 0, strange: [] }
+  const toll: Toll = { tokens, failed: 0, lost: 0, strange: [] }
   const clients = stores.map((store) => createLocks(store, { ttlMs }))
   const served: number[] = []
   let stopped = false
@@ -52,7 +52,7 @@ export async function loadWhile(
       } catch (error) {
         if (!isLockError(error)) toll.strange.push(error)
         else if (error.code === 'LOCK_LOST') toll.lost += 1
-        else toll.told += 1
+        else toll.failed += 1
         // A store that is away refuses at once.
         await sleep(20)
       }
@@ -71,7 +71,7 @@ export async function loadWhile(
   const again = async (): Promise<void> => {
     const before = [...served]
     await eventually(
-      'everybody is served',
+      'every worker is served',
       () => served.every((count, index) => count > (before[index] ?? 0)),
       { withinMs: 40_000 },
     )

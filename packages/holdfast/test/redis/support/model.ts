@@ -22,8 +22,8 @@ export type Step =
 export class Model {
   readonly #locks = new Map<string, rule.LockState>()
   readonly #turn: rule.Turn = { nowMs: 0, tokenFloor: 0, tombstoneLimit: 10_000, promoted: [] }
-  readonly #buried = new Set<string>()
-  /** Who was to be told that it holds a lock, and what. */
+  readonly #withTombstone = new Set<string>()
+  /** The waiters that were to learn that they hold a lock, and what of it. */
   readonly pushed: string[] = []
 
   /** Does the step, and returns what it answers, or the message of its refusal. */
@@ -39,17 +39,17 @@ export class Model {
     } finally {
       const asking = step.verb === 'attempt' ? step.claim.id : undefined
       for (const { id, token, tokens } of this.#turn.promoted.splice(0)) {
-        // Whoever asks learns it from the answer.
+        // The claim whose verb this is learns it from the answer.
         if (id !== asking) this.pushed.push(`${id} ${token} ${tokens}`)
       }
-      for (const id of state.tombstones.keys()) this.#buried.add(id)
+      for (const id of state.tombstones.keys()) this.#withTombstone.add(id)
     }
   }
 
   /** Whether the claim was withdrawn so long ago that a store may have forgotten it, or may not. */
   isVague({ lock, id }: Claim, nowMs: number): boolean {
     const tombstone = this.#state(lock).tombstones.get(id)
-    return this.#buried.has(id) && !(tombstone && tombstone.untilMs > nowMs)
+    return this.#withTombstone.has(id) && !(tombstone && tombstone.untilMs > nowMs)
   }
 
   /** When the first lease on the step's lock ends. */
@@ -61,7 +61,7 @@ export class Model {
   /** The store has lost everything. */
   clear(): void {
     this.#locks.clear()
-    this.#buried.clear()
+    this.#withTombstone.clear()
   }
 
   #state(lock: string): rule.LockState {
@@ -89,7 +89,7 @@ export class Model {
   }
 }
 
-/** Those who share a lock have no order. */
+/** Holders that share a lock have no order. */
 export function sorted(info: LockInfo | undefined): LockInfo | undefined {
   if (!info) return undefined
   const holders = info.holders.toSorted((a, b) => (a.claimId < b.claimId ? -1 : 1))

@@ -1,7 +1,7 @@
 /** What the scripts once lacked, taken out of them again. */
 import type { ScriptEdit } from './clocked.js'
 
-/** The count stays as it is when leases end, whatever the holders' key holds. */
+/** The count stays as it is when leases end, whether or not the holders' key has them. */
 export const NO_RECOUNT: readonly ScriptEdit[] = [
   { find: 'state[4], state[8], state[5], state[15] = 0, 0, 0, 0', replace: 'state[5] = 0' },
   { find: 'state[4] = state[4] + holder[3]\nend\nif not state[13]', replace: 'end\nif false' },
@@ -22,7 +22,7 @@ export const DEAD_WAITERS: readonly ScriptEdit[] = [
   { find: "clear_hash(key .. ':w')\nif call('ZCARD'", replace: "if false and call('ZCARD'" },
 ]
 
-/** A waiter whose place was evicted is told that it waits. */
+/** A waiter whose place was evicted gets the answer that it waits. */
 export const LOST_PLACE: readonly ScriptEdit[] = [
   { find: "local is_back = call('ZADD'", replace: "local is_back = false and call('ZADD'" },
 ]

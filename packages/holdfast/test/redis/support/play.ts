@@ -16,9 +16,9 @@ const APART_MS = 5_000_000
 const END_CHANNEL = 'hf:all was published'
 
 export interface Circumstances {
-  /** Whether everybody wants the same lock. */
+  /** Whether all clients want the same lock. */
   readonly crowded: boolean
-  /** How likely everybody dies before a turn, and nobody comes for longer than most keys live. */
+  /** How likely all clients die before a turn, and none comes for longer than most keys live. */
   readonly abandoned: number
   /** How likely the server is started again before a turn, with its data or without. */
   readonly restarts: number
@@ -76,7 +76,7 @@ export async function playHistory(
   }
 }
 
-/** Ends the server and starts it again. Whoever is connected comes back. */
+/** Ends the server and starts it again. Clients connect again. */
 async function restart({ server, redis }: Arena, keepsData: boolean): Promise<void> {
   await server.kill()
   if (!keepsData) server.forget()
@@ -142,7 +142,7 @@ async function listen({ server, redis }: Arena): Promise<Heard> {
 
 /**
  * When to look again is a hint, which renewals leave too early in one and the other. It has to be
- * there when somebody holds the lock, and never after the first lease ends.
+ * there when the lock has a holder, and never after the first lease ends.
  */
 function withHintOf(expected: unknown, actual: unknown, endsInMs: number): unknown {
   const [theirs, ours] = [hintOf(expected), hintOf(actual)]

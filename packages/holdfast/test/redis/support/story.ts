@@ -31,7 +31,7 @@ export class Story {
   #newest: Claim | undefined
   #count = 0
 
-  /** @param crowded whether everybody wants the same lock */
+  /** @param crowded whether all clients want the same lock */
   constructor(seed: number, crowded: boolean) {
     this.#seed = seed
     this.#crowded = crowded
@@ -48,7 +48,7 @@ export class Story {
     return this.#random() < probability
   }
 
-  /** The lock that everybody wants. */
+  /** The lock that all clients want. */
   get lock(): string {
     return `${this.#seed}-${this.#families[0]}`
   }
@@ -65,7 +65,7 @@ export class Story {
   }
 
   /**
-   * Everybody dies, and nothing happens until the keys end, or most of them. Returns for how long.
+   * All clients die, and nothing happens until the keys end, or most of them. Returns for how long.
    */
   abandon(): number {
     this.#claims = []

@@ -1,11 +1,11 @@
 /**
- * Where the waiters of this client listen in a Cluster: one channel for each lock that somebody
- * waits for, on the member that owns the lock's slot, since a script there can publish to its own
- * slots only (sharded pub/sub, Redis 7).
+ * The subscriptions of this client in a Cluster: one channel for each lock that has a waiter, on
+ * the member that owns the lock's slot. A script there can publish to its own slots only (sharded
+ * pub/sub, Redis 7).
  *
- * A slot that moves takes the subscription with it. Waiters attempt again once a second, meet with
- * the new owner, and then the channel follows; whoever was granted the lock in between finds out by
- * the wake-up that says so.
+ * A slot that moves ends its subscriptions. Waiters attempt again once a second and reach the new
+ * owner, and then the channel follows. A waiter that was granted the lock in between is woken by
+ * `missed`.
  */
 import { isServerError, notHeard } from '../errors.js'
 import { Readiness } from '../channel.js'
@@ -14,10 +14,7 @@ import type { MessageListener, Subscription, Subscriptions } from '../grant-inbo
 import type { Member } from './member.js'
 import type { Router } from './router.js'
 
-/**
- * A channel that nobody needs any more is kept for so long, since whoever waited for a lock often
- * does so again.
- */
+/** How long a channel without waiters is kept, since a client often waits for a lock again. */
 const LINGER_MS = 5000
 const RETRY_MS = 100
 /** After a refusal that will hardly pass, such as a missing right. */
@@ -163,7 +160,7 @@ export class Channels implements Subscriptions {
 
   #refused(channel: Channel, error: unknown): void {
     channel.readiness.fail(notHeard(error, channel.lock))
-    // Whoever waits on without it has to look when it is heard after all.
+    // A waiter without it has to ask when the subscription works after all.
     channel.heardBefore = true
     this.#attachLater(channel, REFUSED_RETRY_MS)
   }
@@ -171,7 +168,7 @@ export class Channels implements Subscriptions {
   #heard(channel: Channel): void {
     channel.listening = true
     channel.readiness.succeed()
-    // After a gap: whoever was granted the lock in it has to find out.
+    // After a gap: a waiter that was granted the lock in it has to ask.
     if (channel.heardBefore) this.#listener.missed(channel.lock)
     channel.heardBefore = true
   }
@@ -251,7 +248,7 @@ export class Channels implements Subscriptions {
     subscriber.connection?.close()
   }
 
-  /** The channels that were at a station, and now are nowhere. */
+  /** Returns the channels that were subscribed there, and now are nowhere. */
   #lost(subscriber: ShardSubscriber): Channel[] {
     const lost = [...this.#channels.values()].filter(({ subscriber: at }) => at === subscriber)
     for (const channel of lost) {

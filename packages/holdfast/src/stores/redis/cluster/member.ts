@@ -16,7 +16,7 @@ import type {
 } from '../transports/transport.js'
 import { nameOf } from './topology.js'
 
-/** So long a broken connection is waited for before the call looks for another owner. */
+/** How long a call waits for a broken connection before it looks for another owner. */
 const ABSENCE_MS = 300
 
 /** The ways to a member. */
@@ -31,7 +31,7 @@ export interface MemberSettings {
   readonly clock: Clock
   readonly requestTimeoutMs: number
   readonly replicas: ReplicaSettings
-  /** Told of each end of a connection, and of each call that had no answer. */
+  /** Called at each end of a connection, and for each call that had no answer. */
   readonly onLost: () => void
 }
 
@@ -96,7 +96,7 @@ export class Member {
     return (this.#opened ?? (await this.#open())).connection
   }
 
-  /** Closes its connection. Calls under way are told the error. */
+  /** Closes its connection. Calls in flight reject with the error. */
   retire(error: LockError): void {
     this.#retired = error
     this.#opened?.caller.close(error)

@@ -3,8 +3,8 @@
  * any more.
  *
  * The connections are the store's own, one to each primary: then one member's failure is seen as
- * what it is, whichever client library there is. Some of them keep commands for a dead primary
- * until it comes back, others give up.
+ * what it is, with each client library. Some of them keep commands for a dead primary until it
+ * comes back, others give up.
  */
 import type { Timer } from '../../../clock/clock.js'
 import { withTimeout } from '../../../clock/with-timeout.js'
@@ -15,7 +15,7 @@ import type { Address, ClusterTransport } from '../transports/transport.js'
 import { Member, Refusal, type MemberSettings, type Send } from './member.js'
 import { nameOf, readAddress, Topology } from './topology.js'
 
-/** A call without an answer for so long is a reason to look who owns the slot now. */
+/** After how long without an answer the client asks who owns the slot now. */
 const SUSPECT_MS = 1000
 const SWEEP_MS = 250
 /** How long one member may take to say who owns what. */
@@ -78,8 +78,8 @@ export class Router {
   }
 
   /**
-   * The member that owns a slot as far as is known. Rejects where nobody does: whoever comes again
-   * may find one.
+   * Resolves to the member that owns a slot as far as is known. Rejects where none does: a later
+   * call may find one.
    */
   async ownerOf(slot: number): Promise<Member> {
     const owner = await this.#findOwner(slot)
@@ -124,8 +124,8 @@ export class Router {
     let asked: Member | undefined
     for (let tries = 0; ; tries += 1) {
       const member = asked ?? (await this.#findOwner(slot))
-      // Whoever was told of a failure meanwhile may have withdrawn already: an attempt must not
-      // come after that.
+      // A caller that learned of a failure meanwhile may have withdrawn already: an attempt must
+      // not come after that.
       if (!this.#calls.has(call)) throw closedError()
       // Such as while the Cluster is being made, or when the one who was asked knew of a part of it
       // only.
@@ -133,7 +133,7 @@ export class Router {
         ? await member.call(asked ? asking(send) : send)
         : new Refusal(explain(noOwner(slot)), 'CLUSTERDOWN')
       if (!(answer instanceof Refusal)) return answer
-      // Whoever called was told already.
+      // The caller has its answer already.
       if (!this.#calls.has(call)) throw closedError()
       call.trouble = answer.error
       asked = member && this.#askedOf(answer, member)
@@ -141,7 +141,7 @@ export class Router {
       const follows = asked !== undefined || moved
       if (!follows && answer.word !== '' && !PASSING.has(answer.word)) throw answer.error
       if (follows && tries < FOLLOWED_AT_ONCE) continue
-      // A key whose slot is just being moved says TRYAGAIN: then everybody is where they should be.
+      // A key whose slot is just being moved says TRYAGAIN: then each member is the right one.
       if (answer.word !== 'TRYAGAIN') this.lookSoon()
       const pauseMs = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** tries)
       await new Promise<void>((resolve) => void this.#settings.clock.timer(pauseMs, resolve))
@@ -156,7 +156,7 @@ export class Router {
   }
 
   #member(address: Address): Member {
-    // Nobody would ever close the connection of one that is made later.
+    // The connection of a member that is made later would never be closed.
     if (this.#closed) throw closedError()
     const name = nameOf(address)
     let member = this.#members.get(name)
@@ -170,7 +170,7 @@ export class Router {
   /** Finds out who owns what, unless that was done a moment ago. */
   lookSoon(): void {
     if (this.#closed || this.#settings.clock.monotonicMs() - this.#lookedMs < LOOK_EVERY_MS) return
-    // Whoever needs the answer meets with the same trouble again.
+    // A call that needs the answer meets with the same trouble again.
     this.#look().catch(() => undefined)
   }
 

@@ -64,7 +64,7 @@ export function nameOf({ host, port }: Address): string {
 
 /**
  * An address as it stands in a redirection, such as `127.0.0.1:6379`, or `:6379` for the host of
- * who says so.
+ * the member that redirects.
  */
 export function readAddress(text: string, saidBy: Address): Address | undefined {
   const colon = text.lastIndexOf(':')

@@ -1,5 +1,5 @@
 /**
- * Addresses behind NAT: what a client was told to connect to instead of what the members of a
+ * Addresses behind NAT: what a client is set to connect to instead of what the members of a
  * Cluster call themselves.
  */
 import type { Address } from './transport.js'

@@ -51,9 +51,9 @@ interface Kept {
 const kept = new WeakMap<IoRedisCluster, Kept>()
 
 /**
- * A client that cannot connect keeps commands for ever. Whoever comes again meanwhile waits for the
- * answer to the one that it has: it is answered when it is sent, and so it is no older than that of
- * another would be.
+ * A client that cannot connect keeps commands forever. A later call with the same words waits for
+ * the answer to the command that it keeps: that is answered when it is sent, and so it is no older
+ * than the answer to another one would be.
  */
 function ask(client: IoRedisCluster, [name, ...args]: [string, ...string[]]): Promise<unknown> {
   const words = [name, ...args].join(' ')
@@ -70,7 +70,7 @@ function ask(client: IoRedisCluster, [name, ...args]: [string, ...string[]]): Pr
   return reply
 }
 
-/** A client that cannot connect tells of its failures in events. */
+/** A client that cannot connect reports its failures in events. */
 function untilError<T>(client: IoRedisCluster, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = watchShared(
@@ -129,12 +129,12 @@ function listenSharded(member: IoRedisMember, listener: ShardListener): ShardCon
     autoResubscribe: false,
     retryStrategy: null,
   })
-  // Also when a channel was taken away since its slot has moved: the library takes that for an
-  // answer to nothing.
+  // Also when a channel was cut off since its slot has moved: the library takes that for an answer
+  // to nothing.
   subscriber.on('error', () => listener.broken())
   subscriber.on('end', () => listener.broken())
-  // A subscription that is refused since its slot is elsewhere is never answered; this is all that
-  // is told.
+  // A subscription that is refused since its slot is elsewhere is never answered; this event is
+  // the only sign.
   subscriber.on('moved', () => listener.broken())
   subscriber.on('smessage', (channel, text) => listener.message(String(channel), String(text)))
   subscriber.on('ready', () => listener.open())

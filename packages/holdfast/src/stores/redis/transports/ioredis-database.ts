@@ -2,8 +2,8 @@
  * The database that a client of ioredis is to be in.
  *
  * The library calls a connection ready also when SELECT was refused, by the user's rights or since
- * there is no such database, and sends what it is given all the same: into database 0, where nobody
- * else looks for the lock. So each connection has to answer a SELECT of ours before anything else
+ * there is no such database, and sends commands all the same: into database 0, where no other
+ * client looks for the lock. So each connection has to answer a SELECT of ours before anything else
  * goes out over it.
  */
 import type { IoRedisDuplicate } from '../clients.js'
@@ -64,9 +64,7 @@ function watched(client: Client): Known {
   return state
 }
 
-/**
- * Through the library, which connects where it is not connected yet, and gives up as it is told to.
- */
+/** Through the library, which connects where it is not connected yet, and fails by its settings. */
 function confirm(client: Client, state: Known, db: number): Promise<void> {
   state.confirming ??= client
     .call('SELECT', String(db))

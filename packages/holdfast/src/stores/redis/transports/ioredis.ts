@@ -62,8 +62,8 @@ function listen(
     retryStrategy: retryMs,
     sentinelRetryStrategy: retryMs,
   })
-  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the
-  // waiters a heartbeat.
+  // Connections come and go, and the library retries. What is missed meanwhile costs the waiters a
+  // heartbeat.
   subscriber.on('error', () => undefined)
   subscriber.on('message', (_channel, text) => listener.message(String(text)))
   const subscribe = async (): Promise<void> => {

@@ -2,7 +2,7 @@
 import type { NodeRedisCluster, NodeRedisClusterNode, NodeRedisMember } from '../clients.js'
 import { mapAddress } from './address-map.js'
 import { nodeRedisTransport } from './node-redis.js'
-import { destroy, duplicateOnce, LastingWire } from './node-redis-wire.js'
+import { destroy, duplicateOnce, ReconnectingWire } from './node-redis-wire.js'
 import type {
   Address,
   ClusterTransport,
@@ -12,10 +12,10 @@ import type {
 } from './transport.js'
 
 /**
- * One that has not answered for so long is not waited for alone. The library keeps what it cannot
- * send, without an end.
+ * After how long without an answer the next member is asked as well. The library keeps what it
+ * cannot send, without an end.
  */
-const PATIENCE_MS = 300
+const NEXT_MEMBER_MS = 300
 
 interface Settings {
   readonly keyPrefix?: unknown
@@ -40,7 +40,7 @@ export function nodeRedisClusterTransport(client: NodeRedisCluster): ClusterTran
   }
 }
 
-/** What is sent before it knows its members fails, though `connect()` is under way. */
+/** A command that is sent before the client knows its members fails, though it is connecting. */
 function untilConnected(client: NodeRedisCluster): Promise<void> {
   if (!client.isOpen) return Promise.reject(closed())
   if (client.masters.length > 0) return Promise.resolve()
@@ -64,7 +64,7 @@ function untilConnected(client: NodeRedisCluster): Promise<void> {
 
 /**
  * A connection of the library's, for its settings. Whether it works does not matter: one to a
- * member that is dead is awaited for ever.
+ * member that is dead is awaited forever.
  */
 async function anyMember(client: NodeRedisCluster): Promise<NodeRedisMember> {
   const [first] = client.masters
@@ -89,7 +89,7 @@ function askAny(client: NodeRedisCluster, args: readonly string[]): Promise<unkn
       const node = nodes[asked]
       if (!node) return
       asked += 1
-      timer = setTimeout(askNext, PATIENCE_MS)
+      timer = setTimeout(askNext, NEXT_MEMBER_MS)
       client
         .nodeClient(node as never)
         .then((member) => member.sendCommand([...args]))
@@ -132,7 +132,7 @@ function open(member: NodeRedisMember, { host, port }: Address): MemberConnectio
     keyPrefix: '',
     readonly: false,
   })
-  const wire = new LastingWire(() => duplicateOnce(like))
+  const wire = new ReconnectingWire(() => duplicateOnce(like))
   wire.open()
   return {
     transport: nodeRedisTransport(like, wire),

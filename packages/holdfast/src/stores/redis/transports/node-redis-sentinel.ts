@@ -36,10 +36,7 @@ export function nodeRedisSentinelTransport(client: NodeRedisSentinel): Transport
   }
 }
 
-/**
- * One that was never connected fails over what it has not made yet, and its message says nothing to
- * anybody.
- */
+/** A client that was never connected would fail with a message about its own internals. */
 function send(client: NodeRedisSentinel, args: string[]): Promise<unknown> {
   return client.isOpen
     ? client.sendCommand(false, args)
@@ -56,7 +53,7 @@ function watchState(client: NodeRedisSentinel, listener: StateListener): () => v
   const onReady = (): void => listener.ready()
   const onError = (error?: unknown): void => listener.lost(error)
   const onEnd = (): void => listener.lost()
-  // Not every version 6 tells when it is ready.
+  // Not every version 6 reports when it is ready.
   const onChange = (change?: unknown): void => {
     if (isOfPrimary(change)) listener.broken?.()
     if (client.isReady) listener.ready()

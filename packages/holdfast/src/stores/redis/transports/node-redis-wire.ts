@@ -6,7 +6,7 @@ import type { StateListener } from './transport.js'
 export interface Wire {
   readonly isReady: boolean
   send(args: string[]): Promise<unknown>
-  /** Tells of the connection's state until the returned function is called. */
+  /** Reports the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
 }
 
@@ -34,7 +34,7 @@ type Watch = (listener: StateListener) => () => void
 
 /**
  * Sends when the connection is ready, or fails as the connection does. The library would send what
- * it keeps right behind AUTH and SELECT, whatever becomes of these: a lock might be taken in
+ * it keeps right behind AUTH and SELECT, even where these fail: a lock might be taken in
  * another database, or by another user.
  */
 function onceReady(watch: Watch, send: () => Promise<unknown>): Promise<unknown> {
@@ -71,7 +71,7 @@ function watchState(client: NodeRedisClient, listener: StateListener): () => voi
  * A connection that never comes back: when it breaks, another one is made in its place, until it is
  * dropped.
  */
-export class LastingWire implements Wire {
+export class ReconnectingWire implements Wire {
   readonly #make: () => NodeRedisDuplicate
   readonly #listeners = new Set<StateListener>()
   #client: NodeRedisDuplicate | undefined
@@ -104,7 +104,7 @@ export class LastingWire implements Wire {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Connects, unless that is done or under way, or about to be tried again. */
+  /** Connects, unless it is connected or connecting, or about to retry. */
   open(): void {
     if (this.#client || this.#timer) return
     const client = this.#make()
@@ -145,7 +145,7 @@ export class LastingWire implements Wire {
       this.#timer = undefined
       this.open()
     }, retryMs)
-    // Those who listen hear why before what was under way fails for want of a connection.
+    // Listeners learn the reason before the calls in flight fail for want of a connection.
     this.#tellLost(error)
     destroy(client)
   }

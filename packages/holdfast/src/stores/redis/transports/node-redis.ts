@@ -71,8 +71,8 @@ async function subscribe(
   listener: ChannelListener,
 ): Promise<void> {
   let subscribed = false
-  // Connections come and go, and the library goes on trying. What is missed meanwhile costs the
-  // waiters a heartbeat.
+  // Connections come and go, and the library retries. What is missed meanwhile costs the waiters a
+  // heartbeat.
   subscriber.on('error', () => undefined)
   // The library subscribes again by itself, and is ready when it has.
   subscriber.on('ready', () => {

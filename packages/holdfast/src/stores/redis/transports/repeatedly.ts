@@ -14,8 +14,8 @@ export function retryMs(times: number): number {
 }
 
 /**
- * Does it until it has gone well once, or until the returned function is called.
- * @param refused told of each answer of a server that refuses it
+ * Repeats `work` until it has succeeded once, or until the returned function is called.
+ * @param refused called with each answer of a server that refuses it
  */
 export function repeatedly(
   work: () => Promise<void>,

@@ -12,7 +12,7 @@ interface Shared {
 const byClient = new WeakMap<object, Shared>()
 
 /**
- * Tells of a client's state until the returned function is called.
+ * Reports a client's state until the returned function is called.
  * @param attach puts the one listener on the client, and gives what takes it off again
  */
 export function watchShared(

@@ -1,13 +1,13 @@
-/** What the store needs of a client library, whichever it is. */
+/** What the store needs of a client library. */
 import type { Script } from '../scripts.generated.js'
 
 export interface StateListener {
   /** Commands get through now. */
   ready(): void
-  /** The connection is gone, or could not be made; the library goes on trying. */
+  /** The connection is gone, or could not be made; the library retries. */
   lost(error?: unknown): void
   /**
-   * A connection broke, and the library itself sends again the calls that were under way over it.
+   * A connection broke, and the library itself sends the calls in flight again.
    */
   broken?(): void
 }
@@ -16,7 +16,7 @@ export interface StateListener {
 export type ScriptForm = 'hash' | 'source'
 
 export interface Transport {
-  /** What the client was told to put before every key. */
+  /** The client's own prefix, which stands before every key. */
   readonly keyPrefix: string
   readonly isReady: boolean
   /** Runs a script by its hash, or by its source. The keys are without the prefix. */
@@ -28,7 +28,7 @@ export interface Transport {
   ): Promise<unknown>
   /** Sends a command that names no keys. */
   command(name: string, ...args: string[]): Promise<unknown>
-  /** Tells of the connection's state until the returned function is called. */
+  /** Reports the connection's state until the returned function is called. */
   watchState(listener: StateListener): () => void
   /** Opens a connection of the store's own for `ReplicatedCalls`. */
   connect(): OwnConnection
@@ -51,7 +51,7 @@ export interface ChannelListener {
   message(text: string): void
   /** The channel is heard now. Called again after each gap, in which messages were lost. */
   listening(): void
-  /** The server refuses to let it be heard, with this error. It goes on being tried. */
+  /** The server refuses the subscription with this error. The transport retries. */
   refused(error: unknown): void
 }
 
@@ -73,7 +73,7 @@ export interface ClusterTransport {
   readonly keyPrefix: string
   /** Sends a command that names no keys through the caller's client, to any member. */
   command(name: string, ...args: string[]): Promise<unknown>
-  /** Where the client was told to find what the members call so. */
+  /** Returns where the client's settings say that a member is found. */
   mapAddress(address: Address): Address
   /** Opens a connection to a member with the settings of the client. */
   open(address: Address): Promise<MemberConnection>
