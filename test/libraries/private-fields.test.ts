@@ -35,7 +35,7 @@ import { after } from '../support/after.js'
 
 describe.each([
   { name: 'ioredis 5', library: ioredis5 },
-  // The same as far as it is used here, but for its types.
+  // The used part is the same, except for its types.
   { name: 'ioredis 6', library: ioredis6 as unknown as typeof ioredis5 },
 ])('$name', ({ library }) => {
   test('shows the database that SELECT moved a client to, also after a break', async () => {
@@ -126,7 +126,7 @@ describe('the database is known of', () => {
       ['postgresql', 'postgres'],
       ['mysql', 'mysql'],
     ] as const) {
-      const prisma = prismaFor(provider, `${provider}://nobody@127.0.0.1:1/none`)
+      const prisma = prismaFor(provider, `${provider}://unknown@127.0.0.1:1/none`)
       after(() => prisma.$disconnect())
       expect(prismaTransactions(prisma).dialect).toBe(dialect)
     }

@@ -1,6 +1,6 @@
 /**
- * The clock of a database is set while locks are held. What a step does to expiry is documented;
- * what it must never do is give a token that does not grow, or leave a lock that nobody can have.
+ * The clock of a database is set while locks are held. What a step does to expiry is documented.
+ * It must never give a token that does not grow, or leave a lock that no client can acquire.
  */
 import type { AttemptResult } from 'holdfast/store'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ describe.each(kits)('$name', ({ store, setClock }) => {
     expect(tokenOf(await attempt('dead', 'b'))).toBeGreaterThan(first)
   })
 
-  test('set forward: the lease is over early, its holder is told so, and only the token tells the two apart', async () => {
+  test('set forward: the lease ends early, its holder learns it, and only the token distinguishes the two', async () => {
     await setClock(NOW_MS)
     const first = tokenOf(await attempt('forth', 'a'))
     await setClock(NOW_MS + STEP_MS)

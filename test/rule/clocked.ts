@@ -1,4 +1,4 @@
-/** The schemas as they are, but for the clock, which the test sets, and the dice. */
+/** The schemas with a clock that the test sets, and without random decisions. */
 import { mysqlSchema } from 'holdfast/mysql'
 import { postgresSchema } from 'holdfast/postgres'
 import { expect } from 'vitest'

@@ -20,7 +20,7 @@ export interface ClockedStore {
   readonly store: Store
   /** Sets the service's clock, in whole milliseconds since the Unix epoch. */
   setClock(ms: number): Promise<void>
-  /** Removes the rows of locks that nobody has used for a day. */
+  /** Removes the rows of locks that no client has used for a day. */
   purge(): unknown
   /** Kills the server, and starts it again with its data. */
   restart(): Promise<unknown>
@@ -43,23 +43,20 @@ const ROUNDS = isFull()
   : { single: 8, grouped: 3, abandoned: 4, restarts: 1 }
 
 const DAY_MS = 86_400_000
-/**
- * For how long nobody comes: longer than a heartbeat, than a TTL, than tombstones, than rows are
- * kept.
- */
+/** Times without any client: longer than a heartbeat, a TTL, a tombstone, and a row of a lock. */
 const ABANDONED_MS = [70, 700, 5000, DAY_MS, 40 * DAY_MS]
 
 export interface Crowd {
-  /** So many claims are about the same lock. */
+  /** How many claims want the same lock. */
   readonly claims: number
   /**
-   * The state is compared in one of so many steps: to look at a lock may change how the service
-   * keeps it.
+   * The state is compared once in this many steps: an inspection may change how the service stores
+   * a lock.
    */
   readonly looks: number
 }
 
-/** A crowd, in which hardly anybody is alone, and two who often are. */
+/** Many claims, of which one is seldom alone, and two, of which one often is. */
 export const CROWDS: readonly Crowd[] = [
   { claims: 10, looks: 1 },
   { claims: 2, looks: 7 },
@@ -77,8 +74,8 @@ export async function compareHistories(clocked: ClockedStore, crowd: Crowd): Pro
 }
 
 /**
- * Histories in which everybody dies now and then, for seconds or for weeks, and the server restarts
- * once.
+ * Histories in which all clients die now and then, for seconds or for weeks, and the server
+ * restarts once.
  */
 export async function compareAbandoned(clocked: ClockedStore, crowd: Crowd): Promise<void> {
   const first = crowd.claims * 1000 + 500
@@ -140,8 +137,7 @@ class Play {
   }
 
   /**
-   * Asks both, and gives a function that compares the answers, and the state they have come to when
-   * it is told to.
+   * Asks both, and returns a function that compares the answers and, if it is asked to, the state.
    */
   async step(step: number, nowMs: number): Promise<(look: boolean) => Promise<void>> {
     const below = this.#below
@@ -159,7 +155,7 @@ class Play {
     const owner = { ...claim.owner, label: `${step}` }
     const renewal: Renewal = { lock, id: claim.id, ttlMs: 100 + below(300), owner }
     const stealing = { now, reason: `step ${step}` }
-    // A claim is made anew now and then, since one that was withdrawn stays refused.
+    // A new claim replaces it now and then, since a withdrawn one stays refused.
     if (verb === 'withdraw' && below(2) === 0) this.#claims[index] = this.#newClaim(`${step}-new`)
     const theirs = await outcomeOf(() => {
       if (verb === 'attempt') return this.#store.attempt(claim, options)
@@ -178,11 +174,11 @@ class Play {
       }),
     )
     return async (look) => {
-      const told = `seed ${this.#seed}:\n${this.#history.slice(-25).join('\n')}\n`
-      expect(withoutHint(theirs), told).toEqual(withoutHint(ours))
+      const history = `seed ${this.#seed}:\n${this.#history.slice(-25).join('\n')}\n`
+      expect(withoutHint(theirs), history).toEqual(withoutHint(ours))
       if (!look) return
       const page = await this.#store.inspect({ lock })
-      expect(page.locks, told).toEqual(this.#model.describe())
+      expect(page.locks, history).toEqual(this.#model.describe())
     }
   }
 
@@ -248,8 +244,7 @@ class Model {
 
   play<R>(verb: (state: rule.LockState, turn: rule.Turn) => R): R {
     this.turn.tokenFloor = (START_MS + this.turn.nowMs) * 1000
-    // The plain rule may remember a withdrawn claim for longer than it has to, which nobody else
-    // need imitate.
+    // The plain rule may remember a withdrawn claim for longer than it has to. Stores need not.
     for (const [id, { untilMs }] of this.#state.tombstones) {
       if (untilMs <= this.turn.nowMs) this.#state.tombstones.delete(id)
     }

@@ -1,5 +1,5 @@
 /**
- * A lock that was given up while a transaction still covers it is granted to nobody before that
+ * A lock that was released while a transaction still covers it is granted to no client before that
  * transaction has ended.
  */
 import { afterAll, describe, expect, test } from 'vitest'
@@ -44,11 +44,11 @@ describe.each(kits)('$name', ({ store, prefix, sharing, setClock, session }) => 
     for (const held of locks) expect(await store.withdraw(claim(held, 'b'))).toBe('released')
     expect(await attempt([lock], 'c')).toEqual(['granted'])
     expect(await store.withdraw(claim(lock, 'c'))).toBe('released')
-    // Nothing of that is left to keep it from those who come later.
+    // Nothing of that keeps the lock from later clients.
     expect(await attempt(locks, 'd')).toEqual(locks.map(() => 'granted'))
   })
 
-  test('steal with now tells that a transaction still keeps the lock', async () => {
+  test('steal with now reports that a transaction still keeps the lock', async () => {
     const lock = 'stolen from'
     await setClock(NOW_MS)
     await attempt([lock], 'a')

@@ -26,8 +26,8 @@ export interface Kit {
   purge(days: number): number
   session(): Promise<Session>
   /**
-   * How many sessions wait for a row. MariaDB renews its list only when nobody has read it for 100
-   * ms.
+   * How many sessions wait for a row. MariaDB renews its list only if no session has read it for
+   * 100 ms.
    */
   blocked(): number
 }

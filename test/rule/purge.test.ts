@@ -1,4 +1,4 @@
-/** Rows of locks that nobody has used for long are taken away, and tokens grow all the same. */
+/** The rows of long unused locks are deleted, and tokens still grow. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { claim, startKits, tokenOf } from './kits.js'
 
@@ -45,7 +45,7 @@ describe.each(kits)(
       })
     })
 
-    test('who waits for a row that is being taken away makes it anew', async () => {
+    test('a session that waits for a row that is deleted inserts it again', async () => {
       await setClock(NOW_MS)
       const before = await attempt('raced', 'a')
       await store.withdraw(claim('raced', 'a'))
@@ -78,7 +78,7 @@ describe.each(kits)(
       }
     })
 
-    test('a row that somebody else has is left alone, and a day is the least', async () => {
+    test('a row that another session has locked stays, and less than a day is refused', async () => {
       await setClock(NOW_MS)
       await attempt('taken', 'a')
       await store.withdraw(claim('taken', 'a'))

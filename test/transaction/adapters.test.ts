@@ -88,7 +88,7 @@ describe.each(kits)('through $name', async (kit) => {
     expect(await amount()).toBe(9)
   })
 
-  test('nobody is granted the lock before the end, and what was robbed is rolled back', async () => {
+  test('no other client is granted the lock before the end, and a stolen lease rolls back', async () => {
     const working = locks.transaction(locks.mutex(kit.name), db, async (tx, lease) => {
       await db.query(tx, `update ${table} set amount = amount - 1`, [])
       await other.steal(kit.name, { now: true })
@@ -103,7 +103,7 @@ describe.each(kits)('through $name', async (kit) => {
   test('a transaction that cannot commit does not seem to', async () => {
     const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
       await db.query(tx, `update ${table} set amount = amount - 1`, [])
-      // What a statement that fails dooms on PostgreSQL, and what CREATE TABLE has committed on
+      // What a failed statement aborts on PostgreSQL, and what CREATE TABLE has committed on
       // MySQL.
       if (mysql) await db.query(tx, `create table side_${kit.name} (n int)`, [])
       else await db.query(tx, 'select * from nowhere', []).catch(() => undefined)
@@ -115,7 +115,7 @@ describe.each(kits)('through $name', async (kit) => {
 
   if (kit.name.startsWith('knex')) {
     test.each(['commit', 'rollback'] as const)(
-      'a %s in the work is told, after the work',
+      'a %s in the work rejects, after the work',
       async (how) => {
         const looks: unknown[] = []
         const ended = locks.transaction(locks.mutex(kit.name), db, async (tx) => {
@@ -135,7 +135,7 @@ describe.each(kits)('through $name', async (kit) => {
 
   const nested = NESTING[kit.name.split('_')[0] ?? '']
   test.runIf(nested)(
-    'a transaction in place of the database is refused: its lock would end at a savepoint',
+    'a transaction instead of a database is refused: its lock would end at a savepoint',
     async () => {
       await db.transaction(async (tx) => {
         await Promise.resolve()
@@ -187,7 +187,7 @@ describe.each(kits)('through $name', async (kit) => {
     await lease.release()
   })
 
-  test('a row is locked until the commit; who gives up goes on', async () => {
+  test('a row is locked until the commit; a caller that gives up continues', async () => {
     await db.transaction(async (tx) => {
       expect(await lockRow(tx, item, { waitMs: 5000 })).toMatchObject({ id: 1, amount: 9 })
       await db.transaction(async (other) => {

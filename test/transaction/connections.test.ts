@@ -91,7 +91,7 @@ describe.each(kits.filter(({ name }) => name === 'pg' || name === 'mysql2'))(
     open.push(locks)
 
     test('the work cannot give its connection back', async () => {
-      const own = locks.transaction(locks.mutex('given back'), db, async (tx) => {
+      const own = locks.transaction(locks.mutex('released'), db, async (tx) => {
         ;(tx as unknown as { release(): void }).release()
       })
       await expect(own).rejects.toMatchObject({

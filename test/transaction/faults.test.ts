@@ -1,6 +1,5 @@
 /**
- * What can happen to a transaction that a lock covers: nothing is half done, and nobody waits for
- * it for ever.
+ * Faults of a transaction that a lock covers: nothing is half done, and no caller waits forever.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -115,7 +114,7 @@ const DATABASES = [
 describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadlock }) => {
   const writes = (): string => ask('select count(*) from writes')
 
-  test('a connection that is killed: rolled back and told, and never continued on another one', async () => {
+  test('a connection that is killed: it rolls back and rejects, and never continues on another one', async () => {
     const { locks, db } = client({})
     const before = writes()
     const killed = locks.transaction(locks.mutex('killed'), db, async (tx) => {
@@ -163,7 +162,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     expect([first, second]).toEqual([now, now])
   })
 
-  test('a commit whose answer is lost together with the lease is not told as a loss', async () => {
+  test('a commit whose answer is lost together with the lease does not reject as a loss', async () => {
     const { locks, db } = client({ ttlMs: 1500 })
     const { locks: thief } = client({})
     const before = Number(writes())
@@ -189,7 +188,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     expect(Number(writes())).toBe(before + 1)
   })
 
-  test('a session that ends under the work: nobody is granted the lock before the work has ended', async () => {
+  test('a session that ends under the work: no other client is granted the lock before the work ends', async () => {
     const [{ locks, db }, other] = [client({}), client({})]
     const before = writes()
     const looks: unknown[] = []
@@ -227,7 +226,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
     await lease.release()
   })
 
-  test('a deadlock is told with its code, and the lock is free again', async () => {
+  test('a deadlock rejects with its code, and the lock is free again', async () => {
     const { locks, db } = client({})
     const inside: (() => void)[] = []
     const untilBothAre = (): Promise<void> =>
@@ -252,7 +251,7 @@ describe.each(DATABASES)('through $name', ({ name, url, client, ask, kill, deadl
   })
 })
 
-test('a connection that breaks under a wait for a row, through postgres: told, and the process lives', async () => {
+test('a connection that breaks under a wait for a row, through postgres: it rejects, and the process lives', async () => {
   const proxy = await Proxy.to(postgres.port)
   after(() => proxy.close())
   const url = postgres.url.replace(String(postgres.port), String(proxy.port))
@@ -295,7 +294,7 @@ test('a long transaction of a writer that became a reader: no reader who waits e
 })
 
 // MariaDB 10.11 has no such failures: its transactions read old rows and write new ones.
-test('a serialization failure is told with its code, and the lock is free again', async () => {
+test('a serialization failure rejects with its code, and the lock is free again', async () => {
   const { locks } = postgresClient({})
   const { db } = postgresClient({}, '-c default_transaction_isolation=repeatable\\ read')
   const failing = locks.transaction(locks.mutex('serial'), db, async (tx) => {

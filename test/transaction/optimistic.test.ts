@@ -26,7 +26,7 @@ describe.each(kits)('through $name', (kit) => {
   const stored = async (): Promise<Stock> =>
     (await ask(`select * from ${table} where id = 1`))[0] as Stock
 
-  test('writes the change, raises the version, and tells what is there now', async () => {
+  test('writes the change, raises the version, and resolves to the new row', async () => {
     kit.sql(
       `create table ${table} (id int primary key, amount int not null, note text, version int not null)`,
     )
@@ -90,7 +90,7 @@ describe.each(kits)('through $name', (kit) => {
     expect(await ask(`select n from log_${kit.name}`)).toEqual([{ n: 2 }])
   })
 
-  test('gives up after so many tries, and says so', async () => {
+  test('rejects with VERSION_CONFLICT after the given number of tries', async () => {
     const before = await stored()
     let runs = 0
     const failing = optimistic<Stock>(

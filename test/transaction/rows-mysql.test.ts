@@ -39,7 +39,7 @@ test('what is read after the lock was granted is what is there then', async () =
       const [rows] = await its.query<RowDataPacket[]>('select place from seats where id = 2')
       return rows
     })
-    // The list of transactions is renewed only when nobody has read it for 100 ms.
+    // The list of transactions is renewed only when no session has read it for 100 ms.
     const waits = `select count(*) from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
     await expect.poll(() => server.sql(waits), { timeout: 5000, interval: 200 }).toBe('1')
     await tx.query(`update seats set place = 'new' where id = 2`)
@@ -67,7 +67,7 @@ test('refuses a unique index that would not be used, or is over parts of columns
 })
 
 test.each(['', 'ANSI_QUOTES'])(
-  'finds a unique index whatever its columns are called, in the mode "%s"',
+  'finds a unique index with columns of any name, in the mode "%s"',
   async (mode) => {
     const pool = freshPool()
     const key = { 'a `(b)': 1, 'c,"d': 'x' }

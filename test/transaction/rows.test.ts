@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const kit of kits.toReversed()) await kit.end()
 })
 
-/** A transaction that has begun, and stays open until it is told to end. */
+/** A transaction that has begun, and stays open until the test ends it. */
 interface Open {
   readonly tx: SqlTransaction
   commit(): Promise<void>
@@ -92,7 +92,7 @@ describe.each(kits)('through $name', (kit) => {
     expect(await second).toEqual([4, 4])
   })
 
-  test.each([0, 300])('gives up after %s ms, and the transaction goes on', async (waitMs) => {
+  test.each([0, 300])('gives up after %s ms, and the transaction continues', async (waitMs) => {
     const first = await begin()
     await lockRow(first.tx, seat(1))
     await other.transaction(async (tx) => {
@@ -140,7 +140,7 @@ describe.each(kits)('through $name', (kit) => {
     await first.commit()
   })
 
-  test('a wait for a table that somebody has locked as a whole comes to its end, too', async () => {
+  test('a wait for a table that another session has locked as a whole times out, too', async () => {
     const whole = await begin()
     const lock = mysql
       ? `lock tables ${table} write`
@@ -161,7 +161,7 @@ describe.each(kits)('through $name', (kit) => {
     }
   })
 
-  test("a wait that the server's own limit ended is told so", async () => {
+  test("a wait that the server's own limit ended rejects with LOCK_TIMEOUT", async () => {
     const limit = mysql ? 'set innodb_lock_wait_timeout = 1' : "set local lock_timeout = '50ms'"
     const first = await begin()
     await lockRow(first.tx, seat(1))
@@ -223,7 +223,7 @@ describe.each(kits)('through $name', (kit) => {
     expect(await db.transaction((tx) => lockRow(tx, row))).toEqual({ ...row.key, n: 7 })
   })
 
-  test('a row that cannot be made in time is told of, and the transaction goes on', async () => {
+  test('a row that cannot be created in time rejects, and the transaction continues', async () => {
     // As where each connection of a pool is taken by a transaction that wants one more.
     const none = { ...db, transaction: () => new Promise<never>(() => undefined) }
     await other.transaction(async (tx) => {
@@ -252,7 +252,7 @@ describe.each(kits)('through $name', (kit) => {
     }
   })
 
-  test('a missing row is made once, whoever comes first', async () => {
+  test('a missing row is created once, for any order of callers', async () => {
     const clients = Array.from({ length: 3 }, () => kit.client().db)
     const row = seat(50)
     const added = clients.flatMap((client) =>
@@ -270,7 +270,7 @@ describe.each(kits)('through $name', (kit) => {
   })
 
   if (!mysql) {
-    test("a wait for a name that the server's own limit ended is told so", async () => {
+    test("a wait for a name that the server's own limit ended rejects with LOCK_TIMEOUT", async () => {
       const first = await begin()
       await advisoryLock(first.tx, 'limited')
       const waiting = other.transaction(async (tx) => {
@@ -327,7 +327,7 @@ describe.each(kits)('through $name', (kit) => {
   }
 
   if (mysql) {
-    test('where each look is a lock, a row that somebody has is not waited for to be made', async () => {
+    test('where each read is a lock, a row that another session has is not waited for to be created', async () => {
       const [before] = (await ask('select @@global.innodb_lock_wait_timeout as seconds')) as [
         { seconds: number },
       ]
@@ -390,7 +390,7 @@ describe.each(kits)('through $name', (kit) => {
       await open.commit()
     })
 
-    test('locks a row whatever the collation of the connection', async () => {
+    test('locks a row for any collation of the connection', async () => {
       const fresh = kit.client().db
       await fresh.transaction(async (tx) => {
         await fresh.query(tx, 'set collation_connection = utf8mb4_general_ci', [])

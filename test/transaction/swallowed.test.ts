@@ -53,7 +53,7 @@ describe.each(kits)('through $name', async (kit) => {
   const other = (await kit.client()).db
 
   /**
-   * The server rolls the transaction back for a deadlock, and the work goes on as if nothing had
+   * The server rolls the transaction back for a deadlock, and the work continues as if nothing had
    * happened.
    */
   async function swallowDeadlock(tx: SqlTransaction): Promise<void> {
@@ -111,8 +111,7 @@ describe.each(kits)('through $name', async (kit) => {
     expect(await ask(`select * from ${accounts} where id = 1`)).toEqual([
       { id: 1, amount: 100, version: 0 },
     ])
-    // What follows the deadlock is in no transaction, so MySQL commits it at once. The error says
-    // so.
+    // Later statements are in no transaction, so MySQL commits them at once. The error reports it.
     expect(await notes()).toEqual(stays)
     if (mysql) expect((error as Error).message).toContain('stays written')
   })
@@ -182,7 +181,7 @@ describe('on a server that rolls back the whole transaction for a wait that time
   test.each([
     { name: 'lockRow', ask: (tx: PoolConnection) => lockRow(tx, seat, { waitMs: 1000 }) },
     ...(server.product === 'MySQL' ? [] : nowait),
-  ])('$name says so, and a transaction that swallows that rejects', async ({ ask }) => {
+  ])('$name rejects, and a transaction that swallows that rejects too', async ({ ask }) => {
     const said = {
       code: 'LOCK_TIMEOUT',
       message: expect.stringContaining('rolled this transaction back') as string,

@@ -81,7 +81,7 @@ describe.each(kits)('through $name', (kit) => {
   })
 
   test.each(['expires', 'is stolen at once'])(
-    'the lease %s: nobody is granted the lock before the end',
+    'the lease %s: no other client is granted the lock before the end',
     async (how) => {
       const [mine, other] = [locksOf(kit.client()), locksOf(kit.client())]
       const name = `covered ${how}`
@@ -142,7 +142,7 @@ describe.each(kits)('through $name', (kit) => {
   })
 
   test.each(['commit', 'rollback'])(
-    'a transaction that the work ended itself, by %s, is told',
+    'a transaction that the work ended itself, by %s, rejects',
     async (how) => {
       const locks = locksOf(kit.client())
       const working = locks.transaction(locks.mutex('ended'), db, (tx) => db.query(tx, how, []))
@@ -177,7 +177,7 @@ describe.each(kits)('through $name', (kit) => {
     expect(await count()).toBe(before + 1)
   })
 
-  test('a nested run that nobody waits for keeps the lock until it ends', async () => {
+  test('a nested run that is not awaited keeps the lock until it ends', async () => {
     const locks = locksOf(kit.client())
     const lock = locks.mutex('nested', { reentrant: true })
     const next = locksOf(kit.client()).mutex('nested')
@@ -202,7 +202,7 @@ describe.each(kits)('through $name', (kit) => {
       await insert(tx)
       await db.query(tx, 'select * from nowhere', []).catch(() => undefined)
     })
-    // MySQL undoes the statement alone, and goes on.
+    // MySQL undoes only the statement, and continues.
     if (db.dialect === 'mysql') await working
     else await expect(working).rejects.toThrow('rolled the transaction back')
     expect(await count()).toBe(before + (db.dialect === 'mysql' ? 1 : 0))
@@ -341,7 +341,7 @@ test('a client of pg is no pool, and is refused before anything is written', asy
   expect(statements).toEqual([])
 })
 
-test('a statement that commits by itself is told, on MySQL', async () => {
+test('a statement that commits by itself rejects, on MySQL', async () => {
   const { db, store } = kits.find(({ name }) => name === 'mysql2')!.client()
   const locks = createLocks(store)
   open.push(locks)
@@ -359,7 +359,7 @@ test('a lock in one database cannot cover a transaction in another', async () =>
   await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE' })
 })
 
-test('a store that is not in a database says so', async () => {
+test('a store outside of a database rejects with UNSUPPORTED', async () => {
   const locks = createLocks(memoryStore())
   const db = kits[0]!.client().db
   const refused = locks.transaction(locks.mutex('m'), db, () => Promise.resolve())

@@ -102,7 +102,7 @@ describe('a database that is not ready', () => {
     await expectKept(mysqlStore({ pool: poolOf() }), () => server.sql(mysqlSchema()))
   })
 
-  test('with a table of somebody else in its place', async () => {
+  test('with a table of another program under its name', async () => {
     server.sql(mysqlSchema('changed_'))
     server.sql('alter table changed_locks rename column guarded to watched')
     const error = await failure({ pool: poolOf(), prefix: 'changed_' })

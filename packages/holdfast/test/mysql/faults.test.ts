@@ -44,7 +44,7 @@ async function killAll(): Promise<void> {
   await expect.poll(left, { timeout: 5000 }).toBe('0')
 }
 
-test('killed connections cost nothing but a moment', async () => {
+test('killed connections: the lease is renewed and the waiter is granted', async () => {
   const locks = locksOf({ pool: poolOf() }, { ttlMs: 2000 })
   const lease = await locks.mutex('killed').acquire()
   const waiting = locksOf({ pool: poolOf() }).mutex('killed').acquire()
@@ -57,7 +57,7 @@ test('killed connections cost nothing but a moment', async () => {
   expect((await waiting).held).toBe(true)
 })
 
-test('a server that is away for longer than the TTL: the holder is told by its deadline', async () => {
+test('a server that is away for longer than the TTL: the lease ends by its deadline', async () => {
   const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
   const lease = await locks.mutex('away').acquire()
   await server.service.crash()
@@ -94,7 +94,7 @@ test('an exhausted pool: the outcome is unknown in time, and nothing is left of 
   expect(await lease.release()).toBe('released')
 })
 
-test('with one connection waiters do without the bell', async () => {
+test('with one connection waiters are granted without wake-ups', async () => {
   const lease = await locksOf({ pool: poolOf() }).mutex('alone').acquire()
   const waiting = locksOf({ pool: poolOf({ connectionLimit: 1 }) })
     .mutex('alone')
@@ -132,7 +132,7 @@ test('a session without autocommit, and one that sees old rows, lock like any ot
   server.sql('set global autocommit = 1; set global transaction isolation level repeatable read')
 })
 
-test('a pool that the caller passed in is not closed, and its connections do not sleep on', async () => {
+test('the pool of the caller is not closed, and none of its connections sleeps afterwards', async () => {
   const pool = poolOf()
   const [holder, waiter] = [
     createLocks(mysqlStore({ pool: poolOf() })),
@@ -165,8 +165,7 @@ function bells(): string {
 }
 
 /**
- * A pool whose connections break, bell and all, each time that somebody looks whether the bell
- * hangs, so many times.
+ * A pool whose connections break at each check of the wake-up connection, as often as `times` says.
  */
 function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: number } {
   let left = times
@@ -197,7 +196,7 @@ function breaking(pool: Pool, times: number): MysqlPool & { readonly broken: num
   }
 }
 
-test('a bell that breaks while it is being hung is replaced by one', async () => {
+test('a wake-up connection that breaks during its start is replaced by one', async () => {
   const holder = locksOf({ pool: poolOf() })
   const lease = await holder.mutex('bells').acquire()
   const pool = breaking(poolOf({ connectionLimit: 6 }), 2)
@@ -211,7 +210,7 @@ test('a bell that breaks while it is being hung is replaced by one', async () =>
   expect((await waiting).held).toBe(true)
 })
 
-/** A pool in which nobody ever sees whether the bell hangs. */
+/** A pool in which the check of the wake-up connection always fails. */
 function blind(pool: Pool): MysqlPool {
   return {
     query: (statement) => pool.query(statement),
@@ -221,7 +220,7 @@ function blind(pool: Pool): MysqlPool {
       return {
         query: (statement) => connection.query(statement),
         async execute(statement) {
-          if (statement.sql.includes('processlist')) throw new Error('nobody looks')
+          if (statement.sql.includes('processlist')) throw new Error('no check succeeds')
           return connection.execute(statement)
         },
         release: () => connection.release(),
@@ -231,7 +230,7 @@ function blind(pool: Pool): MysqlPool {
   }
 }
 
-test('a bell that could not be hung properly is taken down as well when nobody waits', async () => {
+test('a wake-up connection whose check failed is closed as well when no caller waits', async () => {
   const lease = await locksOf({ pool: poolOf() }).mutex('half hung').acquire()
   const waiting = locksOf({ pool: blind(poolOf()) })
     .mutex('half hung')
@@ -239,7 +238,7 @@ test('a bell that could not be hung properly is taken down as well when nobody w
     .catch((error: unknown) => error)
   await expect.poll(bells, { timeout: 5000 }).toMatch(/^\d+$/)
   expect(await waiting).toMatchObject({ code: 'LOCK_TIMEOUT' })
-  // Ten seconds of quiet, and five until the server sees that nobody is there for whom it sleeps.
+  // Ten seconds without waiters, and five until the server notices the closed connection.
   await expect.poll(bells, { timeout: 25_000 }).toBe('')
   await lease.release()
 })

@@ -67,7 +67,7 @@ test.each(['ucs2', 'utf16', 'utf32'])(
     const waiting = await Promise.all(woken)
     expect(waiting.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting'])
     await writer.release()
-    // Nobody else calls them, so what is missed is missed for good.
+    // No other client wakes them, so a missed wake-up is not repeated.
     const late = new Promise((resolve) => void setTimeout(resolve, 5000, 'not woken'))
     const calls = waiting.map(({ called }) => Promise.race([called, late]))
     expect(await Promise.all(calls)).toEqual(['woken', 'woken'])

@@ -91,7 +91,7 @@ describe('a database that is not ready', () => {
     await expectKept(postgresStore({ pool: poolOf() }), () => server.psql(postgresSchema()))
   })
 
-  test('with a table of somebody else in its place', async () => {
+  test('with a table of another program under its name', async () => {
     server.psql(postgresSchema('foreign_table'))
     server.psql('alter table foreign_table.holders rename column weight to height')
     const error = await failure({ pool: poolOf(), schema: 'foreign_table' })

@@ -1,4 +1,4 @@
-/** What `diagnose` finds, and that it gives back what it was lent. */
+/** What `diagnose` finds, and that it releases the connections of the pool. */
 import { diagnose, postgresSchema } from 'holdfast/postgres'
 import { Pool, type PoolConfig } from 'pg'
 import { afterAll, expect, test } from 'vitest'

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 
 const AUTHENTICATED = message('R', Buffer.from([0, 0, 0, 0]))
 const READY = message('Z', Buffer.from('I'))
-const FAREWELL = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'))
+const TERMINATED = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection\0\0'))
 
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5)
@@ -19,11 +19,11 @@ function message(type: string, body: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-// An exception that nobody catches fails the run.
-test('a connection that is lost with its first packet is told to the caller, and ends nothing else', async () => {
+// An uncaught exception fails the run.
+test('a connection that is lost with its first packet rejects, and ends nothing else', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
-    socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, FAREWELL])))
+    socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -44,7 +44,7 @@ const killAll = (): string =>
   )
 
 test.each(['pg', 'postgres'])(
-  'killed backends cost nothing but a moment, through %s',
+  'killed backends: the lease is renewed and the waiter is granted, through %s',
   async (library) => {
     const sql = postgres(server.url, { max: 2, fetch_types: false, onnotice: () => undefined })
     after(() => sql.end({ timeout: 1 }))
@@ -64,7 +64,7 @@ test.each(['pg', 'postgres'])(
   },
 )
 
-test('a server that is away for longer than the TTL: the holder is told by its deadline', async () => {
+test('a server that is away for longer than the TTL: the lease ends by its deadline', async () => {
   const locks = locksOf({ pool: poolOf() }, { ttlMs: 600 })
   const lease = await locks.mutex('away').acquire()
   const startMs = performance.now()
@@ -100,7 +100,7 @@ test('a server that stalls: the outcome is unknown, and nothing is left of it', 
   await lease.release()
 })
 
-test('an exhausted pool: leases are renewed, locks are taken and given back', async () => {
+test('an exhausted pool: leases are renewed, locks are acquired and released', async () => {
   const pool = poolOf({ max: 1 })
   const locks = locksOf({ pool }, { ttlMs: 900 })
   const lease = await locks.mutex('exhausted').acquire()
@@ -238,15 +238,15 @@ test.each(['pg', 'postgres'])(
       code: 'STORE_CONFIG',
       message: expect.stringContaining('Create the database'),
     })
-    expect(await refusalOf(pooler.url.replace('postgres@', 'nobody@'))).toMatchObject({
+    expect(await refusalOf(pooler.url.replace('postgres@', 'unknown@'))).toMatchObject({
       code: 'STORE_AUTH',
       message: expect.stringContaining('Check user'),
     })
   },
 )
 
-// As it comes, `postgres` asks each new connection for the types of arrays, and nobody catches the
-// failure of that question.
+// By default `postgres` asks each new connection for the types of arrays, and does not catch the
+// failure of that query.
 test('through postgres without fetch_types, a server that restarts under a new connection', async () => {
   const proxy = await Proxy.to(server.port)
   after(() => proxy.close())
@@ -285,19 +285,19 @@ test.each(['store', 'transaction'])(
     after(() => proxy.close())
     proxy.faults.replyMs = 2000
     const url = server.url.replace(String(server.port), String(proxy.port))
-    const pool = poolOf({ connectionString: url, application_name: `doomed-${use}` })
+    const pool = poolOf({ connectionString: url, application_name: `terminated-${use}` })
     const work =
       use === 'store'
-        ? locksOf({ pool }).mutex('doomed').acquire()
+        ? locksOf({ pool }).mutex('terminated').acquire()
         : pgTransactions(pool).transaction((tx) => tx.query('select 1'))
     const outcome = work.catch((error: unknown) => error)
-    const doomed = `from pg_stat_activity where application_name = 'doomed-${use}'`
-    await expect.poll(() => server.psql(`select count(*) ${doomed}`), { interval: 5 }).toBe('1')
-    // What comes now is let through behind what is still on its way: both arrive at once.
+    const terminated = `from pg_stat_activity where application_name = 'terminated-${use}'`
+    await expect.poll(() => server.psql(`select count(*) ${terminated}`), { interval: 5 }).toBe('1')
+    // The next packet follows the delayed one at once: both arrive together.
     proxy.faults.replyMs = 0
-    server.psql(`select pg_terminate_backend(pid) ${doomed}`)
-    // What the store asks may be asked again on another connection, and what belongs to a transaction
-    // may not.
+    server.psql(`select pg_terminate_backend(pid) ${terminated}`)
+    // The store may send its request again on another connection. A statement of a transaction may
+    // not be sent again.
     if (use === 'store') expect(await outcome).toMatchObject({ held: true })
     else expect(await outcome).toBeInstanceOf(Error)
   },

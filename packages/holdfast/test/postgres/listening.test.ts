@@ -1,6 +1,6 @@
 /**
- * The connection that listens is there for those who wait, and for nobody else, however its making
- * and its end coincide.
+ * The connection that listens exists only while a caller waits, for any order of its opening and
+ * its end.
  */
 import { EventEmitter, once } from 'node:events'
 import { expect, test } from 'vitest'
@@ -8,10 +8,10 @@ import type { Client } from '../../dist/stores/postgres/clients.js'
 import { PostgresDatabase } from '../../dist/stores/postgres/database.js'
 import type { ListenEvents } from '../../dist/stores/postgres/own-connection.js'
 
-/** More than the longest pause before a connection is made anew. */
+/** More than the longest pause before a lost connection is opened again. */
 const PAUSE_MS = 1500
 
-/** A client whose one connection is made when the test says so. */
+/** A client whose one connection opens when the test lets it. */
 class FakeClient implements Client {
   listens = 0
   connected = false
@@ -57,7 +57,7 @@ const events = () => ({ onGrant: () => undefined, onHint: () => undefined })
 const whileItMayCome = (): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, PAUSE_MS))
 
-test('lost and not to be made anew, when nobody waits any more it is left alone', async () => {
+test('a lost connection that cannot be opened again is left alone once no caller waits', async () => {
   const { client, database } = makeDatabase()
   await database.listen(events())
   client.connect = () => Promise.reject(new Error('refused'))
@@ -69,7 +69,7 @@ test('lost and not to be made anew, when nobody waits any more it is left alone'
   expect([client.listens, client.connected]).toEqual([2, false])
 })
 
-test('made anew while the last one who waits goes, it ends', async () => {
+test('a connection that opens again while the last waiter leaves is closed', async () => {
   const { client, database } = makeDatabase()
   await database.listen(events())
   const connecting = new EventEmitter()
@@ -83,7 +83,7 @@ test('made anew while the last one who waits goes, it ends', async () => {
   expect([client.listens, client.connected]).toEqual([2, false])
 })
 
-test('asked for again while it is to be made anew, it is made once, and made anew when it is lost again', async () => {
+test('a new waiter during the reconnect: one connection opens, and opens again after a loss', async () => {
   const { client, database } = makeDatabase()
   await database.listen(events())
   client.lose()

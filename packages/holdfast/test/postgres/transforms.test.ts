@@ -30,7 +30,7 @@ function closing<L extends Locks>(locks: L): L {
 }
 
 describe.each(Object.entries(TRANSFORMS))('with a transform: %s', (name, transform) => {
-  test('locks are taken, waited for, listed and given back', async () => {
+  test('locks are acquired, waited for, listed and released', async () => {
     const sql = open(transform)
     const [one, other] = [0, 1].map(() => closing(createLocks(postgresStore({ pool: sql }))))
     const lease = await one?.mutex(name).acquire({ waitMs: 2000 })
@@ -57,7 +57,7 @@ describe.each(Object.entries(TRANSFORMS))('with a transform: %s', (name, transfo
   })
 })
 
-test('a transform of rows is refused, since nobody else can read those', () => {
+test('an instance with a transform of rows is refused with LOCK_USAGE', () => {
   const sql = open({ row: (row: object) => Object.values(row) })
   const refused = /option transform\.row.*an instance of its own/s
   expect(() => postgresStore({ pool: sql })).toThrow(refused)

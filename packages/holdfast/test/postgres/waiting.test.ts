@@ -1,5 +1,5 @@
 /**
- * What those who wait cost the database: one statement a client and heartbeat, however many wait.
+ * What waiters cost the database: one statement a client and heartbeat, for any number of waiters.
  */
 import { createLocks, type Lease, type Locks } from 'holdfast'
 import { postgresSchema, postgresStore } from 'holdfast/postgres'

@@ -1,6 +1,6 @@
 /**
  * A statement of the store that the database chose as the victim of a deadlock is sent again, and
- * nobody notices.
+ * its caller does not notice.
  */
 import { createLocks } from 'holdfast'
 import { mysqlSchema, mysqlStore } from 'holdfast/mysql'
@@ -91,7 +91,7 @@ test.each(KITS)('$name', async ({ store, rival, favour, first, second, waiting, 
   await other.query(first)
   // In one statement, which has the row of the first lock when it comes to wait.
   const leases = Promise.all(both.map((lock) => lock.tryAcquire()))
-  // MariaDB renews its list of transactions only when nobody has read it for 100 ms.
+  // MariaDB renews its list of transactions only when no session has read it for 100 ms.
   await expect.poll(waiting, { timeout: 2500, interval: 200 }).toBe(1)
   await other.query(second)
   await other.query('rollback')

@@ -107,7 +107,7 @@ async function healed(locks: Locks<true>, name: string): Promise<Lease<true>> {
   }
 }
 
-/** Takes so many locks at once that the pool makes all the connections that the store uses. */
+/** Acquires enough locks at once that the pool opens all the connections that the store uses. */
 async function takeTwo(locks: Locks<true>): Promise<Lease<true>[]> {
   const first = locks.mutex('idle 1').acquire()
   // In a turn of its own, or both would travel together.
@@ -116,7 +116,7 @@ async function takeTwo(locks: Locks<true>): Promise<Lease<true>[]> {
 }
 
 describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections }) => {
-  test('a black hole: the holder is told by its deadline, others get an error in time, and all heals', async () => {
+  test('a black hole: the lease ends by its deadline, others get an error in time, and all recovers', async () => {
     const proxy = await proxied(server.port)
     const locks = locksOf(proxy.port, { ttlMs: TTL_MS })
     const lease = await locks.mutex('swallowed').acquire()
@@ -137,10 +137,9 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     expect(lease.held).toBe(false)
     expect(performance.now() - startMs).toBeLessThan(TTL_MS + 500)
     proxy.heal()
-    // The connections that swallowed a statement are not used again: nobody would ever answer
-    // there.
+    // Connections that swallowed a statement are not used again: no answer would ever come.
     const waited = await waiting
-    // A waiter that could not be heard of for long is told so; one that noticed nothing is served.
+    // A waiter without an answer for long rejects. One that noticed nothing is granted.
     if (isLockError(waited)) expect(waited.code).toBe('STORE_UNAVAILABLE')
     const next = isLockError(waited) ? await healed(others, 'swallowed') : (waited as typeof lease)
     expect(next.token > lease.token).toBe(true)
@@ -164,7 +163,7 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     expect(await lease.release()).toBe('released')
   })
 
-  test('idle connections that the server has ended, as nobody has heard yet: what is asked is answered all the same', async () => {
+  test('idle connections that the server has ended unnoticed: requests still succeed', async () => {
     const locks = locksOf(server.port)
     const leases = await takeTwo(locks)
     // Nothing of it is read before the next request leaves.
@@ -188,7 +187,7 @@ describe.each(DATABASES)('$name', ({ server, locksOf, waiters, endAllConnections
     expect(await other?.release()).toBe('released')
   })
 
-  test('a server that restarts under held locks: leases live on, and whoever waits is served', async () => {
+  test('a server that restarts under held locks: leases stay, and waiters are granted', async () => {
     const locks = locksOf(server.port, { ttlMs: 20_000 })
     const lease = await locks.mutex('restarted').acquire()
     const waiting = locksOf(server.port).mutex('restarted').acquire({ waitMs: 15_000 })
