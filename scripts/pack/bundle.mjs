@@ -37,13 +37,13 @@ export async function bundle({ target, input, external, resolve = {}, core }) {
 }
 
 /**
- * Comments are two fifths of the code, and the declarations keep those that users read. Names stay,
- * and lines stay short enough for a stack trace to mean something.
+ * Comments are two fifths of the code, and the declarations keep those that users read. Lines stay
+ * short enough for the position in a stack trace to mean something.
  */
 const compact = {
   name: 'compact',
   renderChunk: (code) =>
-    transform(code, { minifyWhitespace: true, lineLimit: 100, legalComments: 'none' }),
+    transform(code, { minify: true, format: 'cjs', lineLimit: 100, legalComments: 'none' }),
 }
 
 function refuseWarning(warning) {

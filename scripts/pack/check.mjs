@@ -12,11 +12,13 @@ import { checkLints } from './lints.mjs'
 import { checkReadmes } from './readmes.mjs'
 import { checkRuntimes } from './runtimes.mjs'
 import { packAll } from './tarballs.mjs'
+import { checkVersions } from './versions.mjs'
 import { checkModuleSystems, checkNodes, checkTestRunners, checkTypes } from './users.mjs'
 
 const isQuick = process.argv.includes('--quick')
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-pack-'))
 try {
+  checkVersions()
   const tarballs = await packAll(folder)
   await checkBudgets()
   await checkLints(tarballs)

@@ -5,7 +5,7 @@ import { run } from './run.mjs'
 
 /** Runs a command under a lock, and lists the locks. */
 export async function runCommand(project, command, args = []) {
-  const bin = join(project, 'node_modules/holdfast/bin/holdfast.js')
+  const bin = join(project, 'node_modules/holdfast/bin/holdfast.cjs')
   const env = { HOLDFAST_STORE: `embedded:${join(project, 'locks')}` }
   const ran = await run(command, [...args, bin, 'run', 'demo', '--', 'echo', 'ran'], {
     cwd: project,

@@ -18,15 +18,15 @@ const CLIENTS = ['ioredis', 'mysql2', 'pg', 'redis', '@photostructure/sqlite', '
 /** Makes `holdfast`. @returns {Promise<string>} the folder of the package */
 export async function stageLibrary() {
   const target = await stage('holdfast', {
-    input: { 'cli/main': join(COMMAND, 'dist/main.js') },
+    input: { 'dist/holdfast': join(COMMAND, 'dist/main.js') },
     external: CLIENTS,
     core: 'index',
-    changes: { bin: { holdfast: 'bin/holdfast.js' } },
+    changes: { bin: { holdfast: 'bin/holdfast.cjs' }, man: 'dist/holdfast.1' },
   })
-  mkdirSync(join(target, 'bin'))
-  cpSync(join(COMMAND, 'bin/packed.cjs'), join(target, 'bin/holdfast.js'))
-  cpSync(join(COMMAND, 'bin/guardian.sh'), join(target, 'bin/guardian.sh'))
-  cpSync(join(COMMAND, 'schema'), join(target, 'schema'), { recursive: true })
+  // `dist/run.cjs` is the small file of `holdfast run`; the other commands share the library.
+  for (const path of ['bin', 'schema', 'dist/run.cjs', 'dist/holdfast.1']) {
+    cpSync(join(COMMAND, path), join(target, path), { recursive: true })
+  }
   return target
 }
 

@@ -1,5 +1,6 @@
-/** Makes the tarballs that would be published. */
-import { join } from 'node:path'
+/** Makes the tarballs that would be published: `tarballs.mjs FOLDER` keeps them there. */
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { ROOT } from './files.mjs'
 import { run } from './run.mjs'
 import { stageConformance, stageLibrary } from './stage.mjs'
@@ -23,4 +24,10 @@ async function pack(source, folder) {
   })
   const [{ filename }] = JSON.parse(printed)
   return join(folder, filename.replace('@', '').replace('/', '-'))
+}
+
+const [, program, folder] = process.argv
+if (program === import.meta.filename && folder !== undefined) {
+  mkdirSync(folder, { recursive: true })
+  console.log(Object.values(await packAll(resolve(folder))).join('\n'))
 }

@@ -37,13 +37,13 @@ const BRAND = Symbol.for('holdfast.LockError')
 
 /** The base of all errors of Holdfast. */
 export class LockError extends Error {
+  override readonly name: string = 'LockError'
   readonly code: LockErrorCode
   readonly lock: string | undefined
   readonly store: string | undefined
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
-    this.name = new.target.name
     this.code = code
     this.lock = details.lock
     this.store = details.store
@@ -71,6 +71,7 @@ export function isLockError(error: unknown): error is LockError {
 
 /** The lock was busy for the whole of `waitMs`. */
 export class LockTimeoutError extends LockError {
+  override readonly name: string = 'LockTimeoutError'
   /** How long the caller was prepared to wait, in milliseconds. */
   readonly waitMs: number
 
@@ -105,6 +106,7 @@ const LOSS_TEXT: Record<LossReason, string> = {
 
 /** The lease ended before the work under it did. Another holder may work already. */
 export class LockLostError extends LockError {
+  override readonly name: string = 'LockLostError'
   readonly reason: LossReason
   /** Who stole the lock and why, where that was said. */
   readonly stealReason: string | undefined
@@ -127,6 +129,7 @@ export class LockLostError extends LockError {
 
 /** The call makes no sense. Nothing was changed. */
 export class LockUsageError extends LockError {
+  override readonly name: string = 'LockUsageError'
   constructor(
     message: string,
     details: LockErrorDetails & { code?: 'LOCK_USAGE' | 'LOCK_MISMATCH' | 'LOCKS_CLOSED' } = {},
@@ -173,6 +176,7 @@ export type UnavailableCode =
  * store says otherwise. The runtime withdraws or retries each claim that is in doubt.
  */
 export class StoreUnavailableError extends LockError {
+  override readonly name: string = 'StoreUnavailableError'
   /** The first word of a Redis server's answer, such as `OOM`; undefined where it did not answer. */
   declare readonly serverCode?: string | undefined
 
@@ -203,6 +207,7 @@ export function newerFormat(
 
 /** The store does not support this operation. Nothing was changed. */
 export class UnsupportedLockError extends LockError {
+  override readonly name: string = 'UnsupportedLockError'
   constructor(message: string, details: LockErrorDetails = {}) {
     super('UNSUPPORTED', message, details)
   }
@@ -212,6 +217,7 @@ export class UnsupportedLockError extends LockError {
  * A protected resource has already seen a larger fencing token, or the same one from another owner.
  */
 export class StaleTokenError extends LockError {
+  override readonly name: string = 'StaleTokenError'
   constructor(message: string, details: LockErrorDetails = {}) {
     super('STALE_TOKEN', message, details)
   }
@@ -219,6 +225,7 @@ export class StaleTokenError extends LockError {
 
 /** An optimistic change met a newer version at each try. Nothing was written. */
 export class VersionConflictError extends LockError {
+  override readonly name: string = 'VersionConflictError'
   /** How many tries were made. */
   readonly tries: number
 
@@ -235,6 +242,7 @@ export class VersionConflictError extends LockError {
 
 /** Holdfast broke one of its own rules (`INTERNAL`). The lock may be in any state. */
 export class InternalLockError extends LockError {
+  override readonly name: string = 'InternalLockError'
   constructor(rule: string, details: LockErrorDetails = {}) {
     const where = details.lock === undefined ? '' : ` of "${details.lock}"`
     super(

@@ -4,7 +4,10 @@ import { checkHandle, type SqlSession, type TransactionalDatabase } from '../dat
 import { checkedTransactions } from '../open-transaction.js'
 import { Access, revocable } from './revocable.js'
 
-/** Makes rows objects of values, for any settings of the pool. The pool's own casts remain. */
+/**
+ * Whatever the pool is set to, rows come as objects of values. A function that casts these is left
+ * to do so.
+ */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
 
 type AsObjects = Partial<typeof AS_OBJECTS>
@@ -100,7 +103,7 @@ export function mysqlSession(tx: MysqlTransaction): SqlSession {
   }
 }
 
-/** Returns the rows. The answer to a statement without rows is a header. */
+/** A statement that returns nothing is answered with a header in place of rows. */
 export function rowsOf(rows: unknown): readonly unknown[] {
   return Array.isArray(rows) ? rows : []
 }
