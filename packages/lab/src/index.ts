@@ -20,9 +20,9 @@ export {
 export {
   Oversell,
   type OversellResult,
-  type OversellRow,
   type OversellSettings,
 } from './scenarios/oversell/oversell.js'
+export type { OversellRow } from './scenarios/oversell/rush.js'
 export { SERVICES, type ServiceName } from './services/catalogue.js'
 export { SHOP_TITLES } from './shop/shop.js'
 export { STRATEGIES } from './strategies/index.js'

@@ -69,7 +69,7 @@ function verdictLine({ property, outcome, violations, because }: Verdict): strin
     waived: `not promised, seen ${violations} times: ${because ?? ''}`,
     none: 'cannot be seen here',
   }[outcome]
-  return `  ${property.padEnd(10)} ${text}`
+  return `  ${property.padEnd(14)} ${text}`
 }
 
 function announcementLines({ awake, woken, reasons }: Announcements): string[] {

@@ -1,5 +1,5 @@
 /** The part of the page about the shop: each promise by itself, then speed, figures and lessons. */
-import type { OversellRow } from '../scenarios/oversell/oversell.js'
+import type { OversellRow } from '../scenarios/oversell/rush.js'
 import { SHOP_TITLES } from '../shop/shop.js'
 import { fill, type Texts } from '../text/texts.js'
 import { barChart, barLegend } from './drawing.js'

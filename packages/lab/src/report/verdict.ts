@@ -1,5 +1,5 @@
 /** What is said of a strategy in the end. */
-import type { OversellRow } from '../scenarios/oversell/oversell.js'
+import type { OversellRow } from '../scenarios/oversell/rush.js'
 import { fill, type Texts } from '../text/texts.js'
 import { milliseconds } from './figures.js'
 
