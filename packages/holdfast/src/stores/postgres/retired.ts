@@ -1,7 +1,7 @@
 /**
  * The functions of earlier versions, which the migration drops. A process of such a version reports
- * `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it excludes the
- * processes of this version all the same.
+ * `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it still
+ * excludes the processes of this version.
  */
 const RETIRED = [
   'turn_1',
