@@ -1,6 +1,6 @@
 /**
  * Runs a job once on many nodes. Each starts it by its own clock, a little early or late: so the
- * lock is kept for longer than all clocks differ, and whoever comes late finds it busy.
+ * lock is kept for longer than all clocks differ, and a node that comes late finds it busy.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -16,7 +16,7 @@ await locks.mutex(`order:${order}`).run(async (lease) => {
     console.log(`order ${order} was shipped before`)
     return
   }
-  // Whatever takes long gets the signal: it aborts if the lock is lost.
+  // Pass the signal to each slow call: it aborts if the lock is lost.
   await sleep(50, undefined, { signal: lease.signal })
   lease.assertHeld()
   writeFileSync(receipt, new Date().toISOString())

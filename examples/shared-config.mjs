@@ -16,7 +16,7 @@ const locks = createLocks(embeddedStore({ directory: join(folder, 'locks') }))
 await locks.mutex('config.json').run(() => {
   const config = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
   config[name] = value
-  // Renamed into its place, so that those who only read need no lock: they never see half a file.
+  // Renamed into its place, so that readers need no lock: they never see half a file.
   writeFileSync(`${file}.new`, JSON.stringify(config, undefined, 2))
   renameSync(`${file}.new`, file)
 })

@@ -1,6 +1,6 @@
 /**
  * Sells a book if one is left. The shop remembers the largest fencing token that it has seen, so
- * that a seller that was stopped for longer than its lease, and goes on, sells nothing.
+ * that a seller that was stopped for longer than its lease sells nothing when it continues.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ function readStock() {
 
 /** The protected resource: it takes no write whose token is smaller than one that it has seen. */
 function writeStock(left, token) {
-  if (token < BigInt(readStock().token)) throw new Error('somebody has had the lock since')
+  if (token < BigInt(readStock().token)) throw new Error('a later holder has had the lock')
   writeFileSync(`${file}.new`, JSON.stringify({ left, token: String(token) }))
   renameSync(`${file}.new`, file)
 }

@@ -11,7 +11,7 @@ import { embeddedStore } from 'holdfast/embedded'
 
 const SEGMENTS = 4
 
-const [folder = '.', buyer = 'anybody', books = '8'] = process.argv.slice(2)
+const [folder = '.', buyer = 'buyer', books = '8'] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 
 const locks = createLocks(embeddedStore({ directory: join(folder, 'locks') }))
@@ -30,8 +30,8 @@ function setAmount(segment, amount) {
 }
 
 /**
- * Both locks at once, in the order of their names: two buyers who want the same pair do not wait
- * for each other for ever.
+ * Both locks at once, in the order of their names: two buyers of the same pair do not wait for each
+ * other forever.
  */
 function bringOver(from, to) {
   return locks.multi([stripes.at(from), stripes.at(to)]).run(() => {

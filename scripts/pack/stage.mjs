@@ -1,8 +1,8 @@
 /**
  * Makes the packages as users install them, in build/packages.
  *
- * There is one implementation, in CommonJS: Jest cannot `require` ESM, and a second copy in ESM would
- * have classes and async contexts of its own. Each entry has a thin `.mjs` wrapper that exports the
+ * There is one implementation, in CommonJS: Jest cannot `require` ESM, and a second copy in ESM
+ * would have classes and async contexts of its own. Each entry has a thin `.mjs` wrapper that exports the
  * same objects. The command of `holdfast` runs on the same files as its library.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { copyDeclarations } from './declarations.mjs'
 import { BUILD, ROOT, readJson, writeJson } from './files.mjs'
 
 const COMMAND = join(ROOT, 'packages/cli')
-/** What the command loads where its URL is used; a missing one is named with its install command. */
+/** Clients that the command loads when their URL is used. It names the install command if missing. */
 const CLIENTS = ['ioredis', 'mysql2', 'pg', 'redis', '@photostructure/sqlite', '@holdfast/lab']
 
 /** Makes `holdfast`. @returns {Promise<string>} the folder of the package */
@@ -97,7 +97,7 @@ function writeEntry(target, name, types, exported) {
 /** Fields of the manifest that only the repository needs. */
 const OWN_FIELDS = ['devDependencies', 'scripts', 'exports', 'files', 'private']
 
-/** Returns the manifest as it is published. Entries at the root serve `moduleResolution: node10`. */
+/** Returns the published manifest. Entries at the root serve `moduleResolution: node10`. */
 function published(manifest, names, changes) {
   const kept = Object.entries(manifest).filter(([field]) => !OWN_FIELDS.includes(field))
   return {
