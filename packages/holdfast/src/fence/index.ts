@@ -1,7 +1,7 @@
 /**
  * `holdfast/fence`: a protected resource in a database or in Redis remembers the largest token that
- * it has seen, and refuses a smaller one. This is what protects when two believe to hold a lock,
- * whatever store the lock is in.
+ * it has seen, and refuses a smaller one. It protects the resource when two clients believe that
+ * they hold a lock, for any store of the lock.
  */
 import { LockUsageError, StaleTokenError, StoreUnavailableError } from '../errors.js'
 import type { Lease } from '../lease/lease.js'
@@ -34,16 +34,14 @@ export interface FenceOptions {
 export type FenceTransaction = SqlTransaction
 
 /**
- * Notes the token of a lease with a resource, in the caller's transaction, and refuses one that
- * comes too late. Whoever else writes to the resource waits until this transaction ends; let it end
- * soon.
+ * Notes the token of a lease with a resource, in the caller's transaction, and refuses a stale one.
+ * Other writers of the resource wait until this transaction ends, so let it end soon.
  *
- * With a client of Redis, which has no such transactions, it is only a look: a later holder may
- * come between it and what is written next. `fencedWrite` does both in one step.
- * @param resource any name of up to 512 bytes: what is written to under the lock
+ * With a client of Redis, which has no such transactions, it is only a check: a later holder may
+ * write between the check and the next write. `fencedWrite` does both in one step.
+ * @param resource the name of what is written under the lock, of up to 512 bytes
  * @throws StaleTokenError when the resource has seen a larger token, or the same one from another
- * owner. Nothing was
- *   written; roll back.
+ * owner. Nothing was written; roll back.
  * @throws LockUsageError for the lease of a reader or a part of a semaphore, whose tokens do not
  * tell who comes later.
  * @throws StoreUnavailableError (`STORE_CONFIG`) where the tables were not made.
@@ -64,12 +62,11 @@ export async function assertFence(
  * the resource: write `{resource}` into them.
  * @returns the replies
  * @throws As `assertFence` does. When the token is stale nothing was written.
- * @throws LockUsageError when a command failed, with its number. What those before it wrote stays,
- * and so does the token;
- *   those behind it were not done.
- * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke:
- * nobody knows what was
- *   done then, and it may still be done later. What a client library sends twice is done once.
+ * @throws LockUsageError when a command failed, with its number. The writes before it and the token
+ * stay, and the commands after it did not run.
+ * @throws StoreUnavailableError without an answer within 5 seconds, or when the connection broke.
+ * The outcome is unknown then, and the commands may still run later. They run once, even if a
+ * client library sends them twice.
  */
 export async function fencedWrite(
   client: RedisClient,
@@ -104,8 +101,9 @@ function valuesOf(lease: Lease, resource: string): FenceValues {
 
 function stale(lease: Lease, resource: string): StaleTokenError {
   return new StaleTokenError(
-    `"${resource}" has seen a token that is larger than ${String(lease.token)}, or the same one from another owner: the lease on ` +
-      `"${lease.name}" is over, and another holder has been at work. Roll back.`,
+    `"${resource}" has seen a token that is larger than ${String(lease.token)}, or the same one ` +
+      `from another owner. The lease on "${lease.name}" has ended, and another holder has written. ` +
+      'Roll back.',
     { lock: lease.name },
   )
 }
@@ -119,7 +117,7 @@ async function isNewest(
   if (isRedis(tx))
     return (await fencedInRedis(tx, values, [], { lock, prefix: options.prefix })) !== undefined
   const session = sessionOf(tx)
-  // Outside of a transaction the resource would be locked for no longer than this statement lasts.
+  // Outside of a transaction the resource would only be locked while this statement runs.
   await session.checkBegun?.()
   try {
     return await isNewestIn(session, values, options)
@@ -145,8 +143,8 @@ function unmigrated({ dialect }: SqlSession, lock: string, cause: unknown): Stor
   const [script, option] =
     dialect === 'postgres' ? ['postgresSchema', 'schema'] : ['mysqlSchema', 'prefix']
   return new StoreUnavailableError(
-    `The table of fences is not in this database. Run holdfast migrate --store URL or the SQL of ${script}() once, or correct ` +
-      `the option ${option}.`,
+    `The table of fences is not in this database. Run holdfast migrate --store URL or the SQL of ` +
+      `${script}() once, or correct the option ${option}.`,
     { code: 'STORE_CONFIG', lock, cause },
   )
 }

@@ -1,9 +1,9 @@
 import { checkPrefix, DEFAULT_PREFIX } from '../stores/mysql/schema.js'
 
 /**
- * The first notes the token unless it is stale; its assignments are made from left to right, so
- * that the owner is compared with the old token. The second finds a row when the first did note it.
- * Both take the resource as `hexOf` gives it, the token and the owner.
+ * Returns two statements. The first notes the token unless it is stale; MySQL assigns from left to
+ * right, so the owner is compared with the old token. The second finds a row if the first noted the
+ * token. Both take the resource in hexadecimal digits, the token and the owner.
  */
 export function fenceStatements(
   prefix: string = DEFAULT_PREFIX,

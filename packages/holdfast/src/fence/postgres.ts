@@ -1,6 +1,6 @@
 import { DEFAULT_SCHEMA, quoteSchema } from '../stores/postgres/schema.js'
 
-/** Answers with a row when the token was noted, and with none when it is stale. */
+/** Returns a statement that answers with a row if it noted the token, and with none if stale. */
 export function fenceStatement(schema: string = DEFAULT_SCHEMA): string {
   return (
     `insert into ${quoteSchema(schema)}.fences as f (resource, token, owner) ` +

@@ -1,7 +1,7 @@
 /**
- * What Holdfast needs of a database in the hands of some client library. Nothing is imported from
- * any of them: what is used of each is written down in `libraries/`, and for anything else a few
- * lines make a `TransactionalDatabase`.
+ * The port through which Holdfast uses a database of any client library. It imports none of them:
+ * `libraries/` describes the used part of each. For other libraries a few lines make a
+ * `TransactionalDatabase`.
  */
 import { LockUsageError } from '../errors.js'
 import { describe } from '../lease/options.js'
@@ -29,11 +29,11 @@ export interface SqlSession {
   /** As that of `TransactionalDatabase`. */
   query(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>
   /**
-   * How the library wants savepoints made, if it must be told. Rolls back to it when `work`
+   * Makes a savepoint, for libraries that must make it themselves, and rolls back to it when `work`
    * rejects.
    */
   savepoint?<T>(work: (session: SqlSession) => Promise<T>): Promise<T>
-  /** Rejects when no transaction has begun, where statements would be run all the same. */
+  /** Rejects when no transaction has begun, for libraries that would run statements anyway. */
   checkBegun?(): Promise<void>
   /** Something that stays the same for as long as table names mean the same tables. */
   readonly identity?: object
@@ -88,10 +88,10 @@ export function checkTransactional(db: unknown): void {
 }
 
 /**
- * What begins in a transaction is a savepoint. Its end is no commit, so a lock would be given back
- * before what it covers is there to be seen, and what is tried again would still see what the
- * transaction saw before.
- * @throws LockUsageError for a transaction in place of the database that it is of
+ * Rejects a transaction, in which only a savepoint could begin. Its end is no commit, so a lock
+ * would be released before other sessions see what it covers. A retry would still read the old
+ * snapshot of the transaction.
+ * @throws LockUsageError for a transaction instead of a database
  */
 export function refuseTransaction(isTransaction: boolean, library: string): void {
   if (!isTransaction) return
@@ -101,10 +101,7 @@ export function refuseTransaction(isTransaction: boolean, library: string): void
   )
 }
 
-/**
- * A statement failed, somebody swallowed its error, and what is left of the transaction cannot be
- * committed.
- */
+/** Returns the error for a transaction that cannot commit, after a statement of it has failed. */
 export function rolledBack(cause?: unknown): LockUsageError {
   return new LockUsageError(
     'The database rolled the transaction back when it was to commit, since a statement in it had failed. ' +

@@ -1,4 +1,4 @@
-/** What databases say when a transaction is in the way of another, through whichever library. */
+/** Failures of transactions that conflict, as databases report them through any library. */
 
 /**
  * PostgreSQL's SQLSTATE for a lock that was not to be had in time; MySQL's and MariaDB's numbers
@@ -54,7 +54,7 @@ export function isNotPreparable(error: unknown): boolean {
   return codesOf(error).includes(1295)
 }
 
-/** MySQL lets nobody choose how the next transaction begins while one is open. */
+/** Whether a transaction is open, inside which MySQL refuses settings of the next one. */
 export function isTransactionOpen(error: unknown): boolean {
   return codesOf(error).includes(1568)
 }

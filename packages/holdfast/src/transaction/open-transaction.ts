@@ -1,8 +1,8 @@
 /**
  * Transactions that the database ends before their work does. MySQL rolls a whole transaction back
- * for a deadlock, and commits each later statement at once. PostgreSQL rolls back at COMMIT what a
- * failed statement has doomed. When the work swallows the error of that statement, most libraries
- * then report a commit.
+ * for a deadlock, and commits each later statement at once. PostgreSQL rolls back at COMMIT after a
+ * failed statement. When the work swallows the error of that statement, most libraries then report
+ * a commit.
  */
 import { LockUsageError } from '../errors.js'
 import { rolledBack, type TransactionalDatabase } from './database.js'
@@ -42,9 +42,9 @@ export function withoutCheck<Tx>(db: TransactionalDatabase<Tx>): TransactionalDa
 
 /**
  * As `db.transaction`, for work that calls `assertOpen` itself.
- * @param savepoint its name on MySQL. It ends with the transaction, also where a statement such as
- * CREATE TABLE has
- *   committed it, and a second savepoint of that name would replace it: a caller's own handle may call another handle.
+ * @param savepoint its name on MySQL. It ends with the transaction, also when a statement such as
+ * CREATE TABLE commits it. A second savepoint of that name would replace it, and a caller's own
+ * handle may call another handle.
  */
 export function openTransaction<Tx, T>(
   db: TransactionalDatabase<Tx>,

@@ -1,4 +1,4 @@
-/** Knowing a transaction by its looks, whichever library it comes from. */
+/** Recognizes a transaction of any library by its properties. */
 import { LockUsageError } from '../errors.js'
 import type { SqlSession } from './database.js'
 import { drizzleSession, isDrizzle, type DrizzleTransaction } from './libraries/drizzle.js'

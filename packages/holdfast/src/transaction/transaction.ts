@@ -1,10 +1,10 @@
 /**
  * A lock that covers a transaction until its commit.
  *
- * The usual trap is to release the lock first and commit then: the next holder reads what was there
- * before. Here the release comes after the commit. And a lease that ends while the transaction is
- * still at work does not let the next holder in: the transaction has the lock's guard row, without
- * which nobody is granted that lock.
+ * A common error is to release the lock before the commit: the next holder then reads old data.
+ * Here the release comes after the commit. A lease that ends while its transaction still runs does
+ * not let the next holder in: the transaction has locked the guard row, and the store grants the
+ * lock only after that transaction has ended.
  */
 import { LockLostError, LockUsageError, UnsupportedLockError } from '../errors.js'
 import type { HeldLease } from '../lease/held-lease.js'
@@ -43,20 +43,20 @@ export async function transaction<L extends Lease, Tx, T>(
     const lost = (): LockLostError =>
       new LockLostError('expired', { lock: lease.name, store: store.name })
     const covered = { lock: lease.name, id: lease.claimId, token: String(lease.token) }
-    // All of it is a callback, and not the work alone: whoever closes the locks waits for
-    // callbacks, and then releases.
+    // The whole transaction is a callback, not only the work: `locks.close` waits for callbacks,
+    // and then releases.
     return await lease.run(async () => {
       if (!(await guard.prepare(covered))) throw lost()
       // The guard makes the same check, of this lease.
       return withoutCheck(db).transaction(async (tx) => {
         const query: GuardQuery = (sql, values) => db.query(tx, sql, values)
         if (!(await guard.begin(query, covered))) throw lost()
-        // Once more, since some libraries call back in the context of somebody else.
+        // Enters the context again, since some libraries call back in another async context.
         const outcome = lease.run(() => work(tx, lease))
         working = outcome
         const result = await outcome
-        // A loss is said first: whoever wanted the lock may have had the session ended by then,
-        // which is no news of its own.
+        // Reports a loss first: the next waiter may have ended this session by then, and that
+        // failure only follows from the loss.
         lease.assertHeld()
         if (!(await isStillOpen(guard, query, covered))) throw ended(lease)
         // A lease that ended before the work did rolls back. One that ends during the commit
@@ -72,20 +72,20 @@ export async function transaction<L extends Lease, Tx, T>(
     // the next holder waiting for that, by the guard; a caller of this process that the lease were
     // passed on to would not be.
     lease.requireStoreRelease()
-    // Here, too, a loss is said first, but for what the work itself has thrown. A loss during the
-    // commit says nothing about its outcome: LockLostError would read as a rollback, and the caller
-    // would do again what may be committed.
+    // Reports a loss first here too, except for errors of the work itself. A loss during the commit
+    // says nothing about its outcome: LockLostError would read as a rollback, and the caller would
+    // repeat what may be committed.
     if (!committing) lease.assertHeld()
     throw error
   } finally {
-    // A library may call the transaction ended while the work goes on: `postgres` does when the
+    // A library may end the transaction while the work continues: `postgres` does so when the
     // connection has ended, and Knex when the work has ended it. Nothing is released under running
     // code.
     await failureOf(working)
     // As with `run`: what the work began and did not wait for, nested runs for instance, works
     // under the same lease.
     await lease.whenCallbacksSettled()
-    // The outcome of the transaction stands. A release that fails goes on in the background, or the
+    // The outcome of the transaction stands. A failed release continues in the background, or the
     // lease expires.
     await lease.release().catch(() => undefined)
   }
@@ -196,7 +196,7 @@ async function coverable<L extends Lease>(lease: L): Promise<L & Coverable> {
 export function checkExclusive(lease: Lease): void {
   if ((lease as Partial<Coverable>).exclusive === true) return
   throw new LockUsageError(
-    `The lease on "${lease.name}" may be shared: only a mutex or a writer has a token that nobody beside it exceeds.`,
+    `The lease on "${lease.name}" may be shared. Only the token of a mutex or a writer is the largest of its lock.`,
     { lock: lease.name },
   )
 }

@@ -21,9 +21,9 @@ export const ROUTINES: readonly Routine[] = RULE.map((sql) => ({
 }))
 
 /**
- * The procedures of earlier versions, which the migration drops. A process of such a version reports
- * `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it excludes the
- * processes of this version all the same.
+ * The procedures of earlier versions, which the migration drops. A process of such a version
+ * reports `STORE_CONFIG` then, or migrates again if it may. The tables are the same, so it still
+ * excludes the processes of this version.
  */
 export const RETIRED: readonly string[] = [
   ...['turn_1', 'turn_2', 'one_1', 'one_2', 'plain_1', 'answer_1', 'answer_2'],
@@ -42,8 +42,8 @@ export function dropRoutine(name: string): string {
 }
 
 /**
- * Returns the statement that notes the text of a procedure in `facts`. To update a row takes a right
- * that the first migration does not need.
+ * Returns the statement that notes the text of a procedure in `facts`. To update a row takes a
+ * right that the first migration does not need.
  */
 export function noteRoutine(routine: Routine, isNew: boolean): string {
   const [name, value] = [`'${factOf(routine)}'`, `'${routine.digest}'`]

@@ -4,6 +4,12 @@
  *
  * An interruption between two sleeps is missed. So the next sleep starts before any waiter asks
  * again: a grant that the waiter does not see yet comes while the connection sleeps.
+ *
+ * On one server only one session sleeps in `sleep()`, which has the lock `holdfast_asleep`. All
+ * others wait for that lock. Every `sleep()` of MariaDB shares one mutex of the server, and KILL
+ * QUERY only tries that mutex. If another sleeper has it just then, the killed session wakes, takes
+ * the mutex, and waits for the session that kills it, which tries again for two seconds. All that
+ * time no session can be woken. A wait for a lock has a mutex of its own.
  */
 import { systemClock } from '../../clock/clock.js'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,8 +19,11 @@ import type { Statements } from '../sql/statements.js'
 import { execute, limitOf, statement, type MysqlConnection, type Connections } from './clients.js'
 import { isInterrupted } from './errors.js'
 
-/** How long a sleep lasts, in seconds: less than proxies and firewalls let a connection idle. */
-const SLEEP_S = 50
+/**
+ * How long a session waits for the lock, and then sleeps, in seconds. Both together are less than
+ * proxies and firewalls let a connection idle.
+ */
+const SLEEP_S = 25
 /** How long the server may take to start the sleep, in milliseconds. */
 const READY_MS = 3000
 const CHECK_EVERY_MS = 10
@@ -104,7 +113,11 @@ export class WakeupListener {
   async #sleep(connection: MysqlConnection): Promise<boolean> {
     try {
       const [rows] = await connection.query(
-        statement(`select sleep(${SLEEP_S}) as woken, '${this.#channel}' as bell`),
+        statement(
+          `select sleeping.woken, '${this.#channel}' as channel from (select case ` +
+            `get_lock('holdfast_asleep', ${SLEEP_S}) when 1 then sleep(${SLEEP_S}) ` +
+            'when 0 then 0 else 1 end as woken) as sleeping',
+        ),
       )
       return Number((rows as { woken: unknown }[])[0]?.woken) === 1
     } catch (error) {

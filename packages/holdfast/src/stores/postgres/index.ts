@@ -17,7 +17,7 @@ export { postgresJsTransactions } from '../../transaction/libraries/postgres-js.
 export interface PostgresStoreOptions {
   /** `new pg.Pool(…)` or `postgres(…)`. The store never closes it. */
   readonly pool: PgPool | PostgresJs
-  /** The schema with the tables. Programs that share locks must use the same. Default `holdfast`. */
+  /** The schema of the tables. Programs that share locks must use the same. Default `holdfast`. */
   readonly schema?: string
   /**
    * Create the schema if it is missing. Default false: run `holdfast migrate` or the SQL of

@@ -77,7 +77,7 @@ function rowsOf(answer: unknown): readonly unknown[] {
   if (typeof answer === 'object' && answer !== null && 'rows' in answer)
     return answer.rows as unknown[]
   if (!Array.isArray(answer)) return []
-  // mysql2: rows, or a header in place of them, and a description of the columns.
+  // mysql2: rows, or a header instead of them, and a description of the columns.
   if (answer.length === 2 && !isRow(answer[1])) return Array.isArray(answer[0]) ? answer[0] : []
   return answer as unknown[]
 }

@@ -4,10 +4,7 @@ import { checkHandle, type SqlSession, type TransactionalDatabase } from '../dat
 import { checkedTransactions } from '../open-transaction.js'
 import { Access, revocable } from './revocable.js'
 
-/**
- * Whatever the pool is set to, rows come as objects of values. A function that casts these is left
- * to do so.
- */
+/** Makes rows objects of values, for any settings of the pool. The pool's own casts remain. */
 const AS_OBJECTS = { rowsAsArray: false, nestTables: false, typeCast: true }
 
 type AsObjects = Partial<typeof AS_OBJECTS>
@@ -103,7 +100,7 @@ export function mysqlSession(tx: MysqlTransaction): SqlSession {
   }
 }
 
-/** A statement that returns nothing is answered with a header in place of rows. */
+/** Returns the rows. The answer to a statement without rows is a header. */
 export function rowsOf(rows: unknown): readonly unknown[] {
   return Array.isArray(rows) ? rows : []
 }

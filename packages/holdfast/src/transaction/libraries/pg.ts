@@ -43,7 +43,7 @@ export function pgTransactions<C extends PgTransaction>(
           access.end()
           const { command } = await client.query('commit')
           broken = false
-          // Answered so when a statement had failed and somebody swallowed its error.
+          // The server answers this when a statement had failed and the work swallowed its error.
           if (command === 'ROLLBACK') throw rolledBack()
           return result
         } catch (error) {
@@ -63,15 +63,15 @@ export function pgTransactions<C extends PgTransaction>(
 }
 
 /**
- * A connection that is lost between two statements would end the process, if nobody listened. The
- * next statement tells of it. The loss can arrive together with the connection, before a promise
- * would tell that it is there.
+ * Lends a connection with an error listener. Without one, the loss of the connection between two
+ * statements would end the process; the next statement reports it. A callback, since the loss can
+ * arrive before a promise of the connection resolves.
  */
 function lend<C extends PgTransaction>(pool: PgTransactionPool<C>): Promise<Lent<C>> {
   return new Promise((resolve, reject) => {
     pool.connect((error, client) => {
       if (!client) return reject(error)
-      // A client that is no pool's answers as well, and could not be given back after the commit.
+      // A single client connects too, and could not be released after the commit.
       if (typeof client.release !== 'function') return reject(noPool())
       client.on?.('error', noted)
       resolve(client)

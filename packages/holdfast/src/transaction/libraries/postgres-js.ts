@@ -33,8 +33,8 @@ export function postgresJsSession(tx: PostgresJsTransaction): SqlSession {
   return {
     dialect: 'postgres',
     query: async (text, values) => tx.unsafe(text, [...values] as never[]),
-    // A statement that fails dooms the transaction, caught or not, unless it failed in a savepoint
-    // of the library's own.
+    // A failed statement aborts the transaction, caught or not, unless it failed in a savepoint of
+    // the library's own.
     savepoint: (work) =>
       untilOver(
         (boxed) => (tx as never as WithSavepoint).savepoint(boxed),

@@ -1,8 +1,8 @@
 /**
- * Transactions whose connection ends, through `postgres` (postgres.js). The library calls the
- * transaction failed at once, while its work goes on. What is sent on that connection afterwards
- * ends the process: a statement, and also the COMMIT or ROLLBACK that the library itself sends when
- * the work ends. So the library never hears of that end, and nothing is sent.
+ * Transactions whose connection ends, through `postgres` (postgres.js). The library rejects the
+ * transaction at once, while its work continues. Anything sent on that connection afterwards ends
+ * the process: a statement, and also the COMMIT or ROLLBACK that the library sends when the work
+ * ends. So the library never learns of that end, and sends nothing.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { Access, accessOf, revocable } from './revocable.js'
@@ -28,8 +28,8 @@ export function untilOver<Tx extends object, T>(
     const boxed = async (tx: Tx): Promise<Box<T>> => {
       const working = work(revocable(tx, access))
       await Promise.allSettled([working])
-      // What was under way fails when the connection breaks, and the transaction a turn of the
-      // event loop later.
+      // When the connection breaks, statements in flight fail first, and the transaction fails one
+      // tick later.
       await turn()
       await turn()
       if (!access.refusal) {

@@ -21,7 +21,7 @@ export interface AdvisoryLockOptions {
  * hashed to 64 bits: two that meet wait for each other without need. A transaction may take it
  * several times.
  * @throws LockTimeoutError when it was busy for longer than `waitMs`; as with `lockRow` the
- * transaction goes on.
+ * transaction continues.
  * @throws UnsupportedLockError on MySQL and MariaDB, whose named locks do not belong to
  * transactions.
  */

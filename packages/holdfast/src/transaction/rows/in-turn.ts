@@ -1,20 +1,17 @@
-/**
- * One after the other in each transaction: what is made of several statements must not be taken
- * apart by its like.
- */
+/** Runs operations of several statements one after the other in each transaction. */
 
 const tails = new WeakMap<object, Promise<unknown>>()
 
 /**
- * Runs `work` when what was begun before in the same transaction has ended. A savepoint that is
- * rolled back takes with it whatever was done since it was made, such as the lock of another call
- * beside it; and a limit of the connection that two set at once is not put back to what it was.
+ * Runs `work` after all earlier operations of the same transaction. Side by side, a rollback to a
+ * savepoint would also undo the lock of another call, and two changes of a limit of the connection
+ * would not restore it.
  */
 export function inTurn<T>(tx: object, work: () => Promise<T>): Promise<T> {
   const turn = (tails.get(tx) ?? Promise.resolve()).then(work)
   tails.set(
     tx,
-    turn.catch(() => undefined), // told to whoever asked for it
+    turn.catch(() => undefined), // the caller gets the error
   )
   return turn
 }

@@ -21,22 +21,19 @@ export interface LockRowOptions<Tx> {
    * `innodb_lock_wait_timeout`).
    */
   readonly waitMs?: number
-  /** Makes the row if it is not there. */
+  /** Creates the row if it does not exist. */
   readonly create?: CreateRow<Tx>
 }
 
 /**
- * Locks a row until the transaction ends, and resolves to what is in it now. Await it before
- * anything else is asked in this transaction: on PostgreSQL a wait that comes to its end takes back
- * whatever was written meanwhile. Calls beside one another take turns. A lock on the whole table,
- * such as that of ALTER TABLE, is waited for by PostgreSQL also where nothing else is
- * (`tryLockRow`, and `waitMs: 0`).
- * @throws LockTimeoutError when another transaction kept it for longer than `waitMs`. The
- * transaction goes on, unless the
- *   server's own limit came first, which dooms it on PostgreSQL.
+ * Locks a row until the transaction ends, and resolves to its present content. Await it before any
+ * other statement of this transaction: on PostgreSQL a wait that times out undoes what was written
+ * meanwhile. Calls side by side run one after the other. PostgreSQL always waits for a lock on the
+ * whole table, such as that of ALTER TABLE, also with `tryLockRow` and `waitMs: 0`.
+ * @throws LockTimeoutError when another transaction kept the row for longer than `waitMs`. The
+ * transaction continues. Only if the server's own limit came first is it aborted on PostgreSQL.
  * @throws LockUsageError when there is no such row, or no unique index over columns of the key.
- * Otherwise what the client
- *   library throws, a deadlock among it.
+ * Any other error, such as a deadlock, is that of the client library.
  */
 export async function lockRow<Row extends object = SqlRow, Tx = unknown>(
   tx: SqlTransaction,
@@ -89,11 +86,10 @@ async function lockSoon<Row>(
 }
 
 /**
- * Locks a row if nobody else has it. Otherwise it resolves to undefined, and the transaction goes
- * on.
- * @throws As `lockRow` does, but for a row that is locked. LockTimeoutError where MariaDB then
- * rolls the transaction back
- *   (`innodb_rollback_on_timeout`).
+ * Locks a row if no other transaction has it. Otherwise it resolves to undefined, and the
+ * transaction continues.
+ * @throws As `lockRow` does, except for a locked row. LockTimeoutError if MariaDB then rolls the
+ * transaction back (`innodb_rollback_on_timeout`).
  */
 export async function tryLockRow<Row extends object = SqlRow, Tx = unknown>(
   tx: SqlTransaction,
@@ -150,14 +146,15 @@ function createInTime(
 ): Promise<void> {
   if (waitMs === 0 || waitMs === Infinity) return creation
   const advice =
-    'It was to be made first, in a transaction of its own, which got no connection or had to wait for somebody else who ' +
-    'makes it. Let the pool have more connections than there are transactions at once, or wait longer (waitMs).'
+    'The row is created first, in a transaction of its own, which got no connection or waited for ' +
+    'another transaction that creates it. Give the pool more connections than there are ' +
+    'transactions at a time, or wait longer (waitMs).'
   return withTimeout(creation, waitMs, () => new LockTimeoutError(waitMs, { lock: text, advice }))
 }
 
 /**
- * PostgreSQL would doom the transaction for NOWAIT, and MySQL not say whether a row that it skipped
- * is there.
+ * Locks a row without a wait. NOWAIT would abort the transaction on PostgreSQL, and SKIP LOCKED on
+ * MySQL does not show whether a skipped row exists.
  */
 function lockNow<Row>(
   session: SqlSession,

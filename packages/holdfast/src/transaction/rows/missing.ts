@@ -75,7 +75,7 @@ async function insertMissing(
   await session.query(insert, [...key.values, ...Object.values(values)])
 }
 
-/** Waits for nobody: a row that is locked is there. */
+/** Whether the row exists. It does not wait: a locked row exists. */
 export async function isThere(session: SqlSession, key: CheckedKey): Promise<boolean> {
   const there = `select 1 as there from ${key.table} where ${whereKey(key, session.dialect)}`
   if (session.dialect === 'postgres' || !(await locksWhatItReads(session))) {
@@ -101,8 +101,8 @@ async function locksWhatItReads(session: SqlSession): Promise<boolean> {
 }
 
 /**
- * Whoever comes second changes nothing. On MySQL not "insert ignore", which ignores much more than
- * that.
+ * Returns an insertion that changes nothing if the row exists. On MySQL not "insert ignore", which
+ * ignores other errors too.
  */
 function insertion(key: CheckedKey, columns: readonly string[], dialect: Dialect): string {
   const names = columns.map((column) => quote(column, dialect))

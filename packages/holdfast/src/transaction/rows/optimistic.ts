@@ -1,7 +1,7 @@
 /**
- * Optimistic changes: no lock at all. The row has a version that each change raises, and a change
- * that was made from an older version writes nothing and is made again. Nobody waits, and nobody is
- * kept out; it suits rows that are seldom changed by two at once.
+ * Optimistic changes, without a lock. Each change raises the version of the row. A change of an
+ * older version writes nothing and is tried again. No caller waits for another, so it suits rows
+ * that two callers seldom change at the same time.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { LockUsageError, VersionConflictError } from '../../errors.js'
@@ -35,11 +35,10 @@ export interface OptimisticOptions {
 export type Change<Row> = Partial<Row> | undefined
 
 /**
- * Changes a row by what `change` makes of it, in a transaction. `change` gets the row as it is now,
- * and the transaction for whatever else is to be written with it. When another has changed the row
- * meanwhile, or the database ended the transaction for a deadlock or a serialization failure,
- * everything is rolled back and done again, so `change` may run several times and must do nothing
- * that cannot be undone.
+ * Changes a row by the result of `change`, in a transaction. `change` gets the present row, and the
+ * transaction for other writes. If another caller has changed the row meanwhile, or the database
+ * ended the transaction for a deadlock or a serialization failure, everything is rolled back and
+ * tried again. So `change` may run several times, and must do nothing that cannot be undone.
  * @returns the row as it was written, with its new version
  * @throws VersionConflictError when it came too late each time.
  * @throws LockUsageError when there is no such row, or several, or it has no such version.
@@ -89,7 +88,7 @@ interface Target {
   readonly version: string
 }
 
-/** Thrown to roll back. Nobody else sees it. */
+/** Thrown to roll back. No caller sees it. */
 class Outdated extends Error {}
 
 async function attempt<Row extends object, Tx>(
@@ -137,18 +136,18 @@ async function attempt<Row extends object, Tx>(
   return { ...(row as Row), ...Object.fromEntries(entries), [version]: given }
 }
 
-/** Whatever else would raise the version and change nothing, or be taken apart. */
+/** Rejects a change that would only raise the version, or be split into its elements. */
 function checkChange(changes: unknown, { text }: CheckedKey): void {
   const isPlain = typeof changes === 'object' && changes !== null && !(Symbol.iterator in changes)
   if (isPlain && !(changes instanceof Date)) return
   throw new LockUsageError(
-    `The change of ${text} must be an object of columns and their values, or undefined to leave the row as it is, not ` +
-      `${describe(changes)}.`,
+    `The change of ${text} must be an object of columns and their values, or undefined to leave ` +
+      `the row as it is, not ${describe(changes)}.`,
     { lock: text },
   )
 }
 
-/** MySQL does not return rows of an update, but tells how many there were to whoever asks next. */
+/** Returns how many rows the last update changed: MySQL reports that to the next statement. */
 async function countOfChanged<Tx>(
   db: TransactionalDatabase<Tx>,
   tx: Tx,
@@ -180,7 +179,7 @@ function versionOf(row: SqlRow, version: string, { table, text }: CheckedKey): n
   if (typeof value === 'bigint') return value
   if (typeof value === 'string' && /^-?\d{1,19}$/.test(value)) return BigInt(value)
   throw new LockUsageError(
-    `The row has no whole number in "${version}" (${describe(value)}), by which changes could be told. ` +
+    `The row has no whole number in "${version}" (${describe(value)}), which optimistic compares. ` +
       `Add the column: alter table ${table} add ${version} bigint not null default 0.`,
     { lock: text },
   )

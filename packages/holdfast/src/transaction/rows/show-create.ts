@@ -1,8 +1,7 @@
 /**
- * What SHOW CREATE TABLE of MySQL tells about unique indexes. MySQL keeps `information_schema` in
- * tables like any other, so that a question there decides of which moment a transaction reads from
- * then on. A lock that is granted later would then cover what was read before it. This statement
- * decides nothing.
+ * Reads unique indexes from SHOW CREATE TABLE of MySQL. MySQL keeps `information_schema` in
+ * ordinary tables, so a query there fixes the snapshot of the transaction. Reads under a lock that
+ * is granted later would then be older than the lock. SHOW CREATE TABLE fixes no snapshot.
  */
 import type { SqlRow } from '../database.js'
 

@@ -37,7 +37,7 @@ const mariadbQuestion = (schema: string): string =>
 /** How long an index that was seen is believed in, in milliseconds. */
 const BELIEVED_MS = 60_000
 
-/** What was found to be fine, and when, for each connection or whatever else stays the same. */
+/** Indexes that were found, and when, for each connection or pool. */
 const found = new WeakMap<object, Map<string, number>>()
 
 /**
@@ -89,7 +89,7 @@ async function askMysql(session: SqlSession, { table }: CheckedKey): Promise<Sql
   }
 }
 
-/** By their places: a library may be told to give columns other names. */
+/** Names columns by their positions, since a setting of the library may rename them. */
 function withNames(rows: readonly unknown[]): SqlRow[] {
   return (rows as SqlRow[]).map((row) => {
     const [kind, idx, col, type] = Object.values(row)

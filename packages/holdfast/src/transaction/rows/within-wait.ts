@@ -6,9 +6,8 @@ const SAVEPOINT = 'holdfast_wait'
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
- * Runs `work`, whose statement fails when it has waited for a lock for `waitMs`; with Infinity the
- * server's own limit stands. The transaction goes on after that, and its limit is what it was
- * before.
+ * Runs `work`, whose statement fails when it has waited for a lock for `waitMs`. With Infinity the
+ * server's own limit applies. The transaction continues after that, with its former limit.
  */
 export function withinWait<T>(
   session: SqlSession,
@@ -21,18 +20,15 @@ export function withinWait<T>(
     : onMysql(session, waitMs, work)
 }
 
-/**
- * The statement that fails dooms the transaction, so it runs in a savepoint. That also brings back
- * the limit.
- */
+/** Runs `work` in a savepoint: a failed statement would abort the transaction. */
 async function onPostgres<T>(
   session: SqlSession,
   waitMs: number,
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const limited = async (inner: SqlSession): Promise<T> => {
-    // The server keeps what was set before: libraries can be told to rename the columns of an
-    // answer. Noted before it is changed.
+    // The server keeps the former limit, since a setting of the library may rename columns of an
+    // answer. The statement notes it before it changes it.
     const note =
       "set_config('holdfast.lock_timeout', current_setting('lock_timeout'), true) is not null"
     const limit = String(Math.min(LONGEST_MS, Math.max(1, Math.ceil(waitMs))))
@@ -62,8 +58,7 @@ async function onMysql<T>(
   work: (session: SqlSession) => Promise<T>,
 ): Promise<T> {
   const seconds = Math.min(LONGEST_MS / 2000, Math.max(1, Math.ceil(waitMs / 1000)))
-  // One limit is for rows, and the other one for tables, which somebody may change or have locked
-  // as a whole.
+  // One limit is for rows, and the other for tables, which another session may alter or lock.
   const limits = ['innodb_lock_wait_timeout', 'lock_wait_timeout']
   const note = limits.map(
     (limit) => `@holdfast_${limit} = @@${limit}, ${limit} = ${Math.floor(seconds)}`,

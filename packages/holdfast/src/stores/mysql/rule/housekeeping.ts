@@ -3,8 +3,10 @@ import { COMMIT, ROLLBACK } from './ends.js'
 
 /**
  * Wakes clients. Each client sleeps in a statement that contains its channel, and this procedure
- * interrupts that statement. Text without a character set of its own would take that of the
- * database, where a comma may have two bytes or four.
+ * interrupts that statement. A lock for each channel makes sure that no two sessions interrupt it
+ * at once, which MariaDB can take two seconds for; see wakeup-listener.ts. The second session finds
+ * the statement interrupted and leaves it. Text without a character set of its own would take that
+ * of the database, where a comma may have two bytes or four.
  */
 export const NOTIFY_CLIENTS = /* sql */ `
 create procedure if not exists holdfast_notify_clients_v1(
@@ -20,9 +22,12 @@ begin
   while v_rest <> '' do
     set v_channel = substring_index(v_rest, ',', 1);
     set v_rest = substring(v_rest, char_length(v_channel) + 2);
-    select max(id) into v_session from information_schema.processlist
-     where command = 'Query' and info like concat('select sleep%', v_channel, '%');
-    if v_session is not null then kill query v_session; end if;
+    if get_lock(concat('holdfast_', v_channel), 1) then
+      select max(id) into v_session from information_schema.processlist
+       where command = 'Query' and info like concat('select sleep%', v_channel, '%');
+      if v_session is not null then kill query v_session; end if;
+      do release_lock(concat('holdfast_', v_channel));
+    end if;
   end while;
 end`
 
