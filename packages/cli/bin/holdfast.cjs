@@ -6,7 +6,18 @@ let first
 const note = (signal) => void (first ??= signal)
 for (const signal of SIGNALS) process.on(signal, note)
 
-const { existsSync, lstatSync, mkdirSync } = require('node:fs')
+const {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs')
+const Module = require('node:module')
 const path = require('node:path')
 
 const dist = path.join(__dirname, '../dist')
@@ -27,33 +38,63 @@ function isEmbeddedRun([command, ...args], inherited = '') {
 }
 
 /**
- * Has Node keep compiled code, where it can: in a folder that belongs to this user alone. Another
- * user could put other code into a shared one.
+ * The folder for compiled code. It must belong to this user alone: another user could put other
+ * code into a shared one. Undefined without such a folder; then the start takes a little longer.
  */
-function useCompileCache({ HOME = '', XDG_CACHE_HOME = '', NODE_COMPILE_CACHE }) {
-  const { enableCompileCache } = require('node:module')
-  if (enableCompileCache === undefined || NODE_COMPILE_CACHE !== undefined) return
+function cacheFolder({ HOME = '', XDG_CACHE_HOME = '' }) {
   const base = XDG_CACHE_HOME.startsWith('/') ? XDG_CACHE_HOME : HOME && path.join(HOME, '.cache')
-  if (!base.startsWith('/')) return
+  if (!base.startsWith('/')) return undefined
   const folder = path.join(base, 'holdfast')
   try {
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = lstatSync(folder)
     const isOurs = found.isDirectory() && found.uid === process.getuid() && !(found.mode & 0o077)
-    if (isOurs) enableCompileCache(folder)
+    return isOurs ? folder : undefined
   } catch {
-    // Without a cache the start takes a little longer.
+    return undefined
   }
 }
 
-useCompileCache(process.env)
+/** Loads a file without imports of its own, with the code that V8 compiled the last time. */
+function loadCompiled(file, folder) {
+  const { Script } = require('node:vm')
+  const { size, mtimeMs } = statSync(file)
+  const { version, arch, pid } = process
+  const prefix = `run-${version}-${arch}-`
+  const cache = path.join(folder, `${prefix}${size}-${mtimeMs}`)
+  const cachedData = existsSync(cache) ? readFileSync(cache) : undefined
+  const script = new Script(Module.wrap(readFileSync(file, 'utf8')), { filename: file, cachedData })
+  if (cachedData === undefined || script.cachedDataRejected) {
+    process.on('exit', () => {
+      try {
+        // Those of earlier installations.
+        for (const name of readdirSync(folder)) {
+          if (name.startsWith(prefix)) rmSync(path.join(folder, name), { force: true })
+        }
+        writeFileSync(`${cache}.${pid}`, script.createCachedData(), { mode: 0o600 })
+        renameSync(`${cache}.${pid}`, cache)
+      } catch {
+        // The next start compiles again.
+      }
+    })
+  }
+  const loaded = { exports: {} }
+  const load = script.runInThisContext()
+  load(loaded.exports, Module.createRequire(file), loaded, file, path.dirname(file))
+  return loaded.exports
+}
+
+const folder = process.env.NODE_COMPILE_CACHE === undefined ? cacheFolder(process.env) : undefined
+const nodeCaches = Module.enableCompileCache !== undefined
+if (folder !== undefined && nodeCaches) Module.enableCompileCache(folder)
+
 const small = path.join(dist, 'run.cjs')
 if (isEmbeddedRun(process.argv.slice(2), process.env.HOLDFAST_STORE) && existsSync(small)) {
-  void require(small).start(takeSignal)
+  const isOld = folder !== undefined && !nodeCaches
+  void (isOld ? loadCompiled(small, folder) : require(small)).start(takeSignal)
 } else {
   // A tree that was only compiled runs from its parts.
-  const bundle = path.join(dist, 'holdfast.js')
-  const entry = existsSync(bundle) ? bundle : path.join(dist, 'main.js')
+  const entry = ['holdfast.js', 'main.js'].find((file) => existsSync(path.join(dist, file)))
   const { pathToFileURL } = require('node:url')
-  void import(pathToFileURL(entry).href).then(({ start }) => start(takeSignal))
+  void import(pathToFileURL(path.join(dist, entry)).href).then(({ start }) => start(takeSignal))
 }

@@ -108,7 +108,7 @@ function literal(text) {
   return ['.Bd -literal', ...text.split('\n').map(escaped), '.Ed']
 }
 
-/** Of roff a backslash, a dot or an apostrophe at the start of a line, and dashes mean something. */
+/** In roff a backslash, a dash, and a dot or apostrophe at the start of a line have a meaning. */
 function escaped(line) {
   return line
     .trimEnd()

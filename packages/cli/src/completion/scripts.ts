@@ -66,31 +66,38 @@ function zsh(commands: readonly DescribedCommand[]): string {
       ([option, { help, value }]) =>
         `'--${option}${value === undefined ? '' : '='}[${bracketed(help)}]${zshValue(option, value)}'`,
     )
-    const rest = RUNNERS.includes(name)
-      ? `'1:lock name:' '*::command:_normal'`
+    const operand = RUNNERS.includes(name)
+      ? `'1:lock name:'`
       : name === 'completion'
         ? `'1:shell:(${SHELLS.join(' ')})'`
         : `'*:name:'`
-    return `    ${name}) _arguments -S ${rows.join(' \\\n      ')} \\\n      ${rest} ;;`
+    return `    ${name}) _arguments ${rows.join(' \\\n      ')} \\\n      ${operand} ;;`
   })
   return `#compdef holdfast
 # Completion of holdfast for zsh.
 _holdfast() {
-  local -a commands
-  commands=(
+  local -a subcommands
+  subcommands=(
 ${names.join('\n')}
     'help:Show the help of a command'
   )
   if (( CURRENT == 2 )); then
-    _describe command commands
+    _describe command subcommands
     return
   fi
   local command=\${words[2]}
   shift words
   (( CURRENT-- ))
+  local end=\${words[(i)--]}
+  if [[ " ${RUNNERS.join(' ')} " == *" $command "* ]] && (( end < CURRENT )); then
+    shift $end words
+    (( CURRENT -= end ))
+    _normal
+    return
+  fi
   case $command in
 ${cases.join('\n')}
-    help) _describe command commands ;;
+    help) _describe command subcommands ;;
   esac
 }
 _holdfast "$@"
