@@ -54,7 +54,7 @@ describe('options', () => {
     expect(() => embeddedStore({ directory })).toThrow(LockUsageError)
   })
 
-  test.each([null, 5, '/tmp/locks'])('%s in place of them', async (options) => {
+  test.each([null, 5, '/tmp/locks'])('%s instead of them', async (options) => {
     expect(() => embeddedStore(options as never)).toThrow(LockUsageError)
     await expect(diagnose(options as never)).rejects.toThrow(LockUsageError)
   })
@@ -68,7 +68,7 @@ describe('options', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('without a directory', () => {
-  test.skipIf(!isRoot)('a user whom nobody knows is told to set HOME', () => {
+  test.skipIf(!isRoot)('an unknown user gets the advice to set HOME', () => {
     expect(openInProcess(undefined, 'process.setgid(54321); process.setuid(54321)')).toMatch(
       /^StoreUnavailableError STORE_CONFIG .*Set HOME, or give the store a directory/,
     )
@@ -105,7 +105,7 @@ describe('the file', () => {
     },
   )
 
-  test('a damaged file of ours is told as such', async () => {
+  test('a damaged file of ours is reported as damaged', async () => {
     const directory = makeDirectory()
     const file = databaseOf(directory, 'a')
     const first = embeddedStore({ directory })
@@ -123,7 +123,7 @@ describe('the file', () => {
     await take(store, makeClaim('a'))
   })
 
-  test('a row that nobody can read is a typed error, and other locks go on', async () => {
+  test('an unreadable row is a typed error, and other locks still work', async () => {
     const directory = makeDirectory()
     const store = closing(embeddedStore({ directory }))
     const claim = makeClaim('a')
@@ -225,7 +225,7 @@ describe('the folder', () => {
   })
 
   test.skipIf(process.platform === 'win32')(
-    'one that all may look into: what is made there is for nobody else',
+    'a folder that all users may read: its new files are for the owner alone',
     async () => {
       const directory = makeDirectory()
       chmodSync(directory, 0o755)
@@ -240,7 +240,7 @@ describe('the folder', () => {
     },
   )
 
-  test('a path too long for sockets puts them elsewhere, for everybody at the same place', async () => {
+  test('a path too long for sockets puts them elsewhere, for all stores in the same folder', async () => {
     const directory = join(makeDirectory(), 'long'.repeat(30))
     const holder = closing(embeddedStore({ directory }))
     const waiter = closing(embeddedStore({ directory }))
@@ -265,11 +265,11 @@ describe('the folder', () => {
       after(() => rmSync(sockets, { recursive: true, force: true }))
       mkdirSync(sockets)
       chownSync(sockets, 65_534, 65_534)
-      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to another user/)
       rmSync(sockets, { recursive: true })
       // A link may lead to a folder of ours, and to another one later.
       symlinkSync(makeDirectory(), sockets)
-      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to somebody else/)
+      await expectRefusal(take(store, makeClaim('a')), 'STORE_CONFIG', /belongs to another user/)
       rmSync(sockets)
       await take(store, makeClaim('a'))
     },
@@ -290,7 +290,7 @@ describe('the folder', () => {
 })
 
 describe.skipIf(!canMount)('the file system', () => {
-  test('a read-only one without the folder is told as what it is', async () => {
+  test('a read-only one without the folder is reported as read-only', async () => {
     const root = mount('size=4m')
     await remount(root, 'ro')
     const store = closing(embeddedStore({ directory: join(root, 'below', 'locks') }))
@@ -327,7 +327,7 @@ describe.skipIf(!canMount)('the file system', () => {
     await take(store, makeClaim('a'))
   })
 
-  test('one that fills up: who holds goes on holding, and the tokens grow', async () => {
+  test('one that fills up: holders keep their locks, and the tokens grow', async () => {
     const directory = mount('size=1m')
     const store = closing(embeddedStore({ directory }))
     const held = makeClaim('held')
@@ -401,7 +401,7 @@ function mount(options: string): string {
 
 async function remount(directory: string, how: 'ro' | 'rw'): Promise<void> {
   await eventually(`remount ${how}`, () => {
-    // The engine for Node 20 gives back its files only when its statements are collected.
+    // The engine for Node 20 closes its files only when its statements are collected.
     collectGarbage()
     return spawnSync('mount', ['-o', `remount,${how}`, directory]).status === 0
   })

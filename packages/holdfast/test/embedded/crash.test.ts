@@ -46,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     expect(sorted.at(-1)).toBeLessThan(500)
   })
 
-  test('whoever does not wait gets the lock as well', async () => {
+  test('a caller that does not wait gets the lock as well', async () => {
     const directory = makeDirectory()
     const store = closing(embeddedStore({ directory }))
     const holder = new Worker(directory)
@@ -58,7 +58,7 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     await take(store, makeClaim('a'))
   })
 
-  test('whoever does not wait gets the lock as well when somebody else buries the dead one meanwhile', async () => {
+  test('a caller that does not wait gets the lock when another store cleans up meanwhile', async () => {
     const directory = makeDirectory()
     const holder = new Worker(directory)
     await holder.ask('acquire', { lock: 'a' })
@@ -80,12 +80,12 @@ describe.skipIf(process.platform === 'win32')('a killed holder', () => {
     expect(await attempt).toMatchObject({ outcome: 'granted' })
   })
 
-  test('whoever gave up while the dead one was being buried does not get the lock', async () => {
+  test('a caller that gave up during the cleanup does not get the lock', async () => {
     const directory = makeDirectory()
     const semaphore = { kind: 'semaphore', capacity: 6, weight: 1 } as const
     const store = closing(embeddedStore({ directory }))
-    // With its first lock a store looks for the dead, and would bury the holder if it came late: so
-    // that comes before it.
+    // With its first lock a store cleans up after dead ones. That comes first: a later cleanup
+    // would end the holder's claims.
     await take(store, makeClaim('other'))
     const holder = new Worker(directory)
     // More than the withdrawals that a lock remembers.
@@ -246,7 +246,7 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
     )
   })
 
-  test('does not when its number belongs to somebody else now', async () => {
+  test('does not when another process has its number now', async () => {
     const directory = makeDirectory()
     const { holder } = await holdWithGroup(directory, (group) => ({ ...group, startTime: '1' }))
     await holder.kill()
@@ -256,7 +256,7 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
 
 describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
   test(
-    'four processes contend, and nobody holds beside another',
+    'four processes contend, and no two hold at once',
     { timeout: 120_000 },
     async () => {
       const directory = makeDirectory()
@@ -276,7 +276,7 @@ describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
       for (let round = 0; round < 30; round += 1) {
         const before = sizeOf(log)
         await eventually(
-          'somebody works',
+          'a process works',
           () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0,
           {
             withinMs: 15_000,

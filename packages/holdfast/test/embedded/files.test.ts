@@ -63,7 +63,7 @@ describe('a process that is stopped in a transaction', () => {
     expect(await store.withdraw(claim)).toBe('released')
   })
 
-  test('keeps nobody from looking, in a process that starts now, either', async () => {
+  test('blocks no inspection, not even in a new process', async () => {
     const directory = makeDirectory()
     await take(closing(embeddedStore({ directory })), makeClaim('a'))
     await stopInTransaction(databaseOf(directory, 'a'))

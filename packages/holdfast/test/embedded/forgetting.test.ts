@@ -1,4 +1,4 @@
-/** Rows of locks that nobody uses any more: they go, a few at a time, and take no token along. */
+/** Rows of unused locks: the store removes them a few at a time, and keeps the tokens growing. */
 import type { Store } from 'holdfast/store'
 import { describe, expect, test } from 'vitest'
 import {
@@ -46,7 +46,7 @@ describe('locks that were idle for a day', () => {
     expect(count(directory)).toBe(1)
   })
 
-  test('are kept while somebody holds them', async () => {
+  test('are kept while they are held', async () => {
     const directory = makeDirectory()
     await open(directory, (store) => take(store, makeClaim('a', { ttlMs: 3 * DAY_MS })))
     const store = closing(openOn({ directory, machine: ahead(2 * DAY_MS) }))

@@ -1,6 +1,5 @@
 /**
- * A disk that is full: asking again can help, so that nothing that is owed to the store may be
- * given up.
+ * A full disk: a retry can help, so the store gives up no withdrawal.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -43,7 +42,7 @@ async function useUp(locks: Locks): Promise<void> {
 }
 
 describe.skipIf(!root)(root ? 'a full disk' : 'a full disk: needs root, for a small tmpfs', () => {
-  test('makes the store unavailable, also for whoever opens it then, and not misconfigured', async () => {
+  test('makes the store unavailable, also for a store that opens then, and not misconfigured', async () => {
     const first = createLocks(embeddedStore({ directory: folder }))
     await first.mutex('a').run(() => undefined)
     const makeRoom = fill()

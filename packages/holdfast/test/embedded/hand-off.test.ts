@@ -30,7 +30,7 @@ test('a released lock goes straight to the waiter of another process', async () 
   expect(half).toBeLessThan(100)
 })
 
-test('whoever was woken and left is forgotten', async () => {
+test('a waiter that was woken and left is forgotten', async () => {
   const directory = makeDirectory()
   const links = watchMaps((value) => value?.constructor.name === 'PeerSocket')
   const store = closing(embeddedStore({ directory }))
@@ -55,8 +55,8 @@ test('whoever was woken and left is forgotten', async () => {
 })
 
 /**
- * The maps that such a value is put into, until the test ends: what a store remembers is nobody's
- * to read.
+ * The maps that such a value is put into, until the test ends: what a store remembers is
+ * private.
  */
 function watchMaps(
   isSuch: (value: object | null | undefined) => boolean,

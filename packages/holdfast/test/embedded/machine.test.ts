@@ -11,7 +11,7 @@ import {
 } from './support/world.js'
 
 describe('a boot', () => {
-  test('ends whoever held and waited, and the tokens go on', async () => {
+  test('ends holders and waiters, and the tokens still grow', async () => {
     const directory = makeDirectory()
     const before = openOn({ directory, machine: makeMachine() })
     const { token } = await take(before, makeClaim('a'))
@@ -36,7 +36,7 @@ describe('a boot', () => {
     await before.close()
   })
 
-  test('that nobody could tell from the last one does not make its leases last', async () => {
+  test('that looks like the last one does not make its leases last', async () => {
     const directory = makeDirectory()
     const before = openOn({
       directory,
@@ -97,7 +97,7 @@ describe('the wall clock', () => {
     const { token } = await take(early, claim)
     await early.withdraw(claim)
     await early.close()
-    // Whoever opens the file forgets what has been idle for a day.
+    // A store that opens the file forgets locks that were idle for a day.
     const ahead = openOn({
       directory,
       machine: makeMachine({ wallMs: () => Date.now() + 3 * 86_400_000 }),

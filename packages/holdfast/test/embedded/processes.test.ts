@@ -53,7 +53,7 @@ test('claims that are withdrawn before the store has opened make no ghosts', asy
   expect((await store.inspect({ lock: 'a' })).locks).toEqual([])
 })
 
-test('a file that was deleted underneath is made anew', async () => {
+test('a deleted file is made again', async () => {
   const directory = makeDirectory()
   const store = closing(embeddedStore({ directory }))
   await take(store, makeClaim('a'))
@@ -73,7 +73,7 @@ test('a file that was deleted underneath is made anew', async () => {
 })
 
 test.skipIf(process.platform === 'win32')(
-  'a folder that was deleted underneath is made anew, with the sockets by which the dead are known',
+  'a deleted folder is made again, with the sockets that prove a death',
   async () => {
     const directory = makeDirectory()
     const [holder, store] = [new Worker(directory), closing(embeddedStore({ directory }))]
@@ -96,23 +96,22 @@ test.skipIf(process.platform === 'win32')(
   },
 )
 
-describe('a database that somebody else locks', () => {
-  test('for a moment: nothing fails, and the event loop goes on', async () => {
+describe('a database that another process locks', () => {
+  test('for a moment: nothing fails, and the event loop runs', async () => {
     const { store, unlock } = await lockedByOther()
     let ticks = 0
     const ticking = setInterval(() => (ticks += 1), 5)
     const pending = Promise.all(
       Array.from({ length: 50 }, (_, index) => take(store, makeClaim(`lock ${index}`))),
     )
-    // An engine that waits by itself would hold up the event loop until its patience is over, and
-    // fail.
-    await eventually('the event loop goes on', () => ticks > 5)
+    // An engine that waits by itself would block the event loop until its limit, and fail.
+    await eventually('the event loop runs', () => ticks > 5)
     clearInterval(ticking)
     unlock()
     expect(await pending).toHaveLength(50)
   })
 
-  test('for longer than the patience: a typed error, and what was asked is not done later', async () => {
+  test('for longer than the limit: a typed error, and the operation is not done later', async () => {
     const { store, unlock } = await lockedByOther()
     const failure = await take(store, makeClaim('a')).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(StoreUnavailableError)
@@ -176,7 +175,7 @@ test('strangers at the socket are not listened to', async () => {
 })
 
 describe('the end', () => {
-  test('close gives back files and sockets, and may be called again', async () => {
+  test('close closes files and sockets, and may be called again', async () => {
     const directory = makeDirectory()
     const store = embeddedStore({ directory })
     await take(store, makeClaim('a'))
@@ -187,7 +186,7 @@ describe('the end', () => {
     await expect(take(store, makeClaim('b'))).rejects.toMatchObject({ code: 'LOCKS_CLOSED' })
     if (process.platform !== 'linux') return
     await eventually('the files are closed', () => {
-      // The engine for Node 20 gives back its files only when its statements are collected.
+      // The engine for Node 20 closes its files only when its statements are collected.
       collectGarbage()
       return !openFiles().some((path) => path.startsWith(directory))
     })

@@ -1,4 +1,4 @@
-/** One folder for all users of the machine: root makes it, and everybody takes part. */
+/** One folder for all users of the machine: root makes it, and every user takes part. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
@@ -20,13 +20,13 @@ import {
 } from './support/world.js'
 
 /** The user that no file belongs to. */
-const NOBODY = 65_534
+const PLAIN_USER = 65_534
 const canChangeUser = process.platform === 'linux' && process.getuid?.() === 0 && nobodyCanRead()
 
 if (!canChangeUser) console.log('left out: other users, which only root can become')
 
 describe.skipIf(!canChangeUser)('the folder for all users', () => {
-  test('is missing: another user is told what root has to run', async () => {
+  test('is missing: the error for another user names the command for root', async () => {
     const directory = join(makeOpenDirectory(), 'system')
     const answer = await asNobody(
       directory,
@@ -136,7 +136,7 @@ test.skipIf(process.getuid?.() !== 0)(
 
 /** Closing a file by hand gives up all locks of the process on it. */
 test.skipIf(process.getuid?.() !== 0)(
-  'a store that is opened leaves the write lock to whoever in this process has it',
+  'a store that is opened leaves the write lock to the store of this process that has it',
   async () => {
     const directory = join(makeDirectory(), 'system')
     await take(openSystem(directory), makeClaim('a'))
@@ -188,8 +188,8 @@ function startAsNobody(directory: string, body: string): ReturnType<typeof spawn
     const machine = { monotonicMs: () => Number(process.hrtime.bigint() / 1000n) / 1000, wallMs: () => Date.now(),
       bootId: 'a boot', pidNamespace: 'a namespace', systemDirectory: ${JSON.stringify(directory)} }
     const store = embeddedStore({ system: true, machine })
-    const claim = { lock: 'a', id: 'nobody.1', kind: 'mutex', capacity: 2147483647, weight: 2147483647, ttlMs: 30_000, heartbeatMs: 1000,
-      owner: { clientId: 'nobody', host: 'h', pid: process.pid } }
+    const claim = { lock: 'a', id: 'plain.1', kind: 'mutex', capacity: 2147483647, weight: 2147483647, ttlMs: 30_000, heartbeatMs: 1000,
+      owner: { clientId: 'plain', host: 'h', pid: process.pid } }
     ${body}`
   const child = spawnPiped(program)
   after(() => child.kill('SIGKILL'))
@@ -199,13 +199,13 @@ function startAsNobody(directory: string, body: string): ReturnType<typeof spawn
 function spawnPiped(program: string) {
   return spawn(process.execPath, ['--input-type=module', '-e', program], {
     cwd: import.meta.dirname,
-    uid: NOBODY,
-    gid: NOBODY,
+    uid: PLAIN_USER,
+    gid: PLAIN_USER,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 }
 
-/** What the expression says in a process of nobody, or the error and its code. */
+/** Returns the value of the expression in a process of a plain user, or the error and its code. */
 async function asNobody(directory: string, expression: string): Promise<string> {
   const child = startAsNobody(
     directory,
@@ -222,8 +222,8 @@ function nobodyCanRead(): boolean {
     ['--input-type=module', '-e', "import 'holdfast/embedded'"],
     {
       cwd: import.meta.dirname,
-      uid: NOBODY,
-      gid: NOBODY,
+      uid: PLAIN_USER,
+      gid: PLAIN_USER,
     },
   )
   return status === 0

@@ -22,23 +22,23 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
   test('do not pile up, however short the others live', () => {
     const directory = makeDirectory()
     for (let run = 0; run < 6; run += 1) endWithoutClosing(directory, 1)
-    // The last one had nobody after it.
+    // No store came after the last one.
     expect(sockets(directory)).toHaveLength(1)
     expect(rows(directory)).toHaveLength(1)
   })
 
-  test('are buried some at a time', async () => {
+  test('are removed some at a time', async () => {
     const directory = makeDirectory()
     endWithoutClosing(directory, 40)
     expect(sockets(directory)).toHaveLength(40)
     const store = embeddedStore({ directory })
     await take(store, makeClaim('a'))
     // Besides, there is its own.
-    await eventually('some are buried', () => sockets(directory).length < 41)
+    await eventually('some are removed', () => sockets(directory).length < 41)
     await store.close()
     expect(sockets(directory).length).toBeGreaterThan(20)
     expect(sockets(directory).toSorted()).toEqual(rows(directory).toSorted())
-    await eventually('all are buried', async () => {
+    await eventually('all are removed', async () => {
       const next = embeddedStore({ directory })
       const claim = makeClaim('b')
       await take(next, claim)
@@ -59,7 +59,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
     await eventually('only our own is left', () => sockets(directory).length === 1)
   })
 
-  test('give back what they held, and those that live keep it', async () => {
+  test('release what they held, and live stores keep their locks', async () => {
     const directory = makeDirectory()
     const [stopped, dead] = [new Worker(directory), new Worker(directory)]
     await stopped.ask('acquire', { lock: 'stopped' })
@@ -79,7 +79,7 @@ describe.skipIf(process.platform === 'win32')('processes that ended without clos
   })
 })
 
-/** A process in which so many stores take a lock and give it back. */
+/** Runs a process in which this many stores take a lock and release it. */
 function endWithoutClosing(directory: string, stores: number): void {
   const program = `
     import { createLocks } from 'holdfast'

@@ -1,4 +1,4 @@
-/** What a station does to those who judge by it whether its process lives. */
+/** How a station's socket proves whether its process lives. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, statSync } from 'node:fs'
@@ -20,7 +20,7 @@ import {
 describe.skipIf(process.platform === 'win32')(
   'a store that is closed while its claim still holds',
   () => {
-    test('is dead to nobody who looks in the middle of it', async () => {
+    test('does not look dead in the middle of it', async () => {
       const directory = makeDirectory()
       const store = closing(embeddedStore({ directory }))
       await take(store, makeClaim('a'))
@@ -87,8 +87,7 @@ describe.skipIf(process.platform === 'win32')('a holder that ends each connectio
     })
     await eventually('it was asked some times more', () => visitsMs.length >= 16)
     server.close()
-    // The pauses begin anew. If they went on growing, these three would take a second and a
-    // quarter.
+    // The pauses begin again. If they still grew, these three would take a second and a quarter.
     expect((visitsMs[15] ?? 0) - (visitsMs[12] ?? 0)).toBeLessThan(1000)
   })
 })
@@ -124,7 +123,7 @@ async function waitBehind(onVisit: (visitor: Socket) => void): Promise<{
 }
 
 /**
- * What an attempt is answered in another process that has buried the dead before, while this one
+ * Returns the answer to an attempt of another process, which cleaned up before, while this process
  * stands still.
  */
 function attemptAfterBurials(directory: string, lock: string): string {
@@ -133,7 +132,7 @@ function attemptAfterBurials(directory: string, lock: string): string {
     const attempt = async (claim) => {
       const store = embeddedStore({ directory: ${JSON.stringify(directory)} })
       const { outcome } = await store.attempt(claim, { enqueue: false, tokens: 1 })
-      // A store looks for the dead with its first lock, and ends when it has buried them.
+      // A store cleans up with its first lock, and closes after that.
       await store.close()
       return outcome
     }
@@ -147,7 +146,7 @@ function attemptAfterBurials(directory: string, lock: string): string {
 }
 
 /**
- * Looks right after a server of this process has stopped listening, before the same turn goes on.
+ * Checks right after a server of this process has stopped listening, within the same tick.
  */
 function whenServerCloses(look: () => void): void {
   const { close } = Server.prototype

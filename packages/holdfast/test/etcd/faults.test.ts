@@ -36,7 +36,7 @@ const TIMEOUT = { timeout: 120_000 }
 
 describe('a holder', () => {
   test(
-    'is told by its deadline when etcd falls silent, and until then keeps its lease',
+    'learns of the loss by its deadline when etcd falls silent, and keeps its lease until then',
     TIMEOUT,
     async () => {
       const { endpoints, members } = await start()
@@ -56,7 +56,7 @@ describe('a holder', () => {
   })
 })
 
-test('a minority grants nothing, and its holder is told by the deadline', TIMEOUT, async () => {
+test('a minority grants nothing, and its holder learns of the loss by the deadline', TIMEOUT, async () => {
   const { endpoints, members } = await start({ members: 3 })
   await leaveMinority({
     others: members.slice(1),
@@ -72,7 +72,7 @@ test('the other members serve on when the one in use is killed', TIMEOUT, async 
   const lease = await locks.mutex('failover').acquire()
   const waiting = openLocks({ endpoints }).mutex('failover').acquire({ waitMs: 20_000 })
   waiting.catch(() => undefined) // heard of below
-  // Whoever waits already outlives an election; a first attempt need not.
+  // A waiter outlives an election; a first attempt need not.
   await expect.poll(() => keys(endpoints[0] ?? '', 'holdfast/locks/failover/')).toHaveLength(2)
   // Clients begin with the first.
   await cluster.members[0]?.crash()
@@ -106,7 +106,7 @@ describe('a full database', () => {
   })
 })
 
-test('a TTL that etcd will not grant is told, not changed', TIMEOUT, async () => {
+test('a TTL that etcd does not grant is an error, and is not changed', TIMEOUT, async () => {
   const { endpoints } = await start({
     args: ['--election-timeout=5000', '--heartbeat-interval=500'],
   })
@@ -137,14 +137,14 @@ describe('credentials', () => {
   test('are needed, must be right, and are renewed by themselves', TIMEOUT, async () => {
     const { endpoints } = await start({ args: ['--auth-token-ttl=1'] })
     const [endpoint = ''] = endpoints
-    etcdctl(endpoint, 'user', 'add', 'nobody:secret')
+    etcdctl(endpoint, 'user', 'add', 'stranger:secret')
     enableUsers(endpoint)
     const attempt = async (credentials?: { user: string; password: string }) =>
       openStore({ endpoints, ...(credentials ? { credentials } : {}) }).attempt(makeClaim(), QUEUE)
     const refused = { code: 'STORE_AUTH' }
     await expect(attempt()).rejects.toMatchObject(refused)
     await expect(attempt({ user: 'locks', password: 'wrong' })).rejects.toMatchObject(refused)
-    await expect(attempt({ user: 'nobody', password: 'secret' })).rejects.toMatchObject(refused)
+    await expect(attempt({ user: 'stranger', password: 'secret' })).rejects.toMatchObject(refused)
     const one = openStore({ endpoints, credentials })
     const [holder, waiter] = [makeClaim({ lock: 'auth' }), makeClaim({ lock: 'auth' })]
     expect(await one.attempt(holder, QUEUE)).toMatchObject({ outcome: 'granted' })
@@ -182,7 +182,7 @@ describe('credentials', () => {
   )
 
   test(
-    'of tokens that have ended do not keep those who wait from being told',
+    'of tokens that have ended do not keep waiters from learning of the loss',
     TIMEOUT,
     async () => {
       const cluster = await start({ args: [`--auth-token=${jwt()}`] })
@@ -199,7 +199,7 @@ describe('credentials', () => {
         await one.attempt(holder, QUEUE)
         expect(await two.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
         two.watch(waiter, () => woken.push(lock))
-        // The stream stands, and nobody asks for anything any more.
+        // The stream is open, and no request is in flight.
         await expect.poll(() => settled(() => proxy.packets)).toBe(true)
         return holder
       }
@@ -230,7 +230,7 @@ function enableUsers(endpoint: string): void {
   etcdctl(endpoint, 'auth', 'enable')
 }
 
-/** What etcd has to be told to give out tokens that it signs, rather than remembers. */
+/** Returns the option by which etcd signs its tokens instead of remembering them. */
 function jwt(): string {
   const folder = makeFolder('jwt')
   after(async () => removeFolder(folder))
@@ -279,7 +279,7 @@ test(
     // that travels on it.
     slow.proxy.faults.replyMs = 1000
     const { packets } = slow.proxy
-    const inspected = store.inspect({ lock: 'nobody has it' })
+    const inspected = store.inspect({ lock: 'free' })
     await expect.poll(() => slow.proxy.packets).toBeGreaterThan(packets)
     // Longer than a request waits for its answer.
     slow.proxy.faults.requestMs = 8000

@@ -50,13 +50,13 @@ describe('an ambiguous attempt', () => {
   test('that arrives after it was given up is refused by etcd itself', async () => {
     const [one, two] = [store(), store()]
     const claim = makeClaim(lockOf('late'))
-    // Another connection banishes the claim: the one that attempts knows nothing of it.
+    // Another connection blocks the claim, unknown to the one that attempts.
     expect(await two.withdraw(claim)).toBe('absent')
     expect(await one.attempt(claim, QUEUE)).toEqual({ outcome: 'withdrawn' })
     expect(await keys(endpoint, `holdfast/locks/${claim.lock}/`)).toEqual([])
   })
 
-  test('is told about its lost answer by the next one, with the same place', async () => {
+  test('gets its lost answer by the next attempt, with the same place', async () => {
     const { proxy, endpoints } = await openProxy(endpoint)
     const one = openStore({ endpoints })
     await one.attempt(makeClaim(lockOf('warm-2')), TRY)
@@ -83,7 +83,7 @@ test('a claim that is given up leaves no word in etcd when its attempt is answer
 })
 
 describe('a waiter whose session ended', () => {
-  test('is not told that it holds when those before it leave (etcd issue 11456)', async () => {
+  test('does not hold when the claims before it leave (etcd issue 11456)', async () => {
     const [one, two] = [store(), store()]
     const [holder, waiter] = [makeClaim(lockOf('expired')), makeClaim(lockOf('expired'))]
     await one.attempt(holder, QUEUE)

@@ -1,4 +1,4 @@
-/** Locks that nobody uses any more are forgotten, however their leases ended. */
+/** Unused locks are forgotten, however their leases ended. */
 import { randomUUID } from 'node:crypto'
 import { VirtualClock } from '@holdfast/conformance'
 import { memoryStore } from 'holdfast/memory'

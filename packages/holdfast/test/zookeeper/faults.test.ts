@@ -31,7 +31,7 @@ import {
 const TIMEOUT = { timeout: 120_000 }
 
 describe('a holder', () => {
-  test('is told by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
+  test('learns of the loss by its deadline when ZooKeeper falls silent', TIMEOUT, async () => {
     const { connect, members } = await start()
     await fallSilent(members[0], (settings) => openLocks({ connect }, settings))
   })
@@ -47,7 +47,7 @@ describe('a holder', () => {
     expect(await lease.release()).toBe('released')
   })
 
-  test('whose session ended elsewhere is told so by the next renewal', TIMEOUT, async () => {
+  test('whose session ended elsewhere learns of it by the next renewal', TIMEOUT, async () => {
     const { connect } = await start()
     const raw = await openRaw(connect)
     const store = openStore({ connect })
@@ -61,7 +61,7 @@ describe('a holder', () => {
 })
 
 test(
-  'a waiter whose entry is gone is not told that it holds when those before it leave',
+  'a waiter whose entry is gone does not hold when the claims before it leave',
   TIMEOUT,
   async () => {
     const { connect } = await start()
@@ -82,7 +82,7 @@ test(
 
 describe('three servers', () => {
   test(
-    'of which a minority is left grant nothing, and a holder there is told by its deadline',
+    'of which a minority is left grant nothing, and a holder there learns of the loss in time',
     TIMEOUT,
     async () => {
       const { ports, connect, members } = await start({ servers: 3 })
@@ -96,12 +96,12 @@ describe('three servers', () => {
   )
 
   test(
-    'serve on when the one in use is killed, and those who wait keep their places',
+    'still serve when the one in use is killed, and waiters keep their places',
     TIMEOUT,
     async () => {
       const ensemble = await start({ servers: 3 })
       const { proxy, connect } = await openProxy(ensemble.ports[0])
-      // Whoever has begun at the first server, behind the proxy, finds the others.
+      // A client that began at the first server, behind the proxy, finds the others.
       const others = ensemble.ports.slice(1).map((port) => `127.0.0.1:${port}`)
       const servers = { connect: [connect, ...others].join() }
       const [one, two, three] = [openLocks(servers), openLocks(servers), openLocks(servers)]
@@ -122,7 +122,7 @@ describe('three servers', () => {
     },
   )
 
-  test('show what one of them was told of, also where another lags behind', TIMEOUT, async () => {
+  test('show what one of them acknowledged, also where another lags behind', TIMEOUT, async () => {
     const ensemble = await start({ servers: 3 })
     const leader = await ensemble.leader()
     const behind = (leader + 1) % 3
@@ -187,7 +187,7 @@ test(
         waiter,
         openWaiter: async () => waiter,
       })
-    // Whoever comes third expects to wait, and enters on the session for that.
+    // The third claim expects to wait, and enters on the session for waiters.
     for (let place = 0; place < 2; place += 1) await enter(makeClaim('sought'), one)
     await one.end()
     const claim = makeClaim('sought')
@@ -204,7 +204,7 @@ test(
 )
 
 test(
-  'whoever waits and comes back after its session has ended waits anew, and is granted',
+  'a waiter that comes back after its session has ended waits again, and is granted',
   TIMEOUT,
   async () => {
     const { ports, connect: direct } = await start()
@@ -267,7 +267,7 @@ test(
 describe('behind an entry that it may not read', () => {
   const auth = { scheme: 'digest', user: 'other', password: 'secret' } as const
 
-  /** The node of the lock is everybody's, and the entry of its holder is not. */
+  /** The node of the lock is open to all clients, and the entry of its holder is not. */
   async function hold(lock: string) {
     const { ports, connect: direct } = await start()
     const [holder, maker] = [openStore({ connect: direct, auth }), openStore({ connect: direct })]
@@ -314,7 +314,7 @@ describe('behind an entry that it may not read', () => {
 })
 
 test(
-  'whoever was killed while it waited is passed over after a few heartbeats',
+  'a killed waiter is passed over after a few heartbeats',
   TIMEOUT,
   async () => {
     const { ports, connect: direct } = await start()
@@ -345,7 +345,7 @@ test(
   async () => {
     const ensemble = await start()
     const { proxy, connect } = await openProxy(ensemble.ports[0])
-    // The withdrawal is over before the attempt is, also where it has to look for another connection.
+    // The withdrawal ends before the attempt does, also where it has to find another connection.
     const one = openStore({ connect, connectTimeoutMs: 1000 })
     const two = openStore({ connect: ensemble.connect })
     // It has its session, which outlives what follows.
@@ -390,7 +390,7 @@ test(
 )
 
 test.each([{ maxSessionTimeout: 8000 }, { minSessionTimeout: 12_000 }])(
-  'whoever only looks or steals does so on any session that ZooKeeper grants: %j',
+  'a client that only inspects or steals takes any session that ZooKeeper grants: %j',
   TIMEOUT,
   async (config) => {
     const { connect } = await start({ config })

@@ -38,7 +38,7 @@ async function enter(lock: string, name: string, data: string): Promise<string> 
 }
 
 test('an entry of an unknown shape is refused, and the own entry taken out again', async () => {
-  const path = await enter('shape', 'x2+1+later+', 'whatever')
+  const path = await enter('shape', 'x2+1+later+', 'foreign')
   const store = openStore({ connect: ensemble.connect })
   for (const how of [TRY, QUEUE]) {
     await expect(store.attempt(makeClaim('shape'), how)).rejects.toMatchObject(refused)
@@ -46,7 +46,7 @@ test('an entry of an unknown shape is refused, and the own entry taken out again
   await expect(store.inspect({ lock: 'shape' })).rejects.toMatchObject(refused)
   await expect(store.steal('shape', { now: true })).rejects.toMatchObject(refused)
   expect(await nodesOf(raw, 'shape')).toEqual([path.split('/').at(-1)])
-  expect((await readNode(raw, path))?.text).toBe('whatever')
+  expect((await readNode(raw, path))?.text).toBe('foreign')
 })
 
 test('an entry of a later format is refused where it is read', async () => {

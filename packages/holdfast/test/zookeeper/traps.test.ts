@@ -62,7 +62,7 @@ test('a node of a lock that was reaped is made again', async () => {
   }
 })
 
-test('reaping that races live traffic costs nobody the lock', async () => {
+test('reaping that races live traffic costs no holder the lock', async () => {
   const locks = openLocks()
   let reaped = 0
   for (let round = 0; round < 200; round += 1) {
@@ -130,7 +130,7 @@ describe('an ambiguous attempt', () => {
 
   // Without a connection the C client keeps requests, and sends them when it has one again: here
   // after a third of 22 s.
-  test('that was kept back without a connection and sent when nobody wanted it is taken out', async () => {
+  test('that was held back without a connection and sent too late is removed', async () => {
     const { proxy, connect } = await openProxy()
     const store = openStore({ connect })
     const long = { ttlMs: 20_000 }
@@ -151,8 +151,7 @@ describe('an ambiguous attempt', () => {
   })
 })
 
-// Everybody who asks for the lock reads all that stands in its node: a few thousand such words
-// ended the server.
+// Each attempt reads all children of the lock's node: a few thousand marks ended the server.
 test('a claim that is given up leaves no word in its lock when its attempt is answered', async () => {
   const { proxy, connect } = await openProxy()
   await leavesNoWord(proxy, openStore({ connect }), openStore())
@@ -187,7 +186,7 @@ test('an answer that is cut in the middle of a frame ends in nothing worse than 
   expect(lease.held).toBe(true)
 })
 
-test('a newcomer that has to wait keeps the place that it entered, on the session of those who wait', async () => {
+test('a newcomer that has to wait keeps its place, on the session for waiters', async () => {
   const [holder, waiter] = [makeClaim('place'), makeClaim('place')]
   await openStore().attempt(holder, QUEUE)
   expect(await openStore().attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
@@ -229,14 +228,14 @@ test.each([
         { places: [{ key, weight: 1 }], moment: 0n, onlyGone: true, waits: false },
         changed,
       )
-    let told = 0
-    const kept = watching ? wait(() => (told += 1)) : undefined
+    let calls = 0
+    const kept = watching ? wait(() => (calls += 1)) : undefined
     if (watching) await port.list({ lock: 'patient' })
     const gone = await giveUp(wait, 20)
     await expect.poll(() => left(gone)).toBe(0)
     await store.withdraw(holder)
-    // Whoever still waits for that node is told.
-    if (watching) await expect.poll(() => told).toBe(1)
+    // The remaining waiter for that node is called.
+    if (watching) await expect.poll(() => calls).toBe(1)
     kept?.close()
   },
 )
@@ -261,7 +260,7 @@ function left(closures: readonly WeakRef<() => void>[]): number {
 }
 
 describe('settings', () => {
-  test('a chroot that is not there is told, and what to do', async () => {
+  test('a missing chroot is an error that says what to do', async () => {
     const store = openStore({ connect: `${ensemble.connect}/no/such` })
     await expect(store.attempt(makeClaim('x'), QUEUE)).rejects.toMatchObject({
       code: 'STORE_CONFIG',
@@ -269,17 +268,17 @@ describe('settings', () => {
     })
   })
 
-  test('a chroot that is not there is told to whoever only looks or steals, too', async () => {
+  test('a missing chroot is an error of inspect and steal, too', async () => {
     const store = openStore({ connect: `${ensemble.connect}/no/such` })
-    const told = {
+    const noChroot = {
       code: 'STORE_CONFIG',
       message: expect.stringContaining('create /no/such') as string,
     }
     await expect(store.inspect({ prefix: '', cursor: undefined, limit: 10 })).rejects.toMatchObject(
-      told,
+      noChroot,
     )
-    await expect(store.inspect({ lock: 'x' })).rejects.toMatchObject(told)
-    await expect(store.steal('x', { now: true })).rejects.toMatchObject(told)
+    await expect(store.inspect({ lock: 'x' })).rejects.toMatchObject(noChroot)
+    await expect(store.steal('x', { now: true })).rejects.toMatchObject(noChroot)
     // Where it is there, it may be empty.
     await raw.ask(create('/empty', '', FLAGS.persistent, false))
     const empty = openStore({ connect: `${ensemble.connect}/empty` })
@@ -287,7 +286,7 @@ describe('settings', () => {
     expect((await empty.inspect({ lock: 'x' })).locks).toEqual([])
   })
 
-  test('a TTL that ZooKeeper will not grant is told, not changed', async () => {
+  test('a TTL that ZooKeeper does not grant is an error, and is not changed', async () => {
     const store = openStore()
     await expect(store.attempt(makeClaim('x', { ttlMs: 90_000 }), QUEUE)).rejects.toMatchObject({
       code: 'STORE_CONFIG',

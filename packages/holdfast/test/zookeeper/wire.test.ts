@@ -14,7 +14,7 @@ const header = (xid: number): Writer => new Writer().int(xid).long(1n).int(0)
 const read = (messages: Buffer[]): string[] => messages.map((message) => new Reader(message).text())
 
 describe('messages', () => {
-  test('are put together whatever the pieces are', () => {
+  test('are put together out of any pieces', () => {
     const bytes = Buffer.concat(['', 'one', 'two'.repeat(1000), '🔒'].map(framed))
     for (const size of [1, 2, 3, 5, 7, 1000, bytes.length]) {
       const frames = new Frames()
@@ -39,7 +39,7 @@ describe('messages', () => {
     expect(() => new Reader(Buffer.alloc(3)).long()).toThrow(RangeError)
   })
 
-  test('have the chroot in their paths, and nobody else has', () => {
+  test('have the chroot in their paths, and no other part has', () => {
     const written = new Writer('/root').path('/').path('/a').frame().subarray(4)
     expect(read([written])).toEqual(['/root'])
     const reader = new Reader(written, '/root')
@@ -60,7 +60,7 @@ function opening(connect: string): Promise<ZooKeeperSession> {
 }
 
 describe('when no session is to be had, the error says why', () => {
-  test('nobody listens there', async () => {
+  test('there is no listener', async () => {
     const [port = 0] = await freePorts(1)
     const error: unknown = await opening(`127.0.0.1:${port}`).catch((caught: unknown) => caught)
     expect(error).toMatchObject({
@@ -95,7 +95,7 @@ describe('a server that talks nonsense', () => {
     for (const socket of sockets.splice(0)) socket.destroy()
   })
 
-  /** Greets whoever comes, and answers each request of its first connection with these bytes. */
+  /** Greets each client, and answers each request of its first connection with these bytes. */
   async function openTo(answer: (xid: number) => Buffer): Promise<ZooKeeperSession> {
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -134,7 +134,7 @@ describe('a server that talks nonsense', () => {
   ]
 
   test.each(NONSENSE)(
-    'by %s loses the connection, and the session goes on over another',
+    'by %s loses the connection, and the session continues over another',
     async (_, answer) => {
       const session = await openTo(answer)
       await expect(session.ask(getData('/x', false))).rejects.toMatchObject({ code: -4 })

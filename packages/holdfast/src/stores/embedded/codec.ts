@@ -170,8 +170,8 @@ function theft(stolen: 0 | 1 | string): Pick<Holder, 'stolen' | 'stealReason'> {
 }
 
 /**
- * The distinct owners of a lock's claims. Those of one process share one object, so identity tells
- * them apart.
+ * The distinct owners of a lock's claims. The claims of one process share one object, so the map
+ * compares identities.
  */
 class Sources {
   readonly all: PackedSource[] = []

@@ -16,7 +16,7 @@ import type { WakeupSocket } from './wakeup-socket.js'
 /** How often to look whether a dead holder's command is gone, in milliseconds. */
 const RECHECK_GROUP_MS = [15, 30] as const
 
-/** So many locks of a dead station are looked at in one go. */
+/** The number of locks of a dead station that one transaction finds. */
 const SWEEP = 100
 
 export class DeadHolderCleanup {
@@ -68,13 +68,13 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Resolves to whether the station may be dead: then the lock may be free, whoever ended its
-   * claims.
+   * Resolves to whether the station may be dead. Then the lock may be free: this process or another
+   * ended its claims.
    */
   async endIfDead(lock: string, address: SocketAddress): Promise<boolean> {
-    // A socket that is gone proves no death, but somebody may have buried the station since we read
-    // its row, our own upkeep for one. Its claims ended before its socket went, so another attempt
-    // tells, and harms nobody who lives.
+    // A missing socket proves no death. But another store, or our own upkeep, may have cleaned up
+    // since we read the row. It ended the claims before it removed the socket, so another attempt
+    // finds the lock as it is, and harms no live holder.
     if (!(await this.#station.isDead(address))) return !existsSync(address.socket)
     await this.#end(lock, address)
     return true
@@ -107,9 +107,8 @@ export class DeadHolderCleanup {
   }
 
   /**
-   * Until the command is gone, or nobody waits here any more. The TTL is the limit in any case. All
-   * who ask for the lock meanwhile share the looks, each of which goes through the processes of the
-   * machine.
+   * Checks again until the command is gone, or no claim of this store waits. The TTL is the limit
+   * in any case. All attempts share these checks: each reads the process table of the machine.
    */
   #recheck(lock: string, address: SocketAddress): void {
     const key = `${address.id} ${lock}`

@@ -104,8 +104,7 @@ export function choosePlace(
   machine: Machine,
 ): Place {
   const { directory, system = false } = options
-  // The text 'false' would count as true, and nobody who keeps locks in his own folder would be
-  // excluded.
+  // The text 'false' would count as true, and would not exclude users of their own folders.
   if (typeof system !== 'boolean') {
     throw new LockUsageError('The option system of embeddedStore must be true or false.', {
       store: 'embedded',
@@ -126,7 +125,7 @@ export function choosePlace(
   }
   const common = machine.systemDirectory ?? SYSTEM_DIRECTORY
   const path = resolve(system ? common : (directory ?? defaultDirectory()))
-  // All must open the common folder alike, by whichever option they came to it.
+  // All users must open the common folder alike, whether they named it or not.
   const shared = path === common
   return { directory: path, sockets: socketFolder(path), layout: join(path, 'locks.db'), shared }
 }
@@ -136,7 +135,7 @@ export function preparePlace(place: Place, machine: Machine): void {
   try {
     if (place.shared) prepareShared(place)
     else for (const path of [place.directory, place.sockets]) makeFolder(path, 0o700)
-    // Somebody may have made it since it was chosen.
+    // Another user may have made it since it was chosen.
     if (dirname(place.sockets) !== place.directory) checkTemporary(place.sockets, place.directory)
   } catch (error) {
     throw isLockError(error) ? error : unusable(place, error)
@@ -175,7 +174,7 @@ function makeFolder(path: string, mode: number): void {
 }
 
 /**
- * Step by step: Node's own way to make them all loops for ever where folders are refused as if
+ * Step by step: Node's own way to make them all loops forever where folders are refused as if
  * there were none above, as in /proc, and says "no such file" of a file system that may only be
  * read.
  */
@@ -185,7 +184,7 @@ function makeWithThoseAbove(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
   }
@@ -194,7 +193,7 @@ function makeWithThoseAbove(path: string, mode: number): void {
 }
 
 /**
- * Makes the database readable for nobody else, before SQLite makes it readable for all. Its log
+ * Makes the database readable for its owner alone, before SQLite makes it readable for all. Its log
  * gets the same rights.
  */
 export function makeDatabaseFile(path: string, { shared }: Place): void {
@@ -215,7 +214,7 @@ function makeFile(path: string, mode: number): void {
     chmodSync(unnamed, mode)
     linkSync(unnamed, path)
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     rmSync(unnamed, { force: true })
@@ -233,7 +232,7 @@ function prepareShared(place: Place): void {
   const files = databases.flatMap((path) => [path, `${path}-journal`])
   if (uid === undefined || uid === 0) {
     makeFolder(place.directory, 0o755)
-    // Like /tmp: everybody may add to it, and nobody may take away what is another's.
+    // Like /tmp: every user may add files, and remove only their own.
     makeFolder(place.sockets, 0o1777)
     for (const file of files) {
       makeFile(file, 0o666)
@@ -253,7 +252,7 @@ function socketFolder(directory: string): string {
   return folder
 }
 
-/** In a folder that all may write to, the name may be somebody's trap. */
+/** In a folder that all users may write to, the name may be a trap. */
 function checkTemporary(folder: string, directory: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   const mine = process.getuid?.()
@@ -262,7 +261,7 @@ function checkTemporary(folder: string, directory: string): void {
     (!found.isDirectory() || (mine !== undefined && found.uid !== mine && found.uid !== 0))
   ) {
     throw new StoreUnavailableError(
-      `${folder} belongs to somebody else, and ${directory} is too long a path for sockets. Choose a shorter directory.`,
+      `${folder} belongs to another user, and ${directory} is too long a path for sockets. Choose a shorter directory.`,
       { code: 'STORE_CONFIG', store: 'embedded' },
     )
   }

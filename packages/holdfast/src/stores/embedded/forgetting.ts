@@ -1,6 +1,6 @@
 /**
- * What the database forgets: who held and waited before the machine was started, and locks that
- * nobody has used for a day.
+ * What the database forgets: holders and waiters of an earlier boot, and locks that were idle for a
+ * day.
  *
  * A row that is deleted takes its last token along, so a floor is raised first that later tokens
  * have to exceed.
@@ -12,10 +12,10 @@ import type { Machine } from './machine.js'
 const KEEP_IDLE_MS = 24 * 3_600_000
 /** All rows are looked at once in this time. */
 export const ROUND_MS = 3_600_000
-/** So many rows are looked at in one go: a few milliseconds in which nobody can write. */
+/** The number of rows in one transaction: it blocks writers for a few milliseconds. */
 const PORTION = 500
 
-/** After a boot nobody of before is alive, so nobody holds or waits. The tokens stay. */
+/** Ends the claims of an earlier boot: none of its processes is alive. The tokens stay. */
 export function forgetEarlierBoot(db: Database, machine: Machine): void {
   if (!isOfEarlierBoot(db, machine)) return
   raiseTokenFloor(db, 'busy = 1')
@@ -29,7 +29,7 @@ export function isOfEarlierBoot(db: Database, machine: Machine): boolean {
 }
 
 /**
- * Looks at some rows, and forgets those that are old. Whoever comes next goes on where this one
+ * Looks at some rows, and forgets those that are old. The next call continues where this one
  * stopped, until all rows were looked at; that is so cheap that no index has to be kept for it at
  * each lock. Returns whether there is more to do.
  */
@@ -59,7 +59,7 @@ export function isForgettingDue(db: Database, machine: Machine): boolean {
   return readNumber(db, 'idle_row') !== 0 || sinceMs >= ROUND_MS
 }
 
-/** Tokens of locks without a row have to exceed it, whatever the wall clock says. */
+/** Returns what the tokens of locks without a row must exceed, at any wall clock time. */
 export function readTokenFloor(db: Database): number {
   return readNumber(db, 'token_floor')
 }

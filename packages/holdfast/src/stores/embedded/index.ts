@@ -36,7 +36,7 @@ export function embeddedStore(options: EmbeddedStoreOptions = {}): Store<true> {
 }
 
 /**
- * A path in place of the options would be overlooked, and the locks kept in the user's own folder.
+ * A path instead of the options would be overlooked, and the locks kept in the user's own folder.
  */
 function machineOf(options: EmbeddedStoreOptions | null): Machine {
   if (typeof options === 'object' && options !== null) return options.machine ?? thisMachine()
@@ -45,7 +45,7 @@ function machineOf(options: EmbeddedStoreOptions | null): Machine {
   })
 }
 
-/** What `doctor` tells about an embedded store. */
+/** What `doctor` reports about an embedded store. */
 export interface EmbeddedDiagnosis {
   readonly directory: string
   /** The file that says how the state is laid out. */

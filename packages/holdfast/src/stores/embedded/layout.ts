@@ -1,11 +1,11 @@
 /**
  * The layout of the folder, as `locks.db` says it: how many database files keep the locks. It holds
- * no locks itself, so nobody writes to it once it is made, and a process that stopped in a
- * transaction blocks one of the other files only.
+ * no locks itself, so no process writes to it once it is made. A process that stopped in a
+ * transaction blocks only one of the other files.
  *
  * The first format kept all locks in `locks.db`. Its `user_version` makes a process of that format
- * refuse the folder, and the tables that are gone end what such a process has under way: old and
- * new processes never use different files.
+ * refuse the folder, and the missing tables end the transactions of such a process: old and new
+ * processes never use different files.
  */
 import { StoreUnavailableError } from '../../errors.js'
 import { FILES, fileIndexOf, filePlaces, type FilePlace, type Place } from './directory.js'
@@ -79,7 +79,7 @@ export class Layout {
 
   /**
    * Moves what the first format knows into the files, leases and queues included. Until the end
-   * commits, nobody reads the files: an attempt that was killed half-way is repeated from the
+   * commits, no process reads the files. An attempt that was killed half-way starts again from the
    * beginning.
    */
   #split(db: Database): void {

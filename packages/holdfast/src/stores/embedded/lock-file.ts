@@ -25,7 +25,7 @@ export class LockFile {
     this.transactions = new Transactions(place, layout, machine, onPromotions)
   }
 
-  /** Whether anybody has used this file. Looking into it would make it. */
+  /** Returns whether a process has used this file. Opening it would make it. */
   exists(): boolean {
     return existsSync(this.#path)
   }

@@ -6,7 +6,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 
 export interface Machine {
   /**
-   * Milliseconds on a clock that is the same for all processes of this machine and that nobody can
+   * Milliseconds on a clock that is the same for all processes of this machine and that cannot be
    * set. It stands still while the machine sleeps. So do all processes that share this store, so no
    * lease ends earlier for one than for another; that is why it is preferred to the uptime, which
    * has a resolution of 10 ms.
@@ -21,7 +21,7 @@ export interface Machine {
   readonly bootId: string
   /** Two processes in different pid namespaces cannot see each other's process groups. */
   readonly pidNamespace: string
-  /** The type of the file system that a path is on, as statfs tells it. */
+  /** The type of the file system that a path is on, as statfs reports it. */
   fileSystemType?(path: string): number
   /** The folder for all users; the usual one when it is not given. */
   readonly systemDirectory?: string

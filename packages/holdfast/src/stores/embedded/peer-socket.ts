@@ -1,5 +1,5 @@
 /**
- * A connection to another station, made anew for as long as that may live.
+ * A connection to another station, made again for as long as that may live.
  *
  * A process that is being torn down may lose its connections before its listening socket, which
  * then still lets a new one queue. That one ends in a moment, and the next is refused. So an end is
@@ -93,7 +93,7 @@ export class PeerSocket {
 
 /**
  * The station ended after the kernel let us connect to it and before we heard of that: the next
- * look tells more.
+ * connection decides.
  */
 export function wasInBacklog(code: string | undefined): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE'
@@ -107,7 +107,7 @@ export function isSocketOf(address: SocketAddress): boolean {
   return inodeOf(address.socket) === address.inode
 }
 
-/** Tells a file from another one that has its name since; empty when there is none. */
+/** Returns the identity of the file that has this name now. Empty when there is none. */
 export function inodeOf(path: string): string {
   return String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? '')
 }

@@ -37,7 +37,7 @@ import {
 } from './forgetting.js'
 import type { Machine } from './machine.js'
 
-/** "hold" in ASCII: tells our files from other programs' databases. */
+/** "hold" in ASCII: marks our files among other programs' databases. */
 const APPLICATION_ID = 0x686f6c64
 /** 1: one database, `locks.db`. 2: several, and `locks.db` says how many (`layout.ts`). */
 export const VERSION = 2
@@ -54,7 +54,7 @@ export interface OpenedDatabase {
   readonly engine: Engine['name']
   readonly sqliteVersion: string
   readonly journal: string
-  /** Tells whether the file was replaced behind our back. */
+  /** Another inode later means that the file was replaced. */
   readonly inode: bigint
 }
 
@@ -118,7 +118,7 @@ export function inodeOf(path: string): bigint {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n
 }
 
-/** Whatever went wrong with a file of the place, as a typed error that says what to do. */
+/** Returns what went wrong with a file of the folder as a typed error that says what to do. */
 export function explain(error: unknown, place: Place, path: string): LockError {
   if (error instanceof LockError) return error
   const code = resultCode(error)
@@ -211,7 +211,7 @@ function checkOurs({ application, version, tables }: Header, path: string): void
 /**
  * WAL is three times as fast. It makes and deletes files as it goes, which several users cannot do
  * in one folder: they share a rollback journal that stays. Where SQLite is too old for WAL the
- * rollback journal serves, and whoever comes later follows what the file says: an old engine in a
+ * rollback journal serves, and later processes follow what the file says: an old engine in a
  * WAL file turns it back, or refuses while others use it.
  *
  * `synchronous = NORMAL` may lose the last commits at a power failure, in WAL mode. That is
@@ -231,8 +231,8 @@ function chooseJournal(
   try {
     return String(single(db, `PRAGMA journal_mode = ${wanted}`, 'journal_mode'))
   } catch (error) {
-    // Somebody else makes the file in this very moment: the caller comes back when that is done. Or
-    // the disk is full.
+    // Another process is making the file: the caller tries again when that is done. Or the disk is
+    // full.
     if (safe || !isBusy(error)) throw error
     throw new StoreUnavailableError(
       `SQLite ${sqliteVersion} can damage ${place.database} while newer ones use it. Update Node, or use another folder.`,

@@ -54,7 +54,7 @@ const TRAITS: Traits<true> = {
 
 interface Answer {
   readonly result: AttemptResult
-  /** The stations of those who hold the lock, without our own. */
+  /** The stations of the lock's holders, without our own. */
   readonly holders: readonly SocketAddress[]
 }
 
@@ -65,7 +65,7 @@ export class EmbeddedStore implements Store<true> {
   readonly #machine: Machine
   readonly #files: LockFiles
   readonly #station: WakeupSocket
-  readonly #burials: DeadHolderCleanup
+  readonly #deadHolders: DeadHolderCleanup
   readonly #upkeep: Upkeep
   readonly #watchers = new Map<string, WakeListener>()
   /** The locks that claims of ours wait for, and how many. */
@@ -81,12 +81,12 @@ export class EmbeddedStore implements Store<true> {
     this.#files = new LockFiles(place, machine, (promotions, file) => this.#wake(promotions, file))
     this.#station = new WakeupSocket(place, {
       onMessage: (text) => this.#deliver(text),
-      onDeath: (address) => void this.#burials.takeOver(address),
+      onDeath: (address) => void this.#deadHolders.takeOver(address),
     })
-    this.#burials = new DeadHolderCleanup(machine, this.#files, this.#station, this.#interests)
+    this.#deadHolders = new DeadHolderCleanup(machine, this.#files, this.#station, this.#interests)
     this.#upkeep = new Upkeep(place, machine, this.#station, async (dead) => {
       const address = await this.#files.findStation(dead.id)
-      await this.#burials.takeOver({
+      await this.#deadHolders.takeOver({
         ...dead,
         pidNamespace: address?.pidNamespace ?? dead.pidNamespace,
       })
@@ -101,8 +101,8 @@ export class EmbeddedStore implements Store<true> {
     const { result, holders } = answer
     if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
     if (result.outcome !== 'busy' || holders.length === 0) return result
-    // Nobody will look again for this claim, so a dead holder is to be found now.
-    const look = Promise.all(holders.map((holder) => this.#burials.endIfDead(claim.lock, holder)))
+    // This claim makes no later attempt, so a dead holder has to be found now.
+    const look = Promise.all(holders.map((holder) => this.#deadHolders.endIfDead(claim.lock, holder)))
     const stands = look.then((ended) => (ended.includes(true) ? undefined : answer))
     return (await this.#attemptAfter(stands, claim, options)).result
   }
@@ -194,7 +194,7 @@ export class EmbeddedStore implements Store<true> {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#burials.close()
+    this.#deadHolders.close()
     await this.#upkeep.close()
     await Promise.all(this.#files.all.map((file) => file.unregister(this.#station.id)))
     this.#files.close()
@@ -203,9 +203,9 @@ export class EmbeddedStore implements Store<true> {
   }
 
   /**
-   * Attempts when a look is over, unless that brought an answer. A claim that was withdrawn
-   * meanwhile is not attempted any more: its withdrawal was done before, and of those a lock
-   * remembers so few that nobody might be granted it.
+   * Attempts when a check is over, unless the check brought an answer. It does not attempt a claim
+   * that was withdrawn meanwhile. The lock keeps few tombstones: that of the claim may be gone, and
+   * the attempt would grant a lock without a holder.
    */
   async #attemptAfter(
     look: Promise<Answer | undefined>,
@@ -275,7 +275,7 @@ export class EmbeddedStore implements Store<true> {
 
   async #registerAgain(file: LockFile): Promise<void> {
     if (!file.isRegistered) return
-    // Until the row says so, each claim writes it.
+    // Until the row is written, each claim writes it.
     file.forgetRegistration()
     const generation = await file.transactions.do({
       work: (transaction) => file.register(transaction, this.#address()),
@@ -288,7 +288,7 @@ export class EmbeddedStore implements Store<true> {
     return { id, socket: path, inode: this.#inode ?? '', pidNamespace: this.#machine.pidNamespace }
   }
 
-  /** Tells the new holders: our own at once, those of other processes through their sockets. */
+  /** Wakes new holders: those of this store at once, the others through their sockets. */
   #wake(promotions: readonly Promotion[], file: LockFile): void {
     for (const { holder, station } of promotions) {
       const { id, token, tokens, ttlMs } = holder
@@ -315,8 +315,7 @@ export class EmbeddedStore implements Store<true> {
 }
 
 /**
- * Undefined for what is not one of our messages: anybody who may open the folder can write to a
- * socket.
+ * Returns undefined for any other text: each user who may open the folder can write to a socket.
  */
 function parseGrant(text: string): (PushedGrant & { readonly id: string }) | undefined {
   let message: unknown

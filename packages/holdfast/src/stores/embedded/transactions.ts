@@ -19,14 +19,14 @@ import { whoLocks } from './lock-owner.js'
 import type { Machine } from './machine.js'
 import { explain, inodeOf, isBusy, openDatabase, type OpenedDatabase } from './schema.js'
 
-/** So many operations share a transaction at most. */
+/** The largest number of operations in one transaction. */
 const LARGEST_BATCH = 128
 /**
- * An operation that found the database locked for so long is given up. It has not been done, and
- * never will be.
+ * An operation is given up when it has found the database locked for this long. It has not been
+ * done and never will be.
  */
-const PATIENCE_MS = 4000
-/** How often the file is looked at, in case somebody replaced it. */
+const GIVE_UP_AFTER_MS = 4000
+/** How often the file is looked at, in case another process replaced it. */
 const LOOK_AT_FILE_MS = 250
 /**
  * So often to look at once whether a busy database is free again. Fewer cost a hot lock a tenth of
@@ -40,7 +40,7 @@ const EAGER_TRIES = 24
 const TOMBSTONES = 4
 /** Two processes of one boot may read the clock so differently, at the very most. */
 const CLOCK_SLACK_MS = 1000
-/** So many locks are kept unpacked between transactions. */
+/** The number of locks that stay unpacked between transactions. */
 const CACHED_LOCKS = 256
 
 /** A waiter that a transaction made a holder, and where it lives. */
@@ -203,8 +203,7 @@ export class Transactions {
   #lookedMs = 0
   #closed = false
   /**
-   * Counts how often the database was opened: whoever keeps rows in it writes them anew after a
-   * change.
+   * Counts how often the database was opened. A store writes its rows again after a change.
    */
   generation = 0
 
@@ -220,7 +219,7 @@ export class Transactions {
     this.#onPromotions = onPromotions
   }
 
-  /** Does the work in a transaction, together with whatever else is asked in this turn. */
+  /** Runs the work in a transaction, together with the other operations of this tick. */
   do<R>(operation: Operation<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       if (this.#closed) {
@@ -258,7 +257,7 @@ export class Transactions {
    * @throws StoreUnavailableError when the file cannot be read for four seconds.
    */
   async read<R>(work: (transaction: Transaction) => R): Promise<R> {
-    const giveUpMs = this.#machine.monotonicMs() + PATIENCE_MS
+    const giveUpMs = this.#machine.monotonicMs() + GIVE_UP_AFTER_MS
     for (;;) {
       if (this.#closed) throw closedError()
       try {
@@ -361,12 +360,12 @@ export class Transactions {
    */
   #retry(batch: readonly Item[]): void {
     const nowMs = this.#machine.monotonicMs()
-    const patient: Item[] = []
+    const waiting: Item[] = []
     for (const item of batch) {
-      if (nowMs - item.sinceMs < PATIENCE_MS) patient.push(item)
+      if (nowMs - item.sinceMs < GIVE_UP_AFTER_MS) waiting.push(item)
       else item.settle(this.#tooBusy())
     }
-    this.#queue.unshift(...patient)
+    this.#queue.unshift(...waiting)
     if (this.#queue.length === 0) return
     this.#scheduled = true
     this.#tries += 1
@@ -384,7 +383,7 @@ export class Transactions {
         `${locker.stopped ? `continue it (kill -CONT ${locker.pid}) or end it` : 'wait for it, or end it'}.`
       : 'Try again.'
     return new StoreUnavailableError(
-      `Another process kept ${this.#place.database} locked for ${PATIENCE_MS} ms. Nothing was changed. ${advice}`,
+      `Another process kept ${this.#place.database} locked for ${GIVE_UP_AFTER_MS} ms. Nothing was changed. ${advice}`,
       { store: 'embedded' },
     )
   }
@@ -392,7 +391,7 @@ export class Transactions {
   #fail(batch: readonly Item[], error: unknown): void {
     const explained = explain(error, this.#place, this.#place.database)
     // A full disk or a damaged file may be mended from outside: the next operation opens the file
-    // anew.
+    // again.
     this.#discard()
     for (const item of batch) item.settle(explained)
   }
@@ -401,7 +400,7 @@ export class Transactions {
     try {
       this.#opened?.db.close()
     } catch {
-      // It is not used any more, whatever is wrong with it.
+      // It is not used any more.
     }
     this.#opened = undefined
     this.#statements = undefined

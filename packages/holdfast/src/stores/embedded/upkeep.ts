@@ -1,6 +1,6 @@
 /**
  * Upkeep of the folder: the sockets and rows of processes that ended without closing, and locks
- * that nobody uses any more.
+ * that are not used any more.
  *
  * Every store does a little of it, after its first lock and apart from it: no lock waits for it.
  * What is left is done by those that come later.
@@ -15,7 +15,7 @@ import type { LockFile } from './lock-file.js'
 import type { Machine } from './machine.js'
 import { SOCKET_SUFFIX, type WakeupSocket } from './wakeup-socket.js'
 
-/** So many sockets are looked at, in one go. */
+/** The number of sockets that one store checks. */
 const LOOK_AT_SOCKETS = 16
 /** Between two portions of idle locks, in which others write. */
 const PAUSE_MS = 50
@@ -24,56 +24,55 @@ export class Upkeep {
   readonly #place: Place
   readonly #machine: Machine
   readonly #station: WakeupSocket
-  readonly #bury: (dead: SocketAddress) => Promise<void>
-  #burying: Promise<void> | undefined
+  readonly #cleanUp: (dead: SocketAddress) => Promise<void>
+  #cleaning: Promise<void> | undefined
   readonly #timers = new Map<LockFile, NodeJS.Timeout>()
   #closed = false
 
   /**
-   * @param bury ends the claims of a dead station, then takes away its row, which may be gone, and
+   * @param cleanUp ends the claims of a dead station, then removes its row, which may be gone, and
    * its socket
    */
   constructor(
     place: Place,
     machine: Machine,
     station: WakeupSocket,
-    bury: (dead: SocketAddress) => Promise<void>,
+    cleanUp: (dead: SocketAddress) => Promise<void>,
   ) {
     this.#place = place
     this.#machine = machine
     this.#station = station
-    this.#bury = bury
+    this.#cleanUp = cleanUp
   }
 
   /** Begins with a file, each time that it was opened. */
   begin(file: LockFile): void {
     if (this.#closed) return
-    // Once: the sockets are the same for all files. What cannot be looked at now is looked at by
-    // another store.
-    this.#burying ??= this.#buryTheDead().catch(() => undefined)
+    // Once: the sockets are the same for all files. Another store checks what this one cannot.
+    this.#cleaning ??= this.#cleanUpDead().catch(() => undefined)
     this.#forgetAfter(file, PAUSE_MS)
   }
 
-  /** Ends with what is under way, or stores that live for a moment would bury nobody. */
+  /** Finishes the check in progress: otherwise short-lived stores would never clean up. */
   async close(): Promise<void> {
     this.#closed = true
     for (const timer of this.#timers.values()) clearTimeout(timer)
-    await this.#burying
+    await this.#cleaning
   }
 
-  async #buryTheDead(): Promise<void> {
+  async #cleanUpDead(): Promise<void> {
     const names = (await readdir(this.#place.sockets)).filter((name) =>
       name.endsWith(SOCKET_SUFFIX),
     )
-    await Promise.all(someOf(names).map((name) => this.#buryIfDead(name)))
+    await Promise.all(someOf(names).map((name) => this.#cleanUpIfDead(name)))
   }
 
-  async #buryIfDead(name: string): Promise<void> {
+  async #cleanUpIfDead(name: string): Promise<void> {
     const id = name.slice(0, -SOCKET_SUFFIX.length)
     if (id === this.#station.id) return
     const socket = join(this.#place.sockets, name)
     const found = { id, socket, inode: inodeOf(socket), pidNamespace: '' }
-    if (await this.#station.isDead(found)) await this.#bury(found)
+    if (await this.#station.isDead(found)) await this.#cleanUp(found)
   }
 
   #forgetAfter(file: LockFile, delayMs: number): void {

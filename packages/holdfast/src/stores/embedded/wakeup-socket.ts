@@ -1,9 +1,9 @@
 /**
  * A station: one open store, as the others on this machine see it. It listens on a unix socket.
  *
- * The socket serves two ends. Whoever promotes a waiter of another process sends it the grant, so
- * that it starts without looking. And whoever waits for a lock keeps a connection to its holder:
- * when that ends, the holder may have died. It certainly has when its socket refuses a new
+ * The socket serves two ends. A store that promotes a waiter of another process sends it the grant,
+ * so that it starts without another attempt. And a waiter keeps a connection to the holder: when
+ * that ends, the holder may have died. It certainly has when its socket refuses a new
  * connection, since a stopped process still lets connections queue. A socket file that is gone
  * proves nothing.
  */
@@ -49,8 +49,8 @@ export class WakeupSocket {
   }
 
   /**
-   * Listens, and tells the inode of the socket. Begins again when it failed, or when the socket was
-   * taken away since.
+   * Listens, and returns the inode of the socket. Begins again when it failed, or when the socket
+   * was removed since.
    */
   listen(): Promise<string> {
     const again = (): Promise<string> => this.#listen()
@@ -100,14 +100,14 @@ export class WakeupSocket {
     })
   }
 
-  /** Takes away what a dead station left. */
+  /** Removes the socket of a dead station. */
   forget(address: SocketAddress): void {
     if (isSocketOf(address)) removeFile(address.socket)
   }
 
   /**
    * The name goes first. Who is refused while it is there takes this process for dead and ends its
-   * claims, and work may go on under a lease that was left to expire. No other station has this
+   * claims, and work may continue under a lease that was left to expire. No other station has this
    * name, and one that is just being made for it is removed by the server's end.
    */
   close(): void {
@@ -133,9 +133,9 @@ export class WakeupSocket {
       // The store may be closed at any moment: then the server never listens.
       server.once('close', () => reject(closedError()))
       if (this.#closed) throw closedError()
-      // In a worker of a cluster the primary would listen in its place: the socket would tell of
-      // the primary's life, and refuse connections as soon as the worker is disconnected, which may
-      // work on.
+      // In a worker of a cluster the primary would listen instead: the socket would prove the
+      // primary's life, and refuse connections as soon as the worker is disconnected, which may
+      // still work.
       server.listen({ path: bound, exclusive: true }, resolve)
     })
     renameSync(bound, this.#path)
@@ -155,7 +155,7 @@ export class WakeupSocket {
     socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
-      // Nobody of ours writes so much: it is a stranger.
+      // No store writes this much: it is another program.
       if (rest.length > LONGEST_MESSAGE) socket.destroy()
       for (const line of lines) this.#events.onMessage(line)
     })

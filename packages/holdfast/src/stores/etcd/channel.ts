@@ -34,7 +34,7 @@ export interface RequestLimits extends CallOptions {
   readonly timeoutMs: number
 }
 
-/** Told what a stream brings, and once that it is over, unless it was cancelled on this side. */
+/** Receives the messages of a stream, and its end unless it was cancelled on this side. */
 export interface StreamListener {
   message(bytes: Buffer): void
   over(why: GrpcFailure | undefined): void
@@ -52,7 +52,7 @@ export class Channel {
   /** Why the last connection ended. */
   #broken: Error | undefined
   #open = 0
-  /** Grows with whatever arrives. */
+  /** Grows with each arrival. */
   #heard = 0
 
   constructor(endpoint: string, options: EtcdOptions) {
@@ -83,7 +83,8 @@ export class Channel {
         if (stream.closed) return
         reject(new GrpcFailure(DEADLINE_EXCEEDED, `no answer within ${timeoutMs} ms`))
         stream.close(constants.NGHTTP2_CANCEL)
-        // Nothing at all has come in the meantime: the connection may be dead, and nobody told us.
+        // Nothing at all has come in the meantime: the connection may be dead, without a sign of
+        // it.
         if (this.#heard === heardBefore) session.destroy()
       }
       // After a pause of this process the answer may be there, and not read yet.
@@ -185,13 +186,13 @@ export class Channel {
     return session
   }
 
-  /** What is under way on it goes on, and ends it. */
+  /** Ends a connection when its open streams have ended. */
   #retire(session: ClientHttp2Session): void {
     session.close()
     if (this.#session === session) this.#session = undefined
   }
 
-  /** A connection keeps the process alive only as long as something is under way on it. */
+  /** A connection keeps the process alive only while a stream is open on it. */
   #hold(session: ClientHttp2Session): void {
     if (session !== this.#session) return
     this.#open += 1

@@ -11,7 +11,7 @@ import { asLockError, isAuthExpired, isDown, isWorthAnotherMember } from './fail
 import { authRequest, METHODS, readToken } from './messages.js'
 
 export interface RequestOptions {
-  /** Ask another member when the outcome is unclear: right for whatever may be done twice. */
+  /** Ask another member when the outcome is unclear: right for requests that may be done twice. */
   readonly repeatable: boolean
   /** Ask this endpoint and no other, by its number. */
   readonly endpoint?: number
@@ -40,10 +40,10 @@ export class Connection {
   readonly #channels: readonly Channel[]
   #current = 0
   #token: string | undefined
-  /** Logins under way, by the number of the endpoint. */
+  /** Logins in progress, by the number of the endpoint. */
   readonly #logins = new Map<number, Promise<string>>()
   #closed = false
-  /** How many tries have ended without anybody knowing what became of them. */
+  /** The number of tries whose outcome stayed unknown. */
   unclear = 0
 
   constructor(options: EtcdOptions) {
@@ -75,7 +75,7 @@ export class Connection {
         }
         if (isDown(error)) down.add(endpoint)
         else down.delete(endpoint)
-        // Where no member runs at all, whoever asks learns so at once.
+        // Where no member runs at all, the caller learns of it at once.
         const isAnyUp = down.size < this.#channels.length
         const again = another && isAnyUp && options.repeatable && options.endpoint === undefined
         if (!again || systemClock.monotonicMs() + pauseMs > endMs)
@@ -90,7 +90,7 @@ export class Connection {
   async stream(method: string, listener: StreamListener): Promise<Stream> {
     const endpoint = this.#current
     const token = await this.#login(endpoint, systemClock.monotonicMs() + TRY_MS)
-    // A member that has lost its leader ends the stream, rather than being silent for ever.
+    // A member that has lost its leader ends the stream, rather than being silent forever.
     return this.#channel(endpoint).stream(
       method,
       { token, needsLeader: true },
@@ -135,8 +135,8 @@ export class Connection {
   }
 
   /**
-   * Undefined without credentials. Whoever comes during a login waits for that one: etcd is slow to
-   * check a password.
+   * Undefined without credentials. Callers share a login that is in progress: etcd is slow to check
+   * a password.
    */
   #login(endpoint: number, endMs: number): Promise<string> | string | undefined {
     const { credentials } = this.#options
@@ -155,7 +155,7 @@ export class Connection {
     return login
   }
 
-  /** Somebody else may have logged in again since. */
+  /** Another request may have logged in again since. */
   #forget(token: string | undefined): void {
     if (this.#token === token) this.#token = undefined
   }

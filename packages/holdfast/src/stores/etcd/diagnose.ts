@@ -1,4 +1,4 @@
-/** What `doctor` tells about an etcd cluster. */
+/** What `doctor` reports about an etcd cluster. */
 import { systemClock } from '../../clock/clock.js'
 import { isLockError } from '../../errors.js'
 import { Connection } from './connection.js'

@@ -125,8 +125,8 @@ async function tryToJoin(
 }
 
 /**
- * What has to be so for a claim to enter: it is new, nobody withdrew it, and all others have its
- * shape.
+ * The conditions for a claim to enter: it is new, it was not withdrawn, and the other claims have
+ * its kind and capacity.
  */
 function sound({ claim, key }: Planned): Buffer[] {
   const shapes = otherShapes(claim.lock, claim)
@@ -138,7 +138,7 @@ function sound({ claim, key }: Planned): Buffer[] {
 }
 
 /**
- * Enters beside others without queueing: only if nobody has come since they were seen to leave
+ * Enters beside others without queueing: only if no claim has come since they were seen to leave
  * room.
  */
 async function enterBeside(

@@ -38,7 +38,7 @@ export function readStatus(
   }
   const http = headers[':status'] ?? 200
   if (http === 200) return undefined
-  // Somebody answers who speaks HTTP/2 and no gRPC.
+  // The server speaks HTTP/2 and no gRPC.
   const busy = http === 429 || http >= 500
   return new GrpcFailure(
     busy ? UNAVAILABLE : UNIMPLEMENTED,

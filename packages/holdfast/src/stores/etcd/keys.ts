@@ -53,7 +53,7 @@ export function goneKey({ lock, id }: Pick<Claim, 'lock' | 'id'>): string {
   return `${GONE}${escapeName(lock)}/${id}`
 }
 
-/** What must be empty for a claim to fit the shape of those who use the lock. */
+/** Returns the ranges that must be empty for a claim to agree with the lock's other claims. */
 export function otherShapes(lock: string, claim: Shaped): Span[] {
   const { key, end } = queueOf(lock)
   if (claim.kind !== 'semaphore') return [{ key: `${key}s`, end: `${key}t` }]
@@ -66,7 +66,7 @@ export function otherShapes(lock: string, claim: Shaped): Span[] {
 
 /**
  * What stands in a claim's way as long as it is there: for a reader the writers, for all others
- * everybody.
+ * each claim.
  */
 export function rivals(lock: string, claim: Shaped): Span {
   const { key } = queueOf(lock)
@@ -91,7 +91,7 @@ export function capacityOf(key: string): number | undefined {
 /** All queues of locks whose names begin with `prefix`. */
 export function queuesWith(prefix: string): { key: string; end: Uint8Array } {
   const key = `${ROOT}${escapeName(prefix)}`
-  // No text in UTF-8 has this byte, so it ends whatever begins with the prefix.
+  // No text in UTF-8 has this byte, so it ends the range of keys with the prefix.
   return { key, end: Buffer.concat([Buffer.from(key), Buffer.of(0xff)]) }
 }
 

@@ -201,7 +201,7 @@ export function cancelRequest(id: number): Buffer {
 
 export interface WatchAnswer {
   readonly id: number
-  /** The watch has begun: what came after `revision` will be told. */
+  /** The watch has begun: what came after `revision` will be reported. */
   readonly created: boolean
   readonly revision: bigint
   readonly canceled: boolean

@@ -142,11 +142,11 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
     const then = [op.remove(entry.key)]
     const word = goneKey(entry)
     if (this.#doubted.has(word)) {
-      // A try to make it may still be under way, and must not make it again.
+      // A try to make it may still be in flight, and must not make it again.
       const lease = await this.#graveyard.lease(WORD_MS)
       then.push(op.put(word, encodeGone(undefined), lease))
     }
-    // Not repeated here: a second one would find nothing, and nobody would know who took it out.
+    // Not repeated here: a second one would find nothing, and leave open which one removed it.
     const { succeeded } = await this.#change(
       entry.lock,
       { when: [when.created(entry.key, entry.number)], then },
@@ -176,7 +176,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
       await this.leave({ ...claim, key: place, number })
       return decoded.data
     }
-    this.#slots.giveBack(claim)
+    this.#slots.release(claim)
     return undefined
   }
 
@@ -226,8 +226,8 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   }
 
   /**
-   * What was not entered must not be made later on, by a request that was not answered: nobody
-   * would take it out.
+   * What was not entered must not be made later on, by a request that was not answered: no
+   * withdrawal would remove it.
    */
   async #leaveOut(claim: Claim, { outcome }: EnterResult): Promise<void> {
     const inDoubt = this.#doubted.has(goneKey(claim))
@@ -240,7 +240,7 @@ export class EtcdPort implements SequencedPort<EtcdSession> {
   /** Its entry is gone for certain, and none will be made. */
   #forget(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
     this.#doubted.delete(goneKey(claim))
-    this.#slots.giveBack(claim)
+    this.#slots.release(claim)
   }
 
   #change(lock: string, request: Txn, repeatable: boolean): Promise<TxnAnswer> {

@@ -6,7 +6,7 @@
  * the others elect another, which never hears of them; a follower whose disk stalls passes them on
  * to that leader. Neither can answer a read. So a session is kept alive through a member that has
  * just answered one: that member knows the leader of the read's term, or of a later one. Any leader
- * that is elected after the read gives each lease its whole TTL again. Hence the lease lives for
+ * that is elected after the read gives each lease its whole TTL again. So the lease lives for
  * its TTL, counted from the moment at which the read left.
  */
 import type { Connection } from './connection.js'
@@ -58,8 +58,8 @@ export class QuorumReads {
   }
 
   /**
-   * Resolves to the member that answers the next read. One is sent if nobody else reads in this
-   * turn of the event loop.
+   * Resolves to the member that answers the next read. One is sent if no other caller reads in
+   * this tick.
    */
   confirmedMember(): Promise<Confirmed> {
     return new Promise((resolve, reject) => {

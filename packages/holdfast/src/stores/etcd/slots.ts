@@ -1,10 +1,10 @@
 /**
  * The keys of this client's entries, which are used again and again.
  *
- * etcd remembers every key that ever was until it is compacted, and whoever reads a queue passes
- * all that stood there before. With a key for each claim a busy lock would get slower with each
- * hand-off. So a claim takes a key that an earlier one has left; what tells two entries under one
- * key apart is the revision that made them.
+ * etcd remembers every key that ever was until it is compacted, and a read of a queue passes all
+ * keys that stood there before. With a key for each claim a busy lock would get slower with each
+ * hand-off. So a claim takes a key that an earlier one has left; two entries under one key differ
+ * in the revision that made them.
  */
 import { systemRandom } from '../../clock/clock.js'
 import type { Claim, ClaimRef } from '../../store/contract.js'
@@ -29,7 +29,7 @@ export class Slots {
   readonly #pools = new Map<string, Pool>()
   readonly #taken = new Map<string, Slot>()
 
-  /** The key of a claim's entry: the same one until it is given back. */
+  /** The key of a claim's entry: the same one until it is released. */
   take(claim: Claim): string {
     const known = this.#taken.get(idOf(claim))
     if (known) return known.key
@@ -49,7 +49,7 @@ export class Slots {
   }
 
   /** The entry of this claim is gone for certain, or was never made. */
-  giveBack(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
+  release(claim: Pick<ClaimRef, 'lock' | 'id'>): void {
     const slot = this.#taken.get(idOf(claim))
     if (!slot) return
     this.#taken.delete(idOf(claim))
@@ -61,7 +61,7 @@ export class Slots {
   }
 
   /**
-   * A request is under way that may use one of these keys at any later moment: none of them is
+   * A request is in flight that may use one of these keys at any later moment: none of them is
    * given to another claim.
    */
   abandon(): void {

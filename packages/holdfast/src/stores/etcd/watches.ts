@@ -1,12 +1,12 @@
 /**
  * All watches of a client on one stream.
  *
- * A watch begins when etcd says so. Should the whole of etcd have moved on since the look that it
- * follows, its key is read once more: then nothing is missed however late the stream is. (A watch
- * from the revision of the look on would need no reading, and be told up to a tenth of a second
- * late, since etcd serves those that begin in the past from time to time.) Whatever ends a watch,
- * be it an event, a compaction, a lost leader or a broken connection, ends in the same call:
- * somebody should look again.
+ * A watch begins when etcd reports it. If etcd has a newer revision than the look before the watch,
+ * the key is read once more: then nothing is missed, however late the stream is. (A watch from the
+ * revision of the look on would need no reading, but its events would come up to a tenth of a
+ * second late: etcd serves watches that begin in the past from time to time.) An event, a
+ * compaction, a lost leader and a broken connection all end a watch in the same call: the waiter
+ * looks again.
  */
 import { TickQueue } from '../../collections/tick-queue.js'
 import type { Stream } from './channel.js'
@@ -23,7 +23,7 @@ import {
 } from './messages.js'
 
 /**
- * The stream is kept for a moment when nobody watches any more: the next waiter is likely to come
+ * The stream is kept for a moment after the last watch: the next waiter is likely to come
  * soon.
  */
 const LINGER_MS = 500
@@ -83,7 +83,7 @@ export class Watches {
       for (const { target } of this.#watchers.values()) stream.send(watchRequest(target))
       this.#endIfIdle()
     } catch {
-      this.#tellAll()
+      this.#notifyAll()
     } finally {
       this.#opening = false
     }
@@ -91,16 +91,16 @@ export class Watches {
 
   #take(bytes: Buffer): void {
     const { id, created, revision, canceled, happened } = readWatch(bytes)
-    // Refused, whichever it was: etcd need not say. The stream has the login with which it began,
-    // and that may have ended.
+    // One of the watches was refused: etcd need not say which. The stream has the login with which
+    // it began, and that may have ended.
     if (created && canceled) return this.#replace()
     const watcher = this.#watchers.get(id)
     if (!watcher) return
-    if (canceled || happened) this.#tell(watcher, canceled)
+    if (canceled || happened) this.#notify(watcher, canceled)
     else if (created && revision > watcher.moment) this.#behind.add(watcher)
   }
 
-  #tell(watcher: Watcher, canceled = false): void {
+  #notify(watcher: Watcher, canceled = false): void {
     this.#remove(watcher.target.id, canceled)
     watcher.changed()
   }
@@ -123,11 +123,11 @@ export class Watches {
         const { deletesOnly, id } = watcher.target
         const changed =
           !found || (deletesOnly ? found.createRevision : found.modRevision) > watcher.moment
-        if (changed && this.#watchers.has(id)) this.#tell(watcher)
+        if (changed && this.#watchers.has(id)) this.#notify(watcher)
       }
     } catch {
-      // Whoever looks again learns what is wrong.
-      for (const watcher of behind) if (this.#watchers.has(watcher.target.id)) this.#tell(watcher)
+      // The waiters look again, and learn what is wrong.
+      for (const watcher of behind) if (this.#watchers.has(watcher.target.id)) this.#notify(watcher)
     }
   }
 
@@ -149,22 +149,22 @@ export class Watches {
   }
 
   /**
-   * Whoever still waits looks, with a new login where that is needed, and watches over another
+   * The waiters look again, with a new login where that is needed, and watches over another
    * stream.
    */
   #replace(): void {
     this.#stream?.cancel()
     this.#stream = undefined
-    this.#tellAll()
+    this.#notifyAll()
   }
 
   #broken(stream: Stream): void {
     if (this.#stream !== stream) return
     this.#stream = undefined
-    this.#tellAll()
+    this.#notifyAll()
   }
 
-  #tellAll(): void {
+  #notifyAll(): void {
     const watchers = [...this.#watchers.values()]
     this.#watchers.clear()
     for (const { changed } of watchers) changed()

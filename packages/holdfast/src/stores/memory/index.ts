@@ -2,7 +2,7 @@
  * `holdfast/memory`: locks among the async tasks of one process, and the reference for every other
  * store.
  *
- * Its verbs run to completion in the turn that calls them, so no message can be late or lost. All
+ * Its verbs run to completion in the tick that calls them, so no message can be late or lost. All
  * claims share one token counter, which lets idle locks be forgotten without a token ever coming
  * back.
  */
@@ -44,7 +44,7 @@ export interface MemoryStoreOptions {
  * Idle locks are kept up to this number, since a lock just released is likely to be taken again.
  */
 const IDLE_LOCKS_KEPT = 1024
-/** So many locks are looked at for each step, to forget them: more than a step can add. */
+/** The number of locks that each step checks for forgetting: more than a step can add. */
 const LOOK_AT_OLDEST = 2
 
 const TRAITS: Traits<true> = {
@@ -171,8 +171,7 @@ class MemoryStore implements Store<true> {
   }
 
   /**
-   * One atomic step on one lock. Whoever the step made a holder is woken, also when the step itself
-   * throws.
+   * Runs one atomic step on one lock. It wakes the new holders, also when the step itself throws.
    */
   #step<R>(lock: string, verb: (state: rule.LockState, turn: rule.Turn) => R): R {
     const state = this.#begin(lock)
@@ -213,7 +212,7 @@ class MemoryStore implements Store<true> {
     this.#locks.set(lock, state)
     let looks = LOOK_AT_OLDEST
     for (const [oldest, its] of this.#locks) {
-      // Nobody may have asked since its leases ran out.
+      // There may have been no attempt since its leases ended.
       this.#turn.tokenFloor = this.#lastToken + 1
       rule.settle(its, this.#turn)
       this.#noteToken(its)

@@ -67,7 +67,7 @@ export class Administration<S extends PortSession> {
     return marked && leftMs(holder)
   }
 
-  /** Changes the data of an entry of anybody. Undefined when the entry is gone. */
+  /** Changes the data of an entry of any client. Undefined when the entry is gone. */
   async #change(
     entry: Entry,
     change: (data: EntryData) => EntryData,
@@ -93,7 +93,7 @@ export class Administration<S extends PortSession> {
     const last = queue.entries.at(-1) ?? first
     return {
       lock: queue.lock,
-      // Whatever is not only a mutex any more is shown as what it has become.
+      // The lock is shown as a readers-writer lock as soon as one claim uses it so.
       kind: kinds.includes('readWriteLock') ? 'readWriteLock' : first.data.kind,
       capacity: first.data.capacity,
       holders: holders.map((listed) => asHolder(listed, wallMs)),
@@ -103,7 +103,7 @@ export class Administration<S extends PortSession> {
   }
 }
 
-/** Those who hold are a beginning of the queue. */
+/** Splits a queue: the holders are its beginning. */
 function split(queue: ListedQueue | undefined): { holders: ListedEntry[]; waiters: ListedEntry[] } {
   const entries = queue?.entries ?? []
   let weight = 0

@@ -40,8 +40,7 @@ export class AttemptHandler<S extends PortSession> {
       return await entering
     } finally {
       record.entering = undefined
-      // It was withdrawn meanwhile, and that may have been given up: perhaps nobody else would take
-      // it out.
+      // It was withdrawn meanwhile, and that withdrawal may have been given up: remove it here.
       if (record.withdrawn) void this.#context.removing.remove(record)
     }
   }

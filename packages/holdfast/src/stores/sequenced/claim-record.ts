@@ -119,7 +119,7 @@ export interface ClaimRecord<S extends PortSession> {
   readonly key: string
   /** An attempt that has not been answered yet. */
   entering: Promise<unknown> | undefined
-  /** Whether an entry that nobody here knows of may be in the service, or on its way there. */
+  /** Whether an unknown entry may be in the service, or on its way there. */
   inDoubt: boolean
   queueEntry: QueueEntry<S> | undefined
   /** It is refused from now on. */

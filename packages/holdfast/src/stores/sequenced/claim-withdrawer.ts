@@ -1,11 +1,11 @@
 /**
- * Withdrawing: taking out one's own entry, and nobody else's.
+ * Withdrawing: removing the entry of a claim of this client.
  *
- * A claim whose attempts were all answered has no message under way, so its entry is taken out by
- * its number and the claim is remembered here. The answer to an attempt that is under way is
- * awaited, within bounds: it nearly always comes. Only where it does not, and after an attempt that
- * failed, the entry may be made at any later moment: the claim is blocked in the service, which
- * costs everybody who asks for this lock a little for as long as the word of it stays there.
+ * A claim whose attempts were all answered has no message in flight. Its entry is removed by its
+ * number, and the claim is remembered here. The answer to an attempt in flight is awaited, within
+ * bounds: it nearly always comes. After an attempt that failed or was not answered, the entry may
+ * be made at any later time. Then the claim is blocked in the service, which costs each attempt for
+ * this lock a little for as long as the mark stays there.
  */
 import { settlesWithin } from '../../clock/with-timeout.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
@@ -33,7 +33,7 @@ export class ClaimWithdrawer<S extends PortSession> {
     return answered ? this.#end(record, claim) : this.#context.removing.block(record, claim)
   }
 
-  /** No attempt is under way any more. */
+  /** Ends a claim without an attempt in flight. */
   async #end(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
     const { queueEntry, outcome } = record
     if (outcome) return outcome

@@ -1,11 +1,11 @@
 /**
  * Taking entries out, and trying that again where it failed.
  *
- * The session of a client that lives on keeps alive whatever stands on it: what could not be
- * withdrawn, and a lease that was stolen from a holder that does nothing. The runtime stops trying
- * after a TTL, since other stores have forgotten the claim by then. Here it is tried until somebody
- * answers, at every sign of life of a session and each second, also when nobody asks for anything
- * any more. An entry that went with its session is an answer, too.
+ * The session of a client that lives on keeps alive all its entries: also one that could not be
+ * withdrawn, and one that was stolen from a holder that does nothing. The runtime stops trying
+ * after a TTL, since other stores have forgotten the claim by then. Here it is tried until the
+ * service answers, at every sign of life of a session and each second, also without further verbs.
+ * An entry that went with its session is an answer, too.
  */
 import type { Clock, Timer } from '../../clock/clock.js'
 import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
@@ -17,13 +17,13 @@ import type { ClaimRecord, Records, QueueEntry } from './claim-record.js'
 
 const SWEEP_MS = 1000
 /**
- * So many are tried at once: a service that refuses them all need not hear of all of them each
+ * The number of removals in flight: a service that refuses them all need not get all of them each
  * second.
  */
 const AT_ONCE = 100
 /**
- * So many are remembered. Where more fail than that the service has not answered for long, and
- * sessions end there.
+ * The number of remembered removals. Where more fail, the service has not answered for long, and
+ * its sessions end.
  */
 const KEPT = 10_000
 
@@ -54,7 +54,7 @@ export class EntryRemover<S extends PortSession> {
     if (record.queueEntry) this.#retryLater(record, undefined)
   }
 
-  /** Tries again whatever is due. */
+  /** Tries the removals again that are due. */
   sweep(): void {
     const nowMs = this.#context.clock.monotonicMs()
     let tries = 0
@@ -79,7 +79,7 @@ export class EntryRemover<S extends PortSession> {
   }
 
   /**
-   * Refuses a claim whose attempts may still arrive. Rejects when nobody answers, and does it again
+   * Refuses a claim whose attempts may still arrive. Rejects without an answer, and does it again
    * later.
    */
   async block(record: ClaimRecord<S>, claim: ClaimRef): Promise<WithdrawOutcome> {
@@ -99,11 +99,11 @@ export class EntryRemover<S extends PortSession> {
   /** Takes out the entry of a claim, now or as soon as the service answers. */
   async remove(record: ClaimRecord<S>): Promise<void> {
     const { queueEntry } = record
-    // What went wrong is told to whoever withdraws it.
+    // The caller of the withdrawal gets the error.
     if (queueEntry) await this.leave(record, queueEntry).catch(() => undefined)
   }
 
-  /** Takes out an entry. Whoever asks while that is being done already shares the answer. */
+  /** Takes out an entry. Callers that come meanwhile share the answer. */
   leave(record: ClaimRecord<S>, queueEntry: QueueEntry<S>): Promise<WithdrawOutcome> {
     queueEntry.leaving ??= this.#leave(record, queueEntry).finally(
       () => (queueEntry.leaving = undefined),
@@ -115,7 +115,7 @@ export class EntryRemover<S extends PortSession> {
     const { port, records, neighbours } = this.#context
     const { entry, claim, grant } = queueEntry
     const leave = (): Promise<boolean> => port.leave(entry)
-    // One that nobody has withdrawn is taken out after its end: to withdraw it then is too late.
+    // A claim that was not withdrawn is removed after its end: a later withdrawal is too late.
     const held = record.withdrawn ? queueEntry.outcome : 'absent'
     try {
       const removed = await (grant && wantsAll(claim)
@@ -134,7 +134,7 @@ export class EntryRemover<S extends PortSession> {
 
   /**
    * Whether an earlier request of ours, whose answer was lost, has taken the entry out. It has if
-   * the session was never interrupted and nobody stole the entry: then nothing else can have.
+   * the session was never interrupted and the entry was not stolen: then nothing else can have.
    */
   async #wasDoneBefore(queueEntry: QueueEntry<S>): Promise<boolean> {
     if (!queueEntry.removalInDoubt) return false

@@ -26,7 +26,7 @@ export interface EntryData {
    */
   readonly sinceMs: number
   readonly grantedMs?: number
-  /** Somebody stole it: it is not renewed any more. */
+  /** It was stolen: it is not renewed any more. */
   readonly stolen?: boolean
   readonly stolenBecause?: string
 }

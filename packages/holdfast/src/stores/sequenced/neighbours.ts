@@ -1,11 +1,11 @@
 /**
  * Hand-offs inside one process, without another look.
  *
- * Whoever held all of a lock had nobody before it, and nobody can come between it and the one that
- * stands right behind it. So when both are claims of this client, and the service has confirmed
- * that the first one's entry is taken out, the second one holds. It must also still be there
- * itself: that its session lives is a matter of time, and known; an entry that somebody took out by
- * hand is noticed by the first renewal.
+ * A claim that held all of a lock had no claim before it, and none can come between it and the one
+ * that stands right behind it. So when both are claims of this client, and the service has
+ * confirmed that the first one's entry is taken out, the second one holds. It must also still be
+ * there itself: that its session lives is a matter of time, and known; the first renewal notices an
+ * entry that was removed by hand.
  */
 export interface Neighbour {
   /** The one before it held, and has left. */
@@ -15,7 +15,7 @@ export interface Neighbour {
 }
 
 export class Neighbours {
-  /** Those who want all of a lock, by the key of the entry right before them. */
+  /** The claims for all of a lock, by the key of the entry right before them. */
   readonly #behind = new Map<string, Neighbour>()
   readonly #leaving = new Set<string>()
 
@@ -27,15 +27,15 @@ export class Neighbours {
   }
 
   /**
-   * Whether the service is being asked to take out this entry: whoever stands behind it is told in
-   * any case.
+   * Returns whether the removal of this entry is in flight: the claim behind it is woken in any
+   * case.
    */
   isLeaving(key: string): boolean {
     return this.#leaving.has(key)
   }
 
   /**
-   * Takes out the entry of a claim that held all of a lock. Whoever stands right behind it goes
+   * Takes out the entry of a claim that held all of a lock. The claim right behind it is
    * next.
    */
   async leave(key: string, leave: () => Promise<boolean>): Promise<boolean> {

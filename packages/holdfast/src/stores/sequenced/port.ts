@@ -3,8 +3,8 @@
  * or ZooKeeper.
  *
  * Such a service keeps entries in the order in which they were made, each bound to a session that
- * must be kept alive, and tells when one of them changes or goes. It decides no grant: position is
- * the grant, and the recipe reads positions.
+ * must be kept alive, and reports when one of them changes or goes. It decides no grant: position
+ * is the grant, and the recipe reads positions.
  */
 import type { Claim, ClaimRef, InspectQuery, LockKind } from '../../store/contract.js'
 import type { LockError } from '../../errors.js'
@@ -15,10 +15,10 @@ export interface PortSession {
   /** How long it lives unheard of, in milliseconds, as the service granted it. */
   readonly timeoutMs: number
   /**
-   * Resolves to false when the session is gone for good. Rejects with a `LockError` when nobody can
-   * say. A session that was kept alive lives for at least its timeout, counted from the moment at
-   * which this was called: a majority of the servers has agreed after that moment, since the word
-   * of one server, the leader included, outlives its majority.
+   * Resolves to false when the session is gone for good. Rejects with a `LockError` when that is
+   * unknown. A session that was kept alive lives for at least its timeout, counted from the moment
+   * at which this was called: a majority of the servers has agreed after that moment, since the
+   * word of one server, the leader included, outlives its majority.
    */
   keepAlive(): Promise<boolean>
   /** Ends it, and all its entries with it. */
@@ -68,10 +68,10 @@ export interface Present extends Standing {
   readonly version: bigint
 }
 
-/** The entry is not there: its session ended, or somebody took it away. */
+/** The entry is not there: its session ended, or it was removed. */
 export interface Absent {
   readonly state: 'absent'
-  /** Who stole it and why, where the service remembers: an empty text when nobody said. */
+  /** The reason of the steal, where the service remembers it: empty when none was given. */
   readonly stealReason?: string
 }
 
@@ -86,7 +86,7 @@ export interface Entered extends Standing {
   readonly outcome: 'entered'
   readonly entry: Entry
   readonly version: bigint
-  /** Whether it stands on the session for those who wait. */
+  /** Whether it stands on the session for waiters. */
   readonly onWaiterSession: boolean
   /**
    * What stands before it, where that is still being read: until then it waits, behind more than it
@@ -97,7 +97,7 @@ export interface Entered extends Standing {
 
 export type EnterResult =
   | Entered
-  /** Somebody is before it, and it was not to queue. Nothing was left behind. */
+  /** Another claim is before it, and it was not to queue. Nothing was left behind. */
   | { readonly outcome: 'busy' }
   | { readonly outcome: 'withdrawn' }
   /** The session is gone: nothing was entered. */
@@ -191,7 +191,7 @@ export interface SequencedPort<S extends PortSession = PortSession> {
    * now on, also when its `enter` is still on the way. The data of the entry where there was one.
    */
   block(claim: ClaimRef): Promise<EntryData | undefined>
-  /** Takes an entry of somebody else away, and leaves word of it where the service can. */
+  /** Removes an entry of another client, and leaves the reason where the service can. */
   evict(entry: Entry, data: EntryData, reason: string | undefined): Promise<boolean>
   /**
    * Calls back once when one of the places has changed or gone after the moment; spurious calls are

@@ -1,5 +1,5 @@
 /**
- * Entering a queue, in one atomic step that also tells what stands before the new entry. The
+ * Entering a queue, in one atomic step that also reads what stands before the new entry. The
  * sessions that it needs are opened first; one that ends meanwhile is replaced.
  */
 import { lockMismatch, StoreUnavailableError } from '../../errors.js'
@@ -94,8 +94,7 @@ export class QueueEntrance<S extends PortSession> {
       if (assured.status === 'rejected') throw assured.reason
       return this.#refused(record, made, result)
     }
-    // From here on it is there, whatever becomes of this attempt: who withdraws the claim takes it
-    // out.
+    // From here on the entry exists, also if this attempt fails: a withdrawal removes it.
     const queueEntry = queueEntryAt(
       made,
       result.onWaiterSession && opened ? opened : holder,
@@ -132,7 +131,7 @@ export class QueueEntrance<S extends PortSession> {
   }
 
   /**
-   * Those who wait stand on a session of three heartbeats, so that a dead waiter holds nobody up.
+   * Waiters stand on a session of three heartbeats, so that a dead waiter delays no other claim.
    * It is opened when the first one has to wait: a client whose locks are free never needs it.
    */
   async #waiterSession(claim: Claim, tries: number): Promise<Session<S> | undefined> {

@@ -1,7 +1,7 @@
 /**
  * Standing in a queue: keeping a place in it, and learning that it has become the first.
  *
- * Whoever waits watches only what can let it in, and looks again, at itself too, before it believes
+ * A waiter watches only what can let it in, and looks again, at itself too, before it believes
  * that it holds: a session that ended unnoticed takes its entries with it, and a waiter that only
  * counts those before it would find itself first in a queue it has left. Only when this client
  * itself has handed the lock over is there no need to look (`neighbours.ts`).
@@ -200,13 +200,12 @@ export class QueueWaiter<S extends PortSession> {
       if (mayGo(claim, look)) wake(this.#promote(queueEntry))
       else this.#follow(record, queueEntry)
     } catch {
-      // Nobody waits for this look. The heartbeat of the waiter looks again, and reports what is
-      // wrong.
+      // No caller waits for this look. The heartbeat of the waiter looks again, and reports errors.
     }
   }
 
   /**
-   * Its entry is no more: the session ended, or somebody took it away. It will never be granted.
+   * Its entry is no more: the session ended, or it was removed. It will never be granted.
    */
   #gone(record: ClaimRecord<S>): AttemptResult {
     this.#context.records.settle(record, 'absent')
@@ -223,7 +222,7 @@ export function waitingTtlMs({ ttlMs, heartbeatMs }: Claim): number {
   return Math.min(ttlMs, heartbeatMs * HEARTBEATS_TO_LIVE)
 }
 
-/** Waits for both answers, so that nothing is under way any more when the first failure is told. */
+/** Waits for both answers, so that nothing is in flight when it reports the first failure. */
 export async function bothOf<A, B>(one: A | Promise<A>, other: Promise<B>): Promise<[A, B]> {
   const [first, second] = await Promise.allSettled([one, other])
   if (first.status === 'rejected') throw first.reason

@@ -2,8 +2,8 @@
  * Sessions: what claims live on. One for each length, shared by all claims that need this length.
  *
  * Nothing here sets a timer. A session is kept alive by what the runtime does anyway: by renewals,
- * and by the attempts of those who wait. When nobody holds or waits it ends by itself, and the next
- * claim opens another.
+ * and by the attempts of waiters. Without holders and waiters it ends by itself, and the next claim
+ * opens another.
  */
 import type { Clock } from '../../clock/clock.js'
 import type { Exactness, PortSession, SequencedPort } from './port.js'
@@ -110,14 +110,14 @@ export class Sessions<S extends PortSession> {
     this.#heard = heard
   }
 
-  /** The session for those who wait, if it is open and not in doubt. */
+  /** The session for waiters, if it is open and not in doubt. */
   currentToWait(ttlMs: number): Session<S> | undefined {
     const session = this.#open.get(this.#timeoutToWait(ttlMs))
     return session && !session.doubtful ? session : undefined
   }
 
   /**
-   * The same, opened where there is none. A longer one will do: those who died are only passed over
+   * The same, opened where there is none. A longer one will do: dead waiters are only passed over
    * later.
    */
   readyToWait(ttlMs: number): Promise<Session<S>> {
@@ -137,8 +137,8 @@ export class Sessions<S extends PortSession> {
     const session = this.#open.get(timeoutMs)
     if (session) {
       if (!session.doubtful) return session
-      // It may have outlived the silence. If not, those who stand on it learn so, and it makes room
-      // for another.
+      // It may have outlived the silence. If not, its claims learn of it, and another takes its
+      // place.
       if (await session.keepAlive()) return session
       if (this.#open.get(timeoutMs) === session) this.#open.delete(timeoutMs)
     }
@@ -149,8 +149,7 @@ export class Sessions<S extends PortSession> {
     }
     const opened = await opening
     const fits = exactness === 'or longer' || opened.handle.timeoutMs === timeoutMs
-    // Somebody who waits has asked for it, and got a longer one: for a lease it is asked for anew,
-    // and refused.
+    // A waiter opened it, and got a longer one. For a lease it is requested again, and refused.
     return fits ? opened : this.#ready(timeoutMs, exactness)
   }
 

@@ -1,4 +1,4 @@
-/** What the system says of an address where nobody takes a connection: nothing was sent there. */
+/** Error codes of the system for an address that accepts no connection: nothing was sent. */
 const UNREACHED = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -9,7 +9,7 @@ const UNREACHED = new Set([
   'ENOENT',
 ])
 
-/** Whether the error, or what caused it, says that nobody takes a connection at an address. */
+/** Returns whether the error, or its cause, says that an address accepts no connection. */
 export function isUnreached(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return ('code' in error && UNREACHED.has(String(error.code))) || isUnreached(error.cause)

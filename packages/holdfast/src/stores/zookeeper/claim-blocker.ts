@@ -1,10 +1,10 @@
 /**
- * Refusing a claim whose attempt nobody knows the end of.
+ * Blocks a claim whose create request has an unknown outcome.
  *
- * A word of it is left among the entries of the lock: whoever enters reads it with its queue. What
- * was made before the word is seen by whoever wrote it. What reaches ZooKeeper even later, since it
- * was under way on a connection that broke, is looked for once the session is on another
- * connection: from then on ZooKeeper takes nothing from the old one.
+ * A mark is written among the entries of the lock: each client that enters reads it with the queue.
+ * The writer of the mark sees an entry that was made before it. An even later one comes from a
+ * request that was in flight on a connection that broke. The client looks for it when the session
+ * is on another connection: from then on ZooKeeper takes nothing from the old one.
  */
 import type { ClaimRef } from '../../store/contract.js'
 import { decodeEntry, type EntryData } from '../sequenced/entry.js'
@@ -13,7 +13,7 @@ import { findEntry } from './looking.js'
 import { goneName, parentOf } from './nodes.js'
 import type { ZooKeeperSession } from './session.js'
 import { ONLOOKER_MS } from './sessions.js'
-import { inLock, readNode, removeNode, removeOrOwe } from './tree.js'
+import { inLock, readNode, removeNode, removeNowOrLater } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
 export class ClaimBlocker {
@@ -42,7 +42,7 @@ export class ClaimBlocker {
         if (!hasCode(error, CODES.nodeExists)) throw error
       }
     })
-    const forget = (): void => void removeOrOwe(session, path).catch(() => undefined)
+    const forget = (): void => void removeNowOrLater(session, path).catch(() => undefined)
     setTimeout(forget, ttlMs + ONLOOKER_MS).unref()
     return takeOut(session, claim)
   }
@@ -51,7 +51,7 @@ export class ClaimBlocker {
    * An attempt on this session was cut off: should its claim be given up, it leaves nothing behind.
    */
   followUp(session: ZooKeeperSession, claim: ClaimRef): void {
-    session.owe(claim.id, async () => {
+    session.doLater(claim.id, async () => {
       if (this.#blocked.has(claim.id)) await takeOut(session, claim)
     })
   }

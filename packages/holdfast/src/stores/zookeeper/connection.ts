@@ -1,9 +1,8 @@
 /**
  * One TCP connection to one server, from the greeting to its end.
  *
- * What is sent in one turn of the event loop travels in one packet. Whatever is wrong with what
- * arrives, be it half a message or nonsense, ends the connection: the session goes on over another
- * one.
+ * Messages that are sent in one tick travel in one packet. Half a message or nonsense ends the
+ * connection, and the session continues over another one.
  */
 import { connect, type Socket } from 'node:net'
 import { TickQueue } from '../../collections/tick-queue.js'
@@ -18,7 +17,7 @@ export interface Server {
 
 export interface ConnectionListener {
   message(bytes: Buffer): void
-  /** Told once, in a turn of its own, unless the connection was ended on this side. */
+  /** Called once, in a tick of its own, unless the connection was ended on this side. */
   down(why: Error): void
 }
 
@@ -27,7 +26,7 @@ export class Connection {
   readonly #socket: Socket
   readonly #frames: Frames
   #listener: ConnectionListener | undefined
-  /** What came before anybody listened. */
+  /** The messages that came before there was a listener. */
   readonly #early: Buffer[]
   readonly #unsent = new TickQueue<Buffer>((frames) => this.#write(frames))
   #ended = false

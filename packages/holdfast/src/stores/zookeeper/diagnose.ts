@@ -1,4 +1,4 @@
-/** What `doctor` tells about a ZooKeeper ensemble. */
+/** What `doctor` reports about a ZooKeeper ensemble. */
 import { connect as open } from 'node:net'
 import type { Server } from './connection.js'
 import { checkOptions, parseConnect, type ZooKeeperOptions } from './options.js'
@@ -86,6 +86,6 @@ export function knownFault(version: string): string | undefined {
     return 'it has no container nodes; Holdfast needs ZooKeeper 3.5 or later'
   }
   return major === 3 && minor === 5 && patch < 5
-    ? 'it is no stable release, and is suspected to keep entries of dead clients for ever (ZOOKEEPER-2355)'
+    ? 'it is no stable release, and is suspected to keep entries of dead clients forever (ZOOKEEPER-2355)'
     : undefined
 }

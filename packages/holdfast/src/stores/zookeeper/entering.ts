@@ -2,8 +2,8 @@
  * Entering a queue.
  *
  * Requests of one session are answered in their order, and a session sees all that was written
- * before its own last write. So an entry and the list of its queue travel together, and whatever
- * stands before the entry is in the list.
+ * before its own last write. So an entry and the list of its queue travel together, and the
+ * list has all that stands before the entry.
  */
 import type { Claim } from '../../store/contract.js'
 import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
@@ -17,7 +17,7 @@ import { childPrefix, goneName, parentOf, shapeOf } from './nodes.js'
 import { listQueue, type NamedQueue } from './queue-lists.js'
 import type { ZooKeeperSession } from './session.js'
 import type { OwnEntry } from './sessions.js'
-import { inLock, readNode, removeNode, removeOrOwe } from './tree.js'
+import { inLock, readNode, removeNode, removeNowOrLater } from './tree.js'
 import { create, FLAGS } from './wire/messages.js'
 
 export interface Entrance {
@@ -27,9 +27,9 @@ export interface Entrance {
   readonly holder: ZooKeeperSession
   /** For one that waits, if it is open. */
   readonly waiter: ZooKeeperSession | undefined
-  /** Opens it. Without it nobody waits. */
+  /** Opens it. Without it the claim does not wait. */
   readonly openWaiter: (() => Promise<ZooKeeperSession>) | undefined
-  /** Whether it will have to wait, as far as anybody can guess: a wrong guess costs a request. */
+  /** Whether it will have to wait, as far as the client knows: a wrong guess costs a request. */
   readonly crowded: boolean
   /** Whether an earlier request, whose answer was lost, may have made the entry. */
   readonly unclear: boolean
@@ -54,7 +54,7 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
       listQueue(session, claim.lock),
     ])
     if (making.status === 'rejected') throw making.reason
-    // It is there, whatever became of the list.
+    // The entry is there, also if the list failed.
     made = making.value
     if (listing.status === 'rejected') throw listing.reason
     return [made, listing.value]
@@ -66,10 +66,10 @@ export async function enter(entrance: Entrance): Promise<EnterResult> {
       ...(await inLock(session, claim.lock, restricted, makeAndList)),
     )
   } catch (error) {
-    // An earlier request may have made an entry that was not found: whoever withdraws the claim has
-    // to look for it.
+    // An earlier request may have made an entry that was not found: a withdrawal of the claim
+    // has to look for it.
     if (entrance.unclear || !isRefusal(error)) throw error
-    if (made) await removeOrOwe(session, made.key)
+    if (made) await removeNowOrLater(session, made.key)
     return { outcome: 'refused', error: asLockError(error, session.connect) }
   }
 }
@@ -87,7 +87,7 @@ async function stay(
   const waits = standing !== undefined && !mayGo(claim, standing)
   const busy = waits && !entrance.openWaiter
   if (refusal || busy || !standing) {
-    await removeOrOwe(session, made.key)
+    await removeNowOrLater(session, made.key)
     return refusal ?? (busy ? { outcome: 'busy' } : { outcome: 'withdrawn' })
   }
   const entry: OwnEntry = { lock: claim.lock, id: claim.id, ...made }
@@ -99,8 +99,8 @@ async function stay(
     moment: 0n,
   } as const
   if (!waits || session === waiter) return { ...entered, onWaiterSession: session === waiter }
-  // It has to wait, and moves without losing its place. Should it have changed meanwhile, a look
-  // will say so.
+  // It has to wait, and moves without losing its place. If it has changed meanwhile, a look
+  // finds that.
   const { data } = entrance
   const target = await entrance.openWaiter?.()
   if (target && (await move({ entry, data, version: made.version, session: target, restricted }))) {
@@ -137,7 +137,7 @@ async function findMade({ claim, holder, waiter }: Entrance): Promise<Made | und
   return undefined
 }
 
-/** Why a claim cannot stay: somebody withdrew it, or the lock has another shape. */
+/** Returns why a claim cannot stay: it was withdrawn, or the lock is of another kind. */
 async function refusalOf(
   session: ZooKeeperSession,
   claim: Claim,
@@ -150,7 +150,7 @@ async function refusalOf(
   const node = await readNode(session, `${parentOf(claim.lock)}/${other.name}`)
   const data = node && decodeEntry(node.text)
   if (data) return { outcome: 'mismatch', kind: data.kind, capacity: data.capacity }
-  // It has left just now: whoever is told so may ask again.
+  // That claim has left just now. The caller may try again.
   const capacity = Number(other.shape.slice(1)) || claim.capacity
   return { outcome: 'mismatch', kind: 'semaphore', capacity }
 }

@@ -77,7 +77,7 @@ export async function standingIn(
 ): Promise<Omit<Standing, 'moment'> | undefined> {
   const standing = queue.view.before(key, claim)
   if (!standing || claim.kind === 'semaphore' || wantsAll(claim)) return standing
-  // A reader. A writer that was downgraded says so in its data.
+  // A reader. The data of a downgraded writer shows it.
   for (
     let writer = queue.view.lastWriter(key);
     writer;

@@ -1,9 +1,9 @@
 /**
- * Moving an entry to another session. Its node is made anew in its place, in one step, so it keeps
- * its place in the queue.
+ * Moving an entry to another session. Its node is made again in one step, so it keeps its
+ * place in the queue.
  *
- * Those who wait stand on a session of a few seconds, so that a dead waiter holds nobody up; who
- * holds stands on one that is longer than the TTL. Whoever watches the node is told that it has
+ * Waiters stand on a session of a few seconds, so that a dead waiter delays no other claim. Holders
+ * stand on one that is longer than the TTL. A client that watches the node is notified that it has
  * gone, looks again, and finds it where it was.
  */
 import type { EntryData } from '../sequenced/entry.js'
@@ -36,8 +36,8 @@ export async function move({ entry, data, version, session, restricted }: Move):
 const KEPT = 10_000
 
 /**
- * The locks that somebody of this client had to wait for when they were last asked for: the next
- * one is likely to wait too.
+ * The locks for which the last claim of this client had to wait: the next one is likely to wait
+ * too.
  */
 export class Crowded {
   readonly #locks = new Set<string>()

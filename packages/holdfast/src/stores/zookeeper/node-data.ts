@@ -1,7 +1,7 @@
 /**
  * What stands in a node: the entry, and the number that it began with. ZooKeeper numbers the making
- * of nodes, and an entry that moves to another session is made anew; its token must not change with
- * that.
+ * of nodes, and an entry that moves to another session is made again; its token must not change
+ * with that.
  */
 import { decodeEntry, encodeEntry, type EntryData } from '../sequenced/entry.js'
 

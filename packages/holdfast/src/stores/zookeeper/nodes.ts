@@ -36,7 +36,7 @@ export function lockOf(node: string): string | undefined {
 }
 
 /**
- * `w` for whoever excludes all others, `r` for readers, `s4` for the permits of a semaphore of
+ * `w` for a claim that excludes all others, `r` for readers, `s4` for the permits of a semaphore of
  * four.
  */
 export function shapeOf({ kind, capacity, weight }: Shaped): string {
@@ -86,7 +86,7 @@ export function queueOf(children: readonly string[]): Child[] {
 }
 
 /**
- * ZooKeeper counts in 32 bits and goes from 2147483647 on to -2147483648. Those who stand in one
+ * ZooKeeper counts in 32 bits and goes from 2147483647 on to -2147483648. The entries of one
  * queue are never two thousand million apart, so the sign of the difference in 32 bits is their
  * order.
  */

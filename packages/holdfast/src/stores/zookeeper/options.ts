@@ -12,8 +12,8 @@ export interface ZooKeeperOptions {
   /** Who this client is to ZooKeeper. Nodes that it makes are then open to this identity alone. */
   readonly auth?: { readonly scheme: 'digest'; readonly user: string; readonly password: string }
   /**
-   * The servers' `tickTime`, in milliseconds: sessions are asked for so much longer than leases,
-   * since a server that fails may have known for so long that a client lives. Default 2 000, as
+   * The servers' `tickTime`, in milliseconds: a session is longer than its leases by this time.
+   * A server that fails may have known for this long that a client lives. Default 2 000, as
    * ZooKeeper has it.
    */
   readonly tickMs?: number

@@ -27,7 +27,7 @@ import { encodeNode } from './node-data.js'
 import type { ZooKeeperOptions } from './options.js'
 import { repeat, type ZooKeeperSession } from './session.js'
 import { isOwn, OpenSessions } from './sessions.js'
-import { listQueues, removeNode, removeOrOwe } from './tree.js'
+import { listQueues, removeNode, removeNowOrLater } from './tree.js'
 import { setData } from './wire/messages.js'
 
 /**
@@ -70,7 +70,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
     try {
       const result = await repeat(() => {
         const entering = enter({ claim, data, ...sessions, crowded, unclear, restricted })
-        // Whatever breaks under it may have made the entry.
+        // A request that failed may have made the entry.
         unclear = true
         return entering
       })
@@ -131,7 +131,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
 
   async leave(entry: Entry): Promise<boolean> {
     return this.#typed(() =>
-      this.#sessions.through(entry, (session) => removeOrOwe(session, entry.key)),
+      this.#sessions.through(entry, (session) => removeNowOrLater(session, entry.key)),
     )
   }
 
@@ -182,7 +182,7 @@ export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   }
 
   /**
-   * @param on notes the session that is about to watch, and says whether anybody still wants it to
+   * @param on notes the session that is about to watch; returns whether the watch is still wanted
    */
   async #watch(
     place: Place,

@@ -1,10 +1,10 @@
 /**
  * A session with ZooKeeper, over one server after the other.
  *
- * A session outlives its connections: when one breaks, the next server is asked to go on with it.
- * What was under way then has an unknown outcome and is told so at once; what is asked in between
- * is sent if a server is found in time, and else certainly never sent. The server alone decides
- * when a session is over, and says so to whoever asks to go on with it.
+ * A session outlives its connections: when one breaks, the next server is asked to continue it.
+ * A request that was in flight then rejects at once with an unknown outcome. A later request is
+ * sent if a server is found in time, and otherwise certainly never sent. The server alone decides
+ * when a session is over, and reports it when the client asks to continue it.
  */
 import { systemClock, systemRandom } from '../../clock/clock.js'
 import { settlesWithin } from '../../clock/with-timeout.js'
@@ -35,7 +35,7 @@ export class ZooKeeperSession implements PortSession {
   /**
    * What could not be taken out when that was asked for: it is done when the connection is back.
    */
-  readonly #debts = new Map<string, () => Promise<unknown>>()
+  readonly #undone = new Map<string, () => Promise<unknown>>()
   #link: WireConnection | undefined
   #server: number
   #lastZxid = 0n
@@ -70,7 +70,7 @@ export class ZooKeeperSession implements PortSession {
     const endMs = systemClock.monotonicMs() + connectTimeoutMs
     const wanted = { timeoutMs, id: 0n, password: Buffer.alloc(16) }
     const start = Math.floor(systemRandom.next() * ensemble.servers.length)
-    // Where no server runs at all, whoever asks learns so at once.
+    // Where no server runs at all, the caller learns of it at once.
     const goesOn = (down: boolean): boolean => !down && systemClock.monotonicMs() < endMs
     const found = await findServer(ensemble, start, wanted, 0n, goesOn)
     if (!found.connection) throw noServer(options, found.why, systemClock.monotonicMs() < endMs)
@@ -157,8 +157,8 @@ export class ZooKeeperSession implements PortSession {
 
   /**
    * Resolves to what stands in a node, and calls back once, when it changes or goes, or when that
-   * can no longer be seen. Rejects, and never calls back, when there is no such node or nobody
-   * answers.
+   * can no longer be seen. Rejects, and never calls back, when there is no such node or no
+   * answer.
    */
   async watch(path: string, changed: () => void): Promise<string> {
     const watchers = this.#watchers.get(path) ?? new Set()
@@ -173,8 +173,8 @@ export class ZooKeeperSession implements PortSession {
   }
 
   /**
-   * Calls nobody back any more. The server keeps its watch until the node changes, one for each
-   * node, and tells in vain.
+   * Calls no listener of this node back any more. The server keeps one watch for each node until it
+   * changes, and its message is ignored.
    */
   unwatch(path: string, changed: () => void): void {
     const watchers = this.#watchers.get(path)
@@ -183,10 +183,10 @@ export class ZooKeeperSession implements PortSession {
 
   /**
    * Does it again when the connection is back; the session would keep alive what was left behind.
-   * @param key names what is owed: it is owed once, however often it failed
+   * @param key names the work: it is done once, however often it failed
    */
-  owe(key: string, debt: () => Promise<unknown>): void {
-    if (!this.#lost) this.#debts.set(key, debt)
+  doLater(key: string, work: () => Promise<unknown>): void {
+    if (!this.#lost) this.#undone.set(key, work)
   }
 
   #send(asked: PendingRequest): void {
@@ -231,7 +231,7 @@ export class ZooKeeperSession implements PortSession {
     this.#payDebts()
   }
 
-  /** Looks for a server that goes on with the session. */
+  /** Looks for a server that continues the session. */
   async #goOn(): Promise<void> {
     if (this.#link) this.#lastZxid = this.#link.lastZxid
     this.#link = undefined
@@ -259,9 +259,9 @@ export class ZooKeeperSession implements PortSession {
   }
 
   #payDebts(): void {
-    const debts = [...this.#debts]
-    this.#debts.clear()
-    for (const [key, debt] of debts) debt().catch(() => this.owe(key, debt))
+    const undone = [...this.#undone]
+    this.#undone.clear()
+    for (const [key, work] of undone) work().catch(() => this.doLater(key, work))
   }
 
   #tell(path: string): void {
@@ -279,7 +279,7 @@ export class ZooKeeperSession implements PortSession {
     this.#link = undefined
     for (const { reject } of this.#held) reject(new ZooKeeperFailure(CODES.sessionExpired))
     this.#held.clear()
-    this.#debts.clear()
+    this.#undone.clear()
     this.#tellAll()
   }
 }

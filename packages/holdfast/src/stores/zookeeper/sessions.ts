@@ -1,5 +1,5 @@
 /**
- * The sessions of a store: those of its leases, and one for whoever only looks, steals or refuses.
+ * The sessions of a store: those of its leases, and one for looks, steals and refusals.
  */
 import { LockUsageError } from '../../errors.js'
 import type { Entry, Exactness } from '../sequenced/port.js'
@@ -8,8 +8,8 @@ import type { ZooKeeperOptions } from './options.js'
 import { ZooKeeperSession } from './session.js'
 
 /**
- * The session of those who have no lease. No promise stands on it, so whatever is granted instead
- * will do.
+ * The session for work without a lease. No promise stands on it, so any other granted length will
+ * do.
  */
 export const ONLOOKER_MS = 10_000
 
@@ -36,13 +36,13 @@ export class OpenSessions {
     return session
   }
 
-  /** The one an entry stands on; any one for an entry of somebody else. */
+  /** The one an entry stands on; any one for an entry of another client. */
   async of(entry: Entry): Promise<ZooKeeperSession> {
     return isOwn(entry) ? entry.session : this.any()
   }
 
   /**
-   * Asks through the session that an entry stands on. Where that is gone another one tells: the
+   * Asks through the session that an entry stands on. Where that is gone another one answers: the
    * entry may have moved by a request that was not answered, and stand on a session that lives.
    */
   async through<T>(entry: Entry, ask: (session: ZooKeeperSession) => Promise<T>): Promise<T> {
@@ -59,7 +59,7 @@ export class OpenSessions {
     const present = this.#onlooker
     const session = await present?.catch(() => undefined)
     if (session?.connected === true) return session
-    // Whoever comes first opens another; all others wait for the same one.
+    // The first caller opens another; all others wait for the same one.
     if (this.#onlooker === present) {
       this.#onlooker = this.#open(ONLOOKER_MS, 'any')
       void session?.end()

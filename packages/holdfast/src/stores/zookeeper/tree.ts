@@ -58,14 +58,14 @@ function noChroot(connect: string, cause: unknown): StoreUnavailableError {
 }
 
 /**
- * Below a node that is not there nothing is found either, and nobody may take that for an answer.
+ * Below a node that is not there nothing is found either. That must not count as an answer.
  */
 async function checkChroot(session: ZooKeeperSession): Promise<void> {
   try {
     await session.askAgain(getData('/', false))
   } catch (error) {
     if (hasCode(error, CODES.noNode)) throw noChroot(session.connect, error)
-    // Whoever is told that it may not be read knows that it is there.
+    // The refusal to read it proves that it is there.
     if (!hasCode(error, CODES.noAuth)) throw error
   }
 }
@@ -91,14 +91,14 @@ export async function removeNode(session: ZooKeeperSession, path: string): Promi
 }
 
 /**
- * The same for a node that the session would keep alive: when nobody answers, it is done once the
+ * The same for a node that the session would keep alive: without an answer, it is done when the
  * connection is back.
  */
-export async function removeOrOwe(session: ZooKeeperSession, path: string): Promise<boolean> {
+export async function removeNowOrLater(session: ZooKeeperSession, path: string): Promise<boolean> {
   try {
     return await removeNode(session, path)
   } catch (error) {
-    session.owe(path, () => removeNode(session, path))
+    session.doLater(path, () => removeNode(session, path))
     throw error
   }
 }
@@ -113,13 +113,13 @@ async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Shows, and lets be stolen, whatever any server has acknowledged when it is asked. */
+/** Lists queues with all that any server had acknowledged before the call. */
 export async function listQueues(
   session: ZooKeeperSession,
   query: InspectQuery,
 ): Promise<QueuesPage> {
-  // The server of this session may lag behind the one that told another session, or another client,
-  // that it stands in line.
+  // The server of this session may lag behind the one that acknowledged an entry to another
+  // session, or to another client.
   await session.agree()
   if ('lock' in query) {
     const queue = await readQueue(session, query.lock)

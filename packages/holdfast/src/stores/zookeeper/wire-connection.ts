@@ -2,8 +2,8 @@
  * The talk with one server: requests and their answers, in order, with signs of life in between.
  *
  * ZooKeeper answers the requests of a session in their order, so the one that has waited the
- * longest tells whether the server still works: when that takes too long, the talk is over and
- * nobody's answer comes late.
+ * longest shows whether the server still works: when that takes too long, the connection ends, and
+ * no answer comes late.
  */
 import { systemClock } from '../../clock/clock.js'
 import type { Connection } from './connection.js'
@@ -31,7 +31,7 @@ export interface PendingRequest {
 export interface WireListener {
   /** A node that was watched has changed or gone. */
   changed(path: string): void
-  /** The connection is over. Whatever was not answered was rejected before. */
+  /** The connection is over. Requests without an answer were rejected before. */
   down(): void
 }
 

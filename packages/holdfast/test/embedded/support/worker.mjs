@@ -71,7 +71,7 @@ function enter(marker) {
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
       const pid = Number(readFileSync(marker, 'utf8'))
-      // Killed between making the file and writing into it, or afterwards: the marker is nobody's.
+      // Killed between making the file and writing into it, or afterwards: the marker has no owner.
       if (pid !== 0 && isWorking(pid)) {
         say({ double: [pid, process.pid] })
         process.exit(1)

@@ -90,7 +90,7 @@ export async function endSession(endpoint: string, { lock, id }: Claim): Promise
   await ask(endpoint, 'lease/revoke', { ID: found.lease })
 }
 
-/** When the holder is told that its lease is lost, on the monotonic clock. */
+/** Returns when the holder learns of the loss, on the monotonic clock. */
 function lossOf(lease: Lease<true>): Promise<number> {
   return new Promise((resolve) => {
     lease.signal.addEventListener('abort', () => resolve(performance.now()))
@@ -104,13 +104,13 @@ export async function fallSilent(
 ) {
   const locks = open({ ttlMs: 2000 })
   const lease = await locks.mutex('silent').acquire()
-  const told = lossOf(lease)
+  const lost = lossOf(lease)
   const stalledMs = performance.now()
   server?.kill('SIGSTOP')
   expect(lease.held).toBe(true)
-  const toldMs = (await told) - stalledMs
+  const lostMs = (await lost) - stalledMs
   server?.kill('SIGCONT')
-  expect(toldMs).toBeLessThan(2000)
+  expect(lostMs).toBeLessThan(2000)
   expect(lease.held).toBe(false)
   expect(await lease.release()).toBe('lost')
   // A new session is made by itself where that is needed; the old lease stays lost.
@@ -126,21 +126,21 @@ interface Minority {
   openAll(): Locks<true>
 }
 
-/** Two servers of three stop: no grant, and the holder is told by its deadline. */
+/** Two servers of three stop: no grant, and the holder learns of the loss by its deadline. */
 export async function leaveMinority({ others, openAlone, openAll }: Minority): Promise<void> {
   const lease = await openAlone({ ttlMs: 3000 }).mutex('minority').acquire()
-  const told = lossOf(lease)
+  const lost = lossOf(lease)
   const cutMs = performance.now()
   for (const server of others) server.kill('SIGSTOP')
   const other = openAlone({}).mutex('other')
   await expect(other.acquire({ waitMs: 4000 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  expect((await told) - cutMs).toBeLessThan(3000)
+  expect((await lost) - cutMs).toBeLessThan(3000)
   for (const server of others) server.kill('SIGCONT')
   const next = await acquired(openAll())
   expect(next.token).toBeGreaterThan(lease.token)
 }
 
-/** Asks until there is an answer: an election may outlast the patience of one request. */
+/** Asks until there is an answer: an election may outlast the limit of one request. */
 async function acquired(locks: Locks<true>): Promise<Lease<true>> {
   const endMs = performance.now() + 20_000
   for (;;) {
@@ -171,7 +171,7 @@ export async function handOffInside(
 }
 
 /**
- * Renews a lease by hand, until that works: an election may outlast the patience of one request,
+ * Renews a lease by hand, until that works: an election may outlast the limit of one request,
  * and not the lease.
  */
 export async function renewed(lease: Lease<true>): Promise<void> {
@@ -198,11 +198,11 @@ export function outlasting(lock: string): Claim {
 }
 
 /**
- * An attempt and its withdrawal get no answer, nor does the withdrawal of a lease, and nobody asks
- * again. `one` is behind the proxy.
+ * An attempt and its withdrawal get no answer, nor does the withdrawal of a lease, and there is no
+ * retry. `one` is behind the proxy.
  */
 export async function leavesNothing(proxy: Proxy, one: Store, two: Store): Promise<void> {
-  // It goes on holding something, which keeps alive whatever it has left.
+  // It still holds a lock, which keeps all its entries alive.
   const [held, released] = [outlasting('held'), outlasting('released-unheard')]
   for (const claim of [held, released]) await one.attempt(claim, QUEUE)
   const given = outlasting('given-up-unheard')
@@ -250,7 +250,7 @@ export async function leavesNoWord(proxy: Proxy, one: Store, holder: Store): Pro
   expect(await one.attempt(misshapen, QUEUE)).toEqual({ outcome: 'withdrawn' })
 }
 
-/** The service grants none so short as those who wait ask for. */
+/** The service grants no session as short as a waiter needs. */
 export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
   const lock = 'longer'
   const [holder, waiter] = [makeClaim({ lock, ttlMs: 30_000 }), makeClaim({ lock, ttlMs: 30_000 })]
@@ -262,7 +262,7 @@ export async function waitsOnLonger(one: Store, two: Store): Promise<void> {
   // A grant lives for three heartbeats until its first renewal, however long its session does.
   await expect.poll(() => woken).toMatchObject([{ ttlMs: 3000 }])
   expect(await two.renew([waiter])).toEqual([{ outcome: 'renewed' }])
-  // What is right for those who wait is not for a lease, which would outlive its dead holder.
+  // A longer session is right for a waiter, and not for a lease: it would outlive a dead holder.
   const short = makeClaim({ lock: 'longer-2', ttlMs: 3000 })
   await expect(two.attempt(short, QUEUE)).rejects.toMatchObject({ code: 'STORE_CONFIG' })
   expect(await two.withdraw(waiter)).toBe('released')

@@ -2,7 +2,7 @@
  * Jute, the encoding of ZooKeeper's messages: big-endian numbers, and texts, bytes and lists behind
  * their length.
  *
- * Paths are written with the chroot before them and read without it, so that nobody else knows of
+ * Paths are written with the chroot before them and read without it: no other part knows of
  * it.
  */
 const LENGTH_BYTES = 4

@@ -109,8 +109,8 @@ export function getChildren(path: string): Request<readonly string[]> {
 }
 
 /**
- * Makes an ephemeral node anew in its place, for the session that asks, if its data has not
- * changed. In one step: nobody sees the place empty. The answer is the code of what stood in the
+ * Makes an ephemeral node again in its place, for the session that asks, if its data has not
+ * changed. In one step: no client sees the place empty. The answer is the code of what stood in the
  * way, or 0.
  */
 export function replace(
@@ -188,7 +188,7 @@ export function authFrame(scheme: string, identity: string): Buffer {
   return writer.int(0).text(scheme).bytes(Buffer.from(identity)).frame()
 }
 
-/** The first message of a connection: a new session, or one that goes on. */
+/** The first message of a connection: a new session, or one that continues. */
 export function helloFrame(welcome: Welcome, lastZxid: bigint): Buffer {
   const { timeoutMs, id, password } = welcome
   const writer = new Writer().int(0).long(lastZxid).int(timeoutMs).long(id)
