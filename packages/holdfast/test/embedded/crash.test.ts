@@ -255,47 +255,43 @@ describe.skipIf(process.platform !== 'linux')('a process group that works under 
 })
 
 describe.skipIf(process.platform !== 'linux')('rounds of killing', () => {
-  test(
-    'four processes contend, and no two hold at once',
-    { timeout: 120_000 },
-    async () => {
-      const directory = makeDirectory()
-      const marker = join(directory, 'marker')
-      const log = join(directory, 'log')
-      const contend = { lock: 'a', marker, log }
-      const workers: Worker[] = []
-      const all: Worker[] = []
-      const start = (): Worker => {
-        const worker = new Worker(directory)
-        // It never answers: it takes and gives the lock until it is killed.
-        void worker.ask('contend', contend).catch(() => undefined)
-        all.push(worker)
-        return worker
-      }
-      for (let index = 0; index < 4; index += 1) workers.push(start())
-      for (let round = 0; round < 30; round += 1) {
-        const before = sizeOf(log)
-        await eventually(
-          'a process works',
-          () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0,
-          {
-            withinMs: 15_000,
-          },
-        )
-        const victim = Math.floor(Math.random() * workers.length)
-        await workers[victim]?.kill()
-        workers[victim] = start()
-      }
-      for (const worker of workers) await worker.kill()
-      expect(doubles(all)).toEqual([])
-      const tokens = readFileSync(log, 'utf8').trim().split('\n').map(BigInt)
-      for (const [index, token] of tokens.entries()) {
-        if (index > 0 && token <= (tokens[index - 1] ?? 0n))
-          throw new Error(`${token} after ${tokens[index - 1]}`)
-      }
-      console.log(`30 rounds: ${tokens.length} holders one after the other`)
-    },
-  )
+  test('four processes contend, and no two hold at once', { timeout: 120_000 }, async () => {
+    const directory = makeDirectory()
+    const marker = join(directory, 'marker')
+    const log = join(directory, 'log')
+    const contend = { lock: 'a', marker, log }
+    const workers: Worker[] = []
+    const all: Worker[] = []
+    const start = (): Worker => {
+      const worker = new Worker(directory)
+      // It never answers: it takes and gives the lock until it is killed.
+      void worker.ask('contend', contend).catch(() => undefined)
+      all.push(worker)
+      return worker
+    }
+    for (let index = 0; index < 4; index += 1) workers.push(start())
+    for (let round = 0; round < 30; round += 1) {
+      const before = sizeOf(log)
+      await eventually(
+        'a process works',
+        () => sizeOf(log) > before + 5 * 17 || doubles(all).length > 0,
+        {
+          withinMs: 15_000,
+        },
+      )
+      const victim = Math.floor(Math.random() * workers.length)
+      await workers[victim]?.kill()
+      workers[victim] = start()
+    }
+    for (const worker of workers) await worker.kill()
+    expect(doubles(all)).toEqual([])
+    const tokens = readFileSync(log, 'utf8').trim().split('\n').map(BigInt)
+    for (const [index, token] of tokens.entries()) {
+      if (index > 0 && token <= (tokens[index - 1] ?? 0n))
+        throw new Error(`${token} after ${tokens[index - 1]}`)
+    }
+    console.log(`30 rounds: ${tokens.length} holders one after the other`)
+  })
 })
 
 async function untilWaiters(directory: string, lock: string, count: number): Promise<void> {

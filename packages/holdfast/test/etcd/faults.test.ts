@@ -56,14 +56,18 @@ describe('a holder', () => {
   })
 })
 
-test('a minority grants nothing, and its holder learns of the loss by the deadline', TIMEOUT, async () => {
-  const { endpoints, members } = await start({ members: 3 })
-  await leaveMinority({
-    others: members.slice(1),
-    openAlone: (settings) => openLocks({ endpoints: endpoints.slice(0, 1) }, settings),
-    openAll: () => openLocks({ endpoints }),
-  })
-})
+test(
+  'a minority grants nothing, and its holder learns of the loss by the deadline',
+  TIMEOUT,
+  async () => {
+    const { endpoints, members } = await start({ members: 3 })
+    await leaveMinority({
+      others: members.slice(1),
+      openAlone: (settings) => openLocks({ endpoints: endpoints.slice(0, 1) }, settings),
+      openAll: () => openLocks({ endpoints }),
+    })
+  },
+)
 
 test('the other members serve on when the one in use is killed', TIMEOUT, async () => {
   const cluster = await start({ members: 3 })

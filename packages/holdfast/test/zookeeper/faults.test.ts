@@ -313,31 +313,27 @@ describe('behind an entry that it may not read', () => {
   )
 })
 
-test(
-  'a killed waiter is passed over after a few heartbeats',
-  TIMEOUT,
-  async () => {
-    const { ports, connect: direct } = await start()
-    const { proxy, connect } = await openProxy(ports[0])
-    const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
-    const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map(
-      (claim) => ({
-        ...claim,
-        ttlMs: 60_000 - 2000,
-      }),
-    ) as [Claim, Claim, Claim]
-    await one.attempt(holder, QUEUE)
-    expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
-    expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
-    const granted: unknown[] = []
-    three.watch(waiter, (grant) => granted.push(grant))
-    proxy.faults.refuse = true
-    proxy.reset()
-    await one.withdraw(holder)
-    // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
-    await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
-  },
-)
+test('a killed waiter is passed over after a few heartbeats', TIMEOUT, async () => {
+  const { ports, connect: direct } = await start()
+  const { proxy, connect } = await openProxy(ports[0])
+  const [one, three] = [openStore({ connect: direct }), openStore({ connect: direct })]
+  const [holder, dead, waiter] = [makeClaim('dead'), makeClaim('dead'), makeClaim('dead')].map(
+    (claim) => ({
+      ...claim,
+      ttlMs: 60_000 - 2000,
+    }),
+  ) as [Claim, Claim, Claim]
+  await one.attempt(holder, QUEUE)
+  expect(await openStore({ connect }).attempt(dead, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  expect(await three.attempt(waiter, QUEUE)).toMatchObject({ outcome: 'waiting' })
+  const granted: unknown[] = []
+  three.watch(waiter, (grant) => granted.push(grant))
+  proxy.faults.refuse = true
+  proxy.reset()
+  await one.withdraw(holder)
+  // Three heartbeats, a tick, and what is rounded up: not its TTL of nearly a minute.
+  await expect.poll(() => granted, { timeout: 10_000 }).toHaveLength(1)
+})
 
 test(
   'an attempt that gets through after its claim was given up leaves nothing behind',

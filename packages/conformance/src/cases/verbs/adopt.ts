@@ -4,7 +4,7 @@ import type { Adoption, AdoptResult, Claim, Store } from 'holdfast/store'
 import { Group } from '../../case.js'
 import type { Context } from '../../context.js'
 import { expectOutcome } from '../../expect.js'
-import { adopt as canAdopt, inspect, leaseExpiry, queue, semaphore, steal } from '../../needs.js'
+import { adopt as canAdopt, inspect, queue, semaphore, steal } from '../../needs.js'
 
 export const adopt = new Group('adopt', [canAdopt])
 
@@ -93,23 +93,19 @@ adopt.test('a detached lease outlives the client that made it', async (context) 
   await context.take(context.claim())
 })
 
-adopt.test(
-  'a detached lease ends with its TTL, and is not adopted after that',
-  async (context) => {
-    const [from, token] = await taken(context)
-    const detached = context.claim({ ttlMs: context.shortMs })
-    await passOn(context.store, { from, token, to: detached, detached: true })
-    const next = context.claim()
-    await context.granted(next, context.shortMs + 2 * context.slackMs)
-    const to = context.claim()
-    assert.deepEqual(
-      await passOn(context.store, { from: detached, token, to, detached: false }),
-      LOST,
-    )
-    assert.deepEqual(await context.store.renew([next]), [{ outcome: 'renewed' }])
-  },
-  { needs: [leaseExpiry] },
-)
+adopt.test('a detached lease ends with its TTL, and is not adopted after that', async (context) => {
+  const [from, token] = await taken(context)
+  const detached = context.claim({ ttlMs: context.shortMs })
+  await passOn(context.store, { from, token, to: detached, detached: true })
+  const next = context.claim()
+  await context.granted(next, context.shortMs + 2 * context.slackMs)
+  const to = context.claim()
+  assert.deepEqual(
+    await passOn(context.store, { from: detached, token, to, detached: false }),
+    LOST,
+  )
+  assert.deepEqual(await context.store.renew([next]), [{ outcome: 'renewed' }])
+})
 
 adopt.test('a claim without a grant, or with another token, is not adopted', async (context) => {
   const [from, token] = await taken(context)

@@ -102,7 +102,9 @@ export class EmbeddedStore implements Store<true> {
     if (result.outcome === 'waiting') for (const holder of holders) this.#station.watch(holder)
     if (result.outcome !== 'busy' || holders.length === 0) return result
     // This claim makes no later attempt, so a dead holder has to be found now.
-    const look = Promise.all(holders.map((holder) => this.#deadHolders.endIfDead(claim.lock, holder)))
+    const look = Promise.all(
+      holders.map((holder) => this.#deadHolders.endIfDead(claim.lock, holder)),
+    )
     const stands = look.then((ended) => (ended.includes(true) ? undefined : answer))
     return (await this.#attemptAfter(stands, claim, options)).result
   }

@@ -45,6 +45,7 @@ const CROWD = 40
 
 export class EtcdPort implements SequencedPort<EtcdSession> {
   readonly graceMs = 0
+  readonly adopts = true
   readonly keepsOrder = false
   readonly #connection: Connection
   readonly #batches: Batches

@@ -104,7 +104,10 @@ export class Administration<S extends PortSession> {
 }
 
 /** Splits a queue: the holders are its beginning. */
-function split(queue: ListedQueue | undefined): { holders: ListedEntry[]; waiters: ListedEntry[] } {
+export function split(queue: ListedQueue | undefined): {
+  holders: ListedEntry[]
+  waiters: ListedEntry[]
+} {
   const entries = queue?.entries ?? []
   let weight = 0
   const firstWaiting = entries.findIndex(({ data }) => (weight += data.weight) > data.capacity)

@@ -12,6 +12,7 @@ import type { ClaimRef, WithdrawOutcome } from '../../store/contract.js'
 import type { EntryReader } from './entry-reader.js'
 import type { Neighbours } from './neighbours.js'
 import type { PortSession, SequencedPort } from './port.js'
+import type { EntryData } from './entry.js'
 import { wantsAll } from './queue-rule.js'
 import type { ClaimRecord, Records, QueueEntry } from './claim-record.js'
 
@@ -87,7 +88,7 @@ export class EntryRemover<S extends PortSession> {
     const { port, records } = this.#context
     try {
       const found = await port.block(claim)
-      const outcome = record.queueEntry?.outcome ?? (found ? 'left' : 'absent')
+      const outcome = record.queueEntry?.outcome ?? (found ? outcomeOf(found) : 'absent')
       records.settle(record, outcome)
       return outcome
     } catch (error) {
@@ -162,4 +163,9 @@ export class EntryRemover<S extends PortSession> {
     }
     this.#timer = this.#context.clock.timer(SWEEP_MS, fire, true)
   }
+}
+
+/** What the removal of an entry comes to that this client does not know. */
+function outcomeOf({ detached }: EntryData): WithdrawOutcome {
+  return detached === true ? 'released' : 'left'
 }

@@ -6,7 +6,7 @@
  * alone says nothing of that.
  */
 import { StoreUnavailableError, type LockError } from '../../errors.js'
-import type { Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
+import type { LostRenewal, Renewal, RenewalListener, RenewResult } from '../../store/contract.js'
 import { renewEach } from '../../store/renew-each.js'
 import type { StoreContext } from './context.js'
 import type { EntryData } from './entry.js'
@@ -20,9 +20,12 @@ const TRIES = 3
 
 export class EntryRenewer<S extends PortSession> {
   readonly #context: StoreContext<S>
+  readonly #renewDetached: (renewal: Renewal) => Promise<RenewResult>
 
-  constructor(context: StoreContext<S>) {
+  /** @param renewDetached renews an entry that no client holds */
+  constructor(context: StoreContext<S>, renewDetached: (renewal: Renewal) => Promise<RenewResult>) {
     this.#context = context
+    this.#renewDetached = renewDetached
   }
 
   renew(renewals: readonly Renewal[], report?: RenewalListener): Promise<readonly RenewResult[]> {
@@ -41,9 +44,20 @@ export class EntryRenewer<S extends PortSession> {
   ): Promise<RenewResult> {
     const record = this.#context.records.get(renewal)
     const queueEntry = record?.queueEntry
-    if (!record || record.withdrawn || !queueEntry?.grant) return EXPIRED
+    if (!record) return this.#renewUnknown(renewal)
+    if (record.withdrawn || !queueEntry?.grant) return EXPIRED
     try {
       return await this.#renewEntry(record, queueEntry, renewal, keep)
+    } catch (error) {
+      return { outcome: 'unknown', cause: error as LockError }
+    }
+  }
+
+  /** A claim that this client does not know may be detached: then no client holds it. */
+  async #renewUnknown(renewal: Renewal): Promise<RenewResult> {
+    if (!this.#context.port.adopts) return EXPIRED
+    try {
+      return await this.#renewDetached(renewal)
     } catch (error) {
       return { outcome: 'unknown', cause: error as LockError }
     }
@@ -90,10 +104,10 @@ export class EntryRenewer<S extends PortSession> {
       if (look.data.stolen !== true) return undefined
       // Its holder lets go of it, or does not: it must not live for as long as the session does.
       this.#context.removing.scheduleRemoval(record)
-      return stolen(look.data.stolenBecause)
+      return stolenLoss(look.data.stolenBecause)
     }
     this.#context.records.settle(record, 'absent')
-    return look.stealReason === undefined ? EXPIRED : stolen(look.stealReason)
+    return look.stealReason === undefined ? EXPIRED : stolenLoss(look.stealReason)
   }
 
   /**
@@ -136,7 +150,7 @@ export class EntryRenewer<S extends PortSession> {
   }
 }
 
-function stolen(stealReason: string | undefined): RenewResult {
+export function stolenLoss(stealReason: string | undefined): LostRenewal {
   return {
     outcome: 'lost',
     reason: 'stolen',

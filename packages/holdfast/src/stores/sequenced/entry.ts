@@ -29,6 +29,8 @@ export interface EntryData {
   /** It was stolen: it is not renewed any more. */
   readonly stolen?: boolean
   readonly stolenBecause?: string
+  /** Exported: it stands on a session of its own, and no client holds it. */
+  readonly detached?: true
 }
 
 /**

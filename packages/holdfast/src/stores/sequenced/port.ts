@@ -166,6 +166,8 @@ export interface SequencedPort<S extends PortSession = PortSession> {
    * rounds away.
    */
   readonly graceMs: number
+  /** Whether `amend` can give an entry another id and another session in one step. */
+  readonly adopts: boolean
   /** Whether the entries of claims that wait are made in the order of the calls of `enter`. */
   readonly keepsOrder: boolean
   /**

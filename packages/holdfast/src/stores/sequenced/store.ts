@@ -3,8 +3,11 @@
  * contract.
  */
 import { systemClock, type Clock } from '../../clock/clock.js'
+import { UnsupportedLockError } from '../../errors.js'
 import { DEFAULT_POLL_RANGE_MS } from '../../store/contract.js'
 import type {
+  AdoptResult,
+  Adoption,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -27,6 +30,7 @@ import { AttemptHandler } from './attempt-handler.js'
 import { StoreContext } from './context.js'
 import type { PortSession, SequencedPort } from './port.js'
 import { EntryRenewer } from './entry-renewer.js'
+import { LeaseAdopter } from './lease-adopter.js'
 import { QueueWaiter } from './queue-waiter.js'
 import { ClaimWithdrawer } from './claim-withdrawer.js'
 
@@ -44,6 +48,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   readonly #waiting: QueueWaiter<S>
   readonly #attempting: AttemptHandler<S>
   readonly #withdrawing: ClaimWithdrawer<S>
+  readonly #adopting: LeaseAdopter<S>
   readonly #renewing: EntryRenewer<S>
   readonly #administration: Administration<S>
 
@@ -60,7 +65,7 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
       wakeUp: 'push',
       expiry: 'session',
       downgrade: true,
-      adopt: false,
+      adopt: port.adopts,
       steal: true,
       inspect: true,
       pollRangeMs: DEFAULT_POLL_RANGE_MS,
@@ -70,7 +75,10 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
     this.#waiting = new QueueWaiter(this.#context)
     this.#attempting = new AttemptHandler(this.#context, this.#waiting)
     this.#withdrawing = new ClaimWithdrawer(this.#context)
-    this.#renewing = new EntryRenewer(this.#context)
+    this.#adopting = new LeaseAdopter(this.#context)
+    this.#renewing = new EntryRenewer(this.#context, (renewal) =>
+      this.#adopting.renewDetached(renewal),
+    )
     this.#administration = new Administration(this.#context)
   }
 
@@ -96,6 +104,16 @@ export class SequencedStore<S extends PortSession> implements Store<true> {
   async downgrade(claim: ClaimRef): Promise<boolean> {
     this.#context.assertOpen(claim.lock)
     return this.#administration.downgrade(claim)
+  }
+
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    const { lock } = adoption.to
+    this.#context.assertOpen(lock)
+    if (this.traits.adopt) return this.#adopting.adopt(adoption)
+    throw new UnsupportedLockError(`The ${this.name} store cannot adopt "${lock}".`, {
+      lock,
+      store: this.name,
+    })
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {

@@ -38,6 +38,7 @@ const FEWEST_BRIEF = 8
 
 export class ZooKeeperPort implements SequencedPort<ZooKeeperSession> {
   readonly graceMs: number
+  readonly adopts = false
   readonly keepsOrder = true
   readonly #options: ZooKeeperOptions
   readonly #restricted: boolean

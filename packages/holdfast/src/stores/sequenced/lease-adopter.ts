@@ -1,0 +1,154 @@
+/**
+ * Adoptions: the entry of a lease gets the id of another claim, and the session on which that claim
+ * stands. It keeps its key, its number and its token, so no waiter behind it is overtaken.
+ *
+ * A detached entry stands on a session of its own, which this client does not keep alive. Any
+ * client finds it in the queue by its id. When the outcome of a change is unknown, the session
+ * stays: the entry may stand on it already, and the old holder still relies on the entry.
+ */
+import { StoreUnavailableError } from '../../errors.js'
+import type {
+  Adoption,
+  AdoptResult,
+  Claim,
+  LostRenewal,
+  Renewal,
+  RenewResult,
+} from '../../store/contract.js'
+import { split } from './administration.js'
+import { QueueEntry } from './claim-record.js'
+import type { StoreContext } from './context.js'
+import { LARGEST_BLOCK, tokenOf, type EntryData } from './entry.js'
+import { stolenLoss } from './entry-renewer.js'
+import type { ListedEntry, PortSession } from './port.js'
+
+const EXPIRED: LostRenewal = { outcome: 'lost', reason: 'expired' }
+/** The entry may change under an adoption: once by a steal, and hardly ever again. */
+const TRIES = 3
+/** The session of a detached entry lives this much longer than its lease. */
+const SPARE_MS = 1000
+
+/** An entry after its change. */
+interface Changed {
+  readonly holder: ListedEntry
+  readonly data: EntryData
+  readonly version: bigint
+}
+
+export class LeaseAdopter<S extends PortSession> {
+  readonly #context: StoreContext<S>
+
+  constructor(context: StoreContext<S>) {
+    this.#context = context
+  }
+
+  async adopt(adoption: Adoption): Promise<AdoptResult> {
+    const { from, to, detached } = adoption
+    const { records } = this.#context
+    const known = records.get(to)
+    if (known?.withdrawn) return EXPIRED
+    const result = await (detached ? this.#detach(adoption) : this.#takeOver(adoption))
+    const exported = records.get(from)
+    // This client refuses the old claim from now on. A client that never knew it need not.
+    if (result.outcome === 'granted' && exported) records.settle(exported, 'absent')
+    return result
+  }
+
+  /** Renews a detached entry, which no client holds: it gets another session. */
+  async renewDetached({ lock, id, ttlMs, owner }: Renewal): Promise<RenewResult> {
+    const session = await this.#openDetached(ttlMs)
+    const isIt = ({ entry, data }: ListedEntry): boolean =>
+      entry.id === id && data.detached === true
+    const show = (data: EntryData): EntryData => ({ ...data, owner, ttlMs })
+    const changed = await this.#change(lock, id, isIt, show, session)
+    if (!('outcome' in changed)) return { outcome: 'renewed' }
+    void session.end().catch(() => undefined)
+    return changed
+  }
+
+  async #detach(adoption: Adoption): Promise<AdoptResult> {
+    const { to } = adoption
+    const session = await this.#openDetached(to.ttlMs)
+    const changed = await this.#pass(adoption, session)
+    if (!('outcome' in changed)) return this.#granted(adoption, changed, to.ttlMs)
+    void session.end().catch(() => undefined)
+    return changed
+  }
+
+  async #takeOver(adoption: Adoption): Promise<AdoptResult> {
+    const { to, token } = adoption
+    const { records, sessions, clock } = this.#context
+    const record = records.get(to) ?? records.make(to, true)
+    const startMs = clock.monotonicMs()
+    const session = await sessions.ready(to.ttlMs)
+    if (!(await session.assure(to.ttlMs))) throw this.#unsettled(to.lock)
+    const changed = await this.#pass(adoption, session.handle)
+    if ('outcome' in changed) {
+      records.drop(record)
+      return changed
+    }
+    const { holder, data, version } = changed
+    const entry = { ...holder.entry, id: to.id }
+    const standing = { before: [], weight: 0, moment: 0n }
+    const queueEntry = new QueueEntry(to, entry, session, data, standing)
+    queueEntry.version = version
+    queueEntry.hold(startMs, to.ttlMs, clock.monotonicMs())
+    queueEntry.grant = { token, tokens: 1, ttlMs: to.ttlMs }
+    record.inDoubt = false
+    record.queueEntry = queueEntry
+    return this.#granted(adoption, changed, queueEntry.endMs - clock.monotonicMs())
+  }
+
+  #pass({ from, to, token, detached }: Adoption, session: S): Promise<Changed | LostRenewal> {
+    const hasToken = (number: bigint): boolean =>
+      tokenOf(number) <= token && token < tokenOf(number) + BigInt(LARGEST_BLOCK)
+    // A repeated request finds what the first one made.
+    const isIt = ({ entry }: ListedEntry): boolean =>
+      (entry.id === from.id || entry.id === to.id) && hasToken(entry.number)
+    const show = ({ detached: _, ...data }: EntryData): EntryData => ({
+      ...data,
+      owner: to.owner,
+      ttlMs: to.ttlMs,
+      ...(detached ? { detached } : {}),
+    })
+    return this.#change(to.lock, to.id, isIt, show, session)
+  }
+
+  /** Changes the entry of a holder: its id, its data and its session, in one step. */
+  async #change(
+    lock: string,
+    id: string,
+    isIt: (listed: ListedEntry) => boolean,
+    show: (data: EntryData) => EntryData,
+    session: S,
+  ): Promise<Changed | LostRenewal> {
+    const { port } = this.#context
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const { queues } = await port.list({ lock })
+      const holder = split(queues[0]).holders.find(isIt)
+      if (!holder) return EXPIRED
+      if (holder.data.stolen === true) return stolenLoss(holder.data.stolenBecause)
+      const data = show(holder.data)
+      const version = await port.amend({ ...holder.entry, id }, data, holder.version, session)
+      if (version !== undefined) return { holder, data, version }
+    }
+    throw this.#unsettled(lock)
+  }
+
+  #granted({ to, token }: Adoption, { holder }: Changed, remainingMs: number): AdoptResult {
+    const alreadyGranted = holder.entry.id === to.id
+    return { outcome: 'granted', alreadyGranted, token, tokens: 1, ttlMs: to.ttlMs, remainingMs }
+  }
+
+  #openDetached(ttlMs: Claim['ttlMs']): Promise<S> {
+    const timeoutMs = Math.ceil(ttlMs / 1000) * 1000 + SPARE_MS
+    return this.#context.port.openSession(timeoutMs, 'or longer')
+  }
+
+  #unsettled(lock: string): StoreUnavailableError {
+    return new StoreUnavailableError(
+      `The entry of "${lock}" or its session with ${this.#context.name} changed during the adoption. Try again.`,
+      { lock, store: this.#context.name },
+    )
+  }
+}
