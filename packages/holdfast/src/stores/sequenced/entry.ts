@@ -30,7 +30,7 @@ export interface EntryData {
   readonly stolen?: boolean
   readonly stolenBecause?: string
   /** Exported: it stands on a session of its own, and no client holds it. */
-  readonly detached?: true
+  readonly detached?: true | undefined
 }
 
 /**

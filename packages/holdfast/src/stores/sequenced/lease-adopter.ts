@@ -105,11 +105,11 @@ export class LeaseAdopter<S extends PortSession> {
     // A repeated request finds what the first one made.
     const isIt = ({ entry }: ListedEntry): boolean =>
       (entry.id === from.id || entry.id === to.id) && hasToken(entry.number)
-    const show = ({ detached: _, ...data }: EntryData): EntryData => ({
+    const show = (data: EntryData): EntryData => ({
       ...data,
       owner: to.owner,
       ttlMs: to.ttlMs,
-      ...(detached ? { detached } : {}),
+      detached: detached ? true : undefined,
     })
     return this.#change(to.lock, to.id, isIt, show, session)
   }
