@@ -28,8 +28,10 @@ async function measure(): Promise<void> {
   const counts = await Promise.all(children.map((child) => once(child, 'message')))
   await Promise.all(exits)
   rmSync(directory, { recursive: true })
-  const pairs = counts.reduce((sum, [count]) => sum + Number(count), 0)
-  console.log(JSON.stringify({ pairs: (pairs / MEASURED_MS) * 1000 }))
+  const totals = counts.map(([count]) => count as [pairs: number, cpuUs: number])
+  const pairs = totals.reduce((sum, [its]) => sum + its, 0)
+  const cpuUs = totals.reduce((sum, [, its]) => sum + its, 0)
+  console.log(JSON.stringify({ pairs: (pairs / MEASURED_MS) * 1000, cpuUsPerPair: cpuUs / pairs }))
 }
 
 async function work(directory: string): Promise<void> {
@@ -38,7 +40,10 @@ async function work(directory: string): Promise<void> {
   process.send?.('ready')
   await once(process, 'message')
   await run(locks, WARM_UP_MS)
-  process.send?.(await run(locks, MEASURED_MS))
+  const before = process.cpuUsage()
+  const pairs = await run(locks, MEASURED_MS)
+  const { user, system } = process.cpuUsage(before)
+  process.send?.([pairs, user + system])
   await locks.close()
   process.disconnect()
 }

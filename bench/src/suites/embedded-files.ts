@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rate, type Row } from '../report.js'
-import { runSubject, type BenchSubject } from '../rounds.js'
+import { runSubject, type BenchSubject, type Figures } from '../rounds.js'
 import { median, medianInterval } from '../stats.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -31,14 +31,14 @@ export async function embeddedFilesSuite(
     const builds = FILES.map((files) => ({ files, checkout: build(folder, files) }))
     const rows: Row[] = []
     for (const workload of WORKLOADS) {
-      const rates = new Map<number, number[]>(FILES.map((files) => [files, []]))
+      const rates = new Map<number, Figures[]>(FILES.map((files) => [files, []]))
       for (let round = 0; round <= rounds; round += 1) {
         // Another build is the first in each round.
         const order = [...builds.slice(round % 4), ...builds.slice(0, round % 4)]
         for (const { files, checkout } of order) {
           progress(`round ${round} of ${rounds}: ${workload.name}, ${files} files`)
-          const { pairs = NaN } = await runSubject(workload, checkout)
-          if (round > 0) rates.get(files)?.push(pairs)
+          const figures = await runSubject(workload, checkout)
+          if (round > 0) rates.get(files)?.push(figures)
         }
       }
       rows.push(...rowsOf(workload.name, rates))
@@ -63,19 +63,23 @@ function build(folder: string, files: number): string {
   return checkout
 }
 
-function rowsOf(workload: string, rates: ReadonlyMap<number, readonly number[]>): Row[] {
-  const ofOne = rates.get(1) ?? []
-  return [...rates].map(([files, values]) => {
-    const ratios = values.map((value, round) => value / (ofOne[round] ?? NaN))
-    const { low, high } = medianInterval(ratios)
-    const against = `${median(ratios).toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}] of one file`
+function rowsOf(workload: string, rounds: ReadonlyMap<number, readonly Figures[]>): Row[] {
+  const ofOne = rounds.get(1) ?? []
+  return [...rounds].map(([files, figures]) => {
+    const valuesOf = (figure: string): number[] => figures.map((round) => round[figure] ?? NaN)
+    const ratio = (figure: string): string => {
+      const ratios = valuesOf(figure).map((value, round) => value / (ofOne[round]?.[figure] ?? NaN))
+      const { low, high } = medianInterval(ratios)
+      return `${median(ratios).toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
+    }
+    const against = `${ratio('pairs')} of the pairs, ${ratio('cpuUsPerPair')} of the processor time`
     return {
       workload: `embedded, ${workload}, ${files} ${files === 1 ? 'file' : 'files'}`,
-      measured: rate(median(values)),
+      measured: rate(median(valuesOf('pairs'))),
       against: files === 1 ? '' : against,
       bar: '',
       reached: true,
-      rounds: { pairs: values },
+      rounds: { pairs: valuesOf('pairs'), cpuUsPerPair: valuesOf('cpuUsPerPair') },
     }
   })
 }
