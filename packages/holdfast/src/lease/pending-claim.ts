@@ -10,6 +10,7 @@ import type { AttemptResult, Claim, PushedGrant, RenewResult } from '../store/co
 import type { LockError } from '../errors.js'
 import { invariant } from '../invariant.js'
 import { isPromise, type MaybePromise } from '../store/maybe-promise.js'
+import { AttemptLog } from './attempt-log.js'
 import type { Retryable } from './attempt-retries.js'
 import {
   afterBusy,
@@ -26,8 +27,7 @@ import type { ClaimListener, ClaimTerms } from './claim-terms.js'
 import { clocksParted, leaseEndMs } from './deadline.js'
 import { publish } from './events.js'
 import { Grant, withLocalWaiters, type GrantTerms } from './grant.js'
-import { LATE_AFTER_MS, type AttemptStatus } from './open-waits.js'
-import { Outage } from './outage.js'
+import type { AttemptStatus } from './open-waits.js'
 import { renewOnce } from './renew-once.js'
 import type { ClaimTemplate } from './runtime.js'
 import { announceAttempt, type SentAttempt } from './sent-attempt.js'
@@ -41,18 +41,11 @@ export class PendingClaim implements Retryable, AttemptStatus {
   readonly #template: ClaimTemplate
   readonly #terms: ClaimTerms
   readonly #listener: ClaimListener
+  readonly #log: AttemptLog
   #claim: Claim
   #state: ClaimState = UNSENT
-  /** When the latest attempt left. */
-  #sentMs = -Infinity
-  /** When the latest answered attempt left. */
-  #answeredMs = -Infinity
-  /** When the earliest attempt left that is unanswered, and no later one was answered. */
-  #unansweredMs: number | undefined
   /** Answers to attempts that left before may be about a grant that is over. */
   #trustedFromMs = -Infinity
-  /** From the first attempt that found no store until one is answered. */
-  #outage: Outage | undefined
   #queueNumber: number | undefined
   /** Made when the claim has to wait. */
   #wakeUps: WakeUps | undefined
@@ -69,6 +62,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
     this.#template = template
     this.#terms = terms
     this.#listener = listener
+    this.#log = new AttemptLog(services.runtime)
     this.#claim = claim
   }
 
@@ -94,14 +88,13 @@ export class PendingClaim implements Retryable, AttemptStatus {
 
   /** Why it is unknown whether the lock is busy: the store does not answer. */
   get failure(): LockError | undefined {
-    return this.#outage?.error
+    return this.#log.outage?.error
   }
 
   /** Begins with the next round of retries, since the store did not answer an earlier caller. */
   holdBack(failure: LockError): this {
-    const { runtime, retries } = this.#services
-    this.#outage = new Outage(runtime, failure, runtime.clock.monotonicMs())
-    retries.add(this, failure)
+    this.#log.beginOutage(failure)
+    this.#services.retries.add(this, failure)
     return this
   }
 
@@ -148,8 +141,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
 
   #noteSent(sent: SentAttempt, isRetry: boolean): void {
     const state = this.#state
-    this.#sentMs = sent.sentMs
-    this.#unansweredMs ??= sent.sentMs
+    this.#log.noteSent(sent.sentMs)
     if (state.name === 'unsent')
       this.#state = { name: 'attempted', first: sent, polls: 0, isResent: isRetry }
     else if (isRetry && state.name === 'attempted') this.#state = { ...state, isResent: true }
@@ -171,8 +163,8 @@ export class PendingClaim implements Retryable, AttemptStatus {
     announceAttempt(this.#services.runtime, sent, result)
     // The answer may be about an earlier claim that was given up.
     if (this.isOver || sent.claim.id !== this.#claim.id) return
-    this.#noteAnswered(sent)
-    if (this.#outage) this.#endOutage()
+    if (this.#log.outage) this.#services.retries.delete(this)
+    this.#log.noteAnswered(sent.sentMs)
     switch (result.outcome) {
       case 'granted':
         if (sent.sentMs < this.#trustedFromMs) return
@@ -186,16 +178,6 @@ export class PendingClaim implements Retryable, AttemptStatus {
         // Its place was lost, for instance because a pushed grant ran out while this process slept.
         return this.#restart()
     }
-  }
-
-  #noteAnswered({ sentMs }: SentAttempt): void {
-    this.#answeredMs = Math.max(this.#answeredMs, sentMs)
-    this.#unansweredMs = this.#sentMs > this.#answeredMs ? this.#sentMs : undefined
-  }
-
-  #endOutage(): void {
-    this.#outage = undefined
-    this.#services.retries.delete(this)
   }
 
   #takePush(message: PushedGrant): void {
@@ -303,7 +285,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
       // Sent also when an older attempt is unanswered, which may be lost. In an outage the retries
       // take its place.
       heartbeat: () => {
-        if (!this.#outage || !this.#services.retries.has(this)) this.#send()
+        if (!this.#log.outage || !this.#services.retries.has(this)) this.#send()
       },
       pushed: (grant) => this.#takePush(grant),
     })
@@ -311,21 +293,12 @@ export class PendingClaim implements Retryable, AttemptStatus {
   }
 
   checkLate(nowMs: number, awakeMs: number): number {
-    const sinceMs = this.#unansweredMs
-    if (this.isOver || sinceMs === undefined) return nowMs + LATE_AFTER_MS
-    const lateMs = Math.max(sinceMs, awakeMs) + LATE_AFTER_MS
-    if (nowMs < lateMs) return lateMs
-    const { runtime } = this.#services
-    // Some client libraries keep a request until they reach the server again.
-    const error = this.#outage?.error ?? runtime.noAnswer(this.lock)
-    this.#outage ??= new Outage(runtime, error, sinceMs)
-    this.#outage.note(this.#claim, error)
-    return nowMs + LATE_AFTER_MS
+    return this.#log.checkLate(this.#claim, nowMs, awakeMs)
   }
 
   /** Whether the outcome matters: the claim is wanted, and no later attempt was answered. */
   #isStillWanted({ claim, sentMs }: SentAttempt): boolean {
-    return !this.isOver && claim.id === this.#claim.id && sentMs >= this.#answeredMs
+    return !this.isOver && claim.id === this.#claim.id && this.#log.isOpen(sentMs)
   }
 
   /**
@@ -335,14 +308,11 @@ export class PendingClaim implements Retryable, AttemptStatus {
    */
   #fail(sent: SentAttempt, caught: unknown): void {
     if (!this.#isStillWanted(sent)) return
-    this.#unansweredMs = this.#sentMs > sent.sentMs ? this.#sentMs : undefined
     const { runtime, retries, withdrawals } = this.#services
     const error = runtime.asLockError(caught, this.lock, 'the attempt')
     if (this.#terms.enqueue && isRetryable(error)) {
-      const outage = (this.#outage ??= new Outage(runtime, error, sent.sentMs))
       retries.add(this, error)
-      outage.note(sent.claim, error)
-      this.#listener.failing?.(outage)
+      this.#listener.failing?.(this.#log.noteFailed(sent.claim, sent.sentMs, error))
       return
     }
     this.#end()
@@ -364,7 +334,7 @@ export class PendingClaim implements Retryable, AttemptStatus {
   #end(): void {
     invariant(!this.isOver, 'a claim ends once', this.lock)
     this.#state = ENDED
-    if (this.#outage) this.#services.retries.delete(this)
+    if (this.#log.outage) this.#services.retries.delete(this)
     this.#wakeUps?.close()
   }
 }

@@ -144,6 +144,7 @@ function mayStart({ inside }: Frame, exclusive: boolean): boolean {
 function leaveTurn(frame: Frame, exclusive: boolean): void {
   if (exclusive) frame.inside.writer = false
   else frame.inside.readers -= 1
+  invariant(frame.inside.readers >= 0, 'a nested reader leaves once', frame.lease.name)
   serveTurns(frame)
 }
 

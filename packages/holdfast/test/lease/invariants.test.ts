@@ -1,0 +1,106 @@
+/** The runtime checks its own rules. A broken rule is an error with the rule and the lock in it. */
+import { InternalLockError, type Store } from 'holdfast'
+import { memoryStore } from 'holdfast/memory'
+import type { Claim, Granted } from 'holdfast/store'
+import { describe, expect, test } from 'vitest'
+import { createLocks } from '../../dist/index.js'
+import { Client } from '../../dist/lease/client.js'
+import { Grant } from '../../dist/lease/grant.js'
+import { leaseOn, releaseGrant } from '../../dist/lease/hand-off.js'
+import { RenewalLane } from '../../dist/lease/renewal-lane.js'
+import { Wait } from '../../dist/lease/wait.js'
+
+const TEMPLATE = { lock: 'a', kind: 'mutex', capacity: 1, weight: 1, ttlMs: 1000 } as const
+const TERMS = { token: 1n, tokens: 1, ttlMs: 1000, baseMs: 0, offsetMs: 0 }
+
+function makeClient(): Client {
+  return new Client(memoryStore(), {})
+}
+
+function makeGrant(client: Client, terms: Partial<typeof TERMS> = {}): Grant {
+  return new Grant(client.runtime.newClaim(TEMPLATE), { ...TERMS, ...terms }, true, 0)
+}
+
+/** @param rule a part of the rule that the error names */
+function broken(rule: string): object {
+  return expect.objectContaining({
+    code: 'INTERNAL',
+    message: expect.stringMatching(new RegExp(`${rule}.*please report it`)) as string,
+  }) as object
+}
+
+describe('a broken rule of the runtime throws INTERNAL:', () => {
+  test('a store that grants without a token block', async () => {
+    const inner = memoryStore()
+    const noTokens = (claim: Claim, options: Parameters<Store['attempt']>[1]): Granted => ({
+      ...(inner.attempt(claim, options) as Granted),
+      tokens: 0,
+    })
+    const store = Object.assign(Object.create(inner) as typeof inner, { attempt: noTokens })
+    const error: unknown = await createLocks(store)
+      .mutex('a')
+      .acquire()
+      .catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(InternalLockError)
+    expect(error).toEqual(broken('of "a": a grant has at least one token'))
+  })
+
+  test('a wait that settles twice', async () => {
+    const wait = new Wait<number>(makeClient().runtime, 'a', 0)
+    wait.serve(1)
+    expect(await wait.promise).toBe(1)
+    expect(() => wait.serve(2)).toThrow(broken('a wait settles once') as Error)
+    expect(() => wait.fail(new Error('late'))).toThrow(broken('a wait settles once') as Error)
+    expect(() => wait.giveUp(new Error('late'))).not.toThrow()
+  })
+
+  test('a grant in two renewal lanes, or in none', () => {
+    const grant = makeGrant(makeClient())
+    const [lane, other] = [new RenewalLane<Grant>(10), new RenewalLane<Grant>(20)]
+    lane.insert(grant)
+    expect(() => other.insert(grant)).toThrow(broken('one renewal lane at most') as Error)
+    expect(() => other.remove(grant)).toThrow(broken('leaves the renewal lane') as Error)
+    lane.remove(grant)
+    expect(() => lane.remove(grant)).toThrow(broken('leaves the renewal lane') as Error)
+  })
+
+  test('a renewal that moves a deadline back', () => {
+    const grant = makeGrant(makeClient(), { ttlMs: 5000 })
+    expect(() => grant.extend(10, 0, true)).toThrow(broken('moves a deadline forward') as Error)
+  })
+
+  test('two leases on one grant at a time', () => {
+    const client = makeClient()
+    const grant = makeGrant(client)
+    const returner = { returnGrant: () => 'released' as const }
+    leaseOn(client, grant, returner, 0, Infinity)
+    expect(() => leaseOn(client, grant, returner, 0, Infinity)).toThrow(
+      broken('one holder at a time') as Error,
+    )
+  })
+
+  test('a hand-off beyond the block of tokens', () => {
+    const client = makeClient()
+    const grant = makeGrant(client)
+    grant.handOffs = 1
+    const returner = { returnGrant: () => 'released' as const }
+    expect(() => leaseOn(client, grant, returner, 0, Infinity)).toThrow(
+      broken('a token of its own') as Error,
+    )
+  })
+
+  test('a lease that is returned by another one', () => {
+    const client = makeClient()
+    const grant = makeGrant(client)
+    const lease = leaseOn(client, grant, { returnGrant: () => 'released' }, 0, Infinity)
+    grant.holder = undefined
+    expect(() => lease.return()).toThrow(broken('only the holder') as Error)
+  })
+
+  test('a grant that is released twice', () => {
+    const client = makeClient()
+    const grant = makeGrant(client)
+    releaseGrant(client, grant, 0)
+    expect(() => releaseGrant(client, grant, 0)).toThrow(broken('released once') as Error)
+  })
+})
