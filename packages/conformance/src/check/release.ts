@@ -40,13 +40,15 @@ function byTruth(released: readonly Released[], truth: Truth, slackNs: bigint): 
 }
 
 function lieAgainst(
-  { endNs, tokens }: Tenure,
+  last: Tenure,
   { release, claim }: Released,
   truth: Truth,
   slackNs: bigint,
 ): string | undefined {
-  // A server that forgot a grant may grant the same claim again, and a release names only the claim.
-  if (endNs + slackNs < release.askedNs && !truth.heldFor(claim, release.askedNs)) {
+  const { endNs, tokens } = last
+  // A server that forgot a grant may grant the same claim again. A release names only the claim.
+  const isOver = endNs + slackNs < release.askedNs
+  if (isOver && !truth.heldAgain(claim, last, release.askedNs)) {
     return `the server had ended it ${milliseconds(release.askedNs - endNs)} before it was asked`
   }
   // A grant with several tokens may have been handed on. Then the server keeps it.

@@ -46,10 +46,11 @@ export class Truth {
     return found
   }
 
-  /** Whether the server held the lock for the claim at a time, whatever the token. */
-  heldFor(claim: string | undefined, atNs: bigint): boolean {
+  /** Whether the server granted the claim again after a tenure, and held it at a time. */
+  heldAgain(claim: string | undefined, after: Tenure, atNs: bigint): boolean {
     return this.#parts.some(
-      ({ owner, startNs, endNs }) => owner === claim && startNs <= atNs && atNs <= endNs,
+      ({ owner, startNs, endNs }) =>
+        owner === claim && startNs >= after.endNs && startNs <= atNs && atNs <= endNs,
     )
   }
 

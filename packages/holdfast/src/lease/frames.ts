@@ -54,9 +54,14 @@ export class Frame {
     this.outer = outer
   }
 
+  /** Whether this frame is alive and of a lock of this name. */
+  isOf(client: object, lock: string): boolean {
+    return this.alive && this.client === client && this.lease.name === lock
+  }
+
   /** Whether this frame holds a lock of this name. */
   holds(client: object, lock: string): boolean {
-    return this.alive && this.client === client && this.lease.name === lock && this.lease.open
+    return this.isOf(client, lock) && this.lease.open
   }
 }
 
@@ -65,6 +70,13 @@ export function currentFrame(): Frame | undefined {
   if (!hasContexts()) return undefined
   const value = contextValue()
   return value instanceof Frame ? value : undefined
+}
+
+/** Returns the innermost live frame of the lock, even if its lease is lost or released. */
+export function enclosingFrame(client: object, lock: string): Frame | undefined {
+  let frame = currentFrame()
+  while (frame && !frame.isOf(client, lock)) frame = frame.outer
+  return frame
 }
 
 /** Returns the innermost live frame that holds the lock. */

@@ -3,6 +3,8 @@ import { checkClock, checkRandom } from '../clock/clock.js'
 import { LockUsageError, UnsupportedLockError } from '../errors.js'
 import { Client } from '../lease/client.js'
 import { detached } from '../lease/async-context.js'
+import { enclosingFrame } from '../lease/frames.js'
+import { HeldLease } from '../lease/held-lease.js'
 import {
   checkObject,
   describe,
@@ -94,6 +96,18 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
     work: (tx: Tx, lease: L) => Promise<T>,
     options?: AcquireOptions,
   ): Promise<T>
+  /**
+   * Returns the lease on this lock under which the current async context runs; undefined without
+   * one. Only `run` and `lease.run` give a context a lease, `acquire` does not. The lease may be lost
+   * already: see `assertHeld`.
+   */
+  current(name: string): Lease<F> | undefined
+  /**
+   * Returns the lease on this lock under which the current async context runs.
+   * @throws LockUsageError when this context runs under no lease on the lock, or a released one.
+   * @throws LockLostError when the lease was lost.
+   */
+  assertHeld(name: string): Lease<F>
   /** Runs `work` in a context that holds no lock: what it acquires waits like any other caller. */
   detached<T>(work: () => T): T
   /**
@@ -147,6 +161,11 @@ export function createLocks<F extends boolean>(
     return page.locks[0]?.holders.map((holder) => withJson({ ...holder })) ?? []
   }
 
+  function currentLease(lock: string): HeldLease | undefined {
+    const lease = enclosingFrame(client, lock)?.lease
+    return lease instanceof HeldLease ? lease : undefined
+  }
+
   return {
     store,
     clientId: client.runtime.owner.clientId,
@@ -174,6 +193,14 @@ export function createLocks<F extends boolean>(
     renewHandle: (handle) => renewHandle(client, handle),
     releaseHandle: (handle) => releaseHandle(client, handle),
     transaction: (lock, db, work, how) => transaction(store, lock, db, work, how),
+    current: (name) => currentLease(named(name)),
+    assertHeld(name) {
+      const lock = named(name)
+      const lease = currentLease(lock)
+      if (!lease) throw notUnderLock(lock, store)
+      lease.assertHeld()
+      return lease
+    },
     detached(work) {
       if (typeof work === 'function') return detached(work)
       throw new LockUsageError(`detached needs a function to call, not ${describe(work)}.`)
@@ -181,6 +208,13 @@ export function createLocks<F extends boolean>(
     close: (how) => closeClient(client, how),
     [Symbol.asyncDispose]: () => closeClient(client),
   }
+}
+
+function notUnderLock(lock: string, store: Store): LockUsageError {
+  return new LockUsageError(
+    `This async context runs under no lease on "${lock}". Call it inside of run of that lock.`,
+    { lock, store: store.name },
+  )
 }
 
 function checkStore(store: unknown): void {

@@ -111,7 +111,12 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'stolen-lease-renewed',
     breaks: 'The renewals of a stolen lease are refused',
-    edits: [inRule('if (holder.stolen)', 'if (false)')],
+    edits: [
+      inRule(
+        'if (holder.stolen)\n        return stolenLoss(holder);\n    holder.owner',
+        'holder.owner',
+      ),
+    ],
     scenario: 'steal',
   },
 ]
