@@ -85,7 +85,8 @@ function compareFigures(workload: string, pairs: readonly Pair[]): Compared[] {
   return names.map((figure) => {
     const now = pairs.map((pair) => pair.now[figure] ?? NaN)
     const before = pairs.map((pair) => pair.before[figure] ?? NaN)
-    const ratios = now.map((value, index) => value / (before[index] ?? NaN))
+    // On a machine that is too busy a run may end without a single pair.
+    const ratios = now.map((value, index) => value / (before[index] ?? NaN)).filter(Number.isFinite)
     return {
       workload,
       figure,

@@ -11,7 +11,7 @@ import { makeLocker } from './redis-lockers.js'
 /** Shorter than elsewhere: there are many subjects. */
 const RUN_MS = 2000
 
-const [subject = 'cohort', portText = '6379', workMs = '0', loops = '16'] = process.argv.slice(2)
+const [subject = '', portText = '', workMs = '', loops = ''] = process.argv.slice(2)
 const port = Number(portText)
 if (subject === 'work') await runAlone(Number(workMs))
 else {

@@ -9,6 +9,8 @@ import { startRedis } from '@holdfast/servers/redis'
 import { median } from '../stats.js'
 
 const PEERS = ['redlock', 'redis-semaphore', 'verrou', 'redlock-universal'] as const
+/** Waiters of each process on a hot lock. */
+const WAITERS = '16'
 /** The work under the lock without the lock. */
 const WORK = 'work'
 const HOT_PEERS = PEERS.flatMap((name) => [name, `${name}-defaults`, `${name}-queued`])
@@ -79,7 +81,7 @@ const hot = (
 ): Workload => ({
   name: `one hot lock, 4 processes x 16 waiters, ${name}`,
   module: 'redis-hot',
-  args: [workMs],
+  args: [workMs, WAITERS],
   subject,
   peers: HOT_PEERS,
   bars,

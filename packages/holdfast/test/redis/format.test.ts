@@ -1,6 +1,6 @@
 /**
- * A head that a later version of Holdfast wrote: refused by each verb, also where the short ways
- * look first, and left as it is.
+ * A head that a later version of Holdfast wrote: refused by each verb, also where the fast paths
+ * come first, and left as it is.
  */
 import { redlockStore } from 'holdfast/redlock'
 import { expect, test } from 'vitest'
