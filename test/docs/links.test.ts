@@ -25,7 +25,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || anchors(target).has(anchor)
 }
 
-/** Returns the anchors of a page: those that GitHub makes of headings, and those written by hand. */
+/** Returns the anchors of a page: of its headings, as GitHub makes them, and written ones. */
 function anchors(page: string): Set<string> {
   const text = withoutCode(read(page))
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading ?? ''))
