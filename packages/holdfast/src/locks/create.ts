@@ -98,8 +98,8 @@ export interface Locks<F extends boolean = boolean> extends AsyncDisposable {
   ): Promise<T>
   /**
    * Returns the lease on this lock under which the current async context runs; undefined without
-   * one. Only `run` and `lease.run` give a context a lease, `acquire` does not. The lease may be lost
-   * already: see `assertHeld`.
+   * one. Only `run` and `lease.run` give a context a lease, `acquire` does not. The lease may be
+   * lost already: see `assertHeld`.
    */
   current(name: string): Lease<F> | undefined
   /**
