@@ -2,8 +2,8 @@
  * Makes the packages as users install them, in build/packages.
  *
  * There is one implementation, in CommonJS: Jest cannot `require` ESM, and a second copy in ESM
- * would have classes and async contexts of its own. Each entry has a thin `.mjs` wrapper that exports the
- * same objects. The command of `holdfast` runs on the same files as its library.
+ * would have classes and async contexts of its own. Each entry has a thin `.mjs` wrapper that
+ * exports the same objects. The command of `holdfast` runs on the same files as its library.
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { copyDeclarations } from './declarations.mjs'
 import { BUILD, ROOT, readJson, writeJson } from './files.mjs'
 
 const COMMAND = join(ROOT, 'packages/cli')
-/** Clients that the command loads when their URL is used. It names the install command if missing. */
+/** Clients that the command loads when their URL is used. */
 const CLIENTS = ['ioredis', 'mysql2', 'pg', 'redis', '@photostructure/sqlite', '@holdfast/lab']
 
 /** Makes `holdfast`. @returns {Promise<string>} the folder of the package */
