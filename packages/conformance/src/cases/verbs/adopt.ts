@@ -150,8 +150,8 @@ adopt.test(
     await passOn(context.store, { from, token, to, detached: false })
     const info = await context.inspect()
     assert.deepEqual(
-      info?.holders.map(({ claimId, weight }) => ({ claimId, weight })),
-      [{ claimId: to.id, weight: 2 }],
+      info?.holders.map(({ claimId, weight, owner }) => ({ claimId, weight, owner })),
+      [{ claimId: to.id, weight: 2, owner: to.owner }],
     )
     expectOutcome(await context.attempt(waiter), 'waiting')
     await context.withdraw(to)

@@ -10,6 +10,7 @@ import type {
   LockInfo,
   LockKind,
   PushedGrant,
+  AdoptResult,
   RenewResult,
   WaiterInfo,
   WithdrawOutcome,
@@ -87,6 +88,13 @@ export function readRenewal(line: string): RenewResult {
     reason: 'stolen',
     ...(stealReason === undefined ? {} : { stealReason }),
   }
+}
+
+/** Reads the answer to an adoption by `claim`. */
+export function readAdoption(line: string, claim: Claim): AdoptResult {
+  const result = line.startsWith('g ') ? readAttempt(line, claim, 1) : readRenewal(line)
+  if (result.outcome === 'granted' || result.outcome === 'lost') return result
+  throw strange(line)
 }
 
 export function readWithdrawal(line: string): WithdrawOutcome {

@@ -5,6 +5,8 @@
 import { afterTickOf, atTickEndOf, type Clock, type Random } from '../../clock/clock.js'
 import { DEFAULT_POLL_RANGE_MS, LONGEST_TTL_MS } from '../../store/contract.js'
 import type {
+  AdoptResult,
+  Adoption,
   AttemptOptions,
   AttemptResult,
   Claim,
@@ -22,7 +24,7 @@ import type {
   Watch,
   WithdrawOutcome,
 } from '../../store/contract.js'
-import { readSeal, readWithdrawal, textOf } from './answers.js'
+import { readAdoption, readSeal, readWithdrawal, textOf } from './answers.js'
 import { Batches } from './batches.js'
 import type { Deployment } from './deployment.js'
 import { explain, inDoubt, STORE_NAME } from './errors.js'
@@ -49,7 +51,7 @@ const TRAITS: Traits<true> = {
   wakeUp: 'push',
   expiry: 'server',
   downgrade: true,
-  adopt: false,
+  adopt: true,
   steal: true,
   inspect: true,
   pollRangeMs: DEFAULT_POLL_RANGE_MS,
@@ -207,6 +209,21 @@ export class RedisStore implements Store<true> {
   async downgrade(claim: ClaimRef): Promise<boolean> {
     const reply = await this.#admin(claim.lock, 'downgrade', claim.id)
     return textOf(reply) === '1'
+  }
+
+  async adopt({ from, token, to }: Adoption): Promise<AdoptResult> {
+    const { breaks } = this.#deployment
+    try {
+      const words = [from.id, String(from.ttlMs), String(token), to.id, String(to.ttlMs)]
+      const reply = await this.#admin(to.lock, 'adopt', ...words, JSON.stringify(to.owner))
+      return readAdoption(textOf(reply), to)
+    } catch (error) {
+      this.#inDoubt.add(to)
+      throw error
+    } finally {
+      // It may have been sent twice. A withdrawal of the new claim has to refuse the late one.
+      if (this.#deployment.breaks !== breaks) this.#inDoubt.add(to)
+    }
   }
 
   watch(claim: Claim, wake: WakeListener): Watch {

@@ -7,6 +7,8 @@
 --   "downgrade"  ARGV 3: claim id
 --   "steal"      ARGV 3: "1" to free the lock at once  ARGV 4: the reason, or ""
 --                ARGV 5: the last token when the operator's client looked; later grants are kept
+--   "adopt"      ARGV 3: the claim that holds  4: its TTL  5: the token  6: the new claim
+--                7: its TTL  8: its owner
 --   "describe"   ARGV 3: how many locks
 -- Returns for "downgrade": 1 or 0; for "steal": {holders, "<free in>"}; for "describe": for each
 -- key 0 where the lock is idle, else {kind, capacity, last token, holders, waiters}. A holder is
@@ -21,6 +23,7 @@
 -- @include parts/tombstones.lua
 -- @include parts/state.lua
 -- @include parts/rule.lua
+-- @include parts/adopt.lua
 
 local function number(value)
   return string.format('%.3f', value)
@@ -112,6 +115,9 @@ if ARGV[2] == 'downgrade' then
   result = downgrade(KEYS[1], ARGV[3])
 elseif ARGV[2] == 'steal' then
   result = steal(KEYS[1], ARGV[3] == '1', ARGV[4], tonumber(ARGV[5]))
+elseif ARGV[2] == 'adopt' then
+  local from_ttl_ms, token, ttl_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
+  result = adopt(KEYS[1], ARGV[3], from_ttl_ms, token, ARGV[6], ttl_ms, ARGV[8])
 else
   result = {}
   for index = 1, tonumber(ARGV[3]) do result[index] = describe(KEYS[index]) end

@@ -1,0 +1,41 @@
+-- Lets another claim hold the lock in the place of the one that holds it. Answers as an attempt
+-- that was granted, or as a renewal that was not: "l" lost, "s <reason>" stolen.
+--
+-- A request that is sent again, or arrives late, finds the new claim as a holder or withdrawn. So
+-- it grants nothing twice.
+local function adopt(key, from, from_ttl_ms, token, to, ttl_ms, owner)
+  local state = load_state(key, call('GET', key))
+  local changed = settle(key, state)
+  local holder = find_holder(key, state, to)
+  local is_new = not holder
+  local loss
+  if is_new then
+    holder = find_holder(key, state, from)
+    local _, refused_until = tombstone_of(key, to)
+    local is_refused = refused_until and refused_until > now
+    local has_token = holder and holder[TOKEN] <= token and token < holder[TOKEN] + holder[TOKENS]
+    if is_refused or not has_token then
+      loss = 'l'
+    elseif holder[STEAL_REASON] then
+      loss = 's ' .. holder[STEAL_REASON]
+    else
+      drop_holder(key, state, holder)
+      add_tombstone(key, state, from, from_ttl_ms, ABSENT, true)
+      local weight, granted_at = holder[WEIGHT], holder[GRANTED]
+      holder = { to, owner, weight, ttl_ms, 1, token, granted_at, now + ttl_ms, false }
+      state[HELD] = state[HELD] + weight
+      put_holder(key, state, holder, true, write_always)
+      changed = true
+    end
+  end
+  if changed then save_state(key, state, write_always) end
+  return loss
+    or string.format(
+      'g %d %.0f %.0f %.3f %.3f',
+      is_new and 0 or 1,
+      holder[TOKEN],
+      holder[TOKENS],
+      holder[TTL],
+      holder[EXPIRES] - now
+    )
+end
