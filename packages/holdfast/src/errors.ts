@@ -177,7 +177,7 @@ export type UnavailableCode =
  */
 export class StoreUnavailableError extends LockError {
   override readonly name: string = 'StoreUnavailableError'
-  /** The first word of a Redis server's answer, such as `OOM`; undefined where it did not answer. */
+  /** The first word of a Redis server's answer, such as `OOM`; undefined without an answer. */
   declare readonly serverCode?: string | undefined
 
   constructor(

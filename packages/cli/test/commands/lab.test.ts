@@ -45,7 +45,7 @@ async function ended(
 const testInFull = test.runIf(isFull())
 
 describe('holdfast lab', () => {
-  test('plays a scenario, and tells of it in the language that was asked for', async () => {
+  test('plays a scenario, and reports it in the language of --lang', async () => {
     const { stdout, code } = await ended(new Box().holdfast(['lab', 'payment', '--lang', 'zh']))
     expect(code).toBe(0)
     expect(stdout).toContain('支付回调被重试')
@@ -131,7 +131,7 @@ describe('holdfast lab', () => {
     expect(terminal.screen).toMatch(message)
   })
 
-  test('says so at once when the page cannot be written', async () => {
+  test('fails at once when the page cannot be written', async () => {
     const { stdout, stderr, code } = await ended(
       new Box().holdfast(['lab', ...CHOICE, '--html', '/nowhere/at/all.html']),
     )
@@ -167,7 +167,7 @@ describe('holdfast lab', () => {
     }
   })
 
-  testInFull('says so at once when a server dies in the middle', async () => {
+  testInFull('fails at once when a server dies in the middle', async () => {
     const temporary = mkdtempSync(join(tmpdir(), 'holdfast-cli-lab-'))
     chmodSync(temporary, 0o755)
     const inside = (start: string, path: string): string | undefined =>
