@@ -75,10 +75,4 @@ export const REDLOCK_MUTATIONS: readonly Mutation[] = [
     store: 'redlock',
     scenario: 'failed-retraction',
   },
-  {
-    name: 'redlock-asked-vote-released',
-    breaks: 'A vote that was still being asked for is no part of the lease that is released',
-    edits: [inRedlock('store.js', '(votes?.has(node) ?? true)', 'true')],
-    store: 'redlock',
-  },
 ]
