@@ -443,10 +443,11 @@ describe('a run that loses its lock', () => {
 
   it('kills at once with --on-lost kill, and lets the command be with warn', async () => {
     const box = new Box()
-    const killed = await box.holder('a', ['--ttl', '1500ms', '--on-lost', 'kill'], careful)
+    // Long enough to be held when it is stolen, also on a busy machine. A renewal finds the loss.
+    const killed = await box.holder('a', ['--ttl', '6s', '--on-lost', 'kill'], careful)
     const warned = await box.holder(
       'b',
-      ['--ttl', '1500ms', '--on-lost', 'warn'],
+      ['--ttl', '6s', '--on-lost', 'warn'],
       'echo held; read -r line; echo "$line"; exit 6',
     )
     await box.json(['steal', 'a', '--confirm', 'a', '--reason', 'test', '--now'])
